@@ -1,0 +1,106 @@
+"""ltst: long-term and short-term memory for AI agents, in one Postgres."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ltst.doors.storage import ConversationStorage
+    from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
+    from ltst.sync import Chat, Memory, User
+
+from ltst.errors import (
+    Conflict,
+    DatabaseUnavailable,
+    Denied,
+    Invalid,
+    LtstError,
+    ModelUnavailable,
+    NotFound,
+    Unavailable,
+)
+from ltst.records import (
+    Check,
+    ConversationContext,
+    ConversationMessage,
+    ConversationSession,
+    Document,
+    DocumentChunk,
+    Event,
+    Fact,
+    Health,
+    Instruction,
+    MemoryEntry,
+    MemoryTypes,
+    OperationStats,
+    Receipt,
+    RetentionPolicy,
+    SessionRelationship,
+    SessionSummary,
+    Stats,
+    TableStats,
+    UserPreference,
+)
+from ltst.settings import Settings
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AsyncChat",
+    "AsyncMemory",
+    "AsyncUser",
+    "Chat",
+    "Check",
+    "Conflict",
+    "ConversationContext",
+    "ConversationMessage",
+    "ConversationSession",
+    "ConversationStorage",
+    "DatabaseUnavailable",
+    "Denied",
+    "Document",
+    "DocumentChunk",
+    "Event",
+    "Fact",
+    "Health",
+    "Instruction",
+    "Invalid",
+    "LtstError",
+    "Memory",
+    "MemoryEntry",
+    "MemoryTypes",
+    "ModelUnavailable",
+    "NotFound",
+    "OperationStats",
+    "Receipt",
+    "RetentionPolicy",
+    "SessionRelationship",
+    "SessionSummary",
+    "Settings",
+    "Stats",
+    "TableStats",
+    "Unavailable",
+    "User",
+    "UserPreference",
+]
+
+# What needs the driver is imported when it is first asked for, so that `import ltst` stays fast.
+_LATE = {
+    "AsyncChat": "ltst.memory",
+    "AsyncMemory": "ltst.memory",
+    "AsyncUser": "ltst.memory",
+    "Chat": "ltst.sync",
+    "ConversationStorage": "ltst.doors.storage",
+    "Memory": "ltst.sync",
+    "User": "ltst.sync",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a late name."""
+    if name not in _LATE:
+        raise AttributeError(f"module 'ltst' has no attribute {name!r}")
+    found = getattr(import_module(_LATE[name]), name)
+    globals()[name] = found
+    return found

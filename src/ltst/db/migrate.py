@@ -1,0 +1,219 @@
+"""Migrations: numbered SQL files, applied in order, all in one transaction under one lock, their hashes kept."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import psycopg
+
+from ltst.db.connections import Connection
+from ltst.db.pool import Database
+from ltst.errors import DatabaseUnavailable
+from ltst.support.logs import LOGGER
+
+LOCK = 0x6C747374  # "ltst"; it also covers CREATE EXTENSION, which two processes must not run at once
+OLDEST_POSTGRES = 150000
+OLDEST_VECTOR = (0, 8, 4)
+
+CREATE_MIGRATIONS = b"""
+CREATE TABLE IF NOT EXISTS ltst_migrations (
+    version INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL,
+    applied_at TIMESTAMPTZ NOT NULL DEFAULT now())
+"""
+APPLIED = b"SELECT version, name, sha256 FROM ltst_migrations ORDER BY version"
+HAS_MIGRATIONS = b"SELECT to_regclass('ltst_migrations') IS NOT NULL"
+REMEMBER = b"INSERT INTO ltst_migrations (version, name, sha256) VALUES (%s, %s, %s)"
+REQUIREMENTS = b"""
+SELECT current_setting('server_version_num')::integer, current_user::text, current_schema()::text,
+       coalesce(has_schema_privilege(current_schema(), 'CREATE'), false),
+       (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
+       (SELECT default_version FROM pg_available_extensions WHERE name = 'vector'),
+       coalesce((SELECT bool_or(trusted) FROM pg_available_extension_versions WHERE name = 'vector'), false)
+           AND has_database_privilege(current_database(), 'CREATE'),
+       me.rolsuper,
+       me.rolcreaterole,
+       ARRAY(SELECT wanted FROM unnest(ARRAY['ltst_user', 'ltst_keeper']) AS wanted
+             WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = wanted)),
+       ARRAY(SELECT rolname::text FROM pg_roles WHERE rolname IN ('ltst_user', 'ltst_keeper')
+             AND NOT pg_has_role(me.rolname, rolname, 'MEMBER'))
+FROM pg_roles AS me WHERE me.rolname = current_user
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One numbered file."""
+
+    version: int
+    name: str
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        """What proves that the file is the one that was applied."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationStatus:
+    """A migration and what the database knows of it: applied, pending, changed (since) or unknown (to this ltst)."""
+
+    version: int
+    name: str
+    state: str
+
+
+@cache
+def migrations() -> tuple[Migration, ...]:
+    """The files, in order."""
+    folder = resources.files("ltst.db").joinpath("migrations")
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
+    return tuple(
+        Migration(int(file.name.split("_")[0]), file.name.removesuffix(".sql"), file.read_text(encoding="utf-8"))
+        for file in files
+    )
+
+
+async def status(database: Database) -> list[MigrationStatus]:
+    """Every migration that the files or the database know."""
+    async with database.owner() as connection:
+        return await _status(connection)
+
+
+async def migrate(database: Database) -> list[str]:
+    """Apply what is pending and tell the names; safe to run twice and from many processes at once."""
+    async with database.owner() as connection:
+        if not _pending(await _status(connection)):
+            return []
+    async with database.owner() as connection:
+        await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+        await _require(connection)
+        await connection.execute(CREATE_MIGRATIONS)
+        return [await _apply(connection, migration) for migration in _pending(await _status(connection))]
+
+
+async def reset(database: Database) -> None:
+    """Drop everything that ltst made in this database, data included, and build it anew."""
+    async with database.owner() as connection:
+        await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+        await _drop(connection)
+    await migrate(database)
+
+
+async def _drop(connection: Connection) -> None:
+    for kind in ("VIEW", "TABLE", "FUNCTION"):
+        for name in names_of(kind):
+            await connection.execute(f"DROP {kind} IF EXISTS {name} CASCADE".encode())
+    await connection.execute(b"DROP TABLE IF EXISTS ltst_migrations")
+
+
+@cache
+def names_of(kind: str) -> tuple[str, ...]:
+    """The tables, indexes, triggers, views or functions that the migrations create, read from their text."""
+    created = re.compile(rf"^CREATE (?:UNIQUE )?{kind} (\w+)", re.MULTILINE)
+    return tuple(name for migration in migrations() for name in created.findall(migration.text))
+
+
+async def _status(connection: Connection) -> list[MigrationStatus]:
+    applied = await _applied(connection)
+    known = [MigrationStatus(each.version, each.name, _state(each, applied.get(each.version))) for each in migrations()]
+    versions = {each.version for each in migrations()}
+    strange = [
+        MigrationStatus(version, name, "unknown") for version, (name, _) in applied.items() if version not in versions
+    ]
+    return known + strange
+
+
+async def _applied(connection: Connection) -> dict[int, tuple[str, str]]:
+    cursor = await connection.execute(HAS_MIGRATIONS)
+    if not (await cursor.fetchall())[0][0]:
+        return {}
+    found = await (await connection.execute(APPLIED)).fetchall()
+    return {int(str(version)): (str(name), str(sha256)) for version, name, sha256 in found}
+
+
+def _state(migration: Migration, applied: tuple[str, str] | None) -> str:
+    if applied is None:
+        return "pending"
+    return "applied" if applied[1] == migration.sha256 else "changed"
+
+
+def _pending(found: list[MigrationStatus]) -> list[Migration]:
+    for each in found:
+        if each.state == "changed":
+            raise DatabaseUnavailable(
+                f"migration {each.name} differs from the one that was applied to this database: "
+                "install the ltst that made it, or restore a backup into an empty database"
+            )
+        if each.state == "unknown":
+            raise DatabaseUnavailable(
+                f"this database has migration {each.name}, which this ltst does not know: install a newer ltst"
+            )
+    wanted = {each.version for each in found if each.state == "pending"}
+    return [migration for migration in migrations() if migration.version in wanted]
+
+
+async def _apply(connection: Connection, migration: Migration) -> str:
+    try:
+        await connection.execute(migration.text.encode())
+        await connection.execute(REMEMBER, (migration.version, migration.name, migration.sha256))
+    except psycopg.Error as problem:
+        raise DatabaseUnavailable(
+            f"migration {migration.name} failed and was rolled back whole, the database is as it was before: "
+            f"{str(problem).strip()}. Remove the cause, then run: ltst db migrate"
+        ) from problem
+    LOGGER.info("migration applied", extra={"migration": migration.name})
+    return migration.name
+
+
+async def _require(connection: Connection) -> None:
+    """Make sure of the server, the extension and the rights, or say exactly what to run."""
+    (found,) = await (await connection.execute(REQUIREMENTS)).fetchall()
+    version, me, schema, may_create, installed, available, may_extend, superuser, may_add_roles, absent, foreign = found
+    if int(str(version)) < OLDEST_POSTGRES:
+        raise DatabaseUnavailable(f"ltst needs Postgres 15 or newer; this server is {int(str(version)) // 10000}")
+    if installed is None and available is None:
+        raise DatabaseUnavailable(
+            "the server has no pgvector: install version 0.8.4 or newer on it "
+            "(Debian and Ubuntu: apt-get install postgresql-<version>-pgvector), then try again"
+        )
+    to_run = [*_extension_steps(installed, available, bool(superuser or may_extend))]
+    if absent and not (superuser or may_add_roles):
+        to_run += [f"CREATE ROLE {role} NOLOGIN;" for role in _names(absent)]
+        to_run.append(f'GRANT ltst_user, ltst_keeper TO "{me}";')
+    elif foreign and not superuser:
+        to_run.append(f'GRANT {", ".join(_names(foreign))} TO "{me}";')
+    if not may_create:
+        to_run.append(f'GRANT USAGE, CREATE ON SCHEMA {schema or "public"} TO "{me}";')
+    if to_run:
+        raise DatabaseUnavailable(
+            "the database is not ready for ltst. As a superuser, run in this database:\n  " + "\n  ".join(to_run)
+        )
+    await connection.execute(b"CREATE EXTENSION IF NOT EXISTS vector")
+
+
+def _names(found: object) -> list[str]:
+    return [str(each) for each in found] if isinstance(found, list) else []
+
+
+def _extension_steps(installed: object, available: object, may_create: bool) -> list[str]:
+    if installed is None:
+        if _version(available) < OLDEST_VECTOR:
+            return [f"-- install pgvector 0.8.4 or newer on the server first: it offers {available}"]
+        return [] if may_create else ["CREATE EXTENSION vector;"]
+    if _version(installed) >= OLDEST_VECTOR:
+        return []
+    if _version(available) >= OLDEST_VECTOR:
+        return ["ALTER EXTENSION vector UPDATE;"]
+    return [
+        f"-- install pgvector 0.8.4 or newer on the server first: it has {installed}",
+        "ALTER EXTENSION vector UPDATE;",
+    ]
+
+
+def _version(written: object) -> tuple[int, ...]:
+    return tuple(int(part) for part in str(written or "0").split(".") if part.isdigit())

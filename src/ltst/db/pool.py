@@ -1,0 +1,263 @@
+"""The database: named queries, run for one user or for the keeper, with the driver's errors made ltst's own.
+
+Nothing depends on the state of a session, so all of it works behind a pooler in transaction mode: who acts is set
+inside each transaction, and a call of a single query is a transaction of its own, in one round trip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import psycopg
+from psycopg import errors as sql
+from psycopg.rows import BaseRowFactory, class_row, dict_row, scalar_row
+
+from ltst.db.connections import Connection, ConnectionPool
+from ltst.db.queries import queries
+from ltst.errors import Conflict, DatabaseUnavailable, Denied, Invalid, NotFound
+
+R = TypeVar("R")
+Parameters = Mapping[str, Any]
+
+ENTER = b"SELECT set_config('role', %s, true), set_config('ltst.user_id', %s, true)"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Who acts: a role, and the user whose rows it may see."""
+
+    role: str
+    user_id: str
+
+
+KEEPER = Scope("ltst_keeper", "")
+
+
+def user_scope(user_id: str) -> Scope:
+    """One user and no other."""
+    return Scope("ltst_user", user_id)
+
+
+class Executor(Protocol):
+    """What the rooms ask their queries of: a transaction, or the database for a single call."""
+
+    scope: Scope
+
+    async def rows(self, name: str, record: type[R], /, **parameters: Any) -> list[R]:
+        """All rows, as records."""
+        ...
+
+    async def row(self, name: str, record: type[R], /, **parameters: Any) -> R | None:
+        """The first row, as a record, if there is one."""
+        ...
+
+    async def dicts(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        """All rows, as dictionaries."""
+        ...
+
+    async def value(self, name: str, /, **parameters: Any) -> Any:
+        """The first value of the first row."""
+        ...
+
+    async def values(self, name: str, /, **parameters: Any) -> list[Any]:
+        """The first value of every row."""
+        ...
+
+    async def run(self, name: str, /, **parameters: Any) -> int:
+        """The number of rows that the query changed."""
+        ...
+
+
+class _Queries:
+    """The verbs of an executor over one way to run a query."""
+
+    scope: Scope
+
+    async def _ask(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
+        raise NotImplementedError
+
+    async def rows(self, name: str, record: type[R], /, **parameters: Any) -> list[R]:
+        return await self._ask(name, class_row(record), parameters)
+
+    async def row(self, name: str, record: type[R], /, **parameters: Any) -> R | None:
+        found = await self._ask(name, class_row(record), parameters)
+        return found[0] if found else None
+
+    async def dicts(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        return await self._ask(name, dict_row, parameters)
+
+    async def value(self, name: str, /, **parameters: Any) -> Any:
+        found = await self._ask(name, scalar_row, parameters)
+        return found[0] if found else None
+
+    async def values(self, name: str, /, **parameters: Any) -> list[Any]:
+        return await self._ask(name, scalar_row, parameters)
+
+    async def run(self, name: str, /, **parameters: Any) -> int:
+        raise NotImplementedError
+
+
+class Transaction(_Queries):
+    """Several queries that succeed or fail together."""
+
+    def __init__(self, connection: Connection, scope: Scope) -> None:
+        """Run on a connection that has entered its scope."""
+        self._connection = connection
+        self.scope = scope
+
+    async def _ask(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
+        return await _fetch(self._connection, name, factory, parameters)
+
+    async def run(self, name: str, /, **parameters: Any) -> int:
+        return (await self._connection.execute(queries()[name], parameters)).rowcount
+
+
+class SingleCall(_Queries):
+    """One query, one transaction, one round trip; repeated once if the server went away and that is safe."""
+
+    def __init__(self, database: Database, scope: Scope) -> None:
+        """Act as the scope in each call."""
+        self._database = database
+        self.scope = scope
+
+    async def _ask(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
+        async def work(connection: Connection, retried: bool) -> list[R]:
+            async with connection.pipeline():
+                await connection.execute(ENTER, (self.scope.role, self.scope.user_id))
+                cursor = connection.cursor(row_factory=factory)
+                await cursor.execute(queries()[name], parameters)
+            return await cursor.fetchall()
+
+        return await self._database.attempt(work, repeatable=_only_reads(name))
+
+    async def run(self, name: str, /, **parameters: Any) -> int:
+        async def work(connection: Connection, retried: bool) -> int:
+            async with connection.pipeline():
+                await connection.execute(ENTER, (self.scope.role, self.scope.user_id))
+                cursor = await connection.execute(queries()[name], parameters)
+            return cursor.rowcount
+
+        return await self._database.attempt(work, repeatable=False)
+
+
+class Database:
+    """The way to one database."""
+
+    def __init__(self, pool: ConnectionPool) -> None:
+        """Run on the connections of a pool."""
+        self._pool = pool
+
+    @property
+    def conninfo(self) -> str:
+        """How to reach it, for the tools that Postgres brings."""
+        return self._pool.conninfo
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._pool.close()
+
+    def user(self, user_id: str) -> SingleCall:
+        """Single calls for one user."""
+        return SingleCall(self, user_scope(user_id))
+
+    def keeper(self) -> SingleCall:
+        """Single calls for what crosses users."""
+        return SingleCall(self, KEEPER)
+
+    @asynccontextmanager
+    async def transaction(self, scope: Scope) -> AsyncIterator[Transaction]:
+        """Several queries that succeed or fail together."""
+        with translated():
+            async with self._pool.connection() as connection, connection.transaction():
+                await connection.execute(ENTER, (scope.role, scope.user_id))
+                yield Transaction(connection, scope)
+
+    @asynccontextmanager
+    async def snapshot(self, scope: Scope) -> AsyncIterator[Transaction]:
+        """Several reads of one and the same moment, with times in UTC."""
+        with translated():
+            async with self._pool.connection() as connection, connection.transaction():
+                await connection.execute(b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+                await connection.execute(b"SET LOCAL TIME ZONE 'UTC'")
+                await connection.execute(ENTER, (scope.role, scope.user_id))
+                yield Transaction(connection, scope)
+
+    @asynccontextmanager
+    async def owner(self) -> AsyncIterator[Connection]:
+        """A transaction as the role that connected, for migrations and for looks at the server."""
+        with translated():
+            async with self._pool.connection() as connection, connection.transaction():
+                yield connection
+
+    async def call(self, name: str, *parameters: Any) -> tuple[Any, ...]:
+        """A function of the database that sets its own user; its last parameter tells it that it may have run already."""
+
+        async def work(connection: Connection, retried: bool) -> tuple[Any, ...]:
+            found = await (await connection.execute(queries()[name], (*parameters, retried))).fetchone()
+            assert found is not None, "a function with OUT parameters answers with one row"
+            return found
+
+        return await self.attempt(work, repeatable=True)
+
+    async def call_rows(self, name: str, record: type[R], /, **parameters: Any) -> list[R]:
+        """A reading function of the database that sets its own user."""
+
+        async def work(connection: Connection, retried: bool) -> list[R]:
+            cursor = connection.cursor(row_factory=class_row(record))
+            await cursor.execute(queries()[name], parameters)
+            return await cursor.fetchall()
+
+        return await self.attempt(work, repeatable=True)
+
+    async def attempt(self, work: Callable[[Connection, bool], Awaitable[R]], *, repeatable: bool) -> R:
+        """Do the work; once more, on a new connection, if this one broke and the work can be repeated."""
+        with translated():
+            try:
+                async with self._pool.connection() as connection:
+                    return await work(connection, False)
+            except psycopg.OperationalError as problem:
+                if not repeatable or not _connection_lost(problem):
+                    raise
+            self._pool.drain()
+            async with self._pool.connection() as connection:
+                return await work(connection, True)
+
+
+async def _fetch(connection: Connection, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
+    cursor = connection.cursor(row_factory=factory)
+    await cursor.execute(queries()[name], parameters)
+    return await cursor.fetchall()
+
+
+def _only_reads(name: str) -> bool:
+    """A query that begins with SELECT changes nothing, or nothing more when it runs twice."""
+    return queries()[name].startswith(b"SELECT")
+
+
+def _connection_lost(problem: psycopg.OperationalError) -> bool:
+    """The server went away, which it may do without a word (no state) or with one (an administrator's shutdown)."""
+    return problem.sqlstate is None or isinstance(problem, sql.AdminShutdown | sql.CrashShutdown | sql.CannotConnectNow)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Make the driver's errors ltst's own."""
+    try:
+        yield
+    except sql.ForeignKeyViolation as problem:
+        raise NotFound(f"what this refers to does not exist: {_said(problem)}") from problem
+    except sql.UniqueViolation as problem:
+        raise Conflict(f"there is one already: {_said(problem)}") from problem
+    except (sql.CheckViolation, sql.NotNullViolation, psycopg.DataError) as problem:
+        raise Invalid(f"the database refuses this value: {_said(problem)}") from problem
+    except sql.InsufficientPrivilege as problem:
+        raise Denied(f"the database refuses this: {_said(problem)}") from problem
+    except (psycopg.OperationalError, psycopg.InterfaceError, sql.ReadOnlySqlTransaction) as problem:
+        raise DatabaseUnavailable(f"the database cannot be used: {_said(problem)}") from problem
+
+
+def _said(problem: psycopg.Error) -> str:
+    return problem.diag.message_primary or str(problem).strip().splitlines()[-1] or type(problem).__name__

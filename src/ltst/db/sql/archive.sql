@@ -1,0 +1,129 @@
+-- Everything that one user owns, out and back in: `export_…` gives the rows as JSON, `restore_…` takes them.
+-- Vectors stay behind: they are derived, and another database may use another model.
+
+-- name: export_sessions
+SELECT to_jsonb(kept) - '{user_id}'::text[] FROM conversation_sessions AS kept
+WHERE user_id = %(user_id)s
+ORDER BY last_activity, session_id;
+
+-- name: export_messages
+SELECT to_jsonb(kept) - '{user_id,embedding,ann}'::text[] FROM conversation_messages AS kept
+WHERE user_id = %(user_id)s
+ORDER BY session_id, message_index;
+
+-- name: export_contexts
+SELECT to_jsonb(kept) - '{user_id}'::text[] FROM conversation_context AS kept
+WHERE user_id = %(user_id)s
+ORDER BY session_id, context_type, context_key;
+
+-- name: export_relationships
+SELECT to_jsonb(kept) - '{user_id}'::text[] FROM session_relationships AS kept
+WHERE user_id = %(user_id)s
+ORDER BY created_at, relationship_id;
+
+-- name: export_facts
+SELECT to_jsonb(kept) - '{user_id,embedding}'::text[] FROM user_facts AS kept
+WHERE user_id = %(user_id)s
+ORDER BY fact_key, valid_from, recorded_at, fact_id;
+
+-- name: export_preferences
+SELECT to_jsonb(kept) - '{user_id}'::text[] FROM user_preferences AS kept
+WHERE user_id = %(user_id)s
+ORDER BY preference_key;
+
+-- name: export_instructions
+SELECT to_jsonb(kept) - '{user_id}'::text[] FROM user_agent_prompt_customizations AS kept
+WHERE user_id = %(user_id)s
+ORDER BY agent_name, version;
+
+-- name: export_entries
+SELECT to_jsonb(kept) - '{user_id,embedding}'::text[] FROM memory_entries AS kept
+WHERE user_id = %(user_id)s
+ORDER BY occurred_at, entry_id;
+
+-- name: export_documents
+SELECT to_jsonb(kept) - '{user_id}'::text[] FROM documents AS kept
+WHERE user_id = %(user_id)s
+ORDER BY created_at, document_id;
+
+-- name: export_chunks
+SELECT to_jsonb(kept) - '{user_id,embedding}'::text[] FROM document_chunks AS kept
+WHERE user_id = %(user_id)s
+ORDER BY document_id, chunk_index;
+
+-- name: export_retention
+SELECT to_jsonb(kept) - '{user_id}'::text[] FROM retention_policies AS kept
+WHERE user_id = %(user_id)s
+ORDER BY session_type;
+
+-- name: restore_sessions
+INSERT INTO conversation_sessions
+SELECT given.* FROM jsonb_populate_recordset(NULL::conversation_sessions, %(rows)s::jsonb) AS given
+ON CONFLICT DO NOTHING
+RETURNING session_id;
+
+-- name: restore_messages
+INSERT INTO conversation_messages
+SELECT given.* FROM jsonb_populate_recordset(NULL::conversation_messages, %(rows)s::jsonb) AS given
+ON CONFLICT DO NOTHING;
+
+-- name: restore_contexts
+INSERT INTO conversation_context
+SELECT given.* FROM jsonb_populate_recordset(NULL::conversation_context, %(rows)s::jsonb) AS given
+ON CONFLICT DO NOTHING;
+
+-- name: restore_relationships
+INSERT INTO session_relationships
+SELECT given.* FROM jsonb_populate_recordset(NULL::session_relationships, %(rows)s::jsonb) AS given
+ON CONFLICT DO NOTHING;
+
+-- name: restore_facts
+INSERT INTO user_facts
+SELECT given.* FROM jsonb_populate_recordset(NULL::user_facts, %(rows)s::jsonb) AS given
+ON CONFLICT DO NOTHING;
+
+-- name: restore_preferences
+INSERT INTO user_preferences
+SELECT given.* FROM jsonb_populate_recordset(NULL::user_preferences, %(rows)s::jsonb) AS given
+ON CONFLICT DO NOTHING;
+
+-- name: restore_instructions
+INSERT INTO user_agent_prompt_customizations
+SELECT given.* FROM jsonb_populate_recordset(NULL::user_agent_prompt_customizations, %(rows)s::jsonb) AS given
+ON CONFLICT DO NOTHING;
+
+-- name: restore_entries
+INSERT INTO memory_entries
+SELECT given.* FROM jsonb_populate_recordset(NULL::memory_entries, %(rows)s::jsonb) AS given
+ON CONFLICT DO NOTHING;
+
+-- name: restore_documents
+INSERT INTO documents
+SELECT given.* FROM jsonb_populate_recordset(NULL::documents, %(rows)s::jsonb) AS given
+ON CONFLICT DO NOTHING;
+
+-- name: restore_chunks
+INSERT INTO document_chunks
+SELECT given.* FROM jsonb_populate_recordset(NULL::document_chunks, %(rows)s::jsonb) AS given
+ON CONFLICT DO NOTHING;
+
+-- name: restore_retention
+INSERT INTO retention_policies
+SELECT given.* FROM jsonb_populate_recordset(NULL::retention_policies, %(rows)s::jsonb) AS given
+ON CONFLICT DO NOTHING;
+
+-- name: restore_parents
+UPDATE conversation_messages AS message SET parent_message_id = given.parent_message_id
+FROM jsonb_populate_recordset(NULL::conversation_messages, %(rows)s::jsonb) AS given
+WHERE message.user_id = given.user_id AND message.message_id = given.message_id
+  AND message.parent_message_id IS NULL;
+
+-- name: restore_counters
+UPDATE conversation_sessions AS session
+SET session_length = given.session_length, last_index = given.last_index, learned_index = given.learned_index,
+    status = given.status, last_activity = given.last_activity
+FROM jsonb_populate_recordset(NULL::conversation_sessions, %(rows)s::jsonb) AS given
+WHERE session.user_id = given.user_id AND session.session_id = given.session_id;
+
+-- name: erase
+SELECT table_name, removed, remaining FROM ltst_erase_user(%(user_id)s);

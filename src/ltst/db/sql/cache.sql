@@ -1,0 +1,2 @@
+-- name: clean
+SELECT clean_expired_cache();

@@ -1,0 +1,47 @@
+-- name: set
+INSERT INTO conversation_context (
+    user_id, session_id, context_id, context_type, context_key, context_value, relevance_score, context_hash,
+    metadata, expires_at)
+VALUES (%(user_id)s, %(session_id)s, %(context_id)s::uuid, %(context_type)s, %(context_key)s, %(context_value)s,
+        %(relevance_score)s::float, %(context_hash)s, %(metadata)s::jsonb, %(expires_at)s::timestamptz)
+ON CONFLICT (user_id, session_id, context_type, context_key) DO UPDATE
+SET context_value = excluded.context_value, relevance_score = excluded.relevance_score,
+    context_hash = excluded.context_hash, metadata = excluded.metadata, expires_at = excluded.expires_at
+WHERE (conversation_context.context_hash, conversation_context.relevance_score, conversation_context.metadata,
+       conversation_context.expires_at)
+      IS DISTINCT FROM (excluded.context_hash, excluded.relevance_score, excluded.metadata, excluded.expires_at)
+RETURNING session_id, context_type, context_key, context_value, relevance_score, metadata, expires_at,
+       context_id, user_id, context_hash, created_at;
+
+-- name: known
+SELECT session_id, context_type, context_key, context_value, relevance_score, metadata, expires_at,
+       context_id, user_id, context_hash, created_at
+FROM conversation_context
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND context_type = %(context_type)s
+  AND context_key = %(context_key)s;
+
+-- name: list
+SELECT session_id, context_type, context_key, context_value, relevance_score, metadata, expires_at,
+       context_id, user_id, context_hash, created_at
+FROM conversation_context
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s
+  AND (%(context_type)s::text IS NULL OR context_type = %(context_type)s)
+  AND (%(context_key)s::text IS NULL OR context_key = %(context_key)s)
+  AND (expires_at IS NULL OR expires_at > clock_timestamp())
+ORDER BY context_type, context_key;
+
+-- name: forget
+DELETE FROM conversation_context
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND context_type = %(context_type)s
+  AND (%(context_key)s::text IS NULL OR context_key = %(context_key)s);
+
+-- name: fork
+INSERT INTO conversation_context (
+    user_id, session_id, context_type, context_key, context_value, relevance_score, context_hash, metadata, expires_at)
+SELECT user_id, %(fork_id)s, context_type, context_key, context_value, relevance_score, context_hash, metadata, expires_at
+FROM conversation_context
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s
+  AND (expires_at IS NULL OR expires_at > clock_timestamp());
+
+-- name: clean
+SELECT clean_expired_context();

@@ -1,0 +1,28 @@
+-- name: vector_version
+SELECT extversion FROM pg_extension WHERE extname = 'vector';
+
+-- name: indexes
+SELECT class.relname::text AS name, indisvalid AS valid
+FROM pg_index JOIN pg_class AS class ON class.oid = indexrelid
+WHERE class.relnamespace = current_schema()::regnamespace;
+
+-- name: triggers
+SELECT tgname::text AS name, tgenabled <> 'D' AS enabled
+FROM pg_trigger JOIN pg_class AS class ON class.oid = tgrelid
+WHERE NOT tgisinternal AND class.relnamespace = current_schema()::regnamespace;
+
+-- name: unprotected_tables
+SELECT relname::text FROM pg_class
+WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+  AND relname = ANY(%(tables)s::text[]) AND NOT (relrowsecurity AND relforcerowsecurity);
+
+-- name: scanned_tables
+SELECT relname::text AS name, seq_scan::integer AS scans, n_live_tup::bigint AS rows
+FROM pg_stat_user_tables
+WHERE schemaname = current_schema() AND relname = ANY(%(tables)s::text[])
+  AND n_live_tup > 10000 AND seq_scan > 100 AND seq_scan > coalesce(idx_scan, 0) / 10;
+
+-- name: running_long
+SELECT count(*)::integer FROM pg_stat_activity
+WHERE datname = current_database() AND state = 'active' AND backend_type = 'client backend'
+  AND query_start < now() - interval '5 seconds' AND pid <> pg_backend_pid();

@@ -1,0 +1,76 @@
+-- name: add
+SELECT outcome, message_id, message_index, created_at
+FROM ltst_add_message(
+    %s, %s, %s::uuid, %s, %s, %s, %s, %s::integer, %s::timestamptz, %s::jsonb, %s::uuid, %s, %s, %s, %s, %s);
+
+-- name: open_session
+SELECT ltst_open_session(
+    %(user_id)s, %(session_id)s, %(agent)s, %(name)s, %(actor)s, %(began)s::timestamptz);
+
+-- name: now
+SELECT now();
+
+-- name: add_many
+INSERT INTO conversation_messages (
+    user_id, session_id, message_id, role, content, content_hash, context_hash, message_index, message_key,
+    token_count, metadata, parent_message_id, timestamp)
+SELECT %(user_id)s, %(session_id)s, message_id, role, content, content_hash, context_hash, message_index, message_key,
+       token_count, metadata::jsonb, parent_message_id, "timestamp"
+FROM unnest(
+    %(message_ids)s::uuid[], %(roles)s::text[], %(contents)s::text[], %(content_hashes)s::text[],
+    %(context_hashes)s::text[], %(indexes)s::integer[], %(keys)s::text[], %(token_counts)s::integer[],
+    %(metadatas)s::text[], %(parents)s::uuid[], %(timestamps)s::timestamptz[]
+) AS given (message_id, role, content, content_hash, context_hash, message_index, message_key,
+            token_count, metadata, parent_message_id, "timestamp");
+
+-- name: store
+INSERT INTO conversation_messages (
+    user_id, session_id, message_id, role, content, content_hash, context_hash, message_index, message_type,
+    token_count, metadata, parent_message_id, timestamp, embedding, relevance_score, is_context_message)
+VALUES (%(user_id)s, %(session_id)s, %(message_id)s::uuid, %(role)s, %(content)s, %(content_hash)s, %(context_hash)s,
+    %(message_index)s::integer, %(message_type)s, %(token_count)s::integer, %(metadata)s::jsonb, %(parent)s::uuid,
+    %(timestamp)s::timestamptz, %(embedding)s::real[]::vector(384), %(relevance_score)s::float,
+    %(is_context_message)s::boolean);
+
+-- name: get
+SELECT session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
+       is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at
+FROM conversation_messages
+WHERE user_id = %(user_id)s AND message_id = %(message_id)s::uuid;
+
+-- name: keyed
+SELECT session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
+       is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at
+FROM conversation_messages
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND message_key = ANY(%(keys)s::text[]);
+
+-- name: window
+SELECT session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
+       is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at
+FROM ltst_window(%(user_id)s, %(session_id)s, %(limit)s::integer, %(max_tokens)s::integer);
+
+-- name: list
+SELECT session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
+       is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at,
+       embedding::real[] AS embedding
+FROM conversation_messages
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s
+ORDER BY message_index
+LIMIT %(limit)s OFFSET %(offset)s;
+
+-- name: fork
+WITH copied AS MATERIALIZED (
+    SELECT gen_random_uuid() AS new_id, * FROM conversation_messages
+    WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND message_index <= %(at)s::integer
+)
+INSERT INTO conversation_messages (
+    user_id, session_id, message_id, role, content, content_hash, context_hash, message_index, message_key,
+    message_type, token_count, metadata, parent_message_id, timestamp, embedding, ann, relevance_score,
+    is_context_message)
+SELECT copied.user_id, %(fork_id)s::text, copied.new_id, copied.role, copied.content, copied.content_hash,
+       ltst_sha256(%(fork_id)s::text || ':' || copied.role || ':' || copied.content_hash),
+       copied.message_index, copied.message_key, copied.message_type, copied.token_count, copied.metadata,
+       coalesce(parent.new_id, copied.parent_message_id), copied.timestamp, copied.embedding, copied.ann,
+       copied.relevance_score, copied.is_context_message
+FROM copied LEFT JOIN copied AS parent ON parent.message_id = copied.parent_message_id
+ORDER BY copied.message_index;

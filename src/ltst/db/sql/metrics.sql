@@ -1,0 +1,51 @@
+-- name: add_many
+INSERT INTO memory_performance_metrics (
+    user_id, operation_type, operation_name, session_id, operation_hash, execution_time_ms, result_count, cache_hit,
+    error_message, created_at)
+SELECT * FROM unnest(
+    %(users)s::text[], %(types)s::text[], %(names)s::text[], %(sessions)s::text[], %(hashes)s::text[],
+    %(times)s::float[], %(counts)s::integer[], %(hits)s::boolean[], %(errors)s::text[], %(moments)s::timestamptz[]);
+
+-- name: operations
+SELECT operation_name AS name,
+       count(*)::integer AS count,
+       count(error_message)::integer AS errors,
+       percentile_cont(0.50) WITHIN GROUP (ORDER BY execution_time_ms) AS p50_ms,
+       percentile_cont(0.95) WITHIN GROUP (ORDER BY execution_time_ms) AS p95_ms,
+       percentile_cont(0.99) WITHIN GROUP (ORDER BY execution_time_ms) AS p99_ms,
+       max(execution_time_ms) AS max_ms,
+       avg(cache_hit::integer)::float AS cache_hit_rate
+FROM memory_performance_metrics
+WHERE created_at > now() - interval '1 day'
+GROUP BY operation_name
+ORDER BY count(*) DESC, operation_name;
+
+-- name: tables
+SELECT class.relname::text AS name,
+       coalesce(nullif(stat.n_live_tup, 0), greatest(class.reltuples, 0))::bigint AS rows,
+       pg_total_relation_size(class.oid) AS bytes
+FROM pg_class AS class JOIN pg_stat_user_tables AS stat ON stat.relid = class.oid
+WHERE class.relnamespace = current_schema()::regnamespace AND class.relkind IN ('r', 'p')
+  AND (class.relname = ANY(%(tables)s::text[]))
+ORDER BY pg_total_relation_size(class.oid) DESC, class.relname;
+
+-- name: growth
+SELECT 'conversation_sessions' AS name, count(*) AS added FROM conversation_sessions
+    WHERE created_at > now() - interval '1 day'
+UNION ALL SELECT 'conversation_messages', coalesce(sum(coalesce((details ->> 'count')::bigint, 1)), 0) FROM event_ledger
+    WHERE noun = 'message' AND action = 'add' AND occurred_at > now() - interval '1 day'
+UNION ALL SELECT 'user_facts', count(*) FROM user_facts WHERE recorded_at > now() - interval '1 day'
+UNION ALL SELECT 'memory_entries', count(*) FROM memory_entries WHERE created_at > now() - interval '1 day'
+UNION ALL SELECT 'documents', count(*) FROM documents WHERE created_at > now() - interval '1 day'
+UNION ALL SELECT 'user_preferences', count(*) FROM user_preferences WHERE created_at > now() - interval '1 day'
+UNION ALL SELECT 'event_ledger', count(*) FROM event_ledger WHERE occurred_at > now() - interval '1 day';
+
+-- name: database_bytes
+SELECT pg_database_size(current_database());
+
+-- name: slow
+SELECT count(*)::integer FROM memory_performance_metrics
+WHERE execution_time_ms > %(threshold_ms)s::float AND created_at > now() - interval '1 day';
+
+-- name: prune
+DELETE FROM memory_performance_metrics WHERE created_at < now() - interval '30 days';

@@ -1,0 +1,88 @@
+-- name: put
+INSERT INTO conversation_sessions (
+    user_id, session_id, session_name, session_type, status, agent_name, metadata, context_summary,
+    relevance_score, created_at, last_activity)
+VALUES (%(user_id)s, %(session_id)s, %(session_name)s, %(session_type)s, %(status)s, %(agent_name)s,
+        %(metadata)s::jsonb, %(context_summary)s, %(relevance_score)s::float,
+        %(created_at)s::timestamptz, %(last_activity)s::timestamptz)
+ON CONFLICT (user_id, session_id) DO UPDATE
+SET session_name = coalesce(excluded.session_name, conversation_sessions.session_name), status = excluded.status,
+    metadata = excluded.metadata, last_activity = excluded.last_activity
+RETURNING session_id, user_id, session_name, session_type, status, metadata, context_summary, relevance_score,
+       session_length, created_at, last_activity, agent_name;
+
+-- name: get
+SELECT session_id, user_id, session_name, session_type, status, metadata, context_summary, relevance_score,
+       session_length, created_at, last_activity, agent_name
+FROM conversation_sessions
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s;
+
+-- name: list
+SELECT session_id, user_id, session_name, session_type, status, metadata, context_summary, relevance_score,
+       session_length, created_at, last_activity, agent_name
+FROM conversation_sessions
+WHERE user_id = %(user_id)s AND (%(status)s::text IS NULL OR status = %(status)s)
+ORDER BY last_activity DESC, session_id
+LIMIT %(limit)s OFFSET %(offset)s;
+
+-- name: delete
+DELETE FROM conversation_sessions WHERE user_id = %(user_id)s AND session_id = %(session_id)s;
+
+-- name: set_status
+UPDATE conversation_sessions SET status = %(status)s
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s
+RETURNING session_id, user_id, session_name, session_type, status, metadata, context_summary, relevance_score,
+       session_length, created_at, last_activity, agent_name;
+
+-- name: touch
+UPDATE conversation_sessions SET last_activity = %(at)s::timestamptz
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s;
+
+-- name: summary
+SELECT session_id, session_name, session_type, status, created_at, last_activity, message_count, human_messages,
+       ai_messages, system_messages, tool_messages, token_count, first_message_at, last_message_at, average_relevance
+FROM session_summary
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s;
+
+-- name: owners
+SELECT user_id FROM conversation_sessions WHERE session_id = %(session_id)s LIMIT 2;
+
+-- name: archive_due
+WITH due AS (
+    SELECT session.user_id, session.session_id
+    FROM conversation_sessions AS session
+    JOIN LATERAL (
+        SELECT archive_after FROM retention_policies AS policy
+        WHERE policy.user_id = session.user_id AND policy.session_type IN (session.session_type, '*')
+        ORDER BY policy.session_type = '*' LIMIT 1
+    ) AS policy ON true
+    WHERE session.status = 'active' AND session.last_activity < %(now)s::timestamptz - policy.archive_after
+    ORDER BY session.user_id, session.session_id
+    FOR NO KEY UPDATE OF session SKIP LOCKED
+), archived AS (
+    UPDATE conversation_sessions AS session SET status = 'archived'
+    FROM due WHERE session.user_id = due.user_id AND session.session_id = due.session_id
+    RETURNING session.user_id, session.session_id
+)
+INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
+SELECT user_id, 'maintenance', 'archive', 'session', session_id FROM archived;
+
+-- name: delete_due
+WITH due AS (
+    SELECT session.user_id, session.session_id
+    FROM conversation_sessions AS session
+    JOIN LATERAL (
+        SELECT delete_after FROM retention_policies AS policy
+        WHERE policy.user_id = session.user_id AND policy.session_type IN (session.session_type, '*')
+        ORDER BY policy.session_type = '*' LIMIT 1
+    ) AS policy ON true
+    WHERE session.last_activity < %(now)s::timestamptz - policy.delete_after
+    ORDER BY session.user_id, session.session_id
+    FOR UPDATE OF session SKIP LOCKED
+), deleted AS (
+    DELETE FROM conversation_sessions AS session USING due
+    WHERE session.user_id = due.user_id AND session.session_id = due.session_id
+    RETURNING session.user_id, session.session_id
+)
+INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
+SELECT user_id, 'maintenance', 'delete', 'session', session_id FROM deleted;

@@ -1,0 +1,1 @@
+"""The doors: ways in, each thin over the memory; no door knows another."""

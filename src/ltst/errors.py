@@ -1,0 +1,43 @@
+"""The tree of errors: everything ltst raises on purpose, free of HTTP and of the driver.
+
+LtstError
+├── NotFound              no such thing for this user (someone else's looks the same)
+├── Conflict              the request contradicts what is stored
+├── Invalid               bad input; the sentence says what is accepted
+├── Denied                this caller may not do that
+└── Unavailable           something outside is missing; trying again may help
+    ├── DatabaseUnavailable
+    └── ModelUnavailable
+"""
+
+
+class LtstError(Exception):
+    """The root of everything ltst raises on purpose."""
+
+
+class NotFound(LtstError):
+    """No such thing for this user; another user's thing looks exactly the same."""
+
+
+class Conflict(LtstError):
+    """The request contradicts what is already stored."""
+
+
+class Invalid(LtstError, ValueError):
+    """Bad input, refused before anything was written; the message names what is accepted."""
+
+
+class Denied(LtstError):
+    """This caller may not do that."""
+
+
+class Unavailable(LtstError):
+    """Something outside the program is missing or down; trying again may help."""
+
+
+class DatabaseUnavailable(Unavailable):
+    """Postgres cannot be reached, started or used as it is set up."""
+
+
+class ModelUnavailable(Unavailable):
+    """A model endpoint cannot be reached or refused the request."""

@@ -1,0 +1,113 @@
+"""Contexts of a conversation, and working memory, which is one type of them."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+from ltst.handles.desk import Desk, now
+from ltst.records import ConversationContext, Metadata
+from ltst.rooms import contexts, messages
+from ltst.rooms.messages import Opening
+from ltst.support import validate
+
+
+class AsyncContexts:
+    """Typed keys and values attached to a conversation."""
+
+    def __init__(self, desk: Desk, opening: Opening) -> None:
+        """Made by `chat.contexts`."""
+        self._desk = desk
+        self._opening = opening
+
+    async def set(
+        self,
+        type: str,
+        key: str,
+        value: str,
+        *,
+        relevance: float = 0.0,
+        expires_at: datetime | None = None,
+        metadata: Metadata | None = None,
+    ) -> ConversationContext:
+        """Write a value under its type and key, in place of the one before."""
+        validate.choice(type, "type", contexts.CONTEXT_TYPES)
+        key, value = validate.identifier(key, "key"), self._desk.content(value, "value")
+        weight, expires = validate.number(relevance, "relevance"), validate.optional_moment(expires_at, "expires_at")
+        return await self._set(type, key, value, weight, expires, self._desk.metadata(metadata))
+
+    async def get(self, type: str, key: str) -> ConversationContext | None:
+        """One context, or None if there is none or it has expired."""
+        validate.choice(type, "type", contexts.CONTEXT_TYPES)
+        wanted = validate.identifier(key, "key")
+        async with self._desk.reading("contexts.get", self._opening.session_id) as calls:
+            found = await contexts.list_all(calls, self._opening.session_id, type, wanted)
+        return found[0] if found else None
+
+    async def list(self, type: str | None = None) -> builtins.list[ConversationContext]:
+        """The living contexts, by type and key."""
+        if type is not None:
+            validate.choice(type, "type", contexts.CONTEXT_TYPES)
+        async with self._desk.reading("contexts.list", self._opening.session_id) as calls:
+            return await contexts.list_all(calls, self._opening.session_id, type)
+
+    async def forget(self, type: str, key: str | None = None) -> int:
+        """Remove one context, or all of a type; how many there were."""
+        validate.choice(type, "type", contexts.CONTEXT_TYPES)
+        wanted = validate.optional_identifier(key, "key")
+        async with self._desk.writing("contexts.forget", self._opening.session_id) as tx:
+            gone = await contexts.forget(tx, self._opening.session_id, type, wanted)
+            if gone:
+                await self._desk.tell(tx, "forget", "context", self._opening.session_id, {"count": gone})
+        return gone
+
+    async def _set(
+        self, type: str, key: str, value: str, relevance: float, expires_at: datetime | None, metadata: str
+    ) -> ConversationContext:
+        async with self._desk.writing("contexts.set", self._opening.session_id) as tx:
+            await messages.open_session(tx, self._opening, now())
+            stored, changed = await contexts.set(
+                tx,
+                self._opening.session_id,
+                type,
+                key,
+                value,
+                relevance=relevance,
+                expires_at=expires_at,
+                metadata=metadata,
+            )
+            if changed:
+                await self._desk.tell(tx, "set", "context", str(stored.context_id))
+        return stored
+
+
+class AsyncWorking:
+    """Working memory of a conversation: JSON values under keys, kept for as long as they are needed."""
+
+    def __init__(self, desk: Desk, opening: Opening) -> None:
+        """Made by `chat.working`."""
+        self._desk = desk
+        self._contexts = AsyncContexts(desk, opening)
+
+    async def set(self, key: str, value: Any, *, ttl: timedelta | float | None = None) -> None:
+        """Keep any JSON value, for `ttl` seconds or a timedelta if given."""
+        lives = validate.duration(ttl, "ttl")
+        most = self._desk.settings.max_content_bytes
+        written = validate.json_text(value, "value", most)
+        expires = now() + lives if lives else None
+        await self._contexts._set("working", validate.identifier(key, "key"), written, 0.0, expires, "{}")
+
+    async def get(self, key: str) -> Any:
+        """The value, or None."""
+        found = await self._contexts.get("working", key)
+        return json.loads(found.context_value) if found else None
+
+    async def all(self) -> dict[str, Any]:
+        """Every living value by its key."""
+        return {each.context_key: json.loads(each.context_value) for each in await self._contexts.list("working")}
+
+    async def clear(self) -> int:
+        """Remove every value; how many there were."""
+        return await self._contexts.forget("working")

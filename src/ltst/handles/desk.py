@@ -1,0 +1,127 @@
+"""The desk: what every handle of one user works with: transactions, measurements, the ledger, the user's cipher."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from ltst.db.pool import Database, Executor, SingleCall, Transaction, user_scope
+from ltst.errors import DatabaseUnavailable, Unavailable
+from ltst.rooms import events, metrics, preferences
+from ltst.settings import Settings
+from ltst.support import logs, validate
+from ltst.support.crypto import MasterKeys, UserCipher, WrappedKey
+
+SLOW_MILLISECONDS = 5000.0
+
+
+def now() -> datetime:
+    """The present moment."""
+    return datetime.now(UTC)
+
+
+class Core:
+    """What all users of one memory share: the database while it is open, the settings, the keys, the measurements."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Begin closed."""
+        self.settings = settings
+        self.keys = MasterKeys(settings.master_key, settings.home / "master.key")
+        self.recorder = metrics.Recorder()
+        self.opened: Database | None = None
+
+    @property
+    def database(self) -> Database:
+        """The open database."""
+        if self.opened is None:
+            raise DatabaseUnavailable("this memory is not open: use it inside `with`, or call open() first")
+        return self.opened
+
+    async def flush(self) -> None:
+        """Write the measurements; they are not worth an error to anyone."""
+        if self.opened is None or not len(self.recorder):
+            return
+        try:
+            await self.recorder.flush(self.opened.keeper())
+        except Unavailable as problem:
+            logs.LOGGER.warning("metrics could not be written", extra={"reason": str(problem)})
+
+    @asynccontextmanager
+    async def measured(self, kind: str, name: str, user_id: str, session_id: str | None) -> AsyncIterator[None]:
+        """Take the time of the block."""
+        started = time.perf_counter()
+        error: str | None = None
+        try:
+            yield
+        except BaseException as problem:
+            error = type(problem).__name__
+            raise
+        finally:
+            if self.settings.metrics:
+                elapsed = (time.perf_counter() - started) * 1000
+                self.recorder.add(metrics.Measurement(kind, name, user_id, session_id, elapsed, 0, error, now()))
+                if elapsed > SLOW_MILLISECONDS:
+                    logs.LOGGER.warning("slow operation", extra={"operation": name, "milliseconds": round(elapsed)})
+
+
+class Desk:
+    """One user's place to work."""
+
+    def __init__(self, core: Core, user_id: str) -> None:
+        """Work for one user and no other."""
+        self.core = core
+        self.user_id = user_id
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the memory."""
+        return self.core.settings
+
+    @asynccontextmanager
+    async def reading(self, name: str, session_id: str | None = None) -> AsyncIterator[SingleCall]:
+        """Single reads, measured."""
+        async with self.core.measured("retrieval", name, self.user_id, session_id):
+            yield self.core.database.user(self.user_id)
+
+    @asynccontextmanager
+    async def writing(self, name: str, session_id: str | None = None) -> AsyncIterator[Transaction]:
+        """A transaction, measured."""
+        async with (
+            self.core.measured("storage", name, self.user_id, session_id),
+            self.core.database.transaction(user_scope(self.user_id)) as tx,
+        ):
+            yield tx
+
+    async def tell(
+        self, tx: Transaction, action: str, noun: str, row_id: str, details: Mapping[str, Any] | None = None
+    ) -> None:
+        """Enter a change into the ledger, in the transaction that makes it."""
+        await events.add(tx, self.settings.actor, action, noun, row_id, details)
+
+    def content(self, value: object, what: str) -> str:
+        """A text that may be kept."""
+        return validate.content(value, what, self.settings.max_content_bytes)
+
+    def metadata(self, value: object) -> str:
+        """Metadata that may be kept, as JSON."""
+        return validate.metadata(value, self.settings.max_content_bytes)
+
+    async def own_cipher(self, tx: Transaction) -> UserCipher:
+        """The user's cipher, to write with; the data key is made when it is first needed."""
+        key = await preferences.get_key(tx)
+        return self._cipher(key or await preferences.add_key(tx, self.core.keys.new_user_key(self.user_id)))
+
+    async def reading_cipher(self, calls: Executor) -> UserCipher:
+        """The user's cipher, to read with; asked for twice, since a rotation may change the key in between."""
+        try:
+            return self._cipher(await preferences.get_key(calls))
+        except Unavailable:
+            return self._cipher(await preferences.get_key(calls))
+
+    def _cipher(self, key: WrappedKey | None) -> UserCipher:
+        if key is None:
+            raise Unavailable("the key of this user's sensitive values is gone: they cannot be read any more")
+        return self.core.keys.cipher(key)

@@ -1,0 +1,53 @@
+"""Instructions of a user to agents."""
+
+from __future__ import annotations
+
+import builtins
+
+from ltst.handles.desk import Desk
+from ltst.records import Instruction
+from ltst.rooms import instructions
+from ltst.support import validate
+
+
+class AsyncInstructions:
+    """What a user tells agents to always do."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Made by `user.instructions`."""
+        self._desk = desk
+
+    async def set(self, agent: str, content: str) -> Instruction:
+        """Make this the active instruction for an agent; the versions before stay in the history."""
+        agent, content = validate.identifier(agent, "agent"), self._desk.content(content, "content")
+        async with self._desk.writing("instructions.set") as tx:
+            instruction, new = await instructions.set(tx, agent, content)
+            if new:
+                await self._desk.tell(tx, "set", "instruction", instruction.id, {"version": instruction.version})
+        return instruction
+
+    async def get(self, agent: str) -> Instruction | None:
+        """The active instruction for an agent, or None."""
+        wanted = validate.identifier(agent, "agent")
+        async with self._desk.reading("instructions.get") as calls:
+            return await instructions.get(calls, wanted)
+
+    async def list(self) -> builtins.list[Instruction]:
+        """The active instruction for every agent."""
+        async with self._desk.reading("instructions.list") as calls:
+            return await instructions.list_all(calls)
+
+    async def history(self, agent: str) -> builtins.list[Instruction]:
+        """Every version for an agent, oldest first."""
+        wanted = validate.identifier(agent, "agent")
+        async with self._desk.reading("instructions.history") as calls:
+            return await instructions.history(calls, wanted)
+
+    async def forget(self, agent: str) -> bool:
+        """Remove all versions for an agent; whether there were any."""
+        wanted = validate.identifier(agent, "agent")
+        async with self._desk.writing("instructions.forget") as tx:
+            gone = await instructions.forget(tx, wanted)
+            if gone:
+                await self._desk.tell(tx, "forget", "instruction", wanted, {"count": gone})
+        return gone > 0

@@ -1,0 +1,82 @@
+"""Preferences of a user; the sensitive ones are sealed and opened here."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import replace
+
+from ltst.db.pool import Executor
+from ltst.handles.desk import Desk
+from ltst.records import UserPreference
+from ltst.rooms import preferences
+from ltst.support import validate
+
+
+class AsyncPreferences:
+    """How a user wants things."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Made by `user.preferences`."""
+        self._desk = desk
+
+    async def set(
+        self,
+        key: str,
+        value: str,
+        *,
+        type: str = "general",
+        sensitive: bool = False,
+        source: str = "explicit",
+        confidence: float = 1.0,
+    ) -> UserPreference:
+        """Write a preference; a sensitive one is encrypted with the user's own key."""
+        key, value = validate.identifier(key, "key"), self._desk.content(value, "value")
+        validate.choice(type, "type", preferences.PREFERENCE_TYPES)
+        validate.choice(source, "source", preferences.SOURCES)
+        sure = validate.score(confidence, "confidence")
+        async with self._desk.writing("preferences.set") as tx:
+            row = await preferences.row_id(tx, key)
+            kept = (await self._desk.own_cipher(tx)).seal(value, row) if sensitive else value
+            stored = await preferences.set(
+                tx, row, key, kept, type=type, sensitive=bool(sensitive), source=source, confidence=sure
+            )
+            await self._desk.tell(tx, "set", "preference", row)
+        return replace(stored, preference_value=value)
+
+    async def get(self, key: str) -> UserPreference | None:
+        """The user's own preference, else the default, else None."""
+        wanted = validate.identifier(key, "key")
+        async with self._desk.reading("preferences.get") as calls:
+            found = await preferences.get(calls, wanted)
+            return (await self._opened(calls, [found]))[0] if found else None
+
+    async def list(self, type: str | None = None, *, defaults: bool = False) -> builtins.list[UserPreference]:
+        """The user's own preferences by key; with `defaults` also those that apply because none was set."""
+        if type is not None:
+            validate.choice(type, "type", preferences.PREFERENCE_TYPES)
+        async with self._desk.reading("preferences.list") as calls:
+            own = await self._opened(calls, await preferences.list_all(calls, type))
+            taken = {each.preference_key for each in own}
+            given = await preferences.defaults(calls, type) if defaults else []
+        return own + [each for each in given if each.preference_key not in taken]
+
+    async def forget(self, key: str) -> bool:
+        """Remove a preference; whether there was one."""
+        wanted = validate.identifier(key, "key")
+        async with self._desk.writing("preferences.forget") as tx:
+            row = await preferences.row_id(tx, wanted)
+            gone = await preferences.forget(tx, wanted)
+            if gone:
+                await self._desk.tell(tx, "forget", "preference", row)
+        return gone
+
+    async def _opened(self, calls: Executor, found: builtins.list[UserPreference]) -> builtins.list[UserPreference]:
+        if not any(each.sensitive for each in found):
+            return found
+        cipher = await self._desk.reading_cipher(calls)
+        return [
+            replace(each, preference_value=cipher.open(each.preference_value, each.preference_id))
+            if each.sensitive
+            else each
+            for each in found
+        ]

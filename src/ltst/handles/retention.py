@@ -1,0 +1,51 @@
+"""Retention of a user: when sessions are archived and deleted."""
+
+from __future__ import annotations
+
+import builtins
+from datetime import timedelta
+
+from ltst.errors import Invalid
+from ltst.handles.desk import Desk
+from ltst.records import RetentionPolicy
+from ltst.rooms import retention
+from ltst.support import validate
+
+
+class AsyncRetention:
+    """After how long the sessions of a user are archived and deleted; `maintain` does it."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Made by `user.retention`."""
+        self._desk = desk
+
+    async def set(
+        self,
+        session_type: str = "*",
+        *,
+        archive_after: timedelta | float | None = None,
+        delete_after: timedelta | float | None = None,
+    ) -> RetentionPolicy:
+        """The policy of a session type, or of all types that have none; spans count from the last activity."""
+        kind = validate.identifier(session_type, "session_type")
+        aside, away = validate.duration(archive_after, "archive_after"), validate.duration(delete_after, "delete_after")
+        if aside is None and away is None:
+            raise Invalid("a policy needs archive_after, delete_after or both; use forget to remove one")
+        async with self._desk.writing("retention.set") as tx:
+            policy = await retention.set(tx, kind, aside, away)
+            await self._desk.tell(tx, "set", "retention", kind)
+        return policy
+
+    async def list(self) -> builtins.list[RetentionPolicy]:
+        """The policies, by session type."""
+        async with self._desk.reading("retention.list") as calls:
+            return await retention.list_all(calls)
+
+    async def forget(self, session_type: str = "*") -> bool:
+        """Remove a policy; whether there was one."""
+        kind = validate.identifier(session_type, "session_type")
+        async with self._desk.writing("retention.forget") as tx:
+            gone = await retention.forget(tx, kind)
+            if gone:
+                await self._desk.tell(tx, "forget", "retention", kind)
+        return gone

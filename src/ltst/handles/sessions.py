@@ -1,0 +1,127 @@
+"""Sessions of a user: list, archive, delete, link, count."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import replace
+from datetime import datetime
+
+from ltst.errors import Invalid
+from ltst.handles.desk import Desk, now
+from ltst.records import ConversationSession, Metadata, SessionRelationship, SessionSummary
+from ltst.rooms import relationships, sessions
+from ltst.support import validate
+
+SESSION_STATES = ("active", "archived")
+
+
+class AsyncSessions:
+    """The conversations of a user."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Made by `user.sessions`."""
+        self._desk = desk
+
+    async def put(self, session: ConversationSession) -> ConversationSession:
+        """Create a session, or renew name, status, metadata and activity of the one that has its id."""
+        checked = _checked_session(session, self._desk.user_id)
+        metadata = self._desk.metadata(session.metadata)
+        async with self._desk.writing("sessions.put", checked.session_id) as tx:
+            stored = await sessions.put(tx, checked, metadata=metadata, now=now())
+            await self._desk.tell(tx, "put", "session", stored.session_id)
+        return stored
+
+    async def get(self, session_id: str) -> ConversationSession | None:
+        """A session, or None."""
+        wanted = validate.identifier(session_id, "session_id")
+        async with self._desk.reading("sessions.get", wanted) as calls:
+            return await sessions.get(calls, wanted)
+
+    async def list(
+        self, *, status: str | None = None, limit: int = 50, offset: int = 0
+    ) -> builtins.list[ConversationSession]:
+        """The sessions, the most recently active first; `status` is active or archived."""
+        if status is not None:
+            validate.choice(status, "status", SESSION_STATES)
+        most, passed = validate.limit(limit), validate.offset(offset)
+        async with self._desk.reading("sessions.list") as calls:
+            return await sessions.list_all(calls, status=status, limit=most, offset=passed)
+
+    async def delete(self, session_id: str) -> bool:
+        """Remove a session with its messages, contexts and all else that hangs on it; whether there was one."""
+        wanted = validate.identifier(session_id, "session_id")
+        async with self._desk.writing("sessions.delete", wanted) as tx:
+            gone = await sessions.delete(tx, wanted)
+            if gone:
+                await self._desk.tell(tx, "delete", "session", wanted)
+        return gone
+
+    async def archive(self, session_id: str) -> ConversationSession:
+        """Put a session aside; a new message makes it active again."""
+        wanted = validate.identifier(session_id, "session_id")
+        async with self._desk.writing("sessions.archive", wanted) as tx:
+            archived = await sessions.set_status(tx, wanted, "archived")
+            await self._desk.tell(tx, "archive", "session", wanted)
+        return archived
+
+    async def touch(self, session_id: str, *, at: datetime | None = None) -> bool:
+        """Set the time of the last activity; whether there was such a session."""
+        wanted = validate.identifier(session_id, "session_id")
+        moment = validate.optional_moment(at, "at") or now()
+        async with self._desk.writing("sessions.touch", wanted) as tx:
+            return await sessions.touch(tx, wanted, moment)
+
+    async def link(
+        self,
+        source: str,
+        target: str,
+        type: str = "related",
+        *,
+        similarity: float = 0.0,
+        strength: float = 1.0,
+        metadata: Metadata | None = None,
+    ) -> SessionRelationship:
+        """Link two sessions: continuation, related, fork or reference; the source is the earlier one."""
+        earlier, later = validate.identifier(source, "source"), validate.identifier(target, "target")
+        validate.choice(type, "type", relationships.RELATIONSHIP_TYPES)
+        if earlier == later:
+            raise Invalid("a session cannot be linked to itself")
+        scores = validate.score(similarity, "similarity"), validate.score(strength, "strength")
+        extra = self._desk.metadata(metadata)
+        async with self._desk.writing("sessions.link", earlier) as tx:
+            for each in (earlier, later):
+                await sessions.need(tx, each)
+            linked = await relationships.link(
+                tx, earlier, later, type=type, similarity=scores[0], strength=scores[1], metadata=extra
+            )
+            await self._desk.tell(tx, "link", "relationship", linked.relationship_id)
+        return linked
+
+    async def related(self, session_id: str) -> builtins.list[SessionRelationship]:
+        """The links from and to a session, the strongest first."""
+        wanted = validate.identifier(session_id, "session_id")
+        async with self._desk.reading("sessions.related", wanted) as calls:
+            return await relationships.related(calls, wanted)
+
+    async def summary(self, session_id: str) -> SessionSummary:
+        """Messages by role, tokens, first and last message, average relevance."""
+        wanted = validate.identifier(session_id, "session_id")
+        async with self._desk.reading("sessions.summary", wanted) as calls:
+            return await sessions.summary(calls, wanted)
+
+
+def _checked_session(session: ConversationSession, user_id: str) -> ConversationSession:
+    if session.user_id != user_id:
+        raise Invalid(f"the session says that it belongs to {session.user_id!r}, not to {user_id!r}")
+    return replace(
+        session,
+        session_id=validate.identifier(session.session_id, "session_id"),
+        session_name=validate.optional_text(session.session_name, "session_name", 500),
+        session_type=validate.short(session.session_type, "session_type", 100),
+        status=validate.short(session.status, "status", 50),
+        agent_name=validate.optional_identifier(session.agent_name, "agent_name"),
+        context_summary=validate.optional_text(session.context_summary, "context_summary", 1024 * 1024),
+        relevance_score=validate.number(session.relevance_score, "relevance_score"),
+        created_at=validate.optional_moment(session.created_at, "created_at"),
+        last_activity=validate.optional_moment(session.last_activity, "last_activity"),
+    )

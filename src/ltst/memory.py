@@ -1,0 +1,559 @@
+"""AsyncMemory and its handles AsyncUser and AsyncChat: the verbs of ltst.
+
+`sync.py` is generated from this file and the handles; after a change run `make sync`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Self
+
+from ltst.db import migrate
+from ltst.db.connections import ConnectionPool
+from ltst.db.embedded import EmbeddedServer
+from ltst.db.pool import KEEPER, Database, Transaction, user_scope
+from ltst.errors import Conflict, Invalid, NotFound
+from ltst.handles.contexts import AsyncContexts, AsyncWorking
+from ltst.handles.desk import SLOW_MILLISECONDS, Core, Desk, now
+from ltst.handles.documents import AsyncDocuments
+from ltst.handles.entries import AsyncEntries
+from ltst.handles.events import AsyncEvents
+from ltst.handles.facts import AsyncFacts
+from ltst.handles.instructions import AsyncInstructions
+from ltst.handles.preferences import AsyncPreferences
+from ltst.handles.retention import AsyncRetention
+from ltst.handles.sessions import AsyncSessions
+from ltst.records import (
+    Check,
+    ConversationMessage,
+    ConversationSession,
+    Health,
+    Metadata,
+    Receipt,
+    SessionSummary,
+    Stats,
+)
+from ltst.rooms import (
+    archive,
+    cache,
+    contexts,
+    entries,
+    events,
+    health,
+    metrics,
+    preferences,
+    relationships,
+    search,
+    sessions,
+)
+from ltst.rooms import messages as message_room
+from ltst.settings import Settings
+from ltst.support import logs, validate
+from ltst.support.ids import is_id, new_id
+from ltst.support.text import sha256
+
+EXPORT_FORMAT = "ltst"
+EXPORT_VERSION = 1
+FLUSH_SECONDS = 5.0
+RESERVED_USER = "system"
+KEYS_PER_BATCH = 100
+LOW_DISK_BYTES = 1024**3
+SNAPSHOT_MESSAGES = 50
+SNAPSHOT_TOKENS = 4000
+ADD_ARGUMENTS = frozenset({"role", "content", "at", "metadata", "parent", "key"})
+MODEL_ROLES = {"human": "user", "ai": "assistant"}
+
+
+class AsyncMemory:
+    """Long-term and short-term memory in one Postgres: use it inside `async with`, or call `open` and `close`."""
+
+    def __init__(self, database_url: str | None = None, *, settings: Settings | None = None) -> None:
+        """Use the given database, else DATABASE_URL, else the embedded Postgres."""
+        given = settings or Settings.from_environment()
+        self._core = Core(given if database_url is None else replace(given, database_url=database_url))
+        self._server: EmbeddedServer | None = None
+        self._flusher: asyncio.Task[None] | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """What this memory was set up with."""
+        return self._core.settings
+
+    async def __aenter__(self) -> Self:
+        """Open."""
+        await self.open()
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        """Close."""
+        await self.close()
+
+    async def open(self) -> None:
+        """Start or join the embedded Postgres, or connect to the one that was given; bring the schema up to date."""
+        if self._core.opened is not None:
+            return
+        if self.settings.log:
+            logs.speak(self.settings.log)
+        try:
+            self._core.opened = await self._connect()
+            await migrate.migrate(self._core.opened)
+        except BaseException:
+            await self.close()
+            raise
+        self._flusher = asyncio.create_task(self._flush_now_and_then())
+
+    async def close(self) -> None:
+        """Write what is pending and let go; the last one to leave stops the embedded Postgres."""
+        if self._flusher is not None:
+            self._flusher.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._flusher
+            await self._core.flush()
+        database, self._core.opened, self._flusher = self._core.opened, None, None
+        if database is not None:
+            await database.close()
+        server, self._server = self._server, None
+        if server is not None:
+            await asyncio.to_thread(server.release)
+
+    def user(self, user_id: str) -> AsyncUser:
+        """The memory of one user; nothing reaches another's."""
+        checked = validate.identifier(user_id, "user_id")
+        if checked == RESERVED_USER:
+            raise Invalid(f"the user_id {RESERVED_USER!r} is reserved for the defaults; choose another")
+        return AsyncUser(Desk(self._core, checked))
+
+    async def maintain(self) -> dict[str, int]:
+        """One pass of expiry and retention over all users; how many rows each step touched."""
+        today = now()
+        async with self._core.database.transaction(KEEPER) as tx:
+            return {
+                "contexts_expired": await contexts.clean(tx),
+                "entries_expired": await entries.clean(tx),
+                "cache_expired": await cache.clean(tx),
+                "sessions_deleted": await sessions.delete_due(tx, today),
+                "sessions_archived": await sessions.archive_due(tx, today),
+                "metrics_pruned": await metrics.prune(tx),
+            }
+
+    async def health(self) -> Health:
+        """Schema, extension, indexes, triggers, isolation, index usage, slow queries and disk, each with its state."""
+        tables = migrate.names_of("TABLE")
+        async with self._core.database.snapshot(KEEPER) as tx:
+            slow = await metrics.slow(tx, SLOW_MILLISECONDS)
+            checks = [
+                await health.check_extension(tx),
+                await health.check_indexes(tx, migrate.names_of("INDEX")),
+                await health.check_triggers(tx, migrate.names_of("TRIGGER")),
+                await health.check_isolation(tx, tables),
+                await health.check_index_usage(tx, tables),
+                await health.check_slow_queries(tx, slow),
+            ]
+        return Health((await self._schema_check(), *checks, self._disk_check()))
+
+    async def stats(self) -> Stats:
+        """Percentiles of each operation over the last day, sizes and growth of the tables."""
+        await self._core.flush()
+        async with self._core.database.snapshot(KEEPER) as tx:
+            return await metrics.stats(tx, migrate.names_of("TABLE"))
+
+    async def session_owner(self, session_id: str) -> str:
+        """The one user who has this session; Conflict where several do. For callers that know no users."""
+        return await sessions.owner(self._core.database.keeper(), validate.identifier(session_id, "session_id"))
+
+    async def rotate_master_key(self) -> int:
+        """Wrap every user's data key with a new master key, while reads go on; how many were wrapped anew."""
+        with self._core.keys.rotation():
+            done = 0
+            while batch := await self._rewrap_batch():
+                done += batch
+        return done
+
+    async def _connect(self) -> Database:
+        conninfo, revive = self.settings.database_url, None
+        if conninfo is None:
+            server = await asyncio.to_thread(EmbeddedServer.acquire, self.settings.home)
+            self._server, conninfo, revive = server, server.dsn, server.ensure_running
+        pool = ConnectionPool(conninfo, size=self.settings.pool_size, timeout=self.settings.pool_timeout, revive=revive)
+        return Database(pool)
+
+    async def _rewrap_batch(self) -> int:
+        async with self._core.database.transaction(KEEPER) as tx:
+            old = await preferences.keys_to_rewrap(tx, self._core.keys.newest_id(), KEYS_PER_BATCH)
+            for key in old:
+                await preferences.rewrap_key(tx, self._core.keys.rewrap(key))
+        return len(old)
+
+    async def _schema_check(self) -> Check:
+        found = await migrate.status(self._core.database)
+        wrong = [f"{each.name} is {each.state}" for each in found if each.state != "applied"]
+        if wrong:
+            return Check("schema", "error", f"{', '.join(wrong)}; run: ltst db migrate")
+        return Check("schema", "ok", f"{len(found)} migrations applied")
+
+    def _disk_check(self) -> Check:
+        if self._server is None:
+            return Check("disk", "ok", "on the server: not seen from here")
+        free = shutil.disk_usage(self._server.data_dir).free
+        told = f"{free / 1024**3:.1f} GiB free at {self._server.data_dir}"
+        return Check("disk", "ok" if free > LOW_DISK_BYTES else "warning", told)
+
+    async def _flush_now_and_then(self) -> None:
+        while True:
+            await asyncio.sleep(FLUSH_SECONDS)
+            await self._core.flush()
+
+
+class AsyncUser:
+    """The memory of one user."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Made by `memory.user(user_id)`."""
+        self._desk = desk
+
+    @property
+    def user_id(self) -> str:
+        """Whose memory this is."""
+        return self._desk.user_id
+
+    @property
+    def sessions(self) -> AsyncSessions:
+        """The conversations."""
+        return AsyncSessions(self._desk)
+
+    @property
+    def facts(self) -> AsyncFacts:
+        """What is known about the user."""
+        return AsyncFacts(self._desk)
+
+    @property
+    def preferences(self) -> AsyncPreferences:
+        """How the user wants things."""
+        return AsyncPreferences(self._desk)
+
+    @property
+    def instructions(self) -> AsyncInstructions:
+        """What the user tells agents to always do."""
+        return AsyncInstructions(self._desk)
+
+    @property
+    def entries(self) -> AsyncEntries:
+        """Free-standing memories."""
+        return AsyncEntries(self._desk)
+
+    @property
+    def documents(self) -> AsyncDocuments:
+        """Knowledge given as text or files."""
+        return AsyncDocuments(self._desk)
+
+    @property
+    def retention(self) -> AsyncRetention:
+        """After how long conversations are archived and deleted."""
+        return AsyncRetention(self._desk)
+
+    @property
+    def events(self) -> AsyncEvents:
+        """The ledger of every change."""
+        return AsyncEvents(self._desk)
+
+    def chat(self, session_id: str | None = None, *, agent: str | None = None, name: str | None = None) -> AsyncChat:
+        """One conversation, created on its first write; without an id it gets a new one."""
+        return AsyncChat(
+            self._desk,
+            new_id() if session_id is None else validate.identifier(session_id, "session_id"),
+            validate.optional_identifier(agent, "agent"),
+            validate.optional_text(name, "name", 500),
+        )
+
+    async def profile(self) -> dict[str, Any]:
+        """The facts that hold now and the preferences, ready for JSON."""
+        known = await self.facts.list()
+        wanted = await self.preferences.list()
+        return {
+            "user_id": self._desk.user_id,
+            "facts": [
+                {
+                    "key": fact.fact_key,
+                    "value": fact.fact_value,
+                    "confidence": fact.confidence,
+                    "source_message_id": fact.source_message_id,
+                }
+                for fact in known
+            ],
+            "preferences": {each.preference_key: each.preference_value for each in wanted},
+        }
+
+    async def export(self) -> dict[str, Any]:
+        """Everything the user owns, as a document for JSON that `restore` reads back identically.
+
+        Sensitive values are in clear in it. The ledger, metrics and vectors stay behind: they belong to the database.
+        """
+        async with (
+            self._desk.core.measured("retrieval", "user.export", self._desk.user_id, None),
+            self._desk.core.database.snapshot(user_scope(self._desk.user_id)) as tx,
+        ):
+            rows = await archive.export(tx)
+            await self._open_sealed(tx, rows["preferences"])
+        return {"format": EXPORT_FORMAT, "version": EXPORT_VERSION, "user_id": self._desk.user_id, **rows}
+
+    async def restore(self, document: Mapping[str, Any]) -> dict[str, int]:
+        """Put an exported document into this user's memory; what is there already stays. The rows added, by noun."""
+        rows = _checked_export(document)
+        async with self._desk.writing("user.restore") as tx:
+            sealed = await self._seal_again(tx, rows["preferences"])
+            added = await archive.restore(tx, {**rows, "preferences": sealed})
+            await self._desk.tell(tx, "restore", "user", self._desk.user_id, added)
+        return added
+
+    async def erase(self) -> Receipt:
+        """Remove everything the user owns, the data key included, and prove it."""
+        async with (
+            self._desk.core.measured("storage", "user.erase", self._desk.user_id, None),
+            self._desk.core.database.transaction(KEEPER) as tx,
+        ):
+            removed, remaining = await archive.erase(tx, self._desk.user_id)
+            receipt = _receipt(self._desk.user_id, removed, remaining)
+            await self._tell_erased(tx, receipt)
+        return receipt
+
+    async def _open_sealed(self, tx: Transaction, rows: builtins.list[dict[str, Any]]) -> None:
+        sealed = [row for row in rows if row["sensitive"]]
+        if sealed:
+            cipher = await self._desk.reading_cipher(tx)
+            for row in sealed:
+                row["preference_value"] = cipher.open(row["preference_value"], row["preference_id"])
+
+    async def _seal_again(self, tx: Transaction, rows: Iterable[Mapping[str, Any]]) -> builtins.list[dict[str, Any]]:
+        copies = [dict(row) for row in rows]
+        sealed = [row for row in copies if row.get("sensitive")]
+        if sealed:
+            cipher = await self._desk.own_cipher(tx)
+            for row in sealed:
+                row["preference_value"] = cipher.seal(str(row["preference_value"]), str(row["preference_id"]))
+        return copies
+
+    async def _tell_erased(self, tx: Transaction, receipt: Receipt) -> None:
+        """Under a hash of the user's id: the ledger can confirm a receipt, but names nobody."""
+        nobody = f"erased:{sha256(self._desk.user_id)}"
+        details = {"digest": receipt.digest, "removed": dict(receipt.removed)}
+        actor = self._desk.settings.actor
+        await events.add(tx, actor, "erase", "user", receipt.receipt_id, details, user_id=nobody)
+
+
+class AsyncChat:
+    """One conversation of a user."""
+
+    def __init__(self, desk: Desk, session_id: str, agent: str | None, name: str | None) -> None:
+        """Made by `user.chat(session_id)`."""
+        self._desk = desk
+        self._session_id = session_id
+        self._agent = agent
+        self._opening = message_room.Opening(session_id, agent, name, desk.settings.actor)
+
+    @property
+    def user_id(self) -> str:
+        """Whose conversation this is."""
+        return self._desk.user_id
+
+    @property
+    def session_id(self) -> str:
+        """Which conversation this is."""
+        return self._session_id
+
+    @property
+    def agent(self) -> str | None:
+        """The agent that the user talks with."""
+        return self._agent
+
+    @property
+    def working(self) -> AsyncWorking:
+        """Working memory: values that matter for this conversation, for a while."""
+        return AsyncWorking(self._desk, self._opening)
+
+    @property
+    def contexts(self) -> AsyncContexts:
+        """Typed keys and values attached to this conversation."""
+        return AsyncContexts(self._desk, self._opening)
+
+    async def add(
+        self,
+        role: str,
+        content: str,
+        *,
+        at: datetime | None = None,
+        metadata: Metadata | None = None,
+        parent: str | None = None,
+        key: str | None = None,
+    ) -> ConversationMessage:
+        """Store a message; it is durable when this returns.
+
+        `at` is when it was said, `parent` the id of the message it answers. With a `key`, adding the same message
+        again returns the one that is stored; other content under the same key is a Conflict.
+        """
+        draft = self._draft(role, content, at=at, metadata=metadata, parent=parent, key=key)
+        core = self._desk.core
+        async with core.measured("storage", "messages.add", self.user_id, self._session_id):
+            return await message_room.add(core.database, self.user_id, self._opening, draft)
+
+    async def add_many(self, messages: Iterable[Mapping[str, Any]]) -> builtins.list[ConversationMessage]:
+        """Store many messages at once, all or none; each is a mapping with the arguments of `add`."""
+        drafts = [self._draft_of(position, each) for position, each in enumerate(messages, start=1)]
+        if not drafts:
+            return []
+        async with self._desk.writing("messages.add_many", self._session_id) as tx:
+            stored = await message_room.add_many(tx, self._opening, drafts)
+            await self._desk.tell(
+                tx, "add", "message", str(stored[0].message_id), {"session_id": self._session_id, "count": len(stored)}
+            )
+        return stored
+
+    async def add_interaction(self, user_msg: str, ai_msg: str) -> builtins.list[ConversationMessage]:
+        """Store what the user said and what the assistant answered, both or neither."""
+        return await self.add_many([{"role": "user", "content": user_msg}, {"role": "assistant", "content": ai_msg}])
+
+    async def window(self, limit: int = 50, *, max_tokens: int | None = None) -> builtins.list[ConversationMessage]:
+        """The newest messages, oldest first: at most `limit`, and together at most `max_tokens`."""
+        most = validate.limit(limit)
+        budget = None if max_tokens is None else validate.limit(max_tokens, "max_tokens", validate.LARGEST_INTEGER)
+        core = self._desk.core
+        async with core.measured("retrieval", "messages.window", self.user_id, self._session_id):
+            return await message_room.window(core.database, self.user_id, self._session_id, most, budget)
+
+    async def history(self, *, limit: int = 100, offset: int = 0) -> builtins.list[ConversationMessage]:
+        """The messages from the beginning on, page by page."""
+        most, passed = validate.limit(limit), validate.offset(offset)
+        async with self._desk.reading("messages.list", self._session_id) as calls:
+            return await message_room.list_all(calls, self._session_id, limit=most, offset=passed)
+
+    async def fork(self, at: int | None = None, *, session_id: str | None = None) -> AsyncChat:
+        """A new conversation that begins with a copy of this one, up to the message with index `at`.
+
+        Messages and living contexts are copied by value, so that each conversation can be deleted by itself; the two
+        are linked as a fork.
+        """
+        fork_id = new_id() if session_id is None else validate.identifier(session_id, "session_id")
+        last = None if at is None else validate.limit(at, "at", validate.LARGEST_INTEGER)
+        async with self._desk.writing("sessions.fork", self._session_id) as tx:
+            source = await sessions.need(tx, self._session_id)
+            await self._copy(tx, source, fork_id, last)
+        return AsyncChat(self._desk, fork_id, source.agent_name, source.session_name)
+
+    async def summary(self) -> SessionSummary:
+        """Messages by role, tokens, first and last message, average relevance."""
+        return await AsyncSessions(self._desk).summary(self._session_id)
+
+    async def snapshot(self) -> dict[str, Any]:
+        """The short-term window, ready for JSON, with the roles that models know."""
+        recent = await self.window(SNAPSHOT_MESSAGES, max_tokens=SNAPSHOT_TOKENS)
+        return {
+            "session_id": self._session_id,
+            "messages": [{"role": MODEL_ROLES.get(each.role, each.role), "content": each.content} for each in recent],
+            "window_strategy": "sliding_window",
+            "max_tokens": SNAPSHOT_TOKENS,
+        }
+
+    async def store(self, message: ConversationMessage) -> ConversationMessage:
+        """Store a ready-made message with all that it says of itself; a message_index must be the next one."""
+        draft = self._draft(
+            message.role,
+            message.content,
+            at=message.timestamp,
+            metadata=message.metadata,
+            parent=message.parent_message_id,
+        )
+        validate.choice(message.message_type, "message_type", message_room.MESSAGE_TYPES)
+        validate.embedding(message.embedding)
+        validate.number(message.relevance_score, "relevance_score")
+        async with self._desk.writing("messages.store", self._session_id) as tx:
+            index = 1 + await message_room.open_session(tx, self._opening, draft.timestamp)
+            _check_index(message.message_index, index)
+            await message_room.store(tx, draft, message, index)
+            await self._desk.tell(tx, "add", "message", draft.message_id, {"session_id": self._session_id})
+            return await message_room.need(tx, draft.message_id)
+
+    async def search(
+        self, query: str, *, limit: int = 10, threshold: float = 0.0
+    ) -> builtins.list[tuple[ConversationMessage, float]]:
+        """Messages of this conversation with the share of the query's words that each holds, best first."""
+        asked, most = self._desk.content(query, "query"), validate.limit(limit)
+        least = validate.score(threshold, "threshold")
+        async with self._desk.reading("messages.search", self._session_id) as calls:
+            return await search.messages(calls, asked, self._session_id, limit=most, threshold=least)
+
+    def _draft(
+        self,
+        role: str,
+        content: str,
+        *,
+        at: datetime | None = None,
+        metadata: Metadata | None = None,
+        parent: str | None = None,
+        key: str | None = None,
+    ) -> message_room.Draft:
+        if parent is not None and not is_id(parent):
+            raise NotFound(f"no message {parent!r}")
+        return message_room.draft(
+            self._session_id,
+            validate.role(role),
+            self._desk.content(content, "content"),
+            now() if at is None else validate.moment(at, "at"),
+            "{}" if metadata is None else self._desk.metadata(metadata),
+            parent,
+            validate.optional_identifier(key, "key"),
+        )
+
+    def _draft_of(self, position: int, arguments: Mapping[str, Any]) -> message_room.Draft:
+        if not isinstance(arguments, Mapping) or not {"role", "content"} <= arguments.keys() <= ADD_ARGUMENTS:
+            raise Invalid(
+                f"message {position} must be a mapping with role, content and any of at, metadata, parent, key"
+            )
+        try:
+            return self._draft(**arguments)
+        except Invalid as problem:
+            raise Invalid(f"message {position}: {problem}") from None
+
+    async def _copy(self, tx: Transaction, source: ConversationSession, fork_id: str, at: int | None) -> None:
+        if at is not None and at > source.session_length:
+            raise Invalid(f"at must be the index of a message, 1 to {source.session_length}, not {at}")
+        if await sessions.get(tx, fork_id) is not None:
+            raise Conflict(f"this user has a session {fork_id!r} already")
+        copy = replace(source, session_id=fork_id, status="active", created_at=None, last_activity=None)
+        await sessions.put(tx, copy, metadata=json.dumps(dict(source.metadata)), now=now())
+        copied = await message_room.fork(tx, source.session_id, fork_id, at or validate.LARGEST_INTEGER)
+        await contexts.fork(tx, source.session_id, fork_id)
+        await relationships.link(tx, source.session_id, fork_id, type="fork", similarity=1.0, strength=1.0)
+        await self._desk.tell(tx, "fork", "session", fork_id, {"from": source.session_id, "count": copied})
+
+
+def _check_index(given: int | None, following: int) -> None:
+    if given is None or given == following:
+        return
+    if isinstance(given, int) and 1 <= given < following:
+        raise Conflict(f"this session has a message {given} already; the next is {following}")
+    raise Invalid(f"message_index must be {following}, the next of this session, or None; not {given!r}")
+
+
+def _checked_export(document: Mapping[str, Any]) -> dict[str, builtins.list[dict[str, Any]]]:
+    if not isinstance(document, Mapping) or document.get("format") != EXPORT_FORMAT:
+        raise Invalid('this is not an export of ltst: it must be an object with "format": "ltst"')
+    if document.get("version") != EXPORT_VERSION:
+        raise Invalid(f"this export has version {document.get('version')!r}; this ltst reads {EXPORT_VERSION}")
+    rows = {noun: document.get(noun, []) for noun in archive.NOUNS}
+    for noun, given in rows.items():
+        if not isinstance(given, list) or not all(isinstance(row, dict) for row in given):
+            raise Invalid(f"{noun!r} of this export must be a list of objects")
+    return rows
+
+
+def _receipt(user_id: str, removed: Mapping[str, int], remaining: Mapping[str, int]) -> Receipt:
+    receipt_id, moment = new_id(), now()
+    proof = json.dumps([receipt_id, user_id, moment.isoformat(), dict(removed), dict(remaining)], sort_keys=True)
+    return Receipt(receipt_id, user_id, moment, removed, remaining, hashlib.sha256(proof.encode()).hexdigest())

@@ -1,0 +1,336 @@
+"""The records: frozen, slotted dataclasses whose attributes are the columns of the tables, under the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+Metadata = Mapping[str, Any]
+
+
+class MemoryTypes(StrEnum):
+    """The four kinds of memory: messages, working contexts, knowledge, and past conversations."""
+
+    SHORT_TERM = "short_term"
+    WORKING = "working"
+    LONG_TERM = "long_term"
+    EPISODIC = "episodic"
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSession:
+    """One conversation of one user."""
+
+    session_id: str
+    user_id: str
+    session_name: str | None = None
+    session_type: str = "conversation"
+    status: str = "active"
+    metadata: Metadata = field(default_factory=dict)
+    context_summary: str | None = None
+    relevance_score: float = 0.0
+    session_length: int = 0
+    created_at: datetime | None = None
+    last_activity: datetime | None = None
+    agent_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationMessage:
+    """One turn, verbatim: the source of truth. `timestamp` is when it was said, `created_at` when it was stored."""
+
+    session_id: str
+    role: str
+    content: str
+    message_type: str = "message"
+    message_index: int | None = None
+    parent_message_id: str | None = None
+    metadata: Metadata = field(default_factory=dict)
+    embedding: list[float] | None = None
+    relevance_score: float = 0.0
+    is_context_message: bool = False
+    timestamp: datetime | None = None
+    message_id: str | None = None
+    user_id: str | None = None
+    content_hash: str | None = None
+    context_hash: str | None = None
+    message_key: str | None = None
+    token_count: int = 0
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationContext:
+    """A typed key and value attached to a session; it may expire. Working memory is the type `working`."""
+
+    session_id: str
+    context_type: str
+    context_key: str
+    context_value: str
+    relevance_score: float = 0.0
+    metadata: Metadata = field(default_factory=dict)
+    expires_at: datetime | None = None
+    context_id: str | None = None
+    user_id: str | None = None
+    context_hash: str | None = None
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A claim about the user, with its confidence, its source message and the time in which it holds."""
+
+    fact_key: str
+    fact_value: str
+    confidence: float
+    source_message_id: str | None
+    valid_from: datetime
+    valid_to: datetime | None
+    recorded_at: datetime
+    superseded_by: str | None
+    rejected_at: datetime | None
+    metadata: Metadata
+    fact_id: str
+    user_id: str
+
+    @property
+    def key(self) -> str:
+        """What the fact is about."""
+        return self.fact_key
+
+    @property
+    def value(self) -> str:
+        """What is claimed."""
+        return self.fact_value
+
+
+@dataclass(frozen=True, slots=True)
+class UserPreference:
+    """How the user wants things. A sensitive value is stored encrypted and reads in clear here."""
+
+    preference_key: str
+    preference_value: str
+    preference_type: str
+    sensitive: bool
+    confidence_score: float
+    source: str
+    usage_count: int
+    last_used: datetime | None
+    metadata: Metadata
+    created_at: datetime
+    updated_at: datetime
+    preference_id: str
+    user_id: str
+
+    @property
+    def key(self) -> str:
+        """What the preference is about."""
+        return self.preference_key
+
+    @property
+    def value(self) -> str:
+        """What the user wants."""
+        return self.preference_value
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """What one user tells one agent to always do, in its versions."""
+
+    agent_name: str
+    content: str
+    version: int
+    active: bool
+    created_at: datetime
+    updated_at: datetime
+    id: str
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEntry:
+    """A free-standing memory: knowledge (`long_term`) or the summary of a past conversation (`episodic`)."""
+
+    content: str
+    embedding: list[float] | None = None
+    metadata: Metadata = field(default_factory=dict)
+    timestamp: datetime | None = None
+    source: str | None = None
+    importance_score: float = 0.5
+    memory_type: str = MemoryTypes.LONG_TERM
+    entry_id: str | None = None
+    user_id: str | None = None
+    agent_name: str | None = None
+    session_id: str | None = None
+    created_at: datetime | None = None
+    expires_at: datetime | None = None
+    last_used: datetime | None = None
+    usage_count: int = 0
+
+    @property
+    def occurred_at(self) -> datetime | None:
+        """When what the entry tells of happened."""
+        return self.timestamp
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentChunk:
+    """A part of a document; the chunks of a document, joined in order, are its text."""
+
+    chunk_id: str
+    document_id: str
+    chunk_index: int
+    content: str
+    metadata: Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Knowledge given as text or as a file. `chunks` is filled by `documents.get`."""
+
+    document_id: str
+    user_id: str
+    title: str | None
+    uri: str | None
+    content_hash: str
+    metadata: Metadata
+    created_at: datetime
+    chunks: tuple[DocumentChunk, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The whole text, from the chunks."""
+        return "".join(chunk.content for chunk in self.chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRelationship:
+    """A directed link between two sessions of one user; the source is the one that came first."""
+
+    source_session_id: str
+    target_session_id: str
+    relationship_type: str
+    similarity_score: float
+    relationship_strength: float
+    metadata: Metadata
+    created_at: datetime
+    relationship_id: str
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """What a session holds, counted."""
+
+    session_id: str
+    session_name: str | None
+    session_type: str
+    status: str
+    created_at: datetime
+    last_activity: datetime
+    message_count: int
+    human_messages: int
+    ai_messages: int
+    system_messages: int
+    tool_messages: int
+    token_count: int
+    first_message_at: datetime | None
+    last_message_at: datetime | None
+    average_relevance: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionPolicy:
+    """When sessions of a type ('*': every type without a policy of its own) are archived and deleted."""
+
+    session_type: str
+    archive_after: timedelta | None
+    delete_after: timedelta | None
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One change, as the ledger recorded it; never a content in clear."""
+
+    event_id: int
+    user_id: str
+    occurred_at: datetime
+    actor: str
+    action: str
+    noun: str
+    row_id: str
+    details: Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The proof of an erasure: what was removed from which table, when, and that nothing is left.
+
+    `digest` is the SHA-256 of the other values; the ledger keeps it, under a hash of the user's id, so that the
+    receipt can be checked later without naming the user.
+    """
+
+    receipt_id: str
+    user_id: str
+    erased_at: datetime
+    removed: Mapping[str, int]
+    remaining: Mapping[str, int]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class OperationStats:
+    """How often an operation ran and how long it took, over the last day."""
+
+    name: str
+    count: int
+    errors: int
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    max_ms: float
+    cache_hit_rate: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableStats:
+    """How large a table is, indexes included, and how many rows came in the last day (None: not counted)."""
+
+    name: str
+    rows: int
+    bytes: int
+    added_last_day: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What the database holds and how fast it answers."""
+
+    operations: tuple[OperationStats, ...]
+    tables: tuple[TableStats, ...]
+    database_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One look at the database: `status` is ok, warning or error; `detail` says what was seen and what to do."""
+
+    name: str
+    status: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The state of the database; `ok` is false when any check is an error."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no check failed."""
+        return all(check.status != "error" for check in self.checks)

@@ -1,0 +1,76 @@
+"""The archive: everything that one user owns, out as a document, back in, or erased with a count."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ltst.db.pool import Executor
+
+Rows = list[dict[str, Any]]
+
+# In the order in which they can be put back.
+NOUNS = (
+    "sessions",
+    "messages",
+    "contexts",
+    "relationships",
+    "facts",
+    "preferences",
+    "instructions",
+    "entries",
+    "documents",
+    "chunks",
+    "retention",
+)
+BATCH = 1000
+ABSENT = {"messages": {"ann": False}}
+
+
+async def export(tx: Executor) -> dict[str, Rows]:
+    """The rows of every noun, without vectors."""
+    return {noun: await tx.values(f"archive.export_{noun}", user_id=tx.scope.user_id) for noun in NOUNS}
+
+
+async def restore(tx: Executor, document: Mapping[str, Rows]) -> dict[str, int]:
+    """Put the rows back; those that are there already stay as they are. The number of rows added per noun."""
+    owned = {noun: _owned(noun, tx.scope.user_id, document.get(noun, [])) for noun in NOUNS}
+    new_sessions = await tx.values("archive.restore_sessions", rows=json.dumps(owned["sessions"]))
+    added = {"sessions": len(new_sessions)}
+    orphans = [{**row, "parent_message_id": None} for row in owned["messages"]]
+    added["messages"] = await _insert(tx, "messages", orphans)
+    await _restore_parents(tx, owned["messages"])
+    # Counting the messages in changed the counters; a session that came with them gets its own back.
+    counters = [row for row in owned["sessions"] if row["session_id"] in set(new_sessions)]
+    await tx.run("archive.restore_counters", rows=json.dumps(counters))
+    for noun in NOUNS[2:]:
+        added[noun] = await _insert(tx, noun, owned[noun])
+    return added
+
+
+async def erase(tx: Executor, user_id: str) -> tuple[dict[str, int], dict[str, int]]:
+    """Remove every row of a user; what was removed and what remains, by table."""
+    counted = await tx.dicts("archive.erase", user_id=user_id)
+    return (
+        {row["table_name"]: row["removed"] for row in counted},
+        {row["table_name"]: row["remaining"] for row in counted},
+    )
+
+
+def _owned(noun: str, user_id: str, rows: Iterable[Mapping[str, Any]]) -> Rows:
+    return [{**ABSENT.get(noun, {}), **row, "user_id": user_id} for row in rows]
+
+
+async def _insert(tx: Executor, noun: str, rows: Sequence[Mapping[str, Any]]) -> int:
+    added = 0
+    for start in range(0, len(rows), BATCH):
+        added += await tx.run(f"archive.restore_{noun}", rows=json.dumps(rows[start : start + BATCH]))
+    return added
+
+
+async def _restore_parents(tx: Executor, rows: Rows) -> None:
+    """Afterwards, since a parent may come later than its child."""
+    children = [row for row in rows if row.get("parent_message_id")]
+    for start in range(0, len(children), BATCH):
+        await tx.run("archive.restore_parents", rows=json.dumps(children[start : start + BATCH]))

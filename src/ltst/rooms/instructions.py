@@ -1,0 +1,41 @@
+"""Instructions: what one user tells one agent to always do, in versions of which one is active."""
+
+from __future__ import annotations
+
+from ltst.db.pool import Executor
+from ltst.records import Instruction
+from ltst.support.ids import new_id
+
+
+async def set(tx: Executor, agent: str, content: str) -> tuple[Instruction, bool]:
+    """Make a new version the active one; tells whether the content is new."""
+    await tx.value("instructions.lock", user_id=tx.scope.user_id, agent=agent)
+    current = await get(tx, agent)
+    if current is not None and current.content == content:
+        return current, False
+    await tx.run("instructions.retire", user_id=tx.scope.user_id, agent=agent)
+    added = await tx.row(
+        "instructions.add", Instruction, user_id=tx.scope.user_id, id=new_id(), agent=agent, content=content
+    )
+    assert added is not None, "an insert returns its row"
+    return added, True
+
+
+async def get(tx: Executor, agent: str) -> Instruction | None:
+    """The active version."""
+    return await tx.row("instructions.get", Instruction, user_id=tx.scope.user_id, agent=agent)
+
+
+async def list_all(tx: Executor) -> list[Instruction]:
+    """The active version for every agent."""
+    return await tx.rows("instructions.list", Instruction, user_id=tx.scope.user_id)
+
+
+async def history(tx: Executor, agent: str) -> list[Instruction]:
+    """Every version for an agent, oldest first."""
+    return await tx.rows("instructions.history", Instruction, user_id=tx.scope.user_id, agent=agent)
+
+
+async def forget(tx: Executor, agent: str) -> int:
+    """Remove all versions for an agent; the number removed."""
+    return await tx.run("instructions.forget", user_id=tx.scope.user_id, agent=agent)

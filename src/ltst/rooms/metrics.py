@@ -1,0 +1,95 @@
+"""Metrics: how long each operation took, gathered in memory and written in batches, without saying whose it was."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections import deque
+from dataclasses import dataclass
+from datetime import datetime
+
+from ltst.db.pool import Executor
+from ltst.records import OperationStats, Stats, TableStats
+
+MOST_PENDING = 10_000
+BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One operation, as it was seen."""
+
+    operation_type: str
+    name: str
+    user_id: str
+    session_id: str | None
+    milliseconds: float
+    results: int
+    error: str | None
+    at: datetime
+
+
+class Recorder:
+    """Keeps measurements until they are written; when the database is away for long, the oldest go."""
+
+    def __init__(self) -> None:
+        """Begin empty, with a salt of its own, so that the hashes cannot be traced back to users."""
+        self._salt = secrets.token_bytes(16)
+        self._pending: deque[Measurement] = deque(maxlen=MOST_PENDING)
+
+    def __len__(self) -> int:
+        """How many are waiting to be written."""
+        return len(self._pending)
+
+    def add(self, measurement: Measurement) -> None:
+        """Take one; no waiting."""
+        self._pending.append(measurement)
+
+    async def flush(self, tx: Executor) -> None:
+        """Write what is waiting, a batch at a time; a batch that fails waits on."""
+        while self._pending:
+            batch = [self._pending.popleft() for _ in range(min(BATCH, len(self._pending)))]
+            try:
+                await self._write(tx, batch)
+            except BaseException:
+                self._pending.extendleft(reversed(batch))
+                raise
+
+    async def _write(self, tx: Executor, batch: list[Measurement]) -> None:
+        await tx.run(
+            "metrics.add_many",
+            users=[self._anonymous(each.user_id) for each in batch],
+            types=[each.operation_type for each in batch],
+            names=[each.name for each in batch],
+            sessions=[each.session_id and self._anonymous(each.session_id) for each in batch],
+            hashes=[self._anonymous(f"{each.user_id}/{each.session_id}/{each.name}") for each in batch],
+            times=[each.milliseconds for each in batch],
+            counts=[each.results for each in batch],
+            hits=[None for _ in batch],
+            errors=[each.error for each in batch],
+            moments=[each.at for each in batch],
+        )
+
+    def _anonymous(self, value: str) -> str:
+        return hashlib.blake2b(value.encode(), key=self._salt, digest_size=16).hexdigest()
+
+
+async def stats(tx: Executor, tables: tuple[str, ...]) -> Stats:
+    """Percentiles per operation and sizes per table."""
+    added = {row["name"]: int(row["added"]) for row in await tx.dicts("metrics.growth")}
+    sizes = await tx.dicts("metrics.tables", tables=[*tables])
+    return Stats(
+        operations=tuple(await tx.rows("metrics.operations", OperationStats)),
+        tables=tuple(TableStats(**row, added_last_day=added.get(row["name"])) for row in sizes),
+        database_bytes=int(await tx.value("metrics.database_bytes")),
+    )
+
+
+async def slow(tx: Executor, threshold_ms: float) -> int:
+    """How many operations of the last day took longer."""
+    return int(await tx.value("metrics.slow", threshold_ms=threshold_ms))
+
+
+async def prune(tx: Executor) -> int:
+    """Remove measurements older than a month; the number removed."""
+    return await tx.run("metrics.prune")

@@ -1,0 +1,93 @@
+"""Preferences: how the user wants things; sensitive ones are sealed before they get here."""
+
+from __future__ import annotations
+
+from ltst.db.pool import Executor
+from ltst.records import UserPreference
+from ltst.support.crypto import WrappedKey
+from ltst.support.ids import new_id
+
+PREFERENCE_TYPES = ("general", "coding", "communication", "project")
+SOURCES = ("learned", "explicit", "inferred")
+
+
+async def row_id(tx: Executor, key: str) -> str:
+    """The id of the row that a key has or will have; the key is locked, so that it stays so."""
+    await tx.value("preferences.lock", user_id=tx.scope.user_id, key=key)
+    found = await tx.value("preferences.row_id", user_id=tx.scope.user_id, key=key)
+    return str(found) if found else new_id()
+
+
+async def set(
+    tx: Executor, row: str, key: str, value: str, *, type: str, sensitive: bool, source: str, confidence: float
+) -> UserPreference:
+    """Write a preference in place of the one before."""
+    stored = await tx.row(
+        "preferences.set",
+        UserPreference,
+        user_id=tx.scope.user_id,
+        preference_id=row,
+        key=key,
+        value=value,
+        type=type,
+        sensitive=sensitive,
+        source=source,
+        confidence=confidence,
+    )
+    assert stored is not None, "an upsert returns its row"
+    return stored
+
+
+async def get(tx: Executor, key: str) -> UserPreference | None:
+    """The user's own preference, else the default of the system."""
+    return await tx.row("preferences.get", UserPreference, user_id=tx.scope.user_id, key=key)
+
+
+async def list_all(tx: Executor, type: str | None) -> list[UserPreference]:
+    """The user's own preferences, by key."""
+    return await tx.rows("preferences.list", UserPreference, user_id=tx.scope.user_id, type=type)
+
+
+async def defaults(tx: Executor, type: str | None) -> list[UserPreference]:
+    """The preferences of everyone who has not set their own."""
+    return await tx.rows("preferences.defaults", UserPreference, type=type)
+
+
+async def forget(tx: Executor, key: str) -> bool:
+    """Remove a preference; tells whether there was one."""
+    return await tx.run("preferences.forget", user_id=tx.scope.user_id, key=key) > 0
+
+
+async def get_key(tx: Executor) -> WrappedKey | None:
+    """The wrapped data key of the user."""
+    return await tx.row("preferences.get_key", WrappedKey, user_id=tx.scope.user_id)
+
+
+async def add_key(tx: Executor, key: WrappedKey) -> WrappedKey:
+    """Give the user a data key; of two given at once the first stays."""
+    await tx.run(
+        "preferences.add_key",
+        user_id=key.user_id,
+        key_version=key.key_version,
+        wrapped_key=key.wrapped_key,
+        master_key_id=key.master_key_id,
+    )
+    kept = await get_key(tx)
+    assert kept is not None, "the key was just added, or was there"
+    return kept
+
+
+async def keys_to_rewrap(tx: Executor, newest_master_key: str, limit: int) -> list[WrappedKey]:
+    """Data keys that another than the newest master key wraps, locked."""
+    return await tx.rows("preferences.keys_to_rewrap", WrappedKey, master_key_id=newest_master_key, limit=limit)
+
+
+async def rewrap_key(tx: Executor, key: WrappedKey) -> None:
+    """Store the same data key under its new wrapping."""
+    await tx.run(
+        "preferences.rewrap_key",
+        user_id=key.user_id,
+        key_version=key.key_version,
+        wrapped_key=key.wrapped_key,
+        master_key_id=key.master_key_id,
+    )

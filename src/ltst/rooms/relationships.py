@@ -1,0 +1,34 @@
+"""Relationships: how the sessions of a user hang together."""
+
+from __future__ import annotations
+
+from ltst.db.pool import Executor
+from ltst.records import SessionRelationship
+from ltst.support.ids import new_id
+
+RELATIONSHIP_TYPES = ("continuation", "related", "fork", "reference")
+
+
+async def link(
+    tx: Executor, source: str, target: str, *, type: str, similarity: float, strength: float, metadata: str = "{}"
+) -> SessionRelationship:
+    """Link two sessions; linking them again renews the scores."""
+    linked = await tx.row(
+        "relationships.link",
+        SessionRelationship,
+        user_id=tx.scope.user_id,
+        relationship_id=new_id(),
+        source=source,
+        target=target,
+        type=type,
+        similarity=similarity,
+        strength=strength,
+        metadata=metadata,
+    )
+    assert linked is not None, "an upsert returns its row"
+    return linked
+
+
+async def related(tx: Executor, session_id: str) -> list[SessionRelationship]:
+    """The links from and to a session, the strongest first."""
+    return await tx.rows("relationships.related", SessionRelationship, user_id=tx.scope.user_id, session_id=session_id)

@@ -1,0 +1,98 @@
+"""Sessions: the conversations of a user."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from ltst.db.pool import Executor
+from ltst.errors import Conflict, NotFound
+from ltst.records import ConversationSession, SessionSummary
+
+
+async def put(tx: Executor, session: ConversationSession, *, metadata: str, now: datetime) -> ConversationSession:
+    """Create a session, or renew what its owner may change."""
+    stored = await tx.row(
+        "sessions.put",
+        ConversationSession,
+        user_id=session.user_id,
+        session_id=session.session_id,
+        session_name=session.session_name,
+        session_type=session.session_type,
+        status=session.status,
+        agent_name=session.agent_name,
+        metadata=metadata,
+        context_summary=session.context_summary,
+        relevance_score=session.relevance_score,
+        created_at=session.created_at or now,
+        last_activity=session.last_activity or session.created_at or now,
+    )
+    assert stored is not None, "an upsert returns its row"
+    return stored
+
+
+async def get(tx: Executor, session_id: str) -> ConversationSession | None:
+    """A session, if this user has it."""
+    return await tx.row("sessions.get", ConversationSession, user_id=tx.scope.user_id, session_id=session_id)
+
+
+async def need(tx: Executor, session_id: str) -> ConversationSession:
+    """A session that this user must have."""
+    found = await get(tx, session_id)
+    if found is None:
+        raise NotFound(f"no session {session_id!r}")
+    return found
+
+
+async def list_all(tx: Executor, *, status: str | None, limit: int, offset: int) -> list[ConversationSession]:
+    """The sessions of the user, the most recently active first."""
+    return await tx.rows(
+        "sessions.list", ConversationSession, user_id=tx.scope.user_id, status=status, limit=limit, offset=offset
+    )
+
+
+async def delete(tx: Executor, session_id: str) -> bool:
+    """Remove a session with all that hangs on it; tells whether there was one."""
+    return await tx.run("sessions.delete", user_id=tx.scope.user_id, session_id=session_id) > 0
+
+
+async def set_status(tx: Executor, session_id: str, status: str) -> ConversationSession:
+    """Archive or reactivate a session."""
+    changed = await tx.row(
+        "sessions.set_status", ConversationSession, user_id=tx.scope.user_id, session_id=session_id, status=status
+    )
+    if changed is None:
+        raise NotFound(f"no session {session_id!r}")
+    return changed
+
+
+async def touch(tx: Executor, session_id: str, at: datetime) -> bool:
+    """Set the time of the last activity."""
+    return await tx.run("sessions.touch", user_id=tx.scope.user_id, session_id=session_id, at=at) > 0
+
+
+async def summary(tx: Executor, session_id: str) -> SessionSummary:
+    """What a session holds, counted."""
+    found = await tx.row("sessions.summary", SessionSummary, user_id=tx.scope.user_id, session_id=session_id)
+    if found is None:
+        raise NotFound(f"no session {session_id!r}")
+    return found
+
+
+async def owner(tx: Executor, session_id: str) -> str:
+    """The one user who has a session of this id."""
+    owners = await tx.values("sessions.owners", session_id=session_id)
+    if not owners:
+        raise NotFound(f"no session {session_id!r}")
+    if len(owners) > 1:
+        raise Conflict(f"several users have a session {session_id!r}: go through memory.user(...)")
+    return str(owners[0])
+
+
+async def archive_due(tx: Executor, now: datetime) -> int:
+    """Archive what the users' policies say; the number of sessions."""
+    return await tx.run("sessions.archive_due", now=now)
+
+
+async def delete_due(tx: Executor, now: datetime) -> int:
+    """Delete what the users' policies say; the number of sessions."""
+    return await tx.run("sessions.delete_due", now=now)

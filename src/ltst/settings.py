@@ -1,0 +1,83 @@
+"""Settings: one frozen object, and the only place that reads the environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from ltst.errors import Invalid
+
+ONE_MEBIBYTE = 1024 * 1024
+
+
+def default_home() -> Path:
+    """The folder for the user's data on this platform; for root the machine's."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "ltst"
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        return Path("/var/lib/ltst")
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "ltst"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that can be set. Each is an argument here; those with a variable are read by `from_environment`."""
+
+    database_url: str | None = None
+    """DATABASE_URL: a Postgres 15 or newer with pgvector 0.8.4 or newer; unset means the embedded one."""
+    home: Path = field(default_factory=default_home)
+    """LTST_HOME: where the embedded Postgres and the key file live."""
+    user: str = "local"
+    """LTST_USER: whose memory the command line works with."""
+    master_key: str | None = field(default=None, repr=False)
+    """LTST_MASTER_KEY: wraps the users' data keys; 32 bytes in base64 or hex. Several, comma-separated, newest
+    first, while keys are being rotated. Unset means the key file in the home folder."""
+    log: str | None = None
+    """LTST_LOG: debug, info, warning or error writes structured log lines to standard error; unset is quiet."""
+    actor: str = "library"
+    """Who the ledger names as the one who made a change."""
+    pool_size: int = 16
+    """The most connections that one Memory opens."""
+    pool_timeout: float = 30.0
+    """Seconds that a call waits for a connection before it gives up."""
+    max_content_bytes: int = ONE_MEBIBYTE
+    """The longest content of one message, entry or value, in bytes of UTF-8."""
+    metrics: bool = True
+    """Whether the time of each operation is recorded."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work, with the name of the setting."""
+        if self.pool_size < 1:
+            raise Invalid(f"pool_size must be at least 1, not {self.pool_size}")
+        if self.max_content_bytes < 1:
+            raise Invalid(f"max_content_bytes must be at least 1, not {self.max_content_bytes}")
+        if self.log is not None and self.log.lower() not in LOG_LEVELS:
+            raise Invalid(f"LTST_LOG must be one of {', '.join(LOG_LEVELS)}, not {self.log!r}")
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None, **arguments: Any) -> Settings:
+        """The settings of the environment, each of which an argument overrides (None means: not given)."""
+        known = os.environ if environment is None else environment
+        values: dict[str, Any] = {
+            name: convert(known[variable]) for variable, (name, convert) in VARIABLES.items() if known.get(variable)
+        }
+        values.update({name: value for name, value in arguments.items() if value is not None})
+        unknown = values.keys() - {each.name for each in fields(cls)}
+        if unknown:
+            raise Invalid(f"there is no setting {', '.join(sorted(unknown))}")
+        return cls(**values)
+
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+VARIABLES: Mapping[str, tuple[str, Any]] = {
+    "DATABASE_URL": ("database_url", str),
+    "LTST_HOME": ("home", lambda folder: Path(folder).expanduser()),
+    "LTST_USER": ("user", str),
+    "LTST_MASTER_KEY": ("master_key", str),
+    "LTST_LOG": ("log", str),
+}

@@ -1,0 +1,214 @@
+"""Cryptography: AES-256-GCM values under a key per user, which a master key outside the database wraps.
+
+A stolen dump is unreadable without the master key; destroying a user's data key makes every copy of that user's
+sensitive values unreadable for good.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from ltst.errors import Denied, Invalid, Unavailable
+
+KEY_BYTES = 32
+NONCE_BYTES = 12
+SEALED_PREFIX = "sealed:1:"
+
+
+def _identity(key: bytes) -> str:
+    """A name for a key that does not give it away."""
+    return hashlib.sha256(b"ltst master key" + key).hexdigest()[:16]
+
+
+def _bound(*parts: str | int) -> bytes:
+    """Additional data that only the very same parts produce."""
+    return json.dumps(parts).encode()
+
+
+def _encrypt(key: bytes, plaintext: bytes, bound: bytes) -> bytes:
+    nonce = secrets.token_bytes(NONCE_BYTES)
+    return nonce + AESGCM(key).encrypt(nonce, plaintext, bound)
+
+
+def _decrypt(key: bytes, sealed: bytes, bound: bytes) -> bytes:
+    try:
+        return AESGCM(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], bound)
+    except (InvalidTag, ValueError):
+        raise Denied("this sealed value was changed or does not belong here: refused") from None
+
+
+@dataclass(frozen=True, slots=True)
+class WrappedKey:
+    """A user's data key as the database keeps it."""
+
+    user_id: str
+    key_version: int
+    wrapped_key: bytes
+    master_key_id: str
+
+
+class UserCipher:
+    """Seals and opens the values of one user, each bound to user, row and key version."""
+
+    def __init__(self, user_id: str, key_version: int, key: bytes) -> None:
+        """Hold the data key of one user."""
+        self._user_id = user_id
+        self._version = key_version
+        self._key = key
+
+    def seal(self, plaintext: str, row: str) -> str:
+        """The ciphertext of a value, as text."""
+        sealed = _encrypt(self._key, plaintext.encode(), _bound(self._user_id, row, self._version))
+        return SEALED_PREFIX + base64.b64encode(sealed).decode()
+
+    def open(self, sealed: str, row: str) -> str:
+        """The value; anything tampered with or moved is refused."""
+        try:
+            if not sealed.startswith(SEALED_PREFIX):
+                raise ValueError
+            raw = base64.b64decode(sealed.removeprefix(SEALED_PREFIX), validate=True)
+        except (ValueError, binascii.Error):
+            raise Denied("this sealed value was changed or does not belong here: refused") from None
+        return _decrypt(self._key, raw, _bound(self._user_id, row, self._version)).decode()
+
+
+class MasterKeys:
+    """The master keys, newest first: from the environment, or from a key file that is made when first needed."""
+
+    def __init__(self, given: str | None, file: Path) -> None:
+        """Use the keys that were given, else those of the file."""
+        self._given = given
+        self._file = file
+        self._keys: dict[str, bytes] | None = _parse(given, "LTST_MASTER_KEY") if given else None
+
+    def new_user_key(self, user_id: str) -> WrappedKey:
+        """A fresh data key for a user, wrapped by the newest master key, which another process may have made."""
+        if not self._given:
+            self._loaded()
+            self._keys = {**self._read(), **self._loaded()}
+        return self._wrap(user_id, 1, secrets.token_bytes(KEY_BYTES))
+
+    def cipher(self, wrapped: WrappedKey) -> UserCipher:
+        """What seals and opens the values of the key's user."""
+        return UserCipher(wrapped.user_id, wrapped.key_version, self._unwrap(wrapped))
+
+    def rewrap(self, wrapped: WrappedKey) -> WrappedKey:
+        """The same data key under the newest master key."""
+        return self._wrap(wrapped.user_id, wrapped.key_version, self._unwrap(wrapped))
+
+    def newest_id(self) -> str:
+        """The name of the key that new data keys are wrapped with."""
+        return next(iter(self._loaded()))
+
+    @contextmanager
+    def rotation(self) -> Iterator[None]:
+        """Put a new key first in the file, let the caller rewrap, then drop the old ones but the last.
+
+        The last stays for a process that is just giving a user a key wrapped by it. With keys from the environment
+        the new one was put first by whoever runs this, who also removes the old ones afterwards.
+        """
+        if self._given:
+            yield
+            return
+        self._loaded()
+        with _locked(self._file):
+            fresh, old = secrets.token_bytes(KEY_BYTES), [*self._read().values()]
+            self._write([fresh, *old])
+            yield
+            self._write([fresh, old[0]])
+
+    def _wrap(self, user_id: str, version: int, key: bytes) -> WrappedKey:
+        master_id, master = next(iter(self._loaded().items()))
+        return WrappedKey(user_id, version, _encrypt(master, key, _bound(user_id, version, master_id)), master_id)
+
+    def _unwrap(self, wrapped: WrappedKey) -> bytes:
+        master = self._find(wrapped.master_key_id)
+        bound = _bound(wrapped.user_id, wrapped.key_version, wrapped.master_key_id)
+        return _decrypt(master, wrapped.wrapped_key, bound)
+
+    def _find(self, key_id: str) -> bytes:
+        """The key of that name; the file is read again for a name not seen yet, as another process may rotate."""
+        if key_id not in self._loaded() and not self._given:
+            self._keys = {**self._loaded(), **self._read()}
+        try:
+            return self._loaded()[key_id]
+        except KeyError:
+            where = "LTST_MASTER_KEY" if self._given else str(self._file)
+            raise Unavailable(f"the master key {key_id} is not in {where}: put it back to read what it wraps") from None
+
+    def _loaded(self) -> dict[str, bytes]:
+        if self._keys is None:
+            if not self._file.exists():
+                self._create()
+            self._keys = self._read()
+        return self._keys
+
+    def _read(self) -> dict[str, bytes]:
+        if self._file.stat().st_mode & 0o077:
+            raise Denied(f"others can read the master key in {self._file}: run chmod 600 on it")
+        return _parse(self._file.read_text(), str(self._file))
+
+    def _create(self) -> None:
+        """Link the finished file into place: of two processes that create it at once, one wins whole."""
+        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = self._draft([secrets.token_bytes(KEY_BYTES)])
+        try:
+            os.link(draft, self._file)
+        except FileExistsError:
+            return
+        finally:
+            draft.unlink()
+
+    def _write(self, keys: list[bytes]) -> None:
+        self._draft(keys).replace(self._file)
+        self._keys = {**{_identity(key): key for key in keys}, **(self._keys or {})}
+
+    def _draft(self, keys: list[bytes]) -> Path:
+        draft = self._file.with_name(f"{self._file.name}.{secrets.token_hex(8)}")
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(",".join(base64.b64encode(key).decode() for key in keys) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        return draft
+
+
+@contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    """One rotation at a time on this machine."""
+    with open(file.with_name(f"{file.name}.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _parse(written: str, where: str) -> dict[str, bytes]:
+    keys = [_decode(part.strip(), where) for part in written.split(",") if part.strip()]
+    if not keys:
+        raise Invalid(f"{where} holds no key: it takes 32 bytes in base64 or hex")
+    return {_identity(key): key for key in keys}
+
+
+def _decode(written: str, where: str) -> bytes:
+    for decode in (bytes.fromhex, lambda text: base64.b64decode(text.translate(URL_SAFE), validate=True)):
+        try:
+            key = decode(written)
+        except ValueError:
+            continue
+        if len(key) == KEY_BYTES:
+            return key
+    raise Invalid(f"{where} must hold keys of 32 bytes in base64 or hex; make one with: openssl rand -base64 32")
+
+
+URL_SAFE = str.maketrans("-_", "+/")

@@ -1,0 +1,207 @@
+"""Checks of input: each returns the value ready to store, or raises Invalid naming what is accepted."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime, timedelta
+
+from ltst.errors import Invalid
+
+ROLES = {"human": "human", "user": "human", "ai": "ai", "assistant": "ai", "system": "system", "tool": "tool"}
+LONGEST_IDENTIFIER = 255
+LARGEST_INTEGER = 2**31 - 1
+DIMENSIONS = 384
+
+
+def identifier(value: object, what: str) -> str:
+    """An id or a key: 1 to 255 characters, not blank."""
+    checked = _storable(value, what)
+    if not checked.strip() or len(checked) > LONGEST_IDENTIFIER:
+        raise Invalid(f"{what} must be 1 to {LONGEST_IDENTIFIER} characters and not blank, not {_shown(checked)}")
+    return checked
+
+
+def optional_identifier(value: object, what: str) -> str | None:
+    """As `identifier`, or nothing."""
+    return None if value is None else identifier(value, what)
+
+
+def content(value: object, what: str, most_bytes: int) -> str:
+    """Text to keep: not blank, up to a size."""
+    checked = _storable(value, what)
+    if not checked.strip():
+        raise Invalid(f"{what} must not be empty or blank")
+    return _sized(checked, what, most_bytes)
+
+
+def optional_text(value: object, what: str, longest: int) -> str | None:
+    """A short text such as a name, or nothing."""
+    if value is None:
+        return None
+    checked = _storable(value, what)
+    if len(checked) > longest:
+        raise Invalid(f"{what} may have up to {longest} characters, not {len(checked)}")
+    return checked
+
+
+def short(value: object, what: str, longest: int) -> str:
+    """A word such as a type or a status."""
+    checked = identifier(value, what)
+    if len(checked) > longest:
+        raise Invalid(f"{what} may have up to {longest} characters, not {len(checked)}")
+    return checked
+
+
+def role(value: object) -> str:
+    """The stored name of a role: human, ai, system or tool."""
+    known = ROLES.get(value) if isinstance(value, str) else None
+    if known is None:
+        raise Invalid(f"role must be one of {', '.join(ROLES)}, not {_shown(value)}")
+    return known
+
+
+def choice(value: object, what: str, accepted: Collection[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in accepted:
+        raise Invalid(f"{what} must be one of {', '.join(accepted)}, not {_shown(value)}")
+    return str(value)
+
+
+def metadata(value: object, most_bytes: int) -> str:
+    """A JSON object, as JSON."""
+    if value is None:
+        return "{}"
+    if not isinstance(value, Mapping):
+        raise Invalid(f"metadata must be a mapping with text keys and JSON values, not {_kind(value)}")
+    return json_text(dict(value), "metadata", most_bytes)
+
+
+def json_text(value: object, what: str, most_bytes: int) -> str:
+    """Any JSON value, as JSON."""
+    try:
+        _check_json(value, what)
+        written = json.dumps(value, allow_nan=False, ensure_ascii=False)
+    except RecursionError:
+        raise Invalid(f"{what} must be JSON that is not nested so deeply and holds no circle") from None
+    except (TypeError, ValueError) as problem:
+        raise Invalid(f"{what} must be JSON (text, numbers, true, false, null, lists, objects): {problem}") from None
+    return _sized(written, what, most_bytes)
+
+
+def limit(value: object, what: str = "limit", most: int = 100_000) -> int:
+    """A count of at least one."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise Invalid(f"{what} must be a whole number from 1 to {most}, not {_shown(value)}")
+    return value
+
+
+def offset(value: object) -> int:
+    """How many to pass over."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LARGEST_INTEGER:
+        raise Invalid(f"offset must be a whole number from 0 to {LARGEST_INTEGER}, not {_shown(value)}")
+    return value
+
+
+def score(value: object, what: str) -> float:
+    """A number from 0 to 1."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise Invalid(f"{what} must be a number from 0 to 1, not {_shown(value)}")
+    return float(value)
+
+
+def number(value: object, what: str) -> float:
+    """Any finite number."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise Invalid(f"{what} must be a finite number, not {_shown(value)}")
+    return float(value)
+
+
+def embedding(value: object) -> None:
+    """A vector of the stored size, or nothing; a zero vector has no direction to compare."""
+    if value is None or value == []:
+        return
+    if not isinstance(value, list | tuple) or len(value) != DIMENSIONS:
+        raise Invalid(f"embedding must be a list of {DIMENSIONS} numbers, or None")
+    if not any(number(each, "each number of embedding") for each in value):
+        raise Invalid("embedding must not be all zeros")
+
+
+def moment(value: object, what: str) -> datetime:
+    """A time with its zone, in UTC."""
+    if not isinstance(value, datetime):
+        raise Invalid(f"{what} must be a datetime with a time zone, not {_kind(value)}")
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise Invalid(f"{what} must have a time zone, such as datetime.now(timezone.utc); {value} has none")
+    if not 1 < value.year < 9999:
+        raise Invalid(f"{what} must be in the years 2 to 9998, not {value.year}")
+    return value.astimezone(UTC)
+
+
+def optional_moment(value: object, what: str) -> datetime | None:
+    """As `moment`, or nothing."""
+    return None if value is None else moment(value, what)
+
+
+def duration(value: object, what: str) -> timedelta | None:
+    """A span of time above zero, as a timedelta or in seconds; or nothing."""
+    if value is None:
+        return None
+    try:
+        span = value if isinstance(value, timedelta) else timedelta(seconds=_number(value))
+    except (TypeError, ValueError, OverflowError):
+        raise Invalid(f"{what} must be a timedelta or a number of seconds, not {_shown(value)}") from None
+    if not timedelta(0) < span <= timedelta(days=365_000):
+        raise Invalid(f"{what} must be longer than zero and at most 1,000 years, not {span}")
+    return span
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError
+    return value
+
+
+def _storable(value: object, what: str) -> str:
+    """Text that Postgres can keep unchanged: no NUL, no half of a surrogate pair."""
+    if not isinstance(value, str):
+        raise Invalid(f"{what} must be text (str), not {_kind(value)}")
+    if "\x00" in value:
+        raise Invalid(f"{what} must not contain NUL characters (\\x00)")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise Invalid(f"{what} must be valid Unicode: it contains a lone surrogate") from None
+    return str(value)
+
+
+def _sized(value: str, what: str, most_bytes: int) -> str:
+    if len(value) * 4 > most_bytes and len(value.encode()) > most_bytes:
+        raise Invalid(f"{what} may have up to {most_bytes:,} bytes of UTF-8, not {len(value.encode()):,}")
+    return value
+
+
+def _check_json(value: object, what: str) -> None:
+    """What the encoder would let pass: keys that are not text (1 would become "1") and unstorable text."""
+    if isinstance(value, str):
+        _storable(value, f"text in {what}")
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise Invalid(f"{what} must have text keys, not {_shown(key)}")
+            _storable(key, f"a key of {what}")
+            _check_json(inner, what)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            _check_json(inner, what)
+
+
+def _kind(value: object) -> str:
+    return "nothing" if value is None else type(value).__name__
+
+
+def _shown(value: object) -> str:
+    """The value for an error message, cut short: it may be a megabyte."""
+    written = repr(value)
+    return written if len(written) <= 60 else f"{written[:57]}…"

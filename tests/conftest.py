@@ -1,0 +1,92 @@
+"""A real Postgres for every test: one embedded server per worker, one migrated template, one clone per test."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ltst import AsyncMemory, Memory, Settings
+from ltst.db.embedded import EmbeddedServer
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test reaches the developer's own database or home."""
+    for variable in ("DATABASE_URL", "LTST_MASTER_KEY", "LTST_USER", "LTST_LOG"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("LTST_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """The embedded Postgres of this worker."""
+    held = EmbeddedServer.acquire(tmp_path_factory.mktemp("ltst"))
+    yield held
+    held.release()
+
+
+def administer(server: EmbeddedServer, statement: str) -> None:
+    """Run one statement as the superuser, outside the databases under test."""
+    with psycopg.connect(server.dsn, dbname="postgres", autocommit=True) as connection:
+        connection.execute(statement)
+
+
+def url_of(server: EmbeddedServer, database: str) -> str:
+    """How to reach one database of the server."""
+    return psycopg.conninfo.make_conninfo(server.dsn, dbname=database)
+
+
+@pytest.fixture(scope="session")
+def template(server: EmbeddedServer) -> str:
+    """A migrated, empty database to clone."""
+    administer(server, "CREATE DATABASE template_ltst")
+
+    async def migrate() -> None:
+        async with AsyncMemory(url_of(server, "template_ltst")):
+            pass
+
+    asyncio.run(migrate())
+    return "template_ltst"
+
+
+@pytest.fixture
+def empty_database_url(server: EmbeddedServer) -> Iterator[str]:
+    """A database without any schema."""
+    name = f"test_{uuid.uuid4().hex}"
+    administer(server, f"CREATE DATABASE {name}")
+    yield url_of(server, name)
+    administer(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def database_url(server: EmbeddedServer, template: str) -> Iterator[str]:
+    """A migrated, empty database of this test's own."""
+    name = f"test_{uuid.uuid4().hex}"
+    administer(server, f"CREATE DATABASE {name} TEMPLATE {template}")
+    yield url_of(server, name)
+    administer(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    """Settings for this test's own database and home."""
+    return Settings(database_url=database_url, home=tmp_path / "home")
+
+
+@pytest.fixture
+async def memory(settings: Settings) -> AsyncIterator[AsyncMemory]:
+    """An open memory."""
+    async with AsyncMemory(settings=settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+def sync_memory(settings: Settings) -> Iterator[Memory]:
+    """An open memory for code that does not await."""
+    with Memory(settings=settings) as opened:
+        yield opened

@@ -1,0 +1,32 @@
+"""The public names are a promise: a change here is a change of the promise."""
+
+import subprocess
+import sys
+
+import ltst
+
+PROMISED = """
+AsyncChat AsyncMemory AsyncUser Chat Check Conflict ConversationContext ConversationMessage ConversationSession
+ConversationStorage DatabaseUnavailable Denied Document DocumentChunk Event Fact Health Instruction Invalid LtstError
+Memory MemoryEntry MemoryTypes ModelUnavailable NotFound OperationStats Receipt RetentionPolicy SessionRelationship
+SessionSummary Settings Stats TableStats Unavailable User UserPreference
+""".split()
+
+
+def test_public_names_are_pinned() -> None:
+    assert sorted(ltst.__all__) == sorted(PROMISED)
+
+
+def test_every_public_name_can_be_imported() -> None:
+    for name in ltst.__all__:
+        assert getattr(ltst, name).__doc__
+
+
+def test_import_does_not_load_the_driver() -> None:
+    loaded = subprocess.run(
+        [sys.executable, "-c", "import sys, ltst; print('psycopg' in sys.modules, 'typer' in sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert loaded.stdout.split() == ["False", "False"]
