@@ -28,7 +28,7 @@ class Invalid(LtstError, ValueError):
 
 
 class Denied(LtstError):
-    """This caller may not do that."""
+    """The caller may not do that."""
 
 
 class Unavailable(LtstError):

@@ -87,6 +87,11 @@ class AsyncMemory:
         """What this memory was set up with."""
         return self._core.settings
 
+    @property
+    def database_url(self) -> str:
+        """How to reach the database in use, for tools and connections of your own."""
+        return self._core.database.conninfo
+
     async def __aenter__(self) -> Self:
         """Open."""
         await self.open()

@@ -89,6 +89,11 @@ class Memory:
         """What this memory was set up with."""
         return self._inner.settings
 
+    @property
+    def database_url(self) -> str:
+        """How to reach the database in use, for tools and connections of your own."""
+        return self._inner.database_url
+
     def user(self, user_id: str) -> User:
         """The memory of one user; nothing reaches another's."""
         return User(self._portal, self._inner.user(user_id))

@@ -6,10 +6,11 @@ inside each transaction, and a call of a single query is a transaction of its ow
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import errors as sql
@@ -41,66 +42,42 @@ def user_scope(user_id: str) -> Scope:
     return Scope("ltst_user", user_id)
 
 
-class Executor(Protocol):
+class Executor(ABC):
     """What the rooms ask their queries of: a transaction, or the database for a single call."""
 
     scope: Scope
 
-    async def rows(self, name: str, record: type[R], /, **parameters: Any) -> list[R]:
-        """All rows, as records."""
-        ...
+    @abstractmethod
+    async def _ask(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]: ...
 
-    async def row(self, name: str, record: type[R], /, **parameters: Any) -> R | None:
-        """The first row, as a record, if there is one."""
-        ...
-
-    async def dicts(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """All rows, as dictionaries."""
-        ...
-
-    async def value(self, name: str, /, **parameters: Any) -> Any:
-        """The first value of the first row."""
-        ...
-
-    async def values(self, name: str, /, **parameters: Any) -> list[Any]:
-        """The first value of every row."""
-        ...
-
+    @abstractmethod
     async def run(self, name: str, /, **parameters: Any) -> int:
         """The number of rows that the query changed."""
-        ...
-
-
-class _Queries:
-    """The verbs of an executor over one way to run a query."""
-
-    scope: Scope
-
-    async def _ask(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
-        raise NotImplementedError
 
     async def rows(self, name: str, record: type[R], /, **parameters: Any) -> list[R]:
+        """All rows, as records."""
         return await self._ask(name, class_row(record), parameters)
 
     async def row(self, name: str, record: type[R], /, **parameters: Any) -> R | None:
+        """The first row, as a record, if there is one."""
         found = await self._ask(name, class_row(record), parameters)
         return found[0] if found else None
 
     async def dicts(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        """All rows, as dictionaries."""
         return await self._ask(name, dict_row, parameters)
 
     async def value(self, name: str, /, **parameters: Any) -> Any:
+        """The first value of the first row."""
         found = await self._ask(name, scalar_row, parameters)
         return found[0] if found else None
 
     async def values(self, name: str, /, **parameters: Any) -> list[Any]:
+        """The first value of every row."""
         return await self._ask(name, scalar_row, parameters)
 
-    async def run(self, name: str, /, **parameters: Any) -> int:
-        raise NotImplementedError
 
-
-class Transaction(_Queries):
+class Transaction(Executor):
     """Several queries that succeed or fail together."""
 
     def __init__(self, connection: Connection, scope: Scope) -> None:
@@ -109,13 +86,16 @@ class Transaction(_Queries):
         self.scope = scope
 
     async def _ask(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
-        return await _fetch(self._connection, name, factory, parameters)
+        cursor = self._connection.cursor(row_factory=factory)
+        await cursor.execute(queries()[name], parameters)
+        return await cursor.fetchall()
 
     async def run(self, name: str, /, **parameters: Any) -> int:
+        """The number of rows that the query changed."""
         return (await self._connection.execute(queries()[name], parameters)).rowcount
 
 
-class SingleCall(_Queries):
+class SingleCall(Executor):
     """One query, one transaction, one round trip; repeated once if the server went away and that is safe."""
 
     def __init__(self, database: Database, scope: Scope) -> None:
@@ -134,6 +114,8 @@ class SingleCall(_Queries):
         return await self._database.attempt(work, repeatable=_only_reads(name))
 
     async def run(self, name: str, /, **parameters: Any) -> int:
+        """The number of rows that the query changed."""
+
         async def work(connection: Connection, retried: bool) -> int:
             async with connection.pipeline():
                 await connection.execute(ENTER, (self.scope.role, self.scope.user_id))
@@ -193,7 +175,7 @@ class Database:
                 yield connection
 
     async def call(self, name: str, *parameters: Any) -> tuple[Any, ...]:
-        """A function of the database that sets its own user; its last parameter tells it that it may have run already."""
+        """A function that sets its own user; its last parameter tells it whether it may have run already."""
 
         async def work(connection: Connection, retried: bool) -> tuple[Any, ...]:
             found = await (await connection.execute(queries()[name], (*parameters, retried))).fetchone()
@@ -224,12 +206,6 @@ class Database:
             self._pool.drain()
             async with self._pool.connection() as connection:
                 return await work(connection, True)
-
-
-async def _fetch(connection: Connection, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
-    cursor = connection.cursor(row_factory=factory)
-    await cursor.execute(queries()[name], parameters)
-    return await cursor.fetchall()
 
 
 def _only_reads(name: str) -> bool:

@@ -70,8 +70,11 @@ async def _document_source(given: str | Path) -> tuple[str, str | None, str | No
     """The text, and for a file its name and address. Text is never taken for a path: it may come from anyone."""
     if not isinstance(given, Path):
         return given, None, None
+    return await asyncio.to_thread(_read, given)
+
+
+def _read(file: Path) -> tuple[str, str, str]:
     try:
-        text = await asyncio.to_thread(given.read_text, encoding="utf-8")
+        return file.read_text(encoding="utf-8"), file.name, file.resolve().as_uri()
     except (OSError, UnicodeDecodeError) as problem:
-        raise Invalid(f"a document must be a readable file of UTF-8 text; {given}: {problem}") from None
-    return text, given.name, given.resolve().as_uri()
+        raise Invalid(f"a document must be a readable file of UTF-8 text; {file}: {problem}") from None

@@ -188,7 +188,7 @@ class MasterKeys:
 @contextmanager
 def _locked(file: Path) -> Iterator[None]:
     """One rotation at a time on this machine."""
-    with open(file.with_name(f"{file.name}.lock"), "w") as lock:
+    with file.with_name(f"{file.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

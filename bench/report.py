@@ -1,0 +1,132 @@
+"""The figures of a run: what was compared with what, against which bound, as a table and as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.table import Table
+
+Unit = Literal["ms", "per second"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A median, with the 95th percentile of the single operations where there is one."""
+
+    value: float
+    unit: Unit
+    p95_ms: float | None = None
+
+    def __str__(self) -> str:
+        """As a person reads it."""
+        main = f"{self.value:,.2f} ms" if self.unit == "ms" else f"{self.value:,.0f}/s"
+        return main if self.p95_ms is None else f"{main} (p95 {self.p95_ms:,.1f} ms)"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One thing measured beside another, and how far they may be apart."""
+
+    name: str
+    ours: Figure
+    other_name: str
+    other: Figure
+    bound: float
+
+    @property
+    def ratio(self) -> float:
+        """Ours by the other's."""
+        return self.ours.value / self.other.value
+
+    @property
+    def ok(self) -> bool:
+        """Whether the bound holds; time should be little, throughput much."""
+        return self.ratio <= self.bound if self.ours.unit == "ms" else self.ratio >= self.bound
+
+    @property
+    def rule(self) -> str:
+        """The bound with its direction."""
+        return f"{'≤' if self.ours.unit == 'ms' else '≥'} {self.bound:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A figure that stands alone."""
+
+    name: str
+    value: float
+    unit: Literal["ms", "MB"]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that one run measured."""
+
+    comparisons: Sequence[Comparison]
+    readings: Sequence[Reading]
+
+    @property
+    def ok(self) -> bool:
+        """Whether all bounds hold."""
+        return all(each.ok for each in self.comparisons)
+
+    def show(self, console: Console) -> None:
+        """Print both tables."""
+        console.print(_comparison_table(self.comparisons))
+        console.print(_reading_table(self.readings))
+
+    def save(self, path: Path) -> None:
+        """Write all of it as JSON."""
+        path.write_text(json.dumps(self._document(), indent=2) + "\n", encoding="utf-8")
+
+    def _document(self) -> dict[str, Any]:
+        return {
+            "machine": {"cpus": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()},
+            "comparisons": [asdict(each) | {"ratio": each.ratio, "ok": each.ok} for each in self.comparisons],
+            "readings": [asdict(each) for each in self.readings],
+        }
+
+
+def milliseconds(seconds: Sequence[float]) -> Figure:
+    """The usual time of one operation."""
+    return Figure(statistics.median(seconds) * 1000, "ms", percentile(seconds, 95) * 1000)
+
+
+def throughput(rates: Sequence[float], seconds: Sequence[float] = ()) -> Figure:
+    """The usual rate of a block, with the times of its single operations where they were taken."""
+    return Figure(statistics.median(rates), "per second", percentile(seconds, 95) * 1000 if seconds else None)
+
+
+def percentile(values: Sequence[float], percent: int) -> float:
+    """The value that so many of a hundred do not exceed."""
+    return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]
+
+
+def _comparison_table(comparisons: Sequence[Comparison]) -> Table:
+    table = Table(title="ltst beside bare psycopg, in the same table of the same server")
+    for heading in ("what", "ltst", "beside", "its figure"):
+        table.add_column(heading)
+    for heading in ("ratio", "bound", ""):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for each in comparisons:
+        verdict = "[green]ok[/]" if each.ok else "[red]over[/]"
+        row = (each.name, str(each.ours), each.other_name, str(each.other), f"{each.ratio:.2f}", each.rule, verdict)
+        table.add_row(*row)
+    return table
+
+
+def _reading_table(readings: Sequence[Reading]) -> Table:
+    table = Table(title="and by itself")
+    table.add_column("what")
+    table.add_column("figure", justify="right")
+    for each in readings:
+        table.add_row(each.name, f"{each.value:,.0f} {each.unit}")
+    return table
