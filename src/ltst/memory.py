@@ -405,8 +405,10 @@ class AsyncChat:
         """
         draft = self._draft(role, content, at=at, metadata=metadata, parent=parent, key=key)
         core = self._desk.core
-        async with core.measured("storage", "messages.add", self.user_id, self._session_id):
-            return await message_room.add(core.database, self.user_id, self._opening, draft)
+        async with core.measured("storage", "messages.add", self.user_id, self._session_id) as tally:
+            stored = await message_room.add(core.database, self.user_id, self._opening, draft)
+            tally.rows = 1
+        return stored
 
     async def add_many(self, messages: Iterable[Mapping[str, Any]]) -> builtins.list[ConversationMessage]:
         """Store many messages at once, all or none; each is a mapping with the arguments of `add`."""
@@ -429,8 +431,10 @@ class AsyncChat:
         most = validate.limit(limit)
         budget = None if max_tokens is None else validate.limit(max_tokens, "max_tokens", validate.LARGEST_INTEGER)
         core = self._desk.core
-        async with core.measured("retrieval", "messages.window", self.user_id, self._session_id):
-            return await message_room.window(core.database, self.user_id, self._session_id, most, budget)
+        async with core.measured("retrieval", "messages.window", self.user_id, self._session_id) as tally:
+            recent = await message_room.window(core.database, self.user_id, self._session_id, most, budget)
+            tally.rows = len(recent)
+        return recent
 
     async def history(self, *, limit: int = 100, offset: int = 0) -> builtins.list[ConversationMessage]:
         """The messages from the beginning on, page by page."""

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Protocol
-
-
-class Clock(Protocol):
-    """Tells the time; tests bring their own."""
-
-    def __call__(self) -> datetime:
-        """The present moment, with its time zone."""
-        ...
 
 
 class Cipher(Protocol):

@@ -5,7 +5,44 @@ import sys
 
 import ltst
 
-PROMISED = ["AsyncChat", "AsyncMemory", "AsyncUser", "Chat", "Check", "Conflict", "ConversationContext", "ConversationMessage", "ConversationSession", "ConversationStorage", "DatabaseUnavailable", "Denied", "Document", "DocumentChunk", "Event", "Fact", "Health", "Instruction", "Invalid", "LtstError", "Memory", "MemoryEntry", "MemoryTypes", "ModelUnavailable", "NotFound", "OperationStats", "Receipt", "RetentionPolicy", "SessionRelationship", "SessionSummary", "Settings", "Stats", "TableStats", "Unavailable", "User", "UserPreference"]
+PROMISED = [
+    "AsyncChat",
+    "AsyncMemory",
+    "AsyncUser",
+    "Chat",
+    "Check",
+    "Conflict",
+    "ConversationContext",
+    "ConversationMessage",
+    "ConversationSession",
+    "ConversationStorage",
+    "DatabaseUnavailable",
+    "Denied",
+    "Document",
+    "DocumentChunk",
+    "Event",
+    "Fact",
+    "Health",
+    "Instruction",
+    "Invalid",
+    "LtstError",
+    "Memory",
+    "MemoryEntry",
+    "MemoryTypes",
+    "ModelUnavailable",
+    "NotFound",
+    "OperationStats",
+    "Receipt",
+    "RetentionPolicy",
+    "SessionRelationship",
+    "SessionSummary",
+    "Settings",
+    "Stats",
+    "TableStats",
+    "Unavailable",
+    "User",
+    "UserPreference",
+]
 
 
 def test_public_names_are_pinned() -> None:

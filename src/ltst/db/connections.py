@@ -24,7 +24,7 @@ from ltst.support.logs import LOGGER
 Connection = psycopg.AsyncConnection[tuple[object, ...]]
 
 CONNECT_SECONDS = 10
-RESTART_SECONDS = 15.0
+RESTART_SECONDS = 10.0
 
 
 def _adapters() -> AdaptersMap:
@@ -88,7 +88,8 @@ class ConnectionPool:
             await self._free.acquire()
             return
         try:
-            await asyncio.wait_for(self._free.acquire(), self._timeout)
+            async with asyncio.timeout(self._timeout):
+                await self._free.acquire()
         except TimeoutError:
             raise DatabaseUnavailable(
                 f"all {self._size} connections were busy for {self._timeout:g} seconds; raise pool_size"

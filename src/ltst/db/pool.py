@@ -46,35 +46,47 @@ class Executor(ABC):
     """What the rooms ask their queries of: a transaction, or the database for a single call."""
 
     scope: Scope
+    seen = 0
+    """How many rows the queries returned or changed so far."""
 
     @abstractmethod
     async def _ask(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]: ...
 
     @abstractmethod
-    async def run(self, name: str, /, **parameters: Any) -> int:
-        """The number of rows that the query changed."""
+    async def _change(self, name: str, parameters: Parameters) -> int: ...
 
     async def rows(self, name: str, record: type[R], /, **parameters: Any) -> list[R]:
         """All rows, as records."""
-        return await self._ask(name, class_row(record), parameters)
+        return await self._counted(name, class_row(record), parameters)
 
     async def row(self, name: str, record: type[R], /, **parameters: Any) -> R | None:
         """The first row, as a record, if there is one."""
-        found = await self._ask(name, class_row(record), parameters)
+        found = await self._counted(name, class_row(record), parameters)
         return found[0] if found else None
 
     async def dicts(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
         """All rows, as dictionaries."""
-        return await self._ask(name, dict_row, parameters)
+        return await self._counted(name, dict_row, parameters)
 
     async def value(self, name: str, /, **parameters: Any) -> Any:
         """The first value of the first row."""
-        found = await self._ask(name, scalar_row, parameters)
+        found = await self._counted(name, scalar_row, parameters)
         return found[0] if found else None
 
     async def values(self, name: str, /, **parameters: Any) -> list[Any]:
         """The first value of every row."""
-        return await self._ask(name, scalar_row, parameters)
+        return await self._counted(name, scalar_row, parameters)
+
+    async def run(self, name: str, /, **parameters: Any) -> int:
+        """The number of rows that the query changed."""
+        changed = await self._change(name, parameters)
+        self.seen += changed
+        return changed
+
+    async def _counted(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
+        found = await self._ask(name, factory, parameters)
+        self.seen += len(found)
+        return found
 
 
 class Transaction(Executor):
@@ -90,8 +102,7 @@ class Transaction(Executor):
         await cursor.execute(queries()[name], parameters)
         return await cursor.fetchall()
 
-    async def run(self, name: str, /, **parameters: Any) -> int:
-        """The number of rows that the query changed."""
+    async def _change(self, name: str, parameters: Parameters) -> int:
         return (await self._connection.execute(queries()[name], parameters)).rowcount
 
 
@@ -113,9 +124,7 @@ class SingleCall(Executor):
 
         return await self._database.attempt(work, repeatable=_only_reads(name))
 
-    async def run(self, name: str, /, **parameters: Any) -> int:
-        """The number of rows that the query changed."""
-
+    async def _change(self, name: str, parameters: Parameters) -> int:
         async def work(connection: Connection, retried: bool) -> int:
             async with connection.pipeline():
                 await connection.execute(ENTER, (self.scope.role, self.scope.user_id))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, Self
 
-from ltst.errors import Invalid, NotFound
+from ltst.errors import NotFound
 from ltst.records import ConversationContext, ConversationMessage, ConversationSession
 from ltst.sync import Chat, Memory
 
@@ -116,6 +116,4 @@ class ConversationStorage:
         return self._memory.maintain()
 
     def _chat(self, session_id: str) -> Chat:
-        if session_id is None:
-            raise Invalid("session_id must name a session")
         return self._memory.user(self._memory.session_owner(session_id)).chat(session_id)

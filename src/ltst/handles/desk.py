@@ -10,10 +10,11 @@ from typing import Any
 
 from ltst.db.pool import Database, Executor, SingleCall, Transaction, user_scope
 from ltst.errors import DatabaseUnavailable, Unavailable
+from ltst.protocols import Cipher
 from ltst.rooms import events, metrics, preferences
 from ltst.settings import Settings
 from ltst.support import logs, validate
-from ltst.support.crypto import MasterKeys, UserCipher, WrappedKey
+from ltst.support.crypto import MasterKeys, WrappedKey
 
 SLOW_MILLISECONDS = 5000.0
 
@@ -21,6 +22,12 @@ SLOW_MILLISECONDS = 5000.0
 def now() -> datetime:
     """The present moment."""
     return datetime.now(UTC)
+
+
+class Tally:
+    """How many rows an operation returned or changed."""
+
+    rows = 0
 
 
 class Core:
@@ -50,19 +57,20 @@ class Core:
             logs.LOGGER.warning("metrics could not be written", extra={"reason": str(problem)})
 
     @asynccontextmanager
-    async def measured(self, kind: str, name: str, user_id: str, session_id: str | None) -> AsyncIterator[None]:
-        """Take the time of the block."""
-        started = time.perf_counter()
+    async def measured(self, kind: str, name: str, user_id: str, session_id: str | None) -> AsyncIterator[Tally]:
+        """Take the time of the block, which tells what it counted."""
+        started, tally = time.perf_counter(), Tally()
         error: str | None = None
         try:
-            yield
+            yield tally
         except BaseException as problem:
             error = type(problem).__name__
             raise
         finally:
             if self.settings.metrics:
                 elapsed = (time.perf_counter() - started) * 1000
-                self.recorder.add(metrics.Measurement(kind, name, user_id, session_id, elapsed, 0, error, now()))
+                seen = metrics.Measurement(kind, name, user_id, session_id, elapsed, tally.rows, error, now())
+                self.recorder.add(seen)
                 if elapsed > SLOW_MILLISECONDS:
                     logs.LOGGER.warning("slow operation", extra={"operation": name, "milliseconds": round(elapsed)})
 
@@ -83,17 +91,20 @@ class Desk:
     @asynccontextmanager
     async def reading(self, name: str, session_id: str | None = None) -> AsyncIterator[SingleCall]:
         """Single reads, measured."""
-        async with self.core.measured("retrieval", name, self.user_id, session_id):
-            yield self.core.database.user(self.user_id)
+        async with self.core.measured("retrieval", name, self.user_id, session_id) as tally:
+            calls = self.core.database.user(self.user_id)
+            yield calls
+            tally.rows = calls.seen
 
     @asynccontextmanager
     async def writing(self, name: str, session_id: str | None = None) -> AsyncIterator[Transaction]:
         """A transaction, measured."""
         async with (
-            self.core.measured("storage", name, self.user_id, session_id),
+            self.core.measured("storage", name, self.user_id, session_id) as tally,
             self.core.database.transaction(user_scope(self.user_id)) as tx,
         ):
             yield tx
+            tally.rows = tx.seen
 
     async def tell(
         self, tx: Transaction, action: str, noun: str, row_id: str, details: Mapping[str, Any] | None = None
@@ -109,19 +120,19 @@ class Desk:
         """Metadata that may be kept, as JSON."""
         return validate.metadata(value, self.settings.max_content_bytes)
 
-    async def own_cipher(self, tx: Transaction) -> UserCipher:
+    async def own_cipher(self, tx: Transaction) -> Cipher:
         """The user's cipher, to write with; the data key is made when it is first needed."""
         key = await preferences.get_key(tx)
         return self._cipher(key or await preferences.add_key(tx, self.core.keys.new_user_key(self.user_id)))
 
-    async def reading_cipher(self, calls: Executor) -> UserCipher:
+    async def reading_cipher(self, calls: Executor) -> Cipher:
         """The user's cipher, to read with; asked for twice, since a rotation may change the key in between."""
         try:
             return self._cipher(await preferences.get_key(calls))
         except Unavailable:
             return self._cipher(await preferences.get_key(calls))
 
-    def _cipher(self, key: WrappedKey | None) -> UserCipher:
+    def _cipher(self, key: WrappedKey | None) -> Cipher:
         if key is None:
             raise Unavailable("the key of this user's sensitive values is gone: they cannot be read any more")
         return self.core.keys.cipher(key)

@@ -58,6 +58,7 @@ DECLARE
                  WHEN 'function' THEN 'tool' ELSE NEW.message ->> 'type' END;
     plain TEXT := CASE jsonb_typeof(body -> 'content') WHEN 'string' THEN body ->> 'content'
                   ELSE (body -> 'content')::text END;
+    stored UUID;
 BEGIN
     IF owner IS NULL THEN
         RAISE insufficient_privilege USING
@@ -69,9 +70,11 @@ BEGIN
     VALUES (owner, NEW.session_id, kind, plain, (octet_length(plain) + 3) / 4,
             jsonb_build_object('langchain', CASE jsonb_typeof(body -> 'content')
                 WHEN 'string' THEN body - 'content' ELSE body END),
-            coalesce(NEW.created_at, clock_timestamp()));
-    INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
-    VALUES (owner, 'chat_message_history', 'add', 'message', NEW.session_id);
+            coalesce(NEW.created_at, clock_timestamp()))
+    RETURNING message_id INTO stored;
+    INSERT INTO event_ledger (user_id, actor, action, noun, row_id, details)
+    VALUES (owner, 'chat_message_history', 'add', 'message', stored::text,
+            jsonb_build_object('session_id', NEW.session_id));
     RETURN NEW;
 END $$;
 
@@ -81,11 +84,14 @@ CREATE TRIGGER write_chat_message_history_trigger INSTEAD OF INSERT ON chat_mess
 CREATE FUNCTION ltst_clear_chat_message_history() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 DECLARE
     owner TEXT := current_setting('ltst.user_id', true);
+    removed UUID;
 BEGIN
     DELETE FROM conversation_messages
-    WHERE user_id = owner AND session_id = OLD.session_id AND message_index = OLD.id;
-    INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
-    VALUES (owner, 'chat_message_history', 'delete', 'message', OLD.session_id || '#' || OLD.id);
+    WHERE user_id = owner AND session_id = OLD.session_id AND message_index = OLD.id
+    RETURNING message_id INTO removed;
+    INSERT INTO event_ledger (user_id, actor, action, noun, row_id, details)
+    VALUES (owner, 'chat_message_history', 'delete', 'message', removed::text,
+            jsonb_build_object('session_id', OLD.session_id));
     RETURN OLD;
 END $$;
 
