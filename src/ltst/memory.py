@@ -11,15 +11,14 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Self
 
 from ltst.db import migrate
-from ltst.db.connections import ConnectionPool
-from ltst.db.embedded import EmbeddedServer
-from ltst.db.pool import KEEPER, Database, Transaction, user_scope
+from ltst.db.opening import connected
+from ltst.db.pool import KEEPER, Transaction, user_scope
 from ltst.errors import Conflict, Invalid, NotFound
 from ltst.handles.contexts import AsyncContexts, AsyncWorking
 from ltst.handles.desk import SLOW_MILLISECONDS, Core, Desk, now
@@ -68,6 +67,8 @@ KEYS_PER_BATCH = 100
 LOW_DISK_BYTES = 1024**3
 SNAPSHOT_MESSAGES = 50
 SNAPSHOT_TOKENS = 4000
+# What restoring itself reads of a row; for the rest the schema says what is missing.
+REQUIRED = {"sessions": ("session_id",), "preferences": ("preference_id", "preference_value")}
 ADD_ARGUMENTS = frozenset({"role", "content", "at", "metadata", "parent", "key"})
 MODEL_ROLES = {"human": "user", "ai": "assistant"}
 
@@ -79,7 +80,7 @@ class AsyncMemory:
         """Use the given database, else DATABASE_URL, else the embedded Postgres."""
         given = settings or Settings.from_environment()
         self._core = Core(given if database_url is None else replace(given, database_url=database_url))
-        self._server: EmbeddedServer | None = None
+        self._held = AsyncExitStack()
         self._flusher: asyncio.Task[None] | None = None
 
     @property
@@ -108,7 +109,7 @@ class AsyncMemory:
         if self.settings.log:
             logs.speak(self.settings.log)
         try:
-            self._core.opened = await self._connect()
+            self._core.opened = await self._held.enter_async_context(connected(self.settings))
             await migrate.migrate(self._core.opened)
         except BaseException:
             await self.close()
@@ -122,12 +123,8 @@ class AsyncMemory:
             with suppress(asyncio.CancelledError):
                 await self._flusher
             await self._core.flush()
-        database, self._core.opened, self._flusher = self._core.opened, None, None
-        if database is not None:
-            await database.close()
-        server, self._server = self._server, None
-        if server is not None:
-            await asyncio.to_thread(server.release)
+        self._core.opened = self._flusher = None
+        await self._held.aclose()
 
     def user(self, user_id: str) -> AsyncUser:
         """The memory of one user; nothing reaches another's."""
@@ -182,14 +179,6 @@ class AsyncMemory:
                 done += batch
         return done
 
-    async def _connect(self) -> Database:
-        conninfo, revive = self.settings.database_url, None
-        if conninfo is None:
-            server = await asyncio.to_thread(EmbeddedServer.acquire, self.settings.home)
-            self._server, conninfo, revive = server, server.dsn, server.ensure_running
-        pool = ConnectionPool(conninfo, size=self.settings.pool_size, timeout=self.settings.pool_timeout, revive=revive)
-        return Database(pool)
-
     async def _rewrap_batch(self) -> int:
         async with self._core.database.transaction(KEEPER) as tx:
             old = await preferences.keys_to_rewrap(tx, self._core.keys.newest_id(), KEYS_PER_BATCH)
@@ -205,10 +194,11 @@ class AsyncMemory:
         return Check("schema", "ok", f"{len(found)} migrations applied")
 
     def _disk_check(self) -> Check:
-        if self._server is None:
+        folder = self._core.database.data_dir
+        if folder is None:
             return Check("disk", "ok", "on the server: not seen from here")
-        free = shutil.disk_usage(self._server.data_dir).free
-        told = f"{free / 1024**3:.1f} GiB free at {self._server.data_dir}"
+        free = shutil.disk_usage(folder).free
+        told = f"{free / 1024**3:.1f} GiB free at {folder}"
         return Check("disk", "ok" if free > LOW_DISK_BYTES else "warning", told)
 
     async def _flush_now_and_then(self) -> None:
@@ -559,6 +549,9 @@ def _checked_export(document: Mapping[str, Any]) -> dict[str, builtins.list[dict
     for noun, given in rows.items():
         if not isinstance(given, list) or not all(isinstance(row, dict) for row in given):
             raise Invalid(f"{noun!r} of this export must be a list of objects")
+        lacking = [key for key in REQUIRED.get(noun, ()) if any(row.get(key) is None for row in given)]
+        if lacking:
+            raise Invalid(f"every object of {noun!r} in this export must have {', '.join(lacking)}")
     return rows
 
 

@@ -117,11 +117,6 @@ class _Target:
     server_version: int
 
 
-def check(conninfo: str) -> None:
-    """Refuse what is no way to reach a Postgres; without repeating it, as it may hold a password."""
-    _parsed(conninfo)
-
-
 def place(conninfo: str) -> str:
     """Name a database for people, without the password."""
     parts = _parsed(conninfo)
@@ -151,6 +146,8 @@ async def restore(database: Database, file: Path, *, replace: bool = False) -> l
 
 def _parsed(conninfo: str) -> dict[str, str]:
     try:
+        if not conninfo.strip():
+            raise psycopg.ProgrammingError
         return {name: str(value) for name, value in conninfo_to_dict(conninfo).items() if value is not None}
     except psycopg.ProgrammingError:
         raise Invalid(
@@ -277,8 +274,8 @@ async def _inspect(database: Database, schema: str) -> _Target:
                 f'the backup is of the schema "{schema}", and this connection works in "{here}": set its search_path'
             )
         target = _Target(migrations is not None, connection.info.server_version)
-        await migrate._require(connection)
-        raise psycopg.Rollback  # only to learn whether it can be done: the restore itself does it, or nothing at all
+        async with connection.transaction(force_rollback=True):
+            await migrate.require(connection)  # only to say what is missing: the restore itself does it all, or nothing
     return target
 
 

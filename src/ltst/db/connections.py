@@ -14,11 +14,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import psycopg
+import psycopg.conninfo
 from psycopg.adapt import AdaptersMap
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import TextLoader
 
-from ltst.errors import DatabaseUnavailable
+from ltst.errors import DatabaseUnavailable, Invalid
 from ltst.support.logs import LOGGER
 
 Connection = psycopg.AsyncConnection[tuple[object, ...]]
@@ -46,7 +47,7 @@ class ConnectionPool:
 
     def __init__(self, conninfo: str, *, size: int, timeout: float, revive: Callable[[], None] | None = None) -> None:
         """Connect on demand, up to `size`; `revive` brings the server back when it cannot be reached."""
-        self.conninfo = conninfo
+        self.conninfo = _checked(conninfo)
         self._size = size
         self._timeout = timeout
         self._revive = revive
@@ -138,6 +139,15 @@ class ConnectionPool:
             await connection.close()
         else:
             self._idle.append(connection)
+
+
+def _checked(conninfo: str) -> str:
+    try:
+        if psycopg.conninfo.conninfo_to_dict(conninfo):
+            return conninfo
+    except psycopg.ProgrammingError:
+        pass
+    raise Invalid("the database URL must look like postgresql://user:password@host:5432/name, or like host=… dbname=…")
 
 
 def _has_news(connection: Connection) -> bool:

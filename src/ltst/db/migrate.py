@@ -91,7 +91,7 @@ async def migrate(database: Database) -> list[str]:
             return []
     async with database.owner() as connection:
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-        await _require(connection)
+        await require(connection)
         await connection.execute(CREATE_MIGRATIONS)
         return [await _apply(connection, migration) for migration in _pending(await _status(connection))]
 
@@ -100,7 +100,8 @@ async def reset(database: Database) -> None:
     """Drop everything that ltst made in this database, data included, and build it anew."""
     async with database.owner() as connection:
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-        await _drop(connection)
+        if await _applied(connection):  # else nothing here is ltst's, whatever its name
+            await _drop(connection)
     await migrate(database)
 
 
@@ -170,7 +171,7 @@ async def _apply(connection: Connection, migration: Migration) -> str:
     return migration.name
 
 
-async def _require(connection: Connection) -> None:
+async def require(connection: Connection) -> None:
     """Make sure of the server, the extension and the rights, or say exactly what to run."""
     (found,) = await (await connection.execute(REQUIREMENTS)).fetchall()
     version, me, schema, may_create, installed, available, may_extend, superuser, may_add_roles, absent, foreign = found

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import psycopg
@@ -137,9 +138,10 @@ class SingleCall(Executor):
 class Database:
     """The way to one database."""
 
-    def __init__(self, pool: ConnectionPool) -> None:
-        """Run on the connections of a pool."""
+    def __init__(self, pool: ConnectionPool, data_dir: Path | None = None) -> None:
+        """Run on the connections of a pool; the embedded server's data folder can be looked at, another's not."""
         self._pool = pool
+        self.data_dir = data_dir
 
     @property
     def conninfo(self) -> str:

@@ -48,6 +48,7 @@ END $$;
 -- The ledger is append-only for everyone but the keeper, who removes it with its user.
 REVOKE UPDATE, DELETE ON event_ledger FROM ltst_user;
 REVOKE UPDATE ON event_ledger FROM ltst_keeper;
+GRANT SELECT ON SEQUENCE event_ledger_event_id_seq TO ltst_keeper;
 
 GRANT SELECT ON session_summary, user_preference_summary TO ltst_user, ltst_keeper;
 GRANT SELECT, INSERT, DELETE ON chat_message_history TO ltst_user;

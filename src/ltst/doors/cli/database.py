@@ -1,0 +1,117 @@
+"""The database: `ltst db …`. These commands connect without bringing the schema up to date."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from ltst.doors.cli import show
+from ltst.doors.cli.options import Force, Options, Yes, command
+
+if TYPE_CHECKING:
+    from ltst.db.pool import Database
+
+R = TypeVar("R")
+
+app = typer.Typer(
+    no_args_is_help=True, help="The database: schema, backup, restore.\n\nExample: ltst db backup memory.dump"
+)
+
+STATUS = {"Version": "version", "Migration": "name", "State": "state"}
+
+
+@command(app, "migrate")
+def migrate(options: Options) -> None:
+    """Bring the schema up to date.
+
+    Safe to run twice, and from many places at once.
+
+    Example: ltst db migrate
+    """
+    from ltst.db import migrate
+
+    applied = _run(options, migrate.migrate, "Migrating")
+    told = f"Applied {', '.join(applied)}." if applied else "The schema is up to date."
+    show.done(options.json, {"applied": applied}, told)
+
+
+@command(app, "status")
+def status(options: Options) -> None:
+    """Show which migrations the database has.
+
+    Nothing is changed.
+
+    Example: ltst db status
+    """
+    from ltst.db import migrate
+
+    known = _run(options, migrate.status, "Looking")
+    show.records(options.json, known, STATUS, title="Migrations", empty="")
+
+
+@command(app, "backup")
+def backup(options: Options, file: Annotated[Path, typer.Argument(help="Where to.")], force: Force = False) -> None:
+    """Write all users' memory into one file.
+
+    Others go on working meanwhile. Only you can read the file.
+
+    Example: ltst db backup memory.dump
+    """
+    from ltst.db import backup
+
+    size = _run(options, lambda database: backup.backup(database, file, overwrite=force), "Backing up")
+    show.done(options.json, {"file": str(file), "bytes": size}, f"Wrote {show.size(size)} to {file}.")
+    show.hint("The master key is not in it. Keep a copy of that elsewhere: sensitive values cannot be read without.")
+
+
+@command(app, "restore")
+def restore(
+    options: Options, file: Annotated[Path, typer.Argument(help="What `ltst db backup` wrote.")], force: Force = False
+) -> None:
+    """Put a backup into an empty database.
+
+    All of it or, when something fails, nothing. With --force it replaces the memories that are there.
+
+    Example: ltst db restore memory.dump
+    """
+    from ltst.db import backup
+
+    known = _run(options, lambda database: backup.restore(database, file, replace=force), "Restoring")
+    pending = [each.name for each in known if each.state != "applied"]
+    told = f"Restored {file}."
+    if pending:
+        told += " It is from an older ltst: `ltst db migrate`, or the next use, brings it up to date."
+    show.done(options.json, {"file": str(file), "migrations": known}, told)
+
+
+@command(app, "reset")
+def reset(options: Options, yes: Yes = False) -> None:
+    """Drop all users' memory; build the schema anew.
+
+    Example: ltst db reset
+    """
+    from ltst.db import backup, migrate
+
+    async def name(database: Database) -> str:
+        return backup.place(database.conninfo)
+
+    if not yes:
+        place = _run(options, name, "Looking")
+        typer.confirm(f"Drop the memory of all users in {place}?", abort=True, err=True)
+    _run(options, migrate.reset, "Rebuilding")
+    show.done(options.json, {"reset": True}, "The database is empty and up to date.")
+
+
+def _run(options: Options, work: Callable[[Database], Awaitable[R]], doing: str) -> R:
+    from ltst.db.opening import connected
+
+    async def run() -> R:
+        async with connected(options.settings) as database:
+            return await work(database)
+
+    with show.working(doing):
+        return asyncio.run(run())

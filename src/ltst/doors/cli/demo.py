@@ -1,0 +1,249 @@
+"""The demo: a conversation that is remembered, in the terminal, with no set-up, no model and no key."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
+
+from ltst.doors.cli import facts, show
+from ltst.doors.cli.options import Options, command
+from ltst.records import ConversationMessage, ConversationSession
+from ltst.settings import Settings
+
+if TYPE_CHECKING:
+    from ltst.sync import Chat, Memory, User
+
+app = typer.Typer()
+
+USER = "demo"
+AGENT = "companion"
+EARLIER_SHOWN = 5
+SEARCHED_SESSIONS = 50
+ALIKE = 0.5
+GOODBYES = frozenset({"", "bye", "exit", "quit"})
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """One short conversation: what is said, and the fact that is corrected in the middle of it."""
+
+    name: str
+    lines: tuple[tuple[str, str], ...]
+    key: str
+    before: tuple[int, str]  # the position of the line that says so, and the value
+    after: tuple[int, str]
+    preference: tuple[str, str]
+    working: tuple[str, dict[str, object]]
+
+
+STORIES = (
+    Story(
+        "A flat in a new city",
+        (
+            ("user", "Hi! I'm Ada, and I live in Berlin."),
+            ("assistant", "Nice to meet you, Ada. What can I do for you?"),
+            ("user", "I'm looking for a flat. Wait: since March I live in Lisbon."),
+            ("assistant", "Lisbon it is. I'll look for flats there."),
+        ),
+        "city",
+        (0, "Berlin"),
+        (2, "Lisbon"),
+        ("answer_length", "two sentences at most"),
+        ("search", {"what": "flat", "rooms": 2, "seen": 0}),
+    ),
+    Story(
+        "Dinner for friends",
+        (
+            ("user", "Friends are coming on Friday. One of them is vegetarian, and so am I."),
+            ("assistant", "Then let's cook something for all of you."),
+            ("user", "Actually, I've been vegan since January."),
+            ("assistant", "Vegan, then: a chickpea stew would do for everyone."),
+        ),
+        "diet",
+        (0, "vegetarian"),
+        (2, "vegan"),
+        ("units", "metric"),
+        ("menu", {"guests": 4, "dish": "chickpea stew"}),
+    ),
+    Story(
+        "The morning run",
+        (
+            ("user", "I want to run a marathon in October."),
+            ("assistant", "A good plan. How far do you run now?"),
+            ("user", "Ten kilometres. Hm, October is too early: let's say next April."),
+            ("assistant", "April gives us time. I'll plan from ten kilometres on."),
+        ),
+        "goal",
+        (0, "a marathon in October"),
+        (2, "a marathon in April"),
+        ("tone", "encouraging"),
+        ("plan", {"week": 1, "kilometres": 30}),
+    ),
+)
+
+
+@command(app, "demo", json=False)
+def demo(options: Options) -> None:
+    """Show a conversation that is remembered.
+
+    No set-up, no model, no key. Run it twice.
+
+    Example: ltst demo
+    """
+    screen = show.out()
+    screen.print(Panel(Text("ltst: memory for AI agents, in one Postgres"), border_style="cyan", expand=False))
+    with _opened(screen, options) as memory:
+        user = memory.user(USER)
+        earlier = user.sessions.list(limit=SEARCHED_SESSIONS)
+        if earlier:
+            _recall(screen, user, earlier)
+        chat = _tell(screen, user, STORIES[len(earlier) % len(STORIES)])
+        _part(screen, again=bool(earlier))
+        if sys.stdin.isatty() and sys.stdout.isatty():
+            _talk(screen, user, chat)
+
+
+@contextmanager
+def _opened(screen: Console, options: Options) -> Iterator[Memory]:
+    """The embedded memory, whatever DATABASE_URL says: a demo has no business in the database of a team."""
+    from ltst.sync import Memory
+
+    settings: Settings = replace(options.settings, database_url=options.database_url)
+    began = time.perf_counter()
+    with show.working("Starting Postgres"):
+        memory = Memory(settings=settings)
+        memory.open()
+    where = f"in {settings.home}" if settings.database_url is None else "at the given URL"
+    _step(screen, "Memory is open", f"a real Postgres {where}, after {time.perf_counter() - began:.1f} s")
+    try:
+        yield memory
+    finally:
+        memory.close()
+
+
+def _recall(screen: Console, user: User, earlier: Sequence[ConversationSession]) -> None:
+    count = "one earlier conversation" if len(earlier) == 1 else f"{len(earlier)} earlier conversations"
+    _step(screen, f"It remembers {count}", "kept on disk since the last run")
+    columns = {"When": "last_activity", "About": "session_name", "Messages": "session_length"}
+    screen.print(show.table(earlier[:EARLIER_SHOWN], columns))
+    newest = user.chat(earlier[0].session_id).window(2)
+    screen.print(Text("The last one ended like this:", "dim"))
+    screen.print(show.messages(newest))
+    known = user.facts.list()
+    if known:
+        screen.print(show.table(known, {"Known": "key", "Value": "value", "Since": "valid_from"}))
+
+
+def _tell(screen: Console, user: User, story: Story) -> Chat:
+    chat = user.chat(f"demo-{datetime.now():%Y-%m-%d-%H%M%S}", agent=AGENT, name=story.name)
+    said = _converse(screen, chat, story)
+    _correct(screen, user, story, said)
+    _prefer(screen, user, story)
+    _work(screen, chat, story)
+    return chat
+
+
+def _converse(screen: Console, chat: Chat, story: Story) -> list[ConversationMessage]:
+    _step(screen, "A conversation", f"chat.add(…), each message on disk when it returns; session {chat.session_id}")
+    said: list[ConversationMessage] = []
+    for role, content in story.lines:
+        began = time.perf_counter()
+        said.append(chat.add(role, content))
+        line = Text.assemble("  ", show.role(said[-1].role), "  ", content)
+        line.append(f"  {(time.perf_counter() - began) * 1000:.1f} ms", "dim")
+        screen.print(line)
+    _step(screen, "The short-term window", "chat.window(3), what goes to a model next")
+    screen.print(show.messages(chat.window(3)))
+    return said
+
+
+def _correct(screen: Console, user: User, story: Story, said: Sequence[ConversationMessage]) -> None:
+    _step(screen, "A fact, corrected", "facts.set(…), twice; the old value is closed, not lost, and knows its source")
+    for position, value in (story.before, story.after):
+        user.facts.set(story.key, value, source_message_id=said[position].message_id)
+    words = {each.message_id: each.content for each in said}
+    columns: show.Columns = {
+        story.key: "value",
+        "State": facts.state,
+        "From": "valid_from",
+        "Source": lambda fact: words.get(fact.source_message_id),
+    }
+    screen.print(show.table(user.facts.history(story.key), columns))
+
+
+def _prefer(screen: Console, user: User, story: Story) -> None:
+    _step(screen, "A preference", "preferences.set(…), how the user wants things")
+    user.preferences.set(*story.preference)
+    screen.print(show.table(user.preferences.list(), {"Preference": "key", "Value": "value"}))
+
+
+def _work(screen: Console, chat: Chat, story: Story) -> None:
+    _step(screen, "Working memory", "chat.working.set(…, ttl=1 hour), for as long as the task takes")
+    key, value = story.working
+    chat.working.set(key, value, ttl=timedelta(hours=1))
+    screen.print(show.plain(f"  {key} = {chat.working.get(key)}"))
+
+
+def _part(screen: Console, *, again: bool) -> None:
+    screen.print()
+    if again:
+        screen.print("Every run adds a conversation, and nothing before it is lost.")
+    else:
+        screen.print("Run [bold]ltst demo[/] again: it will remember this conversation.")
+    screen.print(
+        f"Look around: [bold]ltst sessions list --user {USER}[/], [bold]ltst facts list --user {USER}[/], "
+        f"[bold]ltst stats[/]\nForget it all: [bold]ltst erase --user {USER}[/]",
+        soft_wrap=True,
+    )
+
+
+def _talk(screen: Console, user: User, chat: Chat) -> None:
+    screen.print("\nNow you. What you type is kept; no model answers, your own words do. An empty line ends it.")
+    while (typed := _typed(screen)) not in GOODBYES:
+        answer = _answer(user, typed)
+        chat.add_interaction(typed, answer)
+        screen.print(Text.assemble("memory> ", show.plain(answer), style="green"))
+
+
+def _typed(screen: Console) -> str:
+    try:
+        return screen.input("[cyan]you>[/] ").strip()
+    except (EOFError, KeyboardInterrupt):
+        screen.print()
+        return ""
+
+
+def _answer(user: User, typed: str) -> str:
+    """What was said before that is most like it, or what is known about it; else the truth, which is: nothing."""
+    words = set(typed.lower().split())
+    for fact in user.facts.list():
+        if fact.key.lower() in {word.strip("?!.,;:'\"") for word in words}:
+            return f"I know this: {fact.key} is {fact.value}, since {show.when(fact.valid_from)}."
+    best = max(_alike(user, typed), key=lambda found: found[1], default=None)
+    if best is not None:
+        message, _ = best
+        said = show.when(message.timestamp) if message.timestamp else "Once"
+        return f'{said}, you said: "{message.content}"'
+    return "I have nothing like that yet. It is kept now: ask me again, today or next year."
+
+
+def _alike(user: User, typed: str) -> Iterator[tuple[ConversationMessage, float]]:
+    for session in user.sessions.list(limit=SEARCHED_SESSIONS):
+        for message, similarity in user.chat(session.session_id).search(typed, limit=5, threshold=ALIKE):
+            if message.role == "human" and message.content != typed:
+                yield message, similarity
+
+
+def _step(screen: Console, title: str, detail: str) -> None:
+    screen.print()
+    screen.print(Text.assemble(("● ", "cyan"), (title, "bold"), (f"  {detail}", "dim")))

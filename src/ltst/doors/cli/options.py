@@ -1,0 +1,162 @@
+"""Options that every command takes, before its name or after it, and the memory that they lead to."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
+
+import typer
+
+from ltst.doors.cli import show
+from ltst.errors import LtstError, NotFound
+from ltst.settings import Settings
+
+if TYPE_CHECKING:
+    from ltst.sync import Memory, User
+
+P = ParamSpec("P")
+
+DatabaseUrl = Annotated[
+    str | None, typer.Option("--database-url", metavar="URL", help="The Postgres to use. [DATABASE_URL; or embedded]")
+]
+Home = Annotated[
+    Path | None, typer.Option("--home", metavar="FOLDER", help="Where the embedded one and the key live. [LTST_HOME]")
+]
+UserId = Annotated[str | None, typer.Option("--user", metavar="ID", help="Whose memory. [LTST_USER; or local]")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", help="How many at most.")]
+ChatId = Annotated[str, typer.Option("--chat", metavar="ID", help="Which conversation.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was asked for on the command line, above the command's own arguments."""
+
+    database_url: str | None = None
+    user: str | None = None
+    home: Path | None = None
+    json: bool = False
+
+    def over(self, before: Options) -> Options:
+        """These options, and where they say nothing, the ones that stood before the command."""
+        return Options(
+            before.database_url if self.database_url is None else self.database_url,
+            before.user if self.user is None else self.user,
+            before.home if self.home is None else self.home,
+            self.json,
+        )
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the environment, overridden by what was asked for."""
+        home = self.home.expanduser() if self.home else None
+        return Settings.from_environment(actor="cli", database_url=self.database_url, user=self.user, home=home)
+
+
+def moment(written: str) -> datetime:
+    """A date or a time as people write it in ISO form; without a zone it is local."""
+    try:
+        return datetime.fromisoformat(written).astimezone()
+    except (ValueError, OverflowError):
+        raise typer.BadParameter(f"{written!r} is no date: write 2026-03-01 or 2026-03-01T09:30") from None
+
+
+def command(
+    app: typer.Typer, name: str, *, user: bool = False, json: bool = True
+) -> Callable[[Callable[Concatenate[Options, P], None]], Callable[Concatenate[Options, P], None]]:
+    """Register a command whose function takes the options first; ltst's errors become one red line and status 1."""
+    chosen = [
+        _parameter("user", UserId, None) if user else None,
+        _parameter("json", Json, False) if json else None,
+        _parameter("database_url", DatabaseUrl, None),
+        _parameter("home", Home, None),
+    ]
+    shared = [each for each in chosen if each is not None]
+
+    def register(function: Callable[Concatenate[Options, P], None]) -> Callable[Concatenate[Options, P], None]:
+        call: Callable[..., None] = function
+
+        @wraps(function)
+        def run(context: typer.Context, **given: Any) -> None:
+            options = Options(**{each.name: given.pop(each.name) for each in shared})
+            with _reported():
+                call(options.over(context.obj), **given)
+
+        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        _sign(run, [_parameter("context", typer.Context), *own, *shared])
+        app.command(name)(run)
+        return function
+
+    return register
+
+
+@contextmanager
+def opened(options: Options) -> Iterator[Memory]:
+    """The memory, open for the time of the block."""
+    from ltst.sync import Memory  # late: the driver takes longer to import than --help may
+
+    memory = Memory(settings=options.settings)
+    with show.working("Opening memory"):
+        memory.open()
+    try:
+        yield memory
+    finally:
+        memory.close()
+
+
+@contextmanager
+def remembered(options: Options) -> Iterator[User]:
+    """The memory of the user who was asked for."""
+    with opened(options) as memory:
+        yield memory.user(memory.settings.user)
+
+
+def typed(value: str | None, *, ask: str, secret: bool = False) -> str:
+    """An argument; `-` or none at all means what is typed at a prompt, or piped in."""
+    if value is not None and value != "-":
+        return value
+    if value is None and sys.stdin.isatty():
+        return str(typer.prompt(ask, hide_input=secret, err=True))
+    return sys.stdin.read().removesuffix("\n").removesuffix("\r")
+
+
+def found(record: Any, what: str) -> Any:
+    """The record, or NotFound."""
+    if not record:
+        raise NotFound(f"there is no {what}")
+    return record
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    try:
+        yield
+    except LtstError as problem:
+        show.problem(str(problem))
+        raise typer.Exit(1) from None
+    except OSError as problem:
+        if isinstance(problem, BrokenPipeError):
+            raise
+        show.problem(f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem))
+        raise typer.Exit(1) from None
+
+
+def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _sign(function: Callable[..., None], parameters: Sequence[inspect.Parameter]) -> None:
+    """Give a function the signature that Typer reads the options of a command from."""
+    named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+    function.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+    function.__annotations__ = {each.name: each.annotation for each in named}

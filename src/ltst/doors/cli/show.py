@@ -1,0 +1,200 @@
+"""Rendering: records as tables for people or as JSON for programs; what is said beside them goes to standard error."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+Column = str | Callable[[Any], Any]
+Columns = Mapping[str, Column]
+
+PIPED_WIDTH = 160
+ROLE_STYLES = {"human": "cyan", "ai": "green", "system": "magenta", "tool": "yellow"}
+STATE_STYLES = {
+    "ok": "green",
+    "applied": "green",
+    "active": "green",
+    "warning": "yellow",
+    "pending": "yellow",
+    "archived": "yellow",
+    "error": "red",
+    "changed": "red",
+    "unknown": "red",
+}
+# Except line feed and tab: what someone stored must not move the cursor or colour the terminal of who reads it.
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def out() -> Console:
+    """Standard output, wide when no terminal is there to be filled."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
+
+
+def err() -> Console:
+    """Standard error, so that standard output stays clean."""
+    return Console(stderr=True, highlight=False)
+
+
+def say(text: str, style: str = "") -> None:
+    """One sentence for people."""
+    out().print(plain(text, style), soft_wrap=True)
+
+
+def hint(text: str) -> None:
+    """A sentence beside the data."""
+    err().print(plain(text, "dim"), soft_wrap=True)
+
+
+def problem(text: str) -> None:
+    """What went wrong, in red."""
+    err().print(plain(f"error: {text}", "red"), soft_wrap=True)
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """A spinner while something takes long; only on a terminal."""
+    with err().status(plain(f"{text}…")):
+        yield
+
+
+def document(value: Any) -> None:
+    """JSON on standard output."""
+    sys.stdout.write(written(value) + "\n")
+
+
+def written(value: Any) -> str:
+    """JSON: records as objects, times in ISO form."""
+    return json.dumps(_simple(value), indent=2, ensure_ascii=False, default=_jsonable)
+
+
+def records(as_json: bool, found: Sequence[Any], columns: Columns, *, title: str, empty: str) -> None:
+    """Records as a JSON list, or as a table, or as a sentence when there are none."""
+    if as_json:
+        document(found)
+    elif found:
+        out().print(table(found, columns, title=title))
+    else:
+        say(empty, "dim")
+
+
+def record(as_json: bool, found: Any, lines: Columns) -> None:
+    """One record as a JSON object, or as lines."""
+    if as_json:
+        document(found)
+        return
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, column in lines.items():
+        grid.add_row(name, cell(_value(found, column)))
+    out().print(grid)
+
+
+def done(as_json: bool, result: Any, sentence: str) -> None:
+    """The result of a change: JSON, or one sentence."""
+    if as_json:
+        document(result)
+    else:
+        say(sentence, "green")
+
+
+def table(found: Sequence[Any], columns: Columns, *, title: str = "") -> Table:
+    """One row a record."""
+    drawn = Table(
+        title=plain(title, "bold") if title else None, title_justify="left", header_style="bold", border_style="dim"
+    )
+    numeric = {name for name, column in columns.items() if _is_number(_value(found[0], column))}
+    for name in columns:
+        drawn.add_column(name, justify="right" if name in numeric else "left", overflow="fold")
+    for each in found:
+        drawn.add_row(*(cell(_value(each, column)) for column in columns.values()))
+    return drawn
+
+
+def cell(value: Any) -> RenderableType:
+    """A value in a table."""
+    if value is None:
+        return Text("–", "dim")
+    if isinstance(value, datetime):
+        return Text(when(value))
+    if isinstance(value, bool):
+        return Text("yes" if value else "no")
+    if isinstance(value, float):
+        return Text(f"{value:,.2f}")
+    if isinstance(value, int):
+        return Text(f"{value:,}")
+    return plain(str(value), STATE_STYLES.get(str(value), ""))
+
+
+def plain(text: str, style: str = "") -> Text:
+    """Text as it is: no markup in it is followed, no control character reaches the terminal."""
+    return Text(CONTROL.sub("�", text), style)
+
+
+def when(value: datetime) -> str:
+    """A time, in the zone of who reads it."""
+    return f"{value.astimezone():%Y-%m-%d %H:%M}"
+
+
+def size(count: int) -> str:
+    """Bytes, readable."""
+    amount = float(count)
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if amount < 1024:
+            return f"{amount:,.0f} {unit}" if unit == "bytes" else f"{amount:,.1f} {unit}"
+        amount /= 1024
+    return f"{amount:,.1f} TiB"
+
+
+def role(name: str) -> Text:
+    """A role in its colour."""
+    return Text(name, ROLE_STYLES.get(name, ""))
+
+
+def messages(found: Sequence[Any]) -> RenderableType:
+    """A conversation: when, who, what."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", justify="right", no_wrap=True)
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for each in found:
+        grid.add_row(str(each.message_index), when(each.timestamp), role(each.role), plain(each.content))
+    return grid
+
+
+def _value(record: Any, column: Column) -> Any:
+    return getattr(record, column) if isinstance(column, str) else column(record)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _simple(value: Any) -> Any:
+    """Records to dictionaries; a message's vector is for machines of another kind and left out."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: inner for name, inner in asdict(value).items() if name != "embedding"}
+    if isinstance(value, list | tuple):
+        return [_simple(each) for each in value]
+    if isinstance(value, Mapping):
+        return {key: _simple(inner) for key, inner in value.items()}
+    return value
+
+
+def _jsonable(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return str(value)

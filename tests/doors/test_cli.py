@@ -1,0 +1,536 @@
+"""The `ltst` command: every command works, speaks JSON when asked, and fails in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import psycopg
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from ltst import Memory, Settings
+from ltst.doors.cli import demo
+from ltst.doors.cli.main import app
+
+MODULE = [sys.executable, "-m", "ltst.doors.cli.main"]
+SCRIPT = [str(Path(sys.executable).with_name("ltst"))]
+
+
+class Run(Protocol):
+    def __call__(self, *arguments: str, input: str | None = None, status: int = 0) -> Result: ...
+
+
+@pytest.fixture
+def run(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command on this test's own database; it ends with the status that was expected, never in a traceback."""
+    monkeypatch.setenv("DATABASE_URL", database_url)
+
+    def invoke(*arguments: str, input: str | None = None, status: int = 0) -> Result:
+        result = CliRunner().invoke(app, arguments, input=input)
+        assert result.exit_code == status, result.output
+        assert result.exception is None or isinstance(result.exception, SystemExit), repr(result.exception)
+        assert "Traceback" not in result.output
+        return result
+
+    return invoke
+
+
+@pytest.fixture
+def answer(run: Run) -> Callable[..., Any]:
+    """What a command prints with --json."""
+
+    def parse(*arguments: str, input: str | None = None) -> Any:
+        return json.loads(run(*arguments, "--json", input=input).stdout)
+
+    return parse
+
+
+def commands(group: Any, *path: str) -> Iterator[tuple[str, ...]]:
+    yield path
+    for name, inner in getattr(group, "commands", {}).items():
+        yield from commands(inner, *path, name)
+
+
+ALL = sorted(commands(typer.main.get_command(app)))
+
+
+# --- the command itself
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_help_fits_a_screen_and_has_an_example(path: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": "80"})
+    assert result.exit_code == 0
+    assert f"Example: ltst {' '.join(path)}".strip() in result.stdout
+    assert len(result.stdout.splitlines()) <= 45
+
+
+def test_every_command_is_there() -> None:
+    assert {" ".join(path) for path in ALL} >= {
+        "demo",
+        *(f"db {verb}" for verb in ("migrate", "status", "backup", "restore", "reset")),
+        *("stats", "health", "maintain", "export", "import", "erase", "add", "window"),
+        *(f"sessions {verb}" for verb in ("list", "show", "archive", "delete")),
+        *(f"facts {verb}" for verb in ("list", "get", "set", "history", "reject", "forget")),
+        *(f"preferences {verb}" for verb in ("list", "get", "set", "forget")),
+        *(f"instructions {verb}" for verb in ("list", "get", "set", "history", "forget")),
+        *(f"master-key {verb}" for verb in ("show", "rotate")),
+    }
+
+
+@pytest.mark.parametrize("path", [each for each in ALL if each in (("stats",), ("facts", "list"), ("db", "status"))])
+def test_data_comes_as_json_on_request(path: tuple[str, ...], run: Run) -> None:
+    json.loads(run(*path, "--json").stdout)
+
+
+def test_version() -> None:
+    assert CliRunner().invoke(app, ["--version"]).stdout == "ltst 0.1.0\n"
+
+
+def test_wrong_usage_has_status_two(run: Run) -> None:
+    run("no-such-command", status=2)
+    run("window", status=2)
+    run("facts", "set", "city", status=2)
+    run("facts", "list", "--as-of", "yesterday", status=2)
+
+
+def test_options_stand_before_the_command_or_after_it(run: Run, answer: Callable[..., Any]) -> None:
+    run("--user", "ann", "facts", "set", "city", "Lisbon")
+    run("facts", "set", "city", "Porto", "--user", "bob")
+    assert [each["fact_value"] for each in answer("facts", "list", "--user", "ann")] == ["Lisbon"]
+    assert [each["fact_value"] for each in answer("--user", "ann", "facts", "list", "--user", "bob")] == ["Porto"]
+    assert answer("facts", "list") == []
+
+
+def test_the_user_comes_from_the_environment(
+    run: Run, answer: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LTST_USER", "ann")
+    run("facts", "set", "city", "Lisbon")
+    monkeypatch.delenv("LTST_USER")
+    assert answer("facts", "get", "city", "--user", "ann")["user_id"] == "ann"
+
+
+def test_changes_are_the_cli_s_in_the_ledger(run: Run, settings: Settings) -> None:
+    run("facts", "set", "city", "Lisbon")
+    with Memory(settings=settings) as memory:
+        assert {event.actor for event in memory.user("local").events.list()} == {"cli"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["facts", "get", "nothing"], "error: there is no fact 'nothing'"),
+        (["facts", "set", "city", " "], "value must not be empty or blank"),
+        (["facts", "forget", "nothing"], "there is no fact 'nothing'"),
+        (["facts", "history", "nothing"], "there is no fact 'nothing'"),
+        (["facts", "list", "--user", "system"], "reserved"),
+        (["facts", "list", "--user", ""], "user_id must be 1 to 255 characters"),
+        (["--user", "", "erase", "--yes"], "user_id must be 1 to 255 characters"),
+        (["stats", "--database-url", ""], "the database URL must look like"),
+        (["sessions", "show", "nothing"], "there is no session 'nothing'"),
+        (["sessions", "archive", "nothing"], "'nothing'"),
+        (["sessions", "delete", "nothing", "--yes"], "there is no session 'nothing'"),
+        (["sessions", "list", "--status", "lost"], "status must be one of active, archived"),
+        (["preferences", "get", "nothing"], "there is no preference 'nothing'"),
+        (["preferences", "forget", "nothing"], "there is no preference 'nothing'"),
+        (["instructions", "get", "nobody"], "there is no instruction for 'nobody'"),
+        (["instructions", "forget", "nobody"], "there is no instruction for 'nobody'"),
+        (["add", "robot", "Hello.", "--chat", "monday"], "role must be one of"),
+        (["window", "--chat", "monday", "--limit", "0"], "limit must be a whole number"),
+        (["master-key", "show"], "there is no master key yet"),
+        (["import", "nothing.json"], "there is no file nothing.json"),
+        (["db", "restore", "nothing.dump"], "there is no file nothing.dump"),
+        (["export", "/nowhere/at/all.json"], "No such file or directory"),
+        (["stats", "--database-url", "nonsense"], "the database URL must look like"),
+        (["db", "status", "--database-url", "nonsense"], "the database URL must look like"),
+        (["stats", "--database-url", "postgresql://localhost:1/x"], "the database cannot be used"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_a_user_s_error_is_one_line_and_status_one(run: Run, arguments: list[str], said: str) -> None:
+    result = run(*arguments, status=1)
+    assert said in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stdout == ""
+
+
+def test_what_users_wrote_cannot_steer_the_terminal(run: Run) -> None:
+    run("add", "user", "\x1b[2J[red]Look[/] \x9b31m", "--chat", "monday")
+    assert "�[2J[red]Look[/] �31m" in run("window", "--chat", "monday").stdout
+    run("facts", "set", "[/red]\x1b", "[bold]", "--user", "[/red]")
+    assert "History of [/red]�" in run("facts", "history", "[/red]\x1b", "--user", "[/red]").stdout
+    json.loads(run("export", "--user", "[/red]").stdout)
+
+
+# --- conversations
+
+
+def test_a_conversation(run: Run, answer: Callable[..., Any]) -> None:
+    assert "message 1 of monday" in run("add", "user", "Hello.", "--chat", "monday", "--agent", "coach").stdout
+    stored = answer("add", "assistant", "-", "--chat", "monday", "--at", "2026-03-01T09:30+00:00", input="Hi,\nyou!\n")
+    assert (stored["role"], stored["content"], stored["message_index"]) == ("ai", "Hi,\nyou!", 2)
+    assert stored["timestamp"] == "2026-03-01T09:30:00+00:00"
+    assert answer("add", "user", "Once.", "--chat", "monday", "--key", "k")["message_index"] == 3
+    assert answer("add", "user", "Once.", "--chat", "monday", "--key", "k")["message_index"] == 3
+
+    shown = run("window", "--chat", "monday").stdout
+    assert "human" in shown and "Hello." in shown and "you!" in shown
+    assert [each["content"] for each in answer("window", "--chat", "monday", "--limit", "2")] == ["Hi,\nyou!", "Once."]
+    assert answer("window", "--chat", "monday", "--max-tokens", "2")[0]["content"] == "Once."
+    assert "nothing in tuesday" in run("window", "--chat", "tuesday").stdout
+
+
+def test_sessions(run: Run, answer: Callable[..., Any]) -> None:
+    assert "no conversations yet" in run("sessions", "list").stdout
+    run("add", "user", "Hello.", "--chat", "monday", "--agent", "coach")
+    run("add", "user", "Again.", "--chat", "tuesday")
+
+    assert "monday" in run("sessions", "list").stdout
+    assert [each["session_id"] for each in answer("sessions", "list", "--limit", "1")] == ["tuesday"]
+    assert "Hello." in run("sessions", "show", "monday").stdout
+    shown = answer("sessions", "show", "monday")
+    assert (shown["message_count"], shown["messages"][0]["content"]) == (1, "Hello.")
+
+    run("sessions", "archive", "monday")
+    assert [each["session_id"] for each in answer("sessions", "list", "--status", "archived")] == ["monday"]
+
+    run("sessions", "delete", "monday", input="n\n", status=1)
+    run("sessions", "delete", "monday", input="", status=1)
+    assert len(answer("sessions", "list")) == 2
+    run("sessions", "delete", "monday", input="y\n")
+    assert answer("sessions", "delete", "tuesday", "--yes") == {"deleted": "tuesday"}
+    assert answer("sessions", "list") == []
+
+
+# --- what is known
+
+
+def test_facts(run: Run, answer: Callable[..., Any]) -> None:
+    assert "Nothing is known" in run("facts", "list").stdout
+    run("facts", "set", "city", "Berlin", "--from", "2020-01-01")
+    fact = answer(
+        "facts", "set", "city", "-", "--from", "2026-03-01T00:00:00+00:00", "--confidence", "0.9", input="Lisbon\n"
+    )
+    assert (fact["fact_value"], fact["confidence"], fact["valid_from"]) == ("Lisbon", 0.9, "2026-03-01T00:00:00+00:00")
+
+    assert "Lisbon" in run("facts", "list").stdout
+    assert "Lisbon" in run("facts", "get", "city").stdout
+    assert answer("facts", "get", "city", "--as-of", "2021-06-01")["fact_value"] == "Berlin"
+    assert [each["fact_value"] for each in answer("facts", "list", "--as-of", "2021-06-01")] == ["Berlin"]
+
+    run("facts", "reject", "city", "Lisbon")
+    history = run("facts", "history", "city").stdout
+    assert "rejected" in history and "holds" in history
+    assert [each["fact_value"] for each in answer("facts", "history", "city")] == ["Berlin", "Lisbon"]
+    assert answer("facts", "get", "city")["fact_value"] == "Berlin"
+    assert "rejected" in run("facts", "set", "city", "Lisbon", status=1).stderr
+
+    assert answer("facts", "forget", "city") == {"forgotten": "city"}
+    run("facts", "get", "city", status=1)
+
+
+def test_preferences(run: Run, answer: Callable[..., Any]) -> None:
+    assert "No preferences" in run("preferences", "list").stdout
+    assert {each["user_id"] for each in answer("preferences", "list", "--defaults")} == {"system"}
+    run("preferences", "set", "units", "metric", "--type", "coding")
+    assert (
+        answer("preferences", "set", "units", "-", "--type", "coding", input="imperial\n")["preference_value"]
+        == "imperial"
+    )
+    assert "imperial" in run("preferences", "get", "units").stdout
+    assert [each["preference_key"] for each in answer("preferences", "list", "--type", "coding")] == ["units"]
+    assert answer("preferences", "forget", "units") == {"forgotten": "units"}
+
+
+def test_a_sensitive_preference_is_neither_typed_nor_shown(
+    run: Run, answer: Callable[..., Any], settings: Settings
+) -> None:
+    run("preferences", "set", "passport", "X1234567", "--sensitive", status=2)
+    set_now = run("preferences", "set", "passport", "--sensitive", input="X1234567\n")
+    assert "X1234567" not in set_now.output
+    assert answer("preferences", "set", "passport", "--sensitive", input="X7654321")["preference_value"] is None
+
+    assert "X7654321" not in run("preferences", "list").stdout
+    assert answer("preferences", "list")[0]["preference_value"] is None
+    assert "X7654321" in run("preferences", "list", "--reveal").stdout
+    assert answer("preferences", "list", "--reveal")[0]["preference_value"] == "X7654321"
+    assert answer("preferences", "get", "passport")["preference_value"] == "X7654321"
+    with psycopg.connect(str(settings.database_url)) as connection:
+        assert "X7654321" not in str(connection.execute("SELECT preference_value FROM user_preferences").fetchall())
+
+
+def test_instructions(run: Run, answer: Callable[..., Any]) -> None:
+    assert "no instructions yet" in run("instructions", "list").stdout
+    run("instructions", "set", "coach", "Be brief.")
+    assert answer("instructions", "set", "coach", "-", input="Be kind.\n")["version"] == 2
+    assert "Be kind." in run("instructions", "get", "coach").stdout
+    assert [each["content"] for each in answer("instructions", "list")] == ["Be kind."]
+    assert [each["version"] for each in answer("instructions", "history", "coach")] == [1, 2]
+    assert "Be brief." in run("instructions", "history", "coach").stdout
+    assert answer("instructions", "forget", "coach") == {"forgotten": "coach"}
+
+
+# --- all of a user's memory
+
+
+def test_export_and_import(run: Run, answer: Callable[..., Any], tmp_path: Path) -> None:
+    run("add", "user", "Grüße 🙂", "--chat", "monday", "--user", "ann")
+    run("preferences", "set", "passport", "--sensitive", "--user", "ann", input="X1234567")
+    file = tmp_path / "ann.json"
+
+    exported = run("export", str(file), "--user", "ann")
+    assert exported.stdout == ""
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert "X1234567" in file.read_text() and "Grüße 🙂" in file.read_text() and "\n  " in file.read_text()
+    assert json.loads(run("export", "--user", "ann").stdout) == json.loads(file.read_text())
+    run("export", str(file), "--user", "ann", status=1)
+    run("export", str(file), "--user", "ann", "--force")
+
+    assert "1 messages" in run("import", str(file), "--user", "bob").stdout
+    assert "there already" in run("import", str(file), "--user", "bob").stdout
+    assert set(answer("import", str(file), "--user", "bob").values()) == {0}
+    assert answer("import", "-", "--user", "eve", input=file.read_text())["messages"] == 1
+    of_bob, of_ann = json.loads(run("export", "--user", "bob").stdout), json.loads(file.read_text())
+    assert {**of_bob, "user_id": "ann"} == of_ann
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{\n  "format": "ltst",\n  oops\n}', "this is not JSON at line 3, column 3"),
+        (b"", "this is not JSON at line 1, column 1"),
+        (b'{"format": "\xff"}', "byte 13 is not UTF-8"),
+        (b"[]", "this is not an export of ltst"),
+        (b"{}", "this is not an export of ltst"),
+        (b'{"format": "ltst", "version": 99}', "this export has version 99"),
+        (b'{"format": "ltst", "version": 1, "messages": {}}', "'messages' of this export must be a list"),
+        (b'{"format": "ltst", "version": 1, "sessions": [{}]}', "ann.json"),
+        (b'{"format": "ltst", "version": 1, "contexts": [{"session_id": "gone"}]}', "ann.json"),
+        (
+            b'{"format": "ltst", "version": 1, "preferences": [{"sensitive": true}]}',
+            "must have preference_id, preference_value",
+        ),
+        (b"[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_a_malformed_import_names_the_file_and_the_place(run: Run, tmp_path: Path, content: bytes, said: str) -> None:
+    file = tmp_path / "ann.json"
+    file.write_bytes(content)
+    error = run("import", str(file), status=1).stderr
+    assert "ann.json" in error and said in error
+
+
+def test_erase(run: Run, answer: Callable[..., Any]) -> None:
+    for name in ("ann", "bob"):
+        run("add", "user", "Hello.", "--chat", "monday", "--user", name)
+    assert "nothing was erased" in run("erase", "--user", "ann", input="bob\n", status=1).stderr
+    run("erase", "--user", "ann", input="", status=1)
+    assert len(answer("window", "--chat", "monday", "--user", "ann")) == 1
+
+    assert "Receipt" in run("erase", "--user", "ann", input="ann\n").stdout
+    assert answer("window", "--chat", "monday", "--user", "ann") == []
+    receipt = answer("erase", "--user", "bob", "--yes")
+    assert receipt["user_id"] == "bob" and receipt["removed"]["conversation_messages"] == 1
+    assert set(receipt["remaining"].values()) == {0}
+
+
+# --- the database
+
+
+def test_stats(run: Run, answer: Callable[..., Any]) -> None:
+    run("add", "user", "Hello.", "--chat", "monday")
+    seen = answer("stats")
+    assert {"messages.add"} <= {each["name"] for each in seen["operations"]}
+    assert seen["database_bytes"] > 0
+    shown = run("stats").stdout
+    assert "p95" in shown and "MiB" in shown and "conversation_messages" in shown
+
+
+def test_health(run: Run, answer: Callable[..., Any], database_url: str) -> None:
+    assert "row-level security is forced" in run("health").stdout
+    assert answer("health")["ok"] is True
+    with psycopg.connect(database_url) as connection:
+        connection.execute("ALTER TABLE documents NO FORCE ROW LEVEL SECURITY")
+    run("health", status=1)
+    assert json.loads(run("health", "--json", status=1).stdout)["ok"] is False
+
+
+def test_maintain(run: Run, answer: Callable[..., Any]) -> None:
+    assert "contexts expired" in run("maintain").stdout
+    assert answer("maintain")["sessions_deleted"] == 0
+
+
+def test_status_changes_nothing_and_migrate_applies(
+    run: Run, answer: Callable[..., Any], empty_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", empty_database_url)
+    for _ in range(2):
+        assert {each["state"] for each in answer("db", "status")} == {"pending"}
+    assert "pending" in run("db", "status").stdout
+    applied = answer("db", "migrate")["applied"]
+    assert applied[0].startswith("0001")
+    assert "up to date" in run("db", "migrate").stdout
+    assert {each["state"] for each in answer("db", "status")} == {"applied"}
+
+
+def test_backup_and_restore(
+    run: Run, answer: Callable[..., Any], empty_database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("add", "user", "Hello.", "--chat", "monday")
+    before = json.loads(run("export").stdout)
+    file = str(tmp_path / "memory.dump")
+    assert answer("db", "backup", file)["bytes"] > 0
+    assert "exists" in run("db", "backup", file, status=1).stderr
+    assert "Wrote" in run("db", "backup", file, "--force").stdout
+    assert "holds memories" in run("db", "restore", file, status=1).stderr
+    assert "Restored" in run("db", "restore", file, "--force").stdout
+
+    monkeypatch.setenv("DATABASE_URL", empty_database_url)
+    assert {each["state"] for each in answer("db", "restore", file)["migrations"]} == {"applied"}
+    assert json.loads(run("export").stdout) == before
+
+
+def test_reset(run: Run, answer: Callable[..., Any]) -> None:
+    run("add", "user", "Hello.", "--chat", "monday")
+    refused = run("db", "reset", input="n\n", status=1)
+    assert "Drop the memory of all users in test_" in refused.stderr
+    assert len(answer("sessions", "list")) == 1
+    run("db", "reset", input="y\n")
+    assert answer("sessions", "list") == []
+    run("add", "user", "Hello.", "--chat", "monday")
+    assert answer("db", "reset", "--yes") == {"reset": True}
+    assert answer("sessions", "list") == []
+
+
+def test_reset_takes_nothing_that_is_not_ltst_s(
+    run: Run, empty_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute("CREATE TABLE documents (theirs TEXT)")
+    monkeypatch.setenv("DATABASE_URL", empty_database_url)
+    run("db", "reset", "--yes", status=1)
+    with psycopg.connect(empty_database_url) as connection:
+        assert connection.execute("SELECT theirs FROM documents").fetchall() == []
+
+
+def test_master_key(run: Run, answer: Callable[..., Any], settings: Settings) -> None:
+    run("preferences", "set", "passport", "--sensitive", input="X1234567")
+    before = answer("master-key", "show")
+    key = (settings.home / "master.key").read_text().strip()
+    assert len(before["ids"]) == 1 and before["where"].endswith("master.key")
+
+    rotated = answer("master-key", "rotate")
+    assert rotated["wrapped"] == 1 and rotated["ids"][0] not in before["ids"]
+    assert answer("master-key", "show")["ids"] == rotated["ids"]
+    assert answer("preferences", "get", "passport")["preference_value"] == "X1234567"
+    assert "data keys are wrapped" in run("master-key", "rotate").stdout
+    shown = run("master-key", "show").output
+    assert key not in shown and (settings.home / "master.key").read_text().split(",")[0] not in shown
+
+
+def test_master_key_of_the_environment(answer: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LTST_MASTER_KEY", f"{'00' * 32},{'11' * 32}")
+    shown = answer("master-key", "show")
+    assert shown["where"] == "LTST_MASTER_KEY" and len(shown["ids"]) == 2
+
+
+# --- as people run it
+
+
+@pytest.mark.parametrize("program", [MODULE, SCRIPT], ids=["module", "script"])
+def test_it_runs_as_a_program(program: list[str], database_url: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "DATABASE_URL": database_url}
+
+    def ltst(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*program, *arguments], env=environment, capture_output=True, text=True, timeout=60)
+
+    added = ltst("add", "user", "Hello.", "--chat", "monday", "--json")
+    assert (added.returncode, added.stderr, json.loads(added.stdout)["message_index"]) == (0, "", 1)
+    failed = ltst("facts", "get", "nothing")
+    assert (failed.returncode, failed.stdout, failed.stderr) == (1, "", "error: there is no fact 'nothing'\n")
+    assert ltst("nothing").returncode == 2
+
+
+def test_a_closed_pipe_is_no_error(database_url: str) -> None:
+    environment = {**os.environ, "DATABASE_URL": database_url}
+    with subprocess.Popen(
+        [*MODULE, "health", "--json"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout and process.stderr
+        process.stdout.close()
+        assert b"Traceback" not in process.stderr.read()
+
+
+def test_the_shell_completes() -> None:
+    environment = {**os.environ, "_LTST_COMPLETE": "complete_bash", "COMP_WORDS": "ltst fa", "COMP_CWORD": "1"}
+    completed = subprocess.run(SCRIPT, env=environment, capture_output=True, text=True, timeout=60)
+    assert completed.stdout.split() == ["facts"]
+
+
+# --- the demo
+
+
+def test_the_demo_remembers_between_runs(tmp_path: Path) -> None:
+    """On the embedded Postgres, whatever DATABASE_URL says."""
+    environment = {**os.environ, "LTST_HOME": str(tmp_path / "demo"), "DATABASE_URL": "postgresql://localhost:1/team"}
+
+    def demonstrate() -> str:
+        done = subprocess.run(
+            [*MODULE, "demo"], env=environment, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    first, second, third = demonstrate(), demonstrate(), demonstrate()
+    assert str(tmp_path / "demo") in first
+    assert "Lisbon" in first and "closed" in first and "ltst demo again" in first and "earlier" not in first
+    assert "one earlier conversation" in second and "Lisbon" in second and "vegan" in second
+    assert "2 earlier conversations" in third
+    assert "you>" not in first
+
+
+def test_the_demo_answers_with_what_was_said(database_url: str, tmp_path: Path) -> None:
+    """On a terminal, it takes what is typed."""
+    ours, theirs = pty.openpty()
+    command = [*MODULE, "demo", "--database-url", database_url, "--home", str(tmp_path / "home")]
+    with subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "dumb"}
+    ) as process:
+        os.close(theirs)
+        read_until(ours, "you>")
+        os.write(ours, b"My cat is called Mimi\n")
+        assert "nothing like that yet" in read_until(ours, "you>")
+        os.write(ours, b"What is my cat called?\n")
+        assert "My cat is called Mimi" in read_until(ours, "you>").partition("memory>")[2]
+        os.write(ours, b"Which city?\n")
+        assert "city is Lisbon" in read_until(ours, "you>")
+        os.write(ours, b"\n")
+        assert process.wait(30) == 0
+    os.close(ours)
+
+
+def read_until(terminal: int, sign: str) -> str:
+    seen, deadline = "", time.monotonic() + 30
+    while sign not in seen:
+        assert time.monotonic() < deadline, seen
+        seen += os.read(terminal, 65536).decode(errors="replace")
+    return seen
+
+
+def test_the_demo_quotes_only_people(sync_memory: Memory) -> None:
+    user = sync_memory.user("demo")
+    user.chat("one").add("assistant", "The cat is called Mimi.")
+    assert "nothing like that" in demo._answer(user, "What is the cat called?")
+    user.chat("one").add("user", "My cat is called Mimi.")
+    assert "My cat is called Mimi." in demo._answer(user, "What is the cat called?")
