@@ -24,10 +24,11 @@ INSERT = (
 COPY = f"COPY conversation_messages ({COLUMNS}) FROM STDIN".encode()
 SESSION = b"INSERT INTO conversation_sessions (user_id, session_id) VALUES (%s, %s)"
 
-WORDS = (
+SENTENCE = (
     "I moved to Lisbon in March and have been looking for a coach who knows how to train for a trail run of fifty "
     "kilometres without hurting the knee that gave me trouble last autumn after the long descent near Sintra"
-).split()
+)
+WORDS = SENTENCE.split()
 
 
 def text(number: int) -> str:

@@ -3,52 +3,114 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack, closing
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from itertools import count
 
 import psycopg
 
 from bench import bare
-from bench.plan import Stage
 from bench.report import Comparison, milliseconds, throughput
-from ltst import AsyncMemory, Memory
+from bench.stage import Block, Stage, timed, timed_async, timed_crowd
+from ltst import Memory
 
-ASYNC_BOUND, SYNC_BOUND, CONCURRENT_BOUND, BULK_BOUND = 1.5, 2.5, 0.6, 0.5
-
-AsyncConnection = psycopg.AsyncConnection[bare.Row]
-
-
-@dataclass(slots=True)
-class Taken:
-    """What one side needed: the seconds of each operation, the operations per second of each block."""
-
-    seconds: list[float] = field(default_factory=list)
-    rates: list[float] = field(default_factory=list)
+ASYNC_BOUND, SYNC_BOUND, CROWD_BOUND, BULK_BOUND = 1.5, 2.5, 0.6, 0.5
 
 
-async def add_async(stage: Stage) -> Comparison:
+def add_async(stage: Stage) -> Comparison:
     """`chat.add` beside an INSERT, both awaited."""
-    ours, other = Taken(), Taken()
-    async with AsyncMemory(settings=stage.settings) as memory, await bare.connect_async(stage.dsn) as connection:
+    with (
+        asyncio.Runner() as runner,
+        stage.memory(runner) as memory,
+        _connections(runner, stage, 1) as (connection,),
+    ):
         chat, session = memory.user("ltst").chat("async"), stage.bare_session("async")
+        numbers = range(stage.plan.operations)
 
-        async def add() -> None:
-            for number in range(stage.plan.block):
-                ours.seconds.append(await _timed(lambda number=number: chat.add("user", bare.text(number))))
+        def add() -> Block:
+            return runner.run(timed_async(partial(chat.add, "user", bare.text(each)) for each in numbers))
 
-        async def insert() -> None:
-            for row in session.rows(stage.plan.block):
-                other.seconds.append(await _timed(lambda row=row: connection.execute(bare.INSERT, row)))
+        def insert() -> Block:
+            rows = session.rows(stage.plan.operations)
+            return runner.run(timed_async(partial(connection.execute, bare.INSERT, row) for row in rows))
 
-        await _alternate(stage, stage.plan.add_blocks, ours, other, add, insert)
-    return Comparison("AsyncMemory: add", milliseconds(ours.seconds), "INSERT, async", milliseconds(other.seconds), ASYNC_BOUND)
+        ours, other = stage.alternate(stage.plan.blocks, add, insert)
+    figures = milliseconds(ours.seconds), milliseconds(other.seconds)
+    return Comparison("add, AsyncMemory", figures[0], "async INSERT", figures[1], ASYNC_BOUND)
 
 
 def add_sync(stage: Stage) -> Comparison:
     """`chat.add` beside an INSERT, neither awaited."""
-    ours, other = Taken(), Taken()
     with Memory(settings=stage.settings) as memory, closing(bare.connect(stage.dsn)) as connection:
         chat, session = memory.user("ltst").chat("sync"), stage.bare_session("sync")
-        ...
+        numbers = range(stage.plan.operations)
+
+        def add() -> Block:
+            return timed(partial(chat.add, "user", bare.text(each)) for each in numbers)
+
+        def insert() -> Block:
+            rows = session.rows(stage.plan.operations)
+            return timed(partial(connection.execute, bare.INSERT, row) for row in rows)
+
+        ours, other = stage.alternate(stage.plan.blocks, add, insert)
+    figures = milliseconds(ours.seconds), milliseconds(other.seconds)
+    return Comparison("add, Memory", figures[0], "sync INSERT", figures[1], SYNC_BOUND)
+
+
+def crowd(stage: Stage, size: int) -> Comparison:
+    """Many writers on sessions of their own: tasks on one memory beside as many connections."""
+    each_does = stage.plan.crowd_operations
+    with (
+        asyncio.Runner() as runner,
+        stage.memory(runner) as memory,
+        _connections(runner, stage, size) as connections,
+    ):
+        chats = [memory.user("ltst").chat(f"crowd-{size}-{number}") for number in range(size)]
+        sessions = [stage.bare_session(f"crowd-{size}-{number}") for number in range(size)]
+
+        def add() -> Block:
+            work = [[partial(chat.add, "user", bare.text(each)) for each in range(each_does)] for chat in chats]
+            return runner.run(timed_crowd(work))
+
+        def insert() -> Block:
+            work = [
+                [partial(connection.execute, bare.INSERT, row) for row in session.rows(each_does)]
+                for connection, session in zip(connections, sessions, strict=True)
+            ]
+            return runner.run(timed_crowd(work))
+
+        ours, other = stage.alternate(stage.plan.crowd_blocks, add, insert)
+    figures = throughput(ours.rates(), ours.seconds), throughput(other.rates(), other.seconds)
+    return Comparison(f"add, {size} writers", figures[0], f"{size} connections", figures[1], CROWD_BOUND)
+
+
+def bulk(stage: Stage) -> Comparison:
+    """`add_many` beside COPY into the same indexed table."""
+    amount, numbers = stage.plan.bulk, count()
+    with Memory(settings=stage.settings) as memory, closing(bare.connect(stage.dsn)) as connection:
+
+        def add_many() -> Block:
+            chat = memory.user("ltst").chat(f"bulk-{next(numbers)}")
+            given = [{"role": "user", "content": bare.text(each)} for each in range(amount)]
+            return timed([partial(chat.add_many, given)])
+
+        def copy() -> Block:
+            rows = stage.bare_session(f"bulk-{next(numbers)}").rows(amount)
+            return timed([partial(bare.copy, connection, rows)])
+
+        ours, other = stage.alternate(stage.plan.bulk_blocks, add_many, copy)
+    figures = throughput(ours.rates(amount)), throughput(other.rates(amount))
+    return Comparison(f"add_many of {amount:,}, rows", figures[0], "COPY", figures[1], BULK_BOUND)
+
+
+@contextmanager
+def _connections(
+    runner: asyncio.Runner, stage: Stage, amount: int
+) -> Iterator[list[psycopg.AsyncConnection[bare.Row]]]:
+    opened = [runner.run(bare.connect_async(stage.dsn)) for _ in range(amount)]
+    try:
+        yield opened
+    finally:
+        for connection in opened:
+            runner.run(connection.close())

@@ -393,20 +393,20 @@ class AsyncChat:
         `at` is when it was said, `parent` the id of the message it answers. With a `key`, adding the same message
         again returns the one that is stored; other content under the same key is a Conflict.
         """
-        draft = self._draft(role, content, at=at, metadata=metadata, parent=parent, key=key)
+        turn = self._turn(role, content, at=at, metadata=metadata, parent=parent, key=key)
         core = self._desk.core
         async with core.measured("storage", "messages.add", self.user_id, self._session_id) as tally:
-            stored = await message_room.add(core.database, self.user_id, self._opening, draft)
+            stored = await message_room.add(core.database, self.user_id, self._opening, turn)
             tally.rows = 1
         return stored
 
     async def add_many(self, messages: Iterable[Mapping[str, Any]]) -> builtins.list[ConversationMessage]:
         """Store many messages at once, all or none; each is a mapping with the arguments of `add`."""
-        drafts = [self._draft_of(position, each) for position, each in enumerate(messages, start=1)]
-        if not drafts:
+        turns = [self._turn_of(position, each) for position, each in enumerate(messages, start=1)]
+        if not turns:
             return []
         async with self._desk.writing("messages.add_many", self._session_id) as tx:
-            stored = await message_room.add_many(tx, self._opening, drafts)
+            stored = await message_room.add_many(tx, self._opening, turns)
             await self._desk.tell(
                 tx, "add", "message", str(stored[0].message_id), {"session_id": self._session_id, "count": len(stored)}
             )
@@ -461,7 +461,7 @@ class AsyncChat:
 
     async def store(self, message: ConversationMessage) -> ConversationMessage:
         """Store a ready-made message with all that it says of itself; a message_index must be the next one."""
-        draft = self._draft(
+        turn = self._turn(
             message.role,
             message.content,
             at=message.timestamp,
@@ -472,11 +472,11 @@ class AsyncChat:
         validate.embedding(message.embedding)
         validate.number(message.relevance_score, "relevance_score")
         async with self._desk.writing("messages.store", self._session_id) as tx:
-            index = 1 + await message_room.open_session(tx, self._opening, draft.timestamp)
+            index = 1 + await message_room.open_session(tx, self._opening, turn.timestamp)
             _check_index(message.message_index, index)
-            await message_room.store(tx, draft, message, index)
-            await self._desk.tell(tx, "add", "message", draft.message_id, {"session_id": self._session_id})
-            return await message_room.need(tx, draft.message_id)
+            message_id = await message_room.store(tx, turn, message, index)
+            await self._desk.tell(tx, "add", "message", message_id, {"session_id": self._session_id})
+            return await message_room.need(tx, message_id)
 
     async def search(
         self, query: str, *, limit: int = 10, threshold: float = 0.0
@@ -487,7 +487,7 @@ class AsyncChat:
         async with self._desk.reading("messages.search", self._session_id) as calls:
             return await search.messages(calls, asked, self._session_id, limit=most, threshold=least)
 
-    def _draft(
+    def _turn(
         self,
         role: str,
         content: str,
@@ -496,10 +496,10 @@ class AsyncChat:
         metadata: Metadata | None = None,
         parent: str | None = None,
         key: str | None = None,
-    ) -> message_room.Draft:
+    ) -> message_room.Turn:
         if parent is not None and not is_id(parent):
             raise NotFound(f"no message {parent!r}")
-        return message_room.draft(
+        return message_room.Turn(
             self._session_id,
             validate.role(role),
             self._desk.content(content, "content"),
@@ -509,13 +509,13 @@ class AsyncChat:
             validate.optional_identifier(key, "key"),
         )
 
-    def _draft_of(self, position: int, arguments: Mapping[str, Any]) -> message_room.Draft:
+    def _turn_of(self, position: int, arguments: Mapping[str, Any]) -> message_room.Turn:
         if not isinstance(arguments, Mapping) or not {"role", "content"} <= arguments.keys() <= ADD_ARGUMENTS:
             raise Invalid(
                 f"message {position} must be a mapping with role, content and any of at, metadata, parent, key"
             )
         try:
-            return self._draft(**arguments)
+            return self._turn(**arguments)
         except Invalid as problem:
             raise Invalid(f"message {position}: {problem}") from None
 

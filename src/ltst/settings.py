@@ -40,7 +40,7 @@ class Settings:
     """LTST_LOG: debug, info, warning or error writes structured log lines to standard error; unset is quiet."""
     actor: str = "library"
     """Who the ledger names as the one who made a change."""
-    pool_size: int = 16
+    pool_size: int = 32
     """The most connections that one Memory opens."""
     pool_timeout: float = 30.0
     """Seconds that a call waits for a connection before it gives up."""

@@ -330,6 +330,9 @@ def _settings(data: Path, socket_folder: Path, port: int | None) -> str:
         "unix_socket_directories": "." if socket_folder == data else str(socket_folder),
         "dynamic_shared_memory_type": _shared_memory(),
     }
+    if sys.platform == "linux":
+        # After a crash one call for the whole disk instead of one per file: seconds become a fraction of one.
+        chosen["recovery_init_sync_method"] = "syncfs"
     head = "# Written at every start; use ALTER SYSTEM for settings that stay.\n"
     return head + "".join(f"{name} = '{value}'\n" for name, value in (SETTINGS | chosen).items())
 

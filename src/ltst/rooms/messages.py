@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from json.encoder import encode_basestring as quoted
 
 from ltst.db.pool import Database, Executor
 from ltst.errors import Conflict, NotFound
@@ -14,13 +16,26 @@ from ltst.support.ids import new_id
 from ltst.support.text import scoped_hash, sha256
 from ltst.support.tokens import count
 
-BATCH = 2000
+BATCH = 1000
 MESSAGE_TYPES = ("message", "system", "context", "preference")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class Turn:
+    """A message that passed the checks."""
+
+    session_id: str
+    role: str
+    content: str
+    timestamp: datetime
+    metadata: str
+    parent: str | None
+    key: str | None
+
+
+@dataclass(slots=True)
 class Draft:
-    """A message that passed the checks and has its id, but no index yet."""
+    """A message with its id and all else that can be known before it is stored; only the index is missing."""
 
     session_id: str
     role: str
@@ -64,50 +79,49 @@ class Opening:
     actor: str
 
 
-def draft(
-    session_id: str, role: str, content: str, timestamp: datetime, metadata: str, parent: str | None, key: str | None
-) -> Draft:
-    """A message with all that can be known before it is stored."""
-    digest = sha256(content)
+def draft(turn: Turn) -> Draft:
+    """Give a message its id and hashes."""
+    digest = sha256(turn.content)
     return Draft(
-        session_id=session_id,
-        role=role,
-        content=content,
-        timestamp=timestamp,
-        metadata=metadata,
-        parent=parent,
-        key=key,
-        message_id=new_id(),
-        content_hash=digest,
-        context_hash=scoped_hash(session_id, role, digest),
-        token_count=count(content),
+        turn.session_id,
+        turn.role,
+        turn.content,
+        turn.timestamp,
+        turn.metadata,
+        turn.parent,
+        turn.key,
+        new_id(),
+        digest,
+        scoped_hash(turn.session_id, turn.role, digest),
+        count(turn.content),
     )
 
 
-async def add(database: Database, user_id: str, opening: Opening, draft: Draft) -> ConversationMessage:
+async def add(database: Database, user_id: str, opening: Opening, turn: Turn) -> ConversationMessage:
     """Store one message: one round trip, one commit."""
+    new = draft(turn)
     outcome, message_id, index, created_at = await database.call(
         "messages.add",
         user_id,
         opening.session_id,
-        draft.message_id,
-        draft.role,
-        draft.content,
-        draft.content_hash,
-        draft.context_hash,
-        draft.token_count,
-        draft.timestamp,
-        draft.metadata,
-        draft.parent,
-        draft.key,
+        new.message_id,
+        new.role,
+        new.content,
+        new.content_hash,
+        new.context_hash,
+        new.token_count,
+        new.timestamp,
+        new.metadata,
+        new.parent,
+        new.key,
         opening.agent,
         opening.name,
         opening.actor,
     )
     if outcome == "added":
-        return draft.at(user_id, index, created_at)
+        return new.at(user_id, index, created_at)
     if outcome == "conflict":
-        raise _key_conflict(draft.key)
+        raise _key_conflict(turn.key)
     return await need(database.user(user_id), message_id)
 
 
@@ -126,44 +140,40 @@ async def open_session(tx: Executor, opening: Opening, began: datetime) -> int:
     )
 
 
-async def add_many(tx: Executor, opening: Opening, drafts: Sequence[Draft]) -> list[ConversationMessage]:
+async def add_many(tx: Executor, opening: Opening, turns: Sequence[Turn]) -> list[ConversationMessage]:
     """Store many messages of one session; those whose key is there already come back as they are."""
-    last = await open_session(tx, opening, drafts[0].timestamp)
-    known = await _keyed(tx, opening.session_id, [each.key for each in drafts if each.key])
-    fresh: dict[str, Draft] = {}
-    for each in drafts:
-        _check_key(each, known.get(each.key or ""), fresh)
-        if each.key is None or (each.key not in known and each.key not in fresh):
-            fresh[each.key or each.message_id] = each
-    numbered = [*enumerate(fresh.values(), start=last + 1)]
-    for start in range(0, len(numbered), BATCH):
-        await _insert(tx, opening.session_id, numbered[start : start + BATCH])
-    now = await tx.value("messages.now")
-    stored = {each.message_id: each.at(tx.scope.user_id, index, now) for index, each in numbered}
-    return [known.get(each.key or "") or stored[fresh[each.key or each.message_id].message_id] for each in drafts]
+    last = await open_session(tx, opening, turns[0].timestamp)
+    known = await _keyed(tx, opening.session_id, [turn.key for turn in turns if turn.key])
+    fresh = _fresh(turns, known)
+    stored = await _insert_all(tx, opening.session_id, [*enumerate(fresh, start=last + 1)])
+    keyed = known | {str(message.message_key): message for message in stored if message.message_key}
+    unkeyed = iter([message for message in stored if message.message_key is None])
+    return [keyed[turn.key] if turn.key else next(unkeyed) for turn in turns]
 
 
-async def store(tx: Executor, draft: Draft, message: ConversationMessage, index: int) -> None:
-    """Store a message with what a caller of ConversationStorage may set besides its content."""
+async def store(tx: Executor, turn: Turn, message: ConversationMessage, index: int) -> str:
+    """Store a message with what a caller of ConversationStorage may set besides its content; tells its id."""
+    new = draft(turn)
     await tx.run(
         "messages.store",
         user_id=tx.scope.user_id,
-        session_id=draft.session_id,
-        message_id=draft.message_id,
-        role=draft.role,
-        content=draft.content,
-        content_hash=draft.content_hash,
-        context_hash=draft.context_hash,
+        session_id=new.session_id,
+        message_id=new.message_id,
+        role=new.role,
+        content=new.content,
+        content_hash=new.content_hash,
+        context_hash=new.context_hash,
         message_index=index,
         message_type=message.message_type,
-        token_count=draft.token_count,
-        metadata=draft.metadata,
-        parent=draft.parent,
-        timestamp=draft.timestamp,
+        token_count=new.token_count,
+        metadata=new.metadata,
+        parent=new.parent,
+        timestamp=new.timestamp,
         embedding=message.embedding or None,
         relevance_score=message.relevance_score,
         is_context_message=message.is_context_message,
     )
+    return new.message_id
 
 
 async def get(tx: Executor, message_id: str) -> ConversationMessage | None:
@@ -219,31 +229,51 @@ async def _keyed(tx: Executor, session_id: str, keys: list[str]) -> dict[str, Co
     return {str(each.message_key): each for each in found}
 
 
-def _check_key(new: Draft, known: ConversationMessage | None, fresh: dict[str, Draft]) -> None:
-    other = known or (fresh.get(new.key) if new.key else None)
-    if other is not None and (other.content_hash, other.role) != (new.content_hash, new.role):
-        raise _key_conflict(new.key)
+def _fresh(turns: Sequence[Turn], known: Mapping[str, ConversationMessage]) -> list[Turn]:
+    """The messages to store: all but those whose key was stored before or came earlier in the same list."""
+    fresh: list[Turn] = []
+    first: dict[str, tuple[str, str]] = {key: (each.role, each.content) for key, each in known.items()}
+    for turn in turns:
+        if turn.key is None:
+            fresh.append(turn)
+        elif turn.key not in first:
+            first[turn.key] = (turn.role, turn.content)
+            fresh.append(turn)
+        elif first[turn.key] != (turn.role, turn.content):
+            raise _key_conflict(turn.key)
+    return fresh
 
 
 def _key_conflict(key: str | None) -> Conflict:
     return Conflict(f"the key {key!r} belongs to another message of this session; one key, one message")
 
 
-async def _insert(tx: Executor, session_id: str, numbered: Iterable[tuple[int, Draft]]) -> None:
-    indexes, drafts = zip(*numbered, strict=True)
-    await tx.run(
-        "messages.add_many",
-        user_id=tx.scope.user_id,
-        session_id=session_id,
-        indexes=[*indexes],
-        message_ids=[each.message_id for each in drafts],
-        roles=[each.role for each in drafts],
-        contents=[each.content for each in drafts],
-        content_hashes=[each.content_hash for each in drafts],
-        context_hashes=[each.context_hash for each in drafts],
-        keys=[each.key for each in drafts],
-        token_counts=[each.token_count for each in drafts],
-        metadatas=[each.metadata for each in drafts],
-        parents=[each.parent for each in drafts],
-        timestamps=[each.timestamp for each in drafts],
+async def _insert_all(tx: Executor, session_id: str, numbered: list[tuple[int, Turn]]) -> list[ConversationMessage]:
+    """Batch by batch; while the server works on one, the next is made ready."""
+    now = await tx.value("messages.now")
+    stored: list[ConversationMessage] = []
+    sent: asyncio.Task[int] | None = None
+    for start in range(0, len(numbered), BATCH):
+        batch = [(index, draft(turn)) for index, turn in numbered[start : start + BATCH]]
+        rows = "[" + ",".join(_as_json(index, each) for index, each in batch) + "]"
+        if sent is not None:
+            await sent
+        work = tx.run("messages.add_many", user_id=tx.scope.user_id, session_id=session_id, rows=rows)
+        sent = asyncio.create_task(work)
+        await asyncio.sleep(0)  # lets it go out
+        stored += [each.at(tx.scope.user_id, index, now) for index, each in batch]
+    if sent is not None:
+        await sent
+    return stored
+
+
+def _as_json(index: int, draft: Draft) -> str:
+    # Written out, since thousands of rows make a general encoder felt. The metadata is JSON already.
+    key = "null" if draft.key is None else quoted(draft.key)
+    parent = "null" if draft.parent is None else quoted(draft.parent)
+    return (
+        f'{{"message_id":"{draft.message_id}","role":"{draft.role}","content":{quoted(draft.content)},'
+        f'"content_hash":"{draft.content_hash}","context_hash":"{draft.context_hash}","message_index":{index},'
+        f'"message_key":{key},"token_count":{draft.token_count},"metadata":{draft.metadata},'
+        f'"parent_message_id":{parent},"timestamp":"{draft.timestamp.isoformat()}"}}'
     )

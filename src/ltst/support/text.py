@@ -15,7 +15,7 @@ def sha256(text: str) -> str:
 
 def scoped_hash(*parts: str) -> str:
     """The hash of a text in its place, such as a session and a role."""
-    return sha256(":".join(parts))
+    return hashlib.sha256(":".join(parts).encode()).hexdigest()
 
 
 def split(text: str, longest: int) -> list[str]:

@@ -47,6 +47,9 @@ BEGIN
     NEW.context_hash := coalesce(
         NEW.context_hash, ltst_sha256(NEW.session_id || ':' || NEW.role || ':' || NEW.content_hash));
     IF NEW.message_index IS NULL THEN
+        -- Rows come in the order of the statement; without this, two statements over the same sessions in another
+        -- order would wait for each other.
+        PERFORM pg_advisory_xact_lock(hashtextextended(NEW.user_id, 0));
         UPDATE conversation_sessions SET last_index = last_index + 1
         WHERE user_id = NEW.user_id AND session_id = NEW.session_id
         RETURNING last_index INTO NEW.message_index;
@@ -83,11 +86,16 @@ CREATE TRIGGER update_session_length_trigger AFTER INSERT ON conversation_messag
     REFERENCING NEW TABLE AS added_messages FOR EACH STATEMENT EXECUTE FUNCTION update_session_length();
 
 CREATE FUNCTION ltst_uncount_messages() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+DECLARE
+    counted RECORD;
 BEGIN
-    UPDATE conversation_sessions AS session
-    SET session_length = session.session_length - counted.removed
-    FROM (SELECT user_id, session_id, count(*) AS removed FROM removed_messages GROUP BY user_id, session_id) AS counted
-    WHERE session.user_id = counted.user_id AND session.session_id = counted.session_id;
+    FOR counted IN
+        SELECT user_id, session_id, count(*) AS removed
+        FROM removed_messages GROUP BY user_id, session_id ORDER BY user_id, session_id
+    LOOP
+        UPDATE conversation_sessions SET session_length = session_length - counted.removed
+        WHERE user_id = counted.user_id AND session_id = counted.session_id;
+    END LOOP;
     RETURN NULL;
 END $$;
 

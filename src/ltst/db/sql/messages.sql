@@ -14,14 +14,11 @@ SELECT now();
 INSERT INTO conversation_messages (
     user_id, session_id, message_id, role, content, content_hash, context_hash, message_index, message_key,
     token_count, metadata, parent_message_id, timestamp)
-SELECT %(user_id)s, %(session_id)s, message_id, role, content, content_hash, context_hash, message_index, message_key,
-       token_count, metadata::jsonb, parent_message_id, "timestamp"
-FROM unnest(
-    %(message_ids)s::uuid[], %(roles)s::text[], %(contents)s::text[], %(content_hashes)s::text[],
-    %(context_hashes)s::text[], %(indexes)s::integer[], %(keys)s::text[], %(token_counts)s::integer[],
-    %(metadatas)s::text[], %(parents)s::uuid[], %(timestamps)s::timestamptz[]
-) AS given (message_id, role, content, content_hash, context_hash, message_index, message_key,
-            token_count, metadata, parent_message_id, "timestamp");
+SELECT %(user_id)s::text, %(session_id)s::text, message_id, role, content, content_hash, context_hash, message_index,
+       message_key, token_count, metadata, parent_message_id, "timestamp"
+FROM json_to_recordset(%(rows)s::json) AS given (
+    message_id UUID, role TEXT, content TEXT, content_hash TEXT, context_hash TEXT, message_index INTEGER,
+    message_key TEXT, token_count INTEGER, metadata JSONB, parent_message_id UUID, "timestamp" TIMESTAMPTZ);
 
 -- name: store
 INSERT INTO conversation_messages (
