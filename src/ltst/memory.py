@@ -46,6 +46,7 @@ from ltst.rooms import (
     contexts,
     entries,
     events,
+    facts,
     health,
     metrics,
     preferences,
@@ -68,7 +69,16 @@ LOW_DISK_BYTES = 1024**3
 SNAPSHOT_MESSAGES = 50
 SNAPSHOT_TOKENS = 4000
 # What restoring itself reads of a row; for the rest the schema says what is missing.
-REQUIRED = {"sessions": ("session_id",), "preferences": ("preference_id", "preference_value")}
+REQUIRED = {
+    "sessions": ("session_id",),
+    "preferences": ("preference_id", "preference_value"),
+    "facts": ("fact_key", "fact_value", "valid_from"),
+}
+REFERENCES = (
+    ("messages", "parent_message_id", "messages", "message_id"),
+    ("facts", "source_message_id", "messages", "message_id"),
+    ("chunks", "document_id", "documents", "document_id"),
+)
 ADD_ARGUMENTS = frozenset({"role", "content", "at", "metadata", "parent", "key"})
 MODEL_ROLES = {"human": "user", "ai": "assistant"}
 
@@ -154,7 +164,7 @@ class AsyncMemory:
             checks = [
                 await health.check_extension(tx),
                 await health.check_indexes(tx, migrate.names_of("INDEX")),
-                await health.check_triggers(tx, migrate.names_of("TRIGGER")),
+                await health.check_triggers(tx, migrate.triggers()),
                 await health.check_isolation(tx, tables),
                 await health.check_index_usage(tx, tables),
                 await health.check_slow_queries(tx, slow),
@@ -173,8 +183,8 @@ class AsyncMemory:
 
     async def rotate_master_key(self) -> int:
         """Wrap every user's data key with a new master key, while reads go on; how many were wrapped anew."""
-        with self._core.keys.rotation():
-            done = 0
+        done = 0
+        with await asyncio.to_thread(self._core.keys.begin_rotation):
             while batch := await self._rewrap_batch():
                 done += batch
         return done
@@ -304,7 +314,9 @@ class AsyncUser:
         rows = _checked_export(document)
         async with self._desk.writing("user.restore") as tx:
             sealed = await self._seal_again(tx, rows["preferences"])
-            added = await archive.restore(tx, {**rows, "preferences": sealed})
+            added = await archive.restore(tx, {**rows, "preferences": sealed, "facts": facts.closed(rows["facts"])})
+            for key in {str(row["fact_key"]) for row in rows["facts"]}:
+                await facts.mend(tx, key)
             await self._desk.tell(tx, "restore", "user", self._desk.user_id, added)
         return added
 
@@ -332,7 +344,7 @@ class AsyncUser:
         if sealed:
             cipher = await self._desk.own_cipher(tx)
             for row in sealed:
-                row["preference_value"] = cipher.seal(str(row["preference_value"]), str(row["preference_id"]))
+                row["preference_value"] = cipher.seal(row["preference_value"], row["preference_id"].lower())
         return copies
 
     async def _tell_erased(self, tx: Transaction, receipt: Receipt) -> None:
@@ -402,14 +414,16 @@ class AsyncChat:
 
     async def add_many(self, messages: Iterable[Mapping[str, Any]]) -> builtins.list[ConversationMessage]:
         """Store many messages at once, all or none; each is a mapping with the arguments of `add`."""
+        if not isinstance(messages, Iterable):
+            raise Invalid("messages must be a list of mappings with the arguments of add")
         turns = [self._turn_of(position, each) for position, each in enumerate(messages, start=1)]
         if not turns:
             return []
         async with self._desk.writing("messages.add_many", self._session_id) as tx:
-            stored = await message_room.add_many(tx, self._opening, turns)
-            await self._desk.tell(
-                tx, "add", "message", str(stored[0].message_id), {"session_id": self._session_id, "count": len(stored)}
-            )
+            stored, added = await message_room.add_many(tx, self._opening, turns)
+            if added:
+                details = {"session_id": self._session_id, "count": len(added)}
+                await self._desk.tell(tx, "add", "message", str(added[0].message_id), details)
         return stored
 
     async def add_interaction(self, user_msg: str, ai_msg: str) -> builtins.list[ConversationMessage]:
@@ -461,6 +475,8 @@ class AsyncChat:
 
     async def store(self, message: ConversationMessage) -> ConversationMessage:
         """Store a ready-made message with all that it says of itself; a message_index must be the next one."""
+        if not isinstance(message, ConversationMessage):
+            raise Invalid(f"message must be a ConversationMessage, not {type(message).__name__}")
         turn = self._turn(
             message.role,
             message.content,
@@ -471,6 +487,7 @@ class AsyncChat:
         validate.choice(message.message_type, "message_type", message_room.MESSAGE_TYPES)
         validate.embedding(message.embedding)
         validate.number(message.relevance_score, "relevance_score")
+        validate.flag(message.is_context_message, "is_context_message")
         async with self._desk.writing("messages.store", self._session_id) as tx:
             index = 1 + await message_room.open_session(tx, self._opening, turn.timestamp)
             _check_index(message.message_index, index)
@@ -520,8 +537,9 @@ class AsyncChat:
             raise Invalid(f"message {position}: {problem}") from None
 
     async def _copy(self, tx: Transaction, source: ConversationSession, fork_id: str, at: int | None) -> None:
-        if at is not None and at > source.session_length:
-            raise Invalid(f"at must be the index of a message, 1 to {source.session_length}, not {at}")
+        last = await message_room.last_index(tx, source.session_id)
+        if at is not None and at > last:
+            raise Invalid(f"at must be the index of a message, 1 to {last}, not {at}")
         if await sessions.get(tx, fork_id) is not None:
             raise Conflict(f"this user has a session {fork_id!r} already")
         copy = replace(source, session_id=fork_id, status="active", created_at=None, last_activity=None)
@@ -533,11 +551,12 @@ class AsyncChat:
 
 
 def _check_index(given: int | None, following: int) -> None:
-    if given is None or given == following:
+    if given is None:
         return
-    if isinstance(given, int) and 1 <= given < following:
+    if not isinstance(given, int) or isinstance(given, bool) or given < 1 or given > following:
+        raise Invalid(f"message_index must be {following}, the next of this session, or None; not {given!r}")
+    if given < following:
         raise Conflict(f"this session has a message {given} already; the next is {following}")
-    raise Invalid(f"message_index must be {following}, the next of this session, or None; not {given!r}")
 
 
 def _checked_export(document: Mapping[str, Any]) -> dict[str, builtins.list[dict[str, Any]]]:
@@ -549,10 +568,23 @@ def _checked_export(document: Mapping[str, Any]) -> dict[str, builtins.list[dict
     for noun, given in rows.items():
         if not isinstance(given, list) or not all(isinstance(row, dict) for row in given):
             raise Invalid(f"{noun!r} of this export must be a list of objects")
-        lacking = [key for key in REQUIRED.get(noun, ()) if any(row.get(key) is None for row in given)]
-        if lacking:
-            raise Invalid(f"every object of {noun!r} in this export must have {', '.join(lacking)}")
+        for row in given:
+            _check_row(noun, row)
+    for noun, key, owner, owner_key in REFERENCES:
+        known = {row.get(owner_key) for row in rows[owner]}
+        if any(row.get(key) not in known for row in rows[noun] if row.get(key) is not None):
+            raise Invalid(f"{noun!r} of this export refers to {owner} that are not in it")
     return rows
+
+
+def _check_row(noun: str, row: Mapping[str, Any]) -> None:
+    """What the database would not refuse, or not in words; it checks the rest."""
+    for key in REQUIRED.get(noun, ()):
+        if not isinstance(row.get(key), str):
+            raise Invalid(f"every object of {noun!r} in this export must have {key}, a text")
+    if not isinstance(row.get("metadata", {}), dict):
+        raise Invalid(f"the metadata of every object of {noun!r} in this export must be an object")
+    validate.json_text(row, f"every object of {noun!r} in this export", validate.LARGEST_INTEGER)
 
 
 def _receipt(user_id: str, removed: Mapping[str, int], remaining: Mapping[str, int]) -> Receipt:

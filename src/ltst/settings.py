@@ -51,10 +51,15 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse what cannot work, with the name of the setting."""
-        if self.pool_size < 1:
-            raise Invalid(f"pool_size must be at least 1, not {self.pool_size}")
-        if self.max_content_bytes < 1:
-            raise Invalid(f"max_content_bytes must be at least 1, not {self.max_content_bytes}")
+        object.__setattr__(self, "home", Path(self.home))
+        for name in ("pool_size", "max_content_bytes"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise Invalid(f"{name} must be at least 1, a whole number, not {value!r}")
+        if not isinstance(self.pool_timeout, int | float) or not self.pool_timeout > 0:
+            raise Invalid(f"pool_timeout must be a number of seconds above 0, not {self.pool_timeout!r}")
+        if not isinstance(self.actor, str) or not 1 <= len(self.actor.strip()) <= 255:
+            raise Invalid("actor must be 1 to 255 characters and not blank")
         if self.log is not None and self.log.lower() not in LOG_LEVELS:
             raise Invalid(f"LTST_LOG must be one of {', '.join(LOG_LEVELS)}, not {self.log!r}")
 

@@ -319,7 +319,7 @@ def test_export_and_import(run: Run, answer: Callable[..., Any], tmp_path: Path)
         (b'{"format": "ltst", "version": 1, "contexts": [{"session_id": "gone"}]}', "ann.json"),
         (
             b'{"format": "ltst", "version": 1, "preferences": [{"sensitive": true}]}',
-            "must have preference_id, preference_value",
+            "must have preference_id, a text",
         ),
         (b"[" * 100_000, "nested too deeply"),
     ],

@@ -39,7 +39,11 @@ SELECT current_setting('server_version_num')::integer, current_user::text, curre
        ARRAY(SELECT wanted FROM unnest(ARRAY['ltst_user', 'ltst_keeper']) AS wanted
              WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = wanted)),
        ARRAY(SELECT rolname::text FROM pg_roles WHERE rolname IN ('ltst_user', 'ltst_keeper')
-             AND NOT pg_has_role(me.rolname, rolname, 'MEMBER'))
+             AND NOT pg_has_role(me.rolname, rolname, CASE
+                 WHEN current_setting('server_version_num')::integer < 160000 THEN 'MEMBER' ELSE 'SET' END)
+             AND NOT pg_has_role(me.rolname, rolname, 'MEMBER WITH ADMIN OPTION')),
+       ARRAY(SELECT rolname::text FROM pg_roles WHERE rolname IN ('ltst_user', 'ltst_keeper')
+             AND pg_has_role(me.rolname, rolname, 'MEMBER'))
 FROM pg_roles AS me WHERE me.rolname = current_user
 """
 
@@ -114,9 +118,16 @@ async def _drop(connection: Connection) -> None:
 
 @cache
 def names_of(kind: str) -> tuple[str, ...]:
-    """The tables, indexes, triggers, views or functions that the migrations create, read from their text."""
+    """The tables, indexes, views or functions that the migrations create, read from their text."""
     created = re.compile(rf"^CREATE (?:UNIQUE )?{kind} (\w+)", re.MULTILINE)
     return tuple(name for migration in migrations() for name in created.findall(migration.text))
+
+
+@cache
+def triggers() -> tuple[str, ...]:
+    """The triggers that the migrations create, each with its table: `name on table`."""
+    created = re.compile(r"^CREATE TRIGGER (\w+) [A-Z ]+ ON (\w+)", re.MULTILINE)
+    return tuple(f"{name} on {table}" for migration in migrations() for name, table in created.findall(migration.text))
 
 
 async def _status(connection: Connection) -> list[MigrationStatus]:
@@ -174,7 +185,21 @@ async def _apply(connection: Connection, migration: Migration) -> str:
 async def require(connection: Connection) -> None:
     """Make sure of the server, the extension and the rights, or say exactly what to run."""
     (found,) = await (await connection.execute(REQUIREMENTS)).fetchall()
-    version, me, schema, may_create, installed, available, may_extend, superuser, may_add_roles, absent, foreign = found
+    (
+        version,
+        me,
+        schema,
+        may_create,
+        installed,
+        available,
+        may_extend,
+        superuser,
+        may_add_roles,
+        absent,
+        foreign,
+        members,
+    ) = found
+    me = str(me).replace('"', '""')
     if int(str(version)) < OLDEST_POSTGRES:
         raise DatabaseUnavailable(f"ltst needs Postgres 15 or newer; this server is {int(str(version)) // 10000}")
     if installed is None and available is None:
@@ -187,7 +212,10 @@ async def require(connection: Connection) -> None:
         to_run += [f"CREATE ROLE {role} NOLOGIN;" for role in _names(absent)]
         to_run.append(f'GRANT ltst_user, ltst_keeper TO "{me}";')
     elif foreign and not superuser:
-        to_run.append(f'GRANT {", ".join(_names(foreign))} TO "{me}";')
+        # Said outright where it can be: a grant that is there already, without the right to become the role, stays so.
+        half = {*_names(foreign)} & {*_names(members)}
+        become = " WITH SET TRUE" if half and int(str(version)) >= 160000 else ""
+        to_run.append(f'GRANT {", ".join(_names(foreign))} TO "{me}"{become};')
     if not may_create:
         to_run.append(f'GRANT USAGE, CREATE ON SCHEMA {schema or "public"} TO "{me}";')
     if to_run:

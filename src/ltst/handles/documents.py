@@ -75,6 +75,6 @@ async def _document_source(given: str | Path) -> tuple[str, str | None, str | No
 
 def _read(file: Path) -> tuple[str, str, str]:
     try:
-        return file.read_text(encoding="utf-8"), file.name, file.resolve().as_uri()
+        return file.read_bytes().decode(), file.name, file.resolve().as_uri()
     except (OSError, UnicodeDecodeError) as problem:
         raise Invalid(f"a document must be a readable file of UTF-8 text; {file}: {problem}") from None

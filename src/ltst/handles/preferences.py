@@ -33,12 +33,12 @@ class AsyncPreferences:
         key, value = validate.identifier(key, "key"), self._desk.content(value, "value")
         validate.choice(type, "type", preferences.PREFERENCE_TYPES)
         validate.choice(source, "source", preferences.SOURCES)
-        sure = validate.score(confidence, "confidence")
+        sure, secret = validate.score(confidence, "confidence"), validate.flag(sensitive, "sensitive")
         async with self._desk.writing("preferences.set") as tx:
             row = await preferences.row_id(tx, key)
-            kept = (await self._desk.own_cipher(tx)).seal(value, row) if sensitive else value
+            kept = (await self._desk.own_cipher(tx)).seal(value, row) if secret else value
             stored = await preferences.set(
-                tx, row, key, kept, type=type, sensitive=bool(sensitive), source=source, confidence=sure
+                tx, row, key, kept, type=type, sensitive=secret, source=source, confidence=sure
             )
             await self._desk.tell(tx, "set", "preference", row)
         return replace(stored, preference_value=value)

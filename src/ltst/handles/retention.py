@@ -27,7 +27,7 @@ class AsyncRetention:
         delete_after: timedelta | float | None = None,
     ) -> RetentionPolicy:
         """The policy of a session type, or of all types that have none; spans count from the last activity."""
-        kind = validate.identifier(session_type, "session_type")
+        kind = validate.short(session_type, "session_type", 100)
         aside, away = validate.duration(archive_after, "archive_after"), validate.duration(delete_after, "delete_after")
         if aside is None and away is None:
             raise Invalid("a policy needs archive_after, delete_after or both; use forget to remove one")
@@ -43,7 +43,7 @@ class AsyncRetention:
 
     async def forget(self, session_type: str = "*") -> bool:
         """Remove a policy; whether there was one."""
-        kind = validate.identifier(session_type, "session_type")
+        kind = validate.short(session_type, "session_type", 100)
         async with self._desk.writing("retention.forget") as tx:
             gone = await retention.forget(tx, kind)
             if gone:

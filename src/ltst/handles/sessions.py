@@ -111,6 +111,8 @@ class AsyncSessions:
 
 
 def _checked_session(session: ConversationSession, user_id: str) -> ConversationSession:
+    if not isinstance(session, ConversationSession):
+        raise Invalid(f"session must be a ConversationSession, not {type(session).__name__}")
     if session.user_id != user_id:
         raise Invalid(f"the session says that it belongs to {session.user_id!r}, not to {user_id!r}")
     return replace(

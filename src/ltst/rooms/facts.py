@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from ltst.db.pool import Executor
 from ltst.errors import Conflict
 from ltst.records import Fact
 from ltst.support.ids import new_id
+from ltst.support.text import normalised
 
 
 async def set(
@@ -19,12 +22,12 @@ async def set(
     current = await _at(tx, key, valid_from)
     if current is not None and current.fact_value == value:
         return await _confirm(tx, current, confidence, source_message_id), False
-    following = await _following(tx, key, valid_from)
     fact_id = new_id()
-    if current is not None:
-        await _close(tx, current, valid_from, fact_id)
-    until = following.valid_from if following else None
-    return await _add(tx, fact_id, key, value, confidence, source_message_id, valid_from, until), True
+    await _add(tx, fact_id, key, value, confidence, source_message_id, valid_from)
+    await _thread(tx, key)
+    added = await tx.row("facts.get", Fact, user_id=tx.scope.user_id, fact_id=fact_id)
+    assert added is not None, "it was added in this transaction"
+    return added, True
 
 
 async def get(tx: Executor, key: str, moment: datetime) -> Fact | None:
@@ -45,19 +48,33 @@ async def history(tx: Executor, key: str) -> list[Fact]:
 async def reject(tx: Executor, key: str, value: str, now: datetime) -> list[Fact]:
     """Strike a value out for good, and give its time back to the value that it had replaced."""
     await _lock(tx, key)
-    struck = await tx.rows("facts.reject", Fact, user_id=tx.scope.user_id, key=key, value=value, rejected_at=now)
-    for fact in struck:
-        await tx.run(
-            "facts.reopen",
-            user_id=tx.scope.user_id,
-            rejected=fact.fact_id,
-            valid_to=fact.valid_to,
-            superseded_by=fact.superseded_by,
-        )
-    if not struck and await _rejection(tx, key, value) is None:
+    same = [fact for fact in await history(tx, key) if normalised(fact.fact_value) == normalised(value)]
+    struck = await _strike(tx, [fact for fact in same if fact.rejected_at is None], now)
+    if not same:
         # Kept although it was never a fact: a value rejected beforehand must not be learnt later.
-        struck.append(await _add(tx, new_id(), key, value, 0.0, None, now, now, rejected_at=now))
+        struck = [await _add(tx, new_id(), key, value, 0.0, None, now, rejected_at=now)]
+    await _thread(tx, key)
     return struck
+
+
+async def mend(tx: Executor, key: str) -> None:
+    """Make the values of a key follow one another again after some came from elsewhere; rejected ones stay so."""
+    await _lock(tx, key)
+    known = await history(tx, key)
+    rejected = {normalised(fact.fact_value): fact.rejected_at for fact in known if fact.rejected_at}
+    for fact in known:
+        since = rejected.get(normalised(fact.fact_value))
+        if since is not None and fact.rejected_at is None:
+            await _strike(tx, [fact], since)
+    await _thread(tx, key)
+
+
+def closed(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Facts from elsewhere, none of them open: two open values of one key would exclude each other until mended."""
+    return [
+        {**row, "valid_to": row.get("valid_to") or (None if row.get("rejected_at") else row["valid_from"])}
+        for row in rows
+    ]
 
 
 async def forget(tx: Executor, key: str) -> int:
@@ -81,16 +98,14 @@ async def _refuse_rejected(tx: Executor, key: str, value: str) -> None:
 
 
 async def _rejection(tx: Executor, key: str, value: str) -> datetime | None:
-    found: datetime | None = await tx.value("facts.rejection", user_id=tx.scope.user_id, key=key, value=value)
-    return found
+    for fact in await history(tx, key):
+        if fact.rejected_at is not None and normalised(fact.fact_value) == normalised(value):
+            return fact.rejected_at
+    return None
 
 
 async def _at(tx: Executor, key: str, moment: datetime) -> Fact | None:
     return await tx.row("facts.at", Fact, user_id=tx.scope.user_id, key=key, moment=moment)
-
-
-async def _following(tx: Executor, key: str, moment: datetime) -> Fact | None:
-    return await tx.row("facts.following", Fact, user_id=tx.scope.user_id, key=key, moment=moment)
 
 
 async def _confirm(tx: Executor, fact: Fact, confidence: float, source_message_id: str | None) -> Fact:
@@ -106,14 +121,15 @@ async def _confirm(tx: Executor, fact: Fact, confidence: float, source_message_i
     return confirmed
 
 
-async def _close(tx: Executor, fact: Fact, valid_to: datetime, superseded_by: str) -> None:
-    await tx.run(
-        "facts.close",
-        user_id=tx.scope.user_id,
-        fact_id=fact.fact_id,
-        valid_to=valid_to,
-        superseded_by=superseded_by,
-    )
+async def _strike(tx: Executor, rejected: Sequence[Fact], now: datetime) -> list[Fact]:
+    ids = [fact.fact_id for fact in rejected]
+    return await tx.rows("facts.reject", Fact, user_id=tx.scope.user_id, fact_ids=ids, rejected_at=now)
+
+
+async def _thread(tx: Executor, key: str) -> None:
+    """Let each value end where the next begins; the last one is open. First all are closed, as only one may be open."""
+    await tx.run("facts.close", user_id=tx.scope.user_id, key=key)
+    await tx.run("facts.open", user_id=tx.scope.user_id, key=key)
 
 
 async def _add(
@@ -124,7 +140,6 @@ async def _add(
     confidence: float,
     source_message_id: str | None,
     valid_from: datetime,
-    valid_to: datetime | None,
     *,
     rejected_at: datetime | None = None,
 ) -> Fact:
@@ -138,7 +153,6 @@ async def _add(
         confidence=confidence,
         source_message_id=source_message_id,
         valid_from=valid_from,
-        valid_to=valid_to,
         rejected_at=rejected_at,
     )
     assert added is not None, "an insert returns its row"

@@ -140,15 +140,20 @@ async def open_session(tx: Executor, opening: Opening, began: datetime) -> int:
     )
 
 
-async def add_many(tx: Executor, opening: Opening, turns: Sequence[Turn]) -> list[ConversationMessage]:
-    """Store many messages of one session; those whose key is there already come back as they are."""
+async def add_many(
+    tx: Executor, opening: Opening, turns: Sequence[Turn]
+) -> tuple[list[ConversationMessage], list[ConversationMessage]]:
+    """Store many messages of one session; those whose key is there already come back as they are.
+
+    All of them in their order, and those that were added.
+    """
     last = await open_session(tx, opening, turns[0].timestamp)
     known = await _keyed(tx, opening.session_id, [turn.key for turn in turns if turn.key])
     fresh = _fresh(turns, known)
     stored = await _insert_all(tx, opening.session_id, [*enumerate(fresh, start=last + 1)])
     keyed = known | {str(message.message_key): message for message in stored if message.message_key}
     unkeyed = iter([message for message in stored if message.message_key is None])
-    return [keyed[turn.key] if turn.key else next(unkeyed) for turn in turns]
+    return [keyed[turn.key] if turn.key else next(unkeyed) for turn in turns], stored
 
 
 async def store(tx: Executor, turn: Turn, message: ConversationMessage, index: int) -> str:
@@ -213,6 +218,11 @@ async def list_all(tx: Executor, session_id: str, *, limit: int, offset: int) ->
         limit=limit,
         offset=offset,
     )
+
+
+async def last_index(tx: Executor, session_id: str) -> int:
+    """The index of the newest message of a session; 0 if it has none."""
+    return int(await tx.value("messages.last_index", user_id=tx.scope.user_id, session_id=session_id))
 
 
 async def fork(tx: Executor, session_id: str, fork_id: str, at: int) -> int:

@@ -13,10 +13,10 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -79,10 +79,34 @@ class UserCipher:
         try:
             if not sealed.startswith(SEALED_PREFIX):
                 raise ValueError
-            raw = base64.b64decode(sealed.removeprefix(SEALED_PREFIX), validate=True)
+            written = sealed.removeprefix(SEALED_PREFIX)
+            raw = base64.b64decode(written, validate=True)
+            if base64.b64encode(raw).decode() != written:  # the last character has bits that decode to nothing
+                raise ValueError
         except (ValueError, binascii.Error):
             raise Denied("this sealed value was changed or does not belong here: refused") from None
         return _decrypt(self._key, raw, _bound(self._user_id, row, self._version)).decode()
+
+
+class Rotation:
+    """A change of the master key that is going on: first every data key is wrapped anew, then the old keys go."""
+
+    def __init__(self, lock: IO[str] | None, drop_old: Callable[[], None]) -> None:
+        """Hold the lock until the end."""
+        self._lock = lock
+        self._drop_old = drop_old
+
+    def __enter__(self) -> None:
+        """It has begun already."""
+
+    def __exit__(self, problem: type[BaseException] | None, *_: object) -> None:
+        """Drop the old keys, unless something failed and may still need them; let the next rotation begin."""
+        try:
+            if problem is None:
+                self._drop_old()
+        finally:
+            if self._lock is not None:
+                self._lock.close()
 
 
 class MasterKeys:
@@ -113,22 +137,20 @@ class MasterKeys:
         """The name of the key that new data keys are wrapped with."""
         return next(iter(self._loaded()))
 
-    @contextmanager
-    def rotation(self) -> Iterator[None]:
-        """Put a new key first in the file, let the caller rewrap, then drop the old ones but the last.
+    def begin_rotation(self) -> Rotation:
+        """Put a new key first in the file, and keep other rotations out until this one ends. It may wait: use a thread.
 
-        The last stays for a process that is just giving a user a key wrapped by it. With keys from the environment
-        the new one was put first by whoever runs this, who also removes the old ones afterwards.
+        With keys from the environment the new one was put first by whoever runs this.
         """
         if self._given:
-            yield
-            return
+            return Rotation(None, lambda: None)
         self._loaded()
-        with _locked(self._file):
-            fresh, old = secrets.token_bytes(KEY_BYTES), [*self._read().values()]
-            self._write([fresh, *old])
-            yield
-            self._write([fresh, old[0]])
+        lock = self._file.with_name(f"{self._file.name}.lock").open("w")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        fresh, old = secrets.token_bytes(KEY_BYTES), [*self._read().values()]
+        self._write([fresh, *old])
+        # The last one stays, for a process that is just giving a user a key wrapped by it.
+        return Rotation(lock, lambda: self._write([fresh, old[0]]))
 
     def _wrap(self, user_id: str, version: int, key: bytes) -> WrappedKey:
         master_id, master = next(iter(self._loaded().items()))
@@ -183,14 +205,6 @@ class MasterKeys:
             file.flush()
             os.fsync(file.fileno())
         return draft
-
-
-@contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    """One rotation at a time on this machine."""
-    with file.with_name(f"{file.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _parse(written: str, where: str) -> dict[str, bytes]:

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from ltst.errors import DatabaseUnavailable
+
 R = TypeVar("R")
 
 
@@ -21,6 +23,9 @@ class Portal:
 
     def run(self, work: Coroutine[Any, Any, R]) -> R:
         """Wait for the result. An interrupt here cancels the work there."""
+        if self._loop.is_closed():
+            work.close()
+            raise DatabaseUnavailable("this memory is closed: open it, or use it inside `with`")
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()

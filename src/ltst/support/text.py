@@ -2,10 +2,11 @@
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Iterator
 
-PARAGRAPH = re.compile(r".+?(?:\n\s*\n|\Z)", re.DOTALL)
-SENTENCE = re.compile(r".+?(?:[.!?…。！？]+\s+|\n|\Z)", re.DOTALL)
+PARAGRAPH_END = re.compile(r"\n\s*\n")
+SENTENCE_END = re.compile(r"[.!?…。！？]\s+|[。！？\n]")
 
 
 def sha256(text: str) -> str:
@@ -20,17 +21,19 @@ def scoped_hash(*parts: str) -> str:
 
 def split(text: str, longest: int) -> list[str]:
     """Cut at paragraphs, else at sentences, else anywhere; the parts, joined, are the text again."""
-    parts: list[str] = []
+    parts: list[list[str]] = []
+    room = 0
     for piece in _pieces(text, longest):
-        if parts and len(parts[-1]) + len(piece) <= longest:
-            parts[-1] += piece
-        else:
-            parts.append(piece)
-    return parts
+        if len(piece) > room:
+            parts.append([])
+            room = longest
+        parts[-1].append(piece)
+        room -= len(piece)
+    return ["".join(pieces) for pieces in parts]
 
 
 def _pieces(text: str, longest: int) -> Iterator[str]:
-    for paragraph in PARAGRAPH.findall(text):
+    for paragraph in _cut(text, PARAGRAPH_END):
         if len(paragraph) <= longest:
             yield paragraph
         else:
@@ -38,6 +41,21 @@ def _pieces(text: str, longest: int) -> Iterator[str]:
 
 
 def _sentences(paragraph: str, longest: int) -> Iterator[str]:
-    for sentence in SENTENCE.findall(paragraph):
+    for sentence in _cut(paragraph, SENTENCE_END):
         for start in range(0, len(sentence), longest):
             yield sentence[start : start + longest]
+
+
+def _cut(text: str, end: re.Pattern[str]) -> Iterator[str]:
+    """Cut behind every end, in one pass over the text."""
+    start = 0
+    for found in end.finditer(text):
+        yield text[start : found.end()]
+        start = found.end()
+    if start < len(text):
+        yield text[start:]
+
+
+def normalised(text: str) -> str:
+    """The text as it is compared with another: neither case nor white space make a difference."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
@@ -12,6 +13,8 @@ from ltst.errors import Invalid
 ROLES = {"human": "human", "user": "human", "ai": "ai", "assistant": "ai", "system": "system", "tool": "tool"}
 LONGEST_IDENTIFIER = 255
 LARGEST_INTEGER = 2**31 - 1
+LARGEST_FLOAT = sys.float_info.max
+LARGEST_REAL = 3.4028234e38
 DIMENSIONS = 384
 
 
@@ -82,7 +85,7 @@ def json_text(value: object, what: str, most_bytes: int) -> str:
     """Any JSON value, as JSON."""
     try:
         _check_json(value, what)
-        written = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        written = json.dumps(_exact(value), allow_nan=False, ensure_ascii=False)
     except RecursionError:
         raise Invalid(f"{what} must be JSON that is not nested so deeply and holds no circle") from None
     except (TypeError, ValueError) as problem:
@@ -113,9 +116,16 @@ def score(value: object, what: str) -> float:
 
 def number(value: object, what: str) -> float:
     """Any finite number."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= LARGEST_FLOAT:
         raise Invalid(f"{what} must be a finite number, not {_shown(value)}")
     return float(value)
+
+
+def flag(value: object, what: str) -> bool:
+    """Yes or no."""
+    if not isinstance(value, bool):
+        raise Invalid(f"{what} must be True or False, not {_shown(value)}")
+    return value
 
 
 def embedding(value: object) -> None:
@@ -124,7 +134,9 @@ def embedding(value: object) -> None:
         return
     if not isinstance(value, list | tuple) or len(value) != DIMENSIONS:
         raise Invalid(f"embedding must be a list of {DIMENSIONS} numbers, or None")
-    if not any(number(each, "each number of embedding") for each in value):
+    if any(abs(number(each, "each number of embedding")) > LARGEST_REAL for each in value):
+        raise Invalid("each number of embedding must fit into 4 bytes")
+    if not any(value):
         raise Invalid("embedding must not be all zeros")
 
 
@@ -197,11 +209,25 @@ def _check_json(value: object, what: str) -> None:
             _check_json(inner, what)
 
 
+def _exact(value: object) -> object:
+    """Large floats as the whole numbers that they are: Postgres keeps 1e23 as written, which is another number."""
+    if isinstance(value, float) and math.isfinite(value) and abs(value) >= 2**53:
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: _exact(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_exact(inner) for inner in value]
+    return value
+
+
 def _kind(value: object) -> str:
     return "nothing" if value is None else type(value).__name__
 
 
 def _shown(value: object) -> str:
     """The value for an error message, cut short: it may be a megabyte."""
-    written = repr(value)
+    try:
+        written = repr(value)
+    except ValueError:  # Python does not write out numbers of thousands of digits
+        return f"such a large {_kind(value)}"
     return written if len(written) <= 60 else f"{written[:57]}…"

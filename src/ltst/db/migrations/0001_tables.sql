@@ -1,6 +1,9 @@
 -- The tables of the store. Every key begins with user_id: two users may use the same session id, an insert
 -- cannot reveal that someone else's row exists, and the tables distribute by user_id unchanged.
 
+CREATE FUNCTION ltst_sha256(content TEXT) RETURNS TEXT LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN encode(sha256(convert_to(content, 'UTF8')), 'hex');
+
 CREATE TABLE conversation_sessions (
     user_id         VARCHAR(255) NOT NULL CHECK (user_id <> ''),
     session_id      VARCHAR(255) NOT NULL CHECK (session_id <> ''),
@@ -60,7 +63,7 @@ CREATE UNIQUE INDEX idx_conversation_messages_message_index
 CREATE INDEX idx_conversation_messages_session_id ON conversation_messages (session_id, timestamp);
 CREATE INDEX idx_conversation_messages_content_hash ON conversation_messages (user_id, content_hash);
 CREATE UNIQUE INDEX idx_conversation_messages_key
-    ON conversation_messages (user_id, session_id, message_key) WHERE message_key IS NOT NULL;
+    ON conversation_messages (user_id, session_id, ltst_sha256(message_key)) WHERE message_key IS NOT NULL;
 CREATE INDEX idx_conversation_messages_parent
     ON conversation_messages (user_id, parent_message_id) WHERE parent_message_id IS NOT NULL;
 -- Partial: only the rows of users with very many messages are in it; everyone else's writes do not pay for it.
@@ -81,9 +84,11 @@ CREATE TABLE conversation_context (
     expires_at      TIMESTAMPTZ,
     created_at      TIMESTAMPTZ NOT NULL DEFAULT now(),
     PRIMARY KEY (user_id, context_id),
-    UNIQUE (user_id, session_id, context_type, context_key),
     FOREIGN KEY (user_id, session_id) REFERENCES conversation_sessions ON DELETE CASCADE
 );
+-- By its hash: three keys of 255 characters can be longer than an index entry.
+CREATE UNIQUE INDEX idx_conversation_context_key
+    ON conversation_context (user_id, session_id, context_type, ltst_sha256(context_key));
 CREATE INDEX idx_conversation_context_session_id ON conversation_context (session_id);
 CREATE INDEX idx_conversation_context_type ON conversation_context (user_id, context_type);
 CREATE INDEX idx_conversation_context_relevance_score ON conversation_context (user_id, relevance_score);
@@ -225,10 +230,11 @@ CREATE TABLE session_relationships (
     metadata              JSONB NOT NULL DEFAULT '{}',
     created_at            TIMESTAMPTZ NOT NULL DEFAULT now(),
     PRIMARY KEY (user_id, relationship_id),
-    UNIQUE (user_id, source_session_id, target_session_id, relationship_type),
     FOREIGN KEY (user_id, source_session_id) REFERENCES conversation_sessions ON DELETE CASCADE,
     FOREIGN KEY (user_id, target_session_id) REFERENCES conversation_sessions ON DELETE CASCADE
 );
+CREATE UNIQUE INDEX idx_session_relationships_pair
+    ON session_relationships (user_id, source_session_id, ltst_sha256(target_session_id), relationship_type);
 CREATE INDEX idx_session_relationships_source ON session_relationships (user_id, source_session_id);
 CREATE INDEX idx_session_relationships_target ON session_relationships (user_id, target_session_id);
 CREATE INDEX idx_session_relationships_similarity ON session_relationships (user_id, similarity_score);

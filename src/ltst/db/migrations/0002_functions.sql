@@ -1,8 +1,5 @@
 -- Functions and triggers. Functions run with the caller's rights; none of them can see past row-level security.
 
-CREATE FUNCTION ltst_sha256(content TEXT) RETURNS TEXT LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN encode(sha256(convert_to(content, 'UTF8')), 'hex');
-
 -- The owner of a session for a row written by hand: the acting user if one is set, else the only user who has it.
 CREATE FUNCTION ltst_session_owner(wanted TEXT) RETURNS TEXT LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -145,7 +142,7 @@ BEGIN
     END IF;
     IF key IS NOT NULL THEN
         SELECT m.message_id, m.content_hash, m.role INTO known FROM conversation_messages AS m
-        WHERE m.user_id = acting_user AND m.session_id = session AND m.message_key = key;
+        WHERE m.user_id = acting_user AND m.session_id = session AND ltst_sha256(m.message_key) = ltst_sha256(key);
         IF FOUND THEN
             message_id := known.message_id;
             outcome := CASE WHEN known.content_hash = hash AND known.role = new_role THEN 'kept' ELSE 'conflict' END;

@@ -41,8 +41,10 @@ CREATE VIEW chat_message_history WITH (security_invoker = true) AS
 SELECT message_index AS id,
        session_id,
        jsonb_build_object(
-           'type', role,
+           'type', coalesce(metadata #>> '{langchain,type}', role),
            'data', jsonb_build_object('type', role, 'content', content)
+                   -- LangChain cannot read a tool's answer that does not say what it answers.
+                   || CASE WHEN role = 'tool' AND NOT metadata ? 'langchain' THEN '{"tool_call_id": ""}'::jsonb ELSE '{}'::jsonb END
                    || coalesce(metadata -> 'langchain', '{}'::jsonb)
        ) AS message,
        timestamp AS created_at
@@ -53,7 +55,7 @@ WHERE user_id = current_setting('ltst.user_id', true);
 CREATE FUNCTION ltst_write_chat_message_history() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 DECLARE
     owner TEXT := nullif(current_setting('ltst.user_id', true), '');
-    body JSONB := NEW.message -> 'data';
+    body JSONB := jsonb_build_object('type', NEW.message -> 'type') || (NEW.message -> 'data');
     kind TEXT := CASE NEW.message ->> 'type' WHEN 'user' THEN 'human' WHEN 'assistant' THEN 'ai'
                  WHEN 'function' THEN 'tool' ELSE NEW.message ->> 'type' END;
     plain TEXT := CASE jsonb_typeof(body -> 'content') WHEN 'string' THEN body ->> 'content'

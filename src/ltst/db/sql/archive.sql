@@ -79,7 +79,10 @@ ON CONFLICT DO NOTHING;
 
 -- name: restore_facts
 INSERT INTO user_facts
-SELECT given.* FROM jsonb_populate_recordset(NULL::user_facts, %(rows)s::jsonb) AS given
+SELECT (jsonb_populate_record(NULL::user_facts, row || jsonb_build_object('source_message_id', message.message_id))).*
+FROM jsonb_array_elements(%(rows)s::jsonb) AS row
+LEFT JOIN conversation_messages AS message  -- the source may not have come along
+  ON message.user_id = row ->> 'user_id' AND message.message_id = (row ->> 'source_message_id')::uuid
 ON CONFLICT DO NOTHING;
 
 -- name: restore_preferences
@@ -105,6 +108,7 @@ ON CONFLICT DO NOTHING;
 -- name: restore_chunks
 INSERT INTO document_chunks
 SELECT given.* FROM jsonb_populate_recordset(NULL::document_chunks, %(rows)s::jsonb) AS given
+JOIN documents USING (user_id, document_id)  -- a document with the same text may be there, with chunks of its own
 ON CONFLICT DO NOTHING;
 
 -- name: restore_retention
@@ -116,7 +120,9 @@ ON CONFLICT DO NOTHING;
 UPDATE conversation_messages AS message SET parent_message_id = given.parent_message_id
 FROM jsonb_populate_recordset(NULL::conversation_messages, %(rows)s::jsonb) AS given
 WHERE message.user_id = given.user_id AND message.message_id = given.message_id
-  AND message.parent_message_id IS NULL;
+  AND message.parent_message_id IS NULL
+  AND EXISTS (SELECT FROM conversation_messages AS parent
+              WHERE parent.user_id = given.user_id AND parent.message_id = given.parent_message_id);
 
 -- name: restore_counters
 UPDATE conversation_sessions AS session

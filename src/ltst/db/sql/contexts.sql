@@ -4,7 +4,7 @@ INSERT INTO conversation_context (
     metadata, expires_at)
 VALUES (%(user_id)s, %(session_id)s, %(context_id)s::uuid, %(context_type)s, %(context_key)s, %(context_value)s,
         %(relevance_score)s::float, %(context_hash)s, %(metadata)s::jsonb, %(expires_at)s::timestamptz)
-ON CONFLICT (user_id, session_id, context_type, context_key) DO UPDATE
+ON CONFLICT (user_id, session_id, context_type, ltst_sha256(context_key)) DO UPDATE
 SET context_value = excluded.context_value, relevance_score = excluded.relevance_score,
     context_hash = excluded.context_hash, metadata = excluded.metadata, expires_at = excluded.expires_at
 WHERE (conversation_context.context_hash, conversation_context.relevance_score, conversation_context.metadata,

@@ -7,7 +7,7 @@ FROM pg_index JOIN pg_class AS class ON class.oid = indexrelid
 WHERE class.relnamespace = current_schema()::regnamespace;
 
 -- name: triggers
-SELECT tgname::text AS name, tgenabled <> 'D' AS enabled
+SELECT tgname || ' on ' || class.relname AS name, tgenabled <> 'D' AS enabled
 FROM pg_trigger JOIN pg_class AS class ON class.oid = tgrelid
 WHERE NOT tgisinternal AND class.relnamespace = current_schema()::regnamespace;
 

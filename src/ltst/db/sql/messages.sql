@@ -39,7 +39,8 @@ WHERE user_id = %(user_id)s AND message_id = %(message_id)s::uuid;
 SELECT session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
        is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at
 FROM conversation_messages
-WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND message_key = ANY(%(keys)s::text[]);
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s 
+  AND ltst_sha256(message_key) = ANY(ARRAY(SELECT ltst_sha256(key) FROM unnest(%(keys)s::text[]) AS key));
 
 -- name: window
 SELECT session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
@@ -55,9 +56,13 @@ WHERE user_id = %(user_id)s AND session_id = %(session_id)s
 ORDER BY message_index
 LIMIT %(limit)s OFFSET %(offset)s;
 
+-- name: last_index
+SELECT coalesce(max(message_index), 0) FROM conversation_messages
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s;
+
 -- name: fork
 WITH copied AS MATERIALIZED (
-    SELECT gen_random_uuid() AS new_id, * FROM conversation_messages
+    SELECT gen_random_uuid() AS new_id, row_number() OVER (ORDER BY message_index) AS new_index, * FROM conversation_messages
     WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND message_index <= %(at)s::integer
 )
 INSERT INTO conversation_messages (
@@ -66,7 +71,7 @@ INSERT INTO conversation_messages (
     is_context_message)
 SELECT copied.user_id, %(fork_id)s::text, copied.new_id, copied.role, copied.content, copied.content_hash,
        ltst_sha256(%(fork_id)s::text || ':' || copied.role || ':' || copied.content_hash),
-       copied.message_index, copied.message_key, copied.message_type, copied.token_count, copied.metadata,
+       copied.new_index, copied.message_key, copied.message_type, copied.token_count, copied.metadata,
        coalesce(parent.new_id, copied.parent_message_id), copied.timestamp, copied.embedding, copied.ann,
        copied.relevance_score, copied.is_context_message
 FROM copied LEFT JOIN copied AS parent ON parent.message_id = copied.parent_message_id

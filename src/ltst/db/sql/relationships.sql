@@ -4,7 +4,7 @@ INSERT INTO session_relationships (
     relationship_strength, metadata)
 VALUES (%(user_id)s, %(relationship_id)s::uuid, %(source)s, %(target)s, %(type)s, %(similarity)s::float,
         %(strength)s::float, %(metadata)s::jsonb)
-ON CONFLICT (user_id, source_session_id, target_session_id, relationship_type) DO UPDATE
+ON CONFLICT (user_id, source_session_id, ltst_sha256(target_session_id), relationship_type) DO UPDATE
 SET similarity_score = excluded.similarity_score, relationship_strength = excluded.relationship_strength,
     metadata = excluded.metadata
 RETURNING source_session_id, target_session_id, relationship_type, similarity_score, relationship_strength, metadata,

@@ -5,7 +5,7 @@ SELECT session_id, role, content, message_type, message_index, parent_message_id
 FROM (
     SELECT message.*,
            cardinality(ARRAY(SELECT unnest(asked.terms)
-                             INTERSECT SELECT unnest(tsvector_to_array(to_tsvector('english', message.content)))))::float
+                             INTERSECT SELECT unnest(tsvector_to_array(to_tsvector('english', left(message.content, 250000))))))::float
            / cardinality(asked.terms) AS similarity
     FROM conversation_messages AS message,
          (SELECT tsvector_to_array(to_tsvector('english', %(query)s)) AS terms) AS asked

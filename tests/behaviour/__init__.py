@@ -1,0 +1,1 @@
+"""What ltst does, said once and asked of every way in."""

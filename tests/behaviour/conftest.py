@@ -1,0 +1,55 @@
+"""Every way in, opened once, and a user of its own for every test."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from behaviour.doors import Door, opened
+from ltst import Settings
+from ltst.db.embedded import EmbeddedServer
+from support.probes import cloned
+
+WHOLE = ["AsyncMemory", "Memory"]
+
+
+async def _opened(
+    name: str, server: EmbeddedServer, template: str, folders: pytest.TempPathFactory
+) -> AsyncIterator[Door]:
+    with cloned(server, template) as url:
+        async with opened(name, Settings(database_url=url, home=folders.mktemp("home"))) as door:
+            yield door
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session", params=WHOLE)
+async def door(
+    request: pytest.FixtureRequest, server: EmbeddedServer, template: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Door]:
+    """A way in that has every verb."""
+    async for each in _opened(request.param, server, template, tmp_path_factory):
+        yield each
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session", params=[*WHOLE, "ConversationStorage"])
+async def any_door(
+    request: pytest.FixtureRequest, server: EmbeddedServer, template: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Door]:
+    """A way in that knows sessions, messages and contexts."""
+    async for each in _opened(request.param, server, template, tmp_path_factory):
+        yield each
+
+
+@pytest.fixture
+def user(door: Door) -> Any:
+    """A user whom nobody else has touched."""
+    return door.user(f"user-{uuid.uuid4().hex}")
+
+
+@pytest.fixture
+def any_user(any_door: Door) -> Any:
+    """A user whom nobody else has touched, through any way in."""
+    return any_door.user(f"user-{uuid.uuid4().hex}")

@@ -1,0 +1,179 @@
+"""The ways in, behind one shape: verbs that are awaited, on handles named as those of AsyncMemory."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Protocol
+
+from ltst import (
+    AsyncMemory,
+    ConversationContext,
+    ConversationMessage,
+    ConversationSession,
+    ConversationStorage,
+    Memory,
+    SessionSummary,
+    Settings,
+)
+
+IMMEDIATE = frozenset({"user", "chat"})
+
+
+class Door(Protocol):
+    """What the suite asks of a way in."""
+
+    def user(self, user_id: str) -> Any: ...
+
+
+class Awaited:
+    """A handle of the sync Memory whose verbs are awaited."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        if not callable(found):
+            return _awaited(found)
+        if name in IMMEDIATE:
+            return lambda *args, **kwargs: _awaited(found(*args, **kwargs))
+
+        async def verb(*args: Any, **kwargs: Any) -> Any:
+            return _awaited(await asyncio.to_thread(found, *args, **kwargs))
+
+        return verb
+
+
+def _awaited(value: Any) -> Any:
+    return Awaited(value) if type(value).__module__ == "ltst.sync" else value
+
+
+class StorageDoor:
+    """ConversationStorage in the words of the suite: sessions, messages and contexts, nothing else."""
+
+    def __init__(self, storage: ConversationStorage) -> None:
+        self._storage = storage
+
+    def user(self, user_id: str) -> StorageUser:
+        return StorageUser(self._storage, user_id)
+
+
+class StorageUser:
+    def __init__(self, storage: ConversationStorage, user_id: str) -> None:
+        self.user_id = user_id
+        self.sessions = StorageSessions(storage, user_id)
+        self._storage = storage
+
+    def chat(self, session_id: str | None = None) -> StorageChat:
+        return StorageChat(self._storage, self.user_id, session_id or uuid.uuid4().hex)
+
+
+class StorageSessions:
+    def __init__(self, storage: ConversationStorage, user_id: str) -> None:
+        self._storage = storage
+        self._user_id = user_id
+
+    async def put(self, session: ConversationSession) -> None:
+        assert await asyncio.to_thread(self._storage.create_session, session)
+
+    async def get(self, session_id: str) -> ConversationSession | None:
+        return await asyncio.to_thread(self._storage.get_session, session_id)
+
+    async def list(self, *, limit: int = 50) -> list[ConversationSession]:
+        return await asyncio.to_thread(self._storage.get_user_sessions, self._user_id, limit)
+
+    async def delete(self, session_id: str) -> bool:
+        return await asyncio.to_thread(self._storage.delete_session, session_id)
+
+    async def touch(self, session_id: str) -> bool:
+        return await asyncio.to_thread(self._storage.update_session_activity, session_id)
+
+
+class StorageContexts:
+    def __init__(self, chat: StorageChat) -> None:
+        self._chat = chat
+
+    async def set(
+        self,
+        type: str,
+        key: str,
+        value: str,
+        *,
+        relevance: float = 0.0,
+        expires_at: datetime | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        await self._chat.open()
+        context = ConversationContext(
+            self._chat.session_id, type, key, value, relevance, metadata or {}, expires_at=expires_at
+        )
+        assert await asyncio.to_thread(self._chat.storage.store_context, context)
+
+    async def list(self, type: str | None = None) -> list[ConversationContext]:
+        return await asyncio.to_thread(self._chat.storage.get_context, self._chat.session_id, type)
+
+
+class StorageChat:
+    def __init__(self, storage: ConversationStorage, user_id: str, session_id: str) -> None:
+        self.storage = storage
+        self.user_id = user_id
+        self.session_id = session_id
+        self.contexts = StorageContexts(self)
+
+    async def open(self, at: datetime | None = None) -> None:
+        if await asyncio.to_thread(self.storage.get_session, self.session_id) is None:
+            session = ConversationSession(self.session_id, self.user_id, created_at=at)
+            await asyncio.to_thread(self.storage.create_session, session)
+
+    async def add(
+        self,
+        role: str,
+        content: str,
+        *,
+        at: datetime | None = None,
+        metadata: dict[str, Any] | None = None,
+        parent: str | None = None,
+    ) -> ConversationMessage:
+        await self.open(at)
+        message = ConversationMessage(
+            self.session_id, role, content, metadata=metadata or {}, timestamp=at, parent_message_id=parent
+        )
+        assert await asyncio.to_thread(self.storage.store_message, message)
+        return (await self.history(limit=1000))[-1]
+
+    async def history(self, *, limit: int = 100, offset: int = 0) -> list[ConversationMessage]:
+        return await asyncio.to_thread(self.storage.get_messages, self.session_id, limit, offset)
+
+    async def search(
+        self, query: str, *, limit: int = 10, threshold: float = 0.0
+    ) -> list[tuple[ConversationMessage, float]]:
+        return await asyncio.to_thread(self.storage.search_messages, query, self.session_id, limit, threshold)
+
+    async def summary(self) -> SessionSummary:
+        found = await asyncio.to_thread(self.storage.get_session_summary, self.session_id)
+        assert found is not None
+        return SessionSummary(**found)
+
+
+@asynccontextmanager
+async def opened(name: str, settings: Settings) -> AsyncIterator[Door]:
+    """A way in by its name."""
+    if name == "AsyncMemory":
+        async with AsyncMemory(settings=settings) as memory:
+            yield memory
+    elif name == "Memory":
+        with Memory(settings=settings) as memory:
+            yield Awaited(memory)
+    else:
+        with ConversationStorage(settings.database_url) as storage:
+            yield StorageDoor(storage)
+
+
+def plain(message: ConversationMessage) -> ConversationMessage:
+    """A message without its vector, which only some verbs return."""
+    return replace(message, embedding=None)

@@ -1,0 +1,349 @@
+"""Messages: added in order, kept word for word, once per key, read as a window."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+import ltst
+from behaviour.doors import plain
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+MISSING = "01900000-0000-7000-8000-000000000000"
+
+METADATA = {
+    "text": "naïve ☕",
+    "number": 1.25,
+    "whole": 2**53,
+    "nothing": None,
+    "yes": True,
+    "list": [1, [2, {"three": "3"}], []],
+    "object": {"empty": {}, "": "an empty key"},
+}
+
+
+def contents(messages: list[ltst.ConversationMessage]) -> list[str]:
+    return [message.content for message in messages]
+
+
+def indexes(messages: list[ltst.ConversationMessage]) -> list[int | None]:
+    return [message.message_index for message in messages]
+
+
+async def test_messages_come_back_in_order_with_indexes_from_one_without_a_gap(any_user: Any) -> None:
+    chat = any_user.chat()
+    for word in ("one", "two", "three"):
+        await chat.add("user", word)
+    found = await chat.history()
+    assert contents(found) == ["one", "two", "three"]
+    assert indexes(found) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [("user", "human"), ("human", "human"), ("assistant", "ai"), ("ai", "ai"), ("system", "system"), ("tool", "tool")],
+)
+async def test_a_role_is_stored_under_one_name(any_user: Any, given: str, stored: str) -> None:
+    chat = any_user.chat()
+    assert (await chat.add(given, "hello")).role == stored
+    assert [message.role for message in await chat.history()] == [stored]
+
+
+async def test_metadata_comes_back_as_it_was(any_user: Any) -> None:
+    chat = any_user.chat()
+    await chat.add("user", "hello", metadata=METADATA)
+    assert [message.metadata for message in await chat.history()] == [METADATA]
+
+
+@pytest.mark.parametrize("number", [1e23, 1.7e308, 5e-324, 0.1 + 0.2, -(2**63)])
+async def test_a_number_in_metadata_comes_back_equal(any_user: Any, number: float) -> None:
+    chat = any_user.chat()
+    await chat.add("user", "hello", metadata={"number": number})
+    assert [message.metadata for message in await chat.history()] == [{"number": number}]
+
+
+async def test_the_time_of_a_message_is_kept_to_the_microsecond_in_any_zone(any_user: Any) -> None:
+    chat = any_user.chat()
+    said = datetime(2021, 3, 28, 2, 30, 59, 123456, tzinfo=timezone(timedelta(hours=-9, minutes=-30)))
+    await chat.add("user", "hello", at=said)
+    (found,) = await chat.history()
+    assert found.timestamp == said
+    assert datetime.now(UTC) - found.created_at < timedelta(minutes=1)
+
+
+async def test_a_message_without_a_time_is_said_now(any_user: Any) -> None:
+    before = datetime.now(UTC)
+    added = await any_user.chat().add("user", "hello")
+    assert before <= added.timestamp <= datetime.now(UTC)
+
+
+async def test_the_parent_of_a_message_is_kept(any_user: Any) -> None:
+    chat = any_user.chat()
+    question = await chat.add("user", "why?")
+    await chat.add("assistant", "because", parent=question.message_id)
+    assert [message.parent_message_id for message in await chat.history()] == [None, question.message_id]
+
+
+@pytest.mark.parametrize("parent", [MISSING, "not an id"])
+async def test_a_parent_that_does_not_exist_is_not_found_and_nothing_is_added(any_user: Any, parent: str) -> None:
+    chat = any_user.chat()
+    await chat.add("user", "hello")
+    with pytest.raises(ltst.NotFound):
+        await chat.add("user", "an answer to nothing", parent=parent)
+    assert contents(await chat.history()) == ["hello"]
+
+
+async def test_the_same_words_twice_are_two_messages(any_user: Any) -> None:
+    chat = any_user.chat()
+    first, second = await chat.add("user", "again"), await chat.add("user", "again")
+    assert first.message_id != second.message_id
+    assert first.content_hash == second.content_hash
+    assert indexes(await chat.history()) == [1, 2]
+
+
+async def test_history_goes_page_by_page_from_the_beginning(any_user: Any) -> None:
+    chat = any_user.chat()
+    for number in range(5):
+        await chat.add("user", f"{number}")
+    assert contents(await chat.history(limit=2)) == ["0", "1"]
+    assert contents(await chat.history(limit=2, offset=3)) == ["3", "4"]
+    assert await chat.history(limit=2, offset=5) == []
+
+
+async def test_what_add_returns_is_what_is_stored(user: Any) -> None:
+    chat = user.chat()
+    first = await chat.add("user", "hello", metadata={"a": [1]}, key="k", at=datetime(2020, 1, 1, tzinfo=UTC))
+    second = await chat.add("assistant", "hi", parent=first.message_id)
+    assert [plain(message) for message in await chat.history()] == [first, second]
+    assert await chat.window() == [first, second]
+    assert (first.user_id, first.session_id) == (user.user_id, chat.session_id)
+
+
+async def test_search_ranks_by_the_share_of_the_words_and_keeps_to_the_session(any_user: Any) -> None:
+    chat, other = any_user.chat(), any_user.chat()
+    await chat.add("user", "The lighthouse stands on the cape.")
+    await chat.add("user", "A cape of wool.")
+    await chat.add("user", "Nothing of the kind.")
+    await other.add("user", "lighthouse cape")
+    found = await chat.search("lighthouses and capes")
+    assert [(message.content, score) for message, score in found] == [
+        ("The lighthouse stands on the cape.", 1.0),
+        ("A cape of wool.", 0.5),
+    ]
+    assert contents([message for message, _ in await chat.search("lighthouse cape", threshold=0.6)]) == [
+        "The lighthouse stands on the cape."
+    ]
+    assert len(await chat.search("cape", limit=1)) == 1
+    assert await chat.search("zebra") == []
+    assert await chat.search("the and of") == []
+
+
+async def test_a_very_long_message_does_not_keep_a_session_from_being_searched(any_user: Any) -> None:
+    chat = any_user.chat()
+    await chat.add("user", " ".join(f"{number:x}g" for number in range(190_000))[: 1024 * 1024])
+    await chat.add("user", "The lighthouse stands on the cape.")
+    assert contents([message for message, _ in await chat.search("lighthouse")]) == [
+        "The lighthouse stands on the cape."
+    ]
+
+
+async def test_the_window_is_the_newest_messages_oldest_first(user: Any) -> None:
+    chat = user.chat()
+    await chat.add_many({"role": "user", "content": f"{number}"} for number in range(60))
+    assert contents(await chat.window(3)) == ["57", "58", "59"]
+    assert contents(await chat.window()) == [f"{number}" for number in range(10, 60)]
+    assert len(await chat.window(100)) == 60
+
+
+async def test_the_window_of_a_session_that_does_not_exist_is_empty(user: Any) -> None:
+    assert await user.chat("nowhere").window() == []
+    assert await user.sessions.get("nowhere") is None
+
+
+async def test_the_window_holds_as_many_messages_as_fit_into_the_tokens(user: Any) -> None:
+    chat = user.chat()
+    for letter in "abcd":
+        await chat.add("user", letter * 40)
+    assert contents(await chat.window(max_tokens=20)) == ["c" * 40, "d" * 40]
+    assert contents(await chat.window(max_tokens=29)) == ["c" * 40, "d" * 40]
+    assert contents(await chat.window(max_tokens=30)) == ["b" * 40, "c" * 40, "d" * 40]
+    assert contents(await chat.window(1, max_tokens=30)) == ["d" * 40]
+    assert await chat.window(max_tokens=9) == []
+
+
+async def test_the_window_does_not_pass_over_a_message_that_does_not_fit(user: Any) -> None:
+    chat = user.chat()
+    await chat.add("user", "short")
+    await chat.add("user", "l" * 400)
+    await chat.add("user", "brief")
+    assert contents(await chat.window(max_tokens=50)) == ["brief"]
+
+
+async def test_a_message_with_a_key_is_stored_once(user: Any) -> None:
+    chat = user.chat()
+    stored = await chat.add("user", "six, please", key="k")
+    assert await chat.add("human", "six, please", key="k", metadata={"attempt": 2}) == stored
+    assert contents(await chat.window()) == ["six, please"]
+
+
+async def test_a_key_with_other_words_or_another_role_is_a_conflict(user: Any) -> None:
+    chat = user.chat()
+    stored = await chat.add("user", "six, please", key="k")
+    for role, content in [("user", "seven, please"), ("assistant", "six, please")]:
+        with pytest.raises(ltst.Conflict, match="'k'"):
+            await chat.add(role, content, key="k")
+    assert await chat.window() == [stored]
+
+
+async def test_a_key_belongs_to_its_session(user: Any) -> None:
+    await user.chat("one").add("user", "first", key="k")
+    await user.chat("two").add("user", "second", key="k")
+    assert contents(await user.chat("two").window()) == ["second"]
+
+
+async def test_a_message_sent_many_times_at_once_with_a_key_is_stored_once(user: Any) -> None:
+    chat = user.chat()
+    stored = await asyncio.gather(*(chat.add("user", "once", key="k") for _ in range(12)))
+    assert len({message.message_id for message in stored}) == 1
+    assert contents(await chat.window()) == ["once"]
+
+
+async def test_messages_added_at_once_get_indexes_without_gaps_or_doubles(user: Any) -> None:
+    chat = user.chat()
+    added = await asyncio.gather(*(chat.add("user", f"{number}") for number in range(30)))
+    assert sorted(indexes(added)) == [*range(1, 31)]
+    assert (await user.sessions.get(chat.session_id)).session_length == 30
+
+
+async def test_add_many_continues_the_session_in_the_given_order(user: Any) -> None:
+    chat = user.chat()
+    first = await chat.add("user", "before")
+    added = await chat.add_many(
+        [
+            {"role": "user", "content": "one", "at": datetime(2020, 1, 1, tzinfo=UTC), "metadata": {"a": 1}},
+            {"role": "assistant", "content": "two", "parent": first.message_id, "key": "k"},
+        ]
+    )
+    assert indexes(added) == [2, 3]
+    assert await chat.window() == [first, *added]
+
+
+async def test_add_many_takes_thousands(user: Any) -> None:
+    chat = user.chat()
+    added = await chat.add_many({"role": "user", "content": f"{number}"} for number in range(2500))
+    assert indexes(added) == [*range(1, 2501)]
+    assert contents(await chat.history(limit=5000)) == [f"{number}" for number in range(2500)]
+    assert (await user.sessions.get(chat.session_id)).session_length == 2500
+
+
+async def test_add_many_of_nothing_is_nothing(user: Any) -> None:
+    assert await user.chat("empty").add_many([]) == []
+    assert await user.sessions.get("empty") is None
+
+
+@pytest.mark.parametrize(
+    ("broken", "error"),
+    [
+        ({"role": "user", "content": ""}, ltst.Invalid),
+        ({"role": "user", "content": "an answer", "parent": MISSING}, ltst.NotFound),
+        ({"role": "user", "content": "other words", "key": "taken"}, ltst.Conflict),
+    ],
+)
+async def test_add_many_adds_all_or_none(user: Any, broken: dict[str, str], error: type[Exception]) -> None:
+    chat = user.chat()
+    await chat.add("user", "there already", key="taken")
+    with pytest.raises(error):
+        await chat.add_many([{"role": "user", "content": "good"}, broken, {"role": "user", "content": "good too"}])
+    assert contents(await chat.window()) == ["there already"]
+    assert (await user.sessions.get(chat.session_id)).session_length == 1
+
+
+async def test_add_many_says_which_message_is_wrong(user: Any) -> None:
+    with pytest.raises(ltst.Invalid, match="message 2"):
+        await user.chat().add_many([{"role": "user", "content": "good"}, {"role": "nobody", "content": "bad"}])
+
+
+async def test_add_many_returns_what_its_keys_know_already(user: Any) -> None:
+    chat = user.chat()
+    known = await chat.add("user", "one", key="1")
+    batch = [{"role": "user", "content": word, "key": key} for word, key in (("one", "1"), ("two", "2"), ("two", "2"))]
+    first, second, third = await chat.add_many(batch)
+    assert first == known
+    assert second == third
+    assert await chat.add_many(batch) == [first, second, third]
+    assert contents(await chat.window()) == ["one", "two"]
+
+
+async def test_add_many_refuses_a_batch_that_contradicts_itself(user: Any) -> None:
+    batch = [{"role": "user", "content": "one", "key": "k"}, {"role": "user", "content": "two", "key": "k"}]
+    with pytest.raises(ltst.Conflict, match="'k'"):
+        await user.chat("contradiction").add_many(batch)
+    assert await user.sessions.get("contradiction") is None
+
+
+async def test_an_interaction_is_what_the_user_said_and_what_the_assistant_answered(user: Any) -> None:
+    chat = user.chat()
+    added = await chat.add_interaction("why?", "because")
+    assert [(message.role, message.content) for message in added] == [("human", "why?"), ("ai", "because")]
+    assert await chat.window() == added
+
+
+async def test_an_interaction_is_added_whole_or_not_at_all(user: Any) -> None:
+    with pytest.raises(ltst.Invalid):
+        await user.chat("half").add_interaction("why?", "  ")
+    assert await user.chat("half").window() == []
+
+
+async def test_a_ready_made_message_is_stored_with_all_that_it_says_of_itself(user: Any) -> None:
+    chat = user.chat()
+    message = ltst.ConversationMessage(
+        chat.session_id,
+        "assistant",
+        "ready",
+        message_type="context",
+        message_index=1,
+        metadata={"a": 1},
+        embedding=[0.5] * 384,
+        relevance_score=0.75,
+        is_context_message=True,
+        timestamp=datetime(2020, 1, 1, tzinfo=UTC),
+    )
+    stored = await chat.store(message)
+    (found,) = await chat.history()
+    assert found.embedding == [0.5] * 384
+    assert plain(found) == plain(stored)
+    assert (found.role, found.message_type, found.relevance_score, found.is_context_message) == (
+        "ai",
+        "context",
+        0.75,
+        True,
+    )
+    assert (found.metadata, found.timestamp) == ({"a": 1}, message.timestamp)
+
+
+async def test_a_snapshot_is_the_window_in_the_words_of_models(user: Any) -> None:
+    chat = user.chat()
+    for role in ("system", "user", "assistant", "tool"):
+        await chat.add(role, f"from {role}")
+    assert await chat.snapshot() == {
+        "session_id": chat.session_id,
+        "messages": [{"role": role, "content": f"from {role}"} for role in ("system", "user", "assistant", "tool")],
+        "window_strategy": "sliding_window",
+        "max_tokens": 4000,
+    }
+
+
+async def test_a_snapshot_keeps_to_its_tokens(user: Any) -> None:
+    chat = user.chat()
+    await chat.add_many({"role": "user", "content": letter * 8000} for letter in "abc")
+    assert [message["content"][0] for message in (await chat.snapshot())["messages"]] == ["b", "c"]
+
+
+async def test_handles_say_whose_and_which_they_are(user: Any) -> None:
+    chat = user.chat("monday", agent="coach")
+    assert (chat.user_id, chat.session_id, chat.agent) == (user.user_id, "monday", "coach")
+    assert user.chat().session_id != user.chat().session_id

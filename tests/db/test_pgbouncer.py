@@ -1,0 +1,196 @@
+"""Behind pgbouncer in transaction mode, with fewer server connections than callers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import ltst
+from ltst import AsyncMemory, ConversationStorage, Memory, Settings
+from ltst.db.embedded import EmbeddedServer
+from support.household import SECRET_KEY, furnish
+from support.probes import superuser, value
+
+BOUNCER = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/usr/local/sbin")
+pytestmark = pytest.mark.skipif(BOUNCER is None, reason="pgbouncer is not installed (apt-get install pgbouncer)")
+
+POOL = 2
+PATIENCE = 20
+CONFIGURATION = """
+[databases]
+memory = {server}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = {pool}
+max_client_conn = 200
+ignore_startup_parameters = extra_float_digits
+logfile = {folder}/log
+"""
+
+
+@dataclass(frozen=True)
+class Behind:
+    """A database, straight and through the bouncer."""
+
+    straight: str
+    url: str
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def await_port(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and process.poll() is None:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.05)
+    pytest.fail("pgbouncer does not answer")
+
+
+@pytest.fixture(scope="module")
+def behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Behind]:
+    """A bouncer with two connections to an empty database."""
+    held = EmbeddedServer.acquire(tmp_path_factory.mktemp("bounced"), port=free_port())
+    with psycopg.connect(held.dsn, dbname="postgres", autocommit=True) as connection:
+        connection.execute("CREATE DATABASE memory")
+    server = psycopg.conninfo.make_conninfo(str(held.tcp_dsn), dbname="memory")
+    folder, port = Path(tempfile.mkdtemp(prefix="ltst-bouncer-", dir="/tmp")), free_port()
+    (folder / "ini").write_text(CONFIGURATION.format(server=server, port=port, pool=POOL, folder=folder))
+    command = [str(BOUNCER), "-q", str(folder / "ini")]
+    if os.geteuid() == 0:
+        shutil.chown(folder, "nobody")
+        shutil.chown(folder / "ini", "nobody")
+        command[1:1] = ["-u", "nobody"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        await_port(port, process)
+        yield Behind(
+            psycopg.conninfo.make_conninfo(held.dsn, dbname="memory"), f"postgresql://app@127.0.0.1:{port}/memory"
+        )
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+        shutil.rmtree(folder)
+        held.release()
+
+
+async def live(memory: AsyncMemory, name: str) -> None:
+    """One user's life: everything they read is theirs."""
+    user = memory.user(name)
+    chat = user.chat("monday")
+    for number in range(8):
+        await chat.add("user", f"{name} {number}", key=f"{number}")
+        assert {message.content.split()[0] for message in await chat.window()} == {name}
+    await chat.add_interaction(f"{name} asks", f"{name} answers")
+    await user.facts.set("home", f"home of {name}")
+    await user.preferences.set("diet", f"diet of {name}", sensitive=True)
+    await chat.working.set("draft", name, ttl=60)
+    fact, preference = await asyncio.gather(user.facts.get("home"), user.preferences.get("diet"))
+    assert fact is not None
+    assert preference is not None
+    assert (fact.value, preference.value) == (f"home of {name}", f"diet of {name}")
+    assert await chat.working.all() == {"draft": name}
+    assert [message.user_id for message in await chat.history()] == [name] * 10
+    with pytest.raises(ltst.NotFound):
+        await chat.add("user", "an answer to nothing", parent="01900000-0000-7000-8000-000000000000")
+    assert len((await user.export())["messages"]) == 10
+
+
+async def test_many_users_on_few_connections_never_mix(behind: Behind, tmp_path: Path) -> None:
+    settings = Settings(database_url=behind.url, home=tmp_path, pool_size=10)
+    async with (
+        AsyncMemory(settings=settings) as one,
+        AsyncMemory(settings=settings) as two,
+        AsyncMemory(settings=settings) as three,
+    ):
+        await asyncio.gather(
+            *(
+                live(memory, f"user-{number}-{part}")
+                for part, memory in enumerate((one, two, three))
+                for number in range(8)
+            )
+        )
+        assert (await one.health()).ok
+        with superuser(behind.straight) as connection:
+            backends = (
+                "SELECT count(*) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+            )
+            assert 1 <= value(connection, backends) <= POOL
+            assert (
+                value(connection, "SELECT count(*) FROM conversation_messages WHERE user_id LIKE 'user-%'") == 24 * 10
+            )
+            assert (
+                value(
+                    connection,
+                    "SELECT count(*) FROM conversation_messages "
+                    "WHERE user_id LIKE 'user-%' AND split_part(content, ' ', 1) <> user_id",
+                )
+                == 0
+            )
+            assert value(connection, "SELECT count(*) FROM conversation_sessions WHERE session_length <> 10") == 0
+
+
+async def test_a_crowd_migrates_through_the_bouncer_once(behind: Behind, tmp_path: Path) -> None:
+    with superuser(behind.straight) as connection:
+        connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+
+    async def opened() -> None:
+        async with AsyncMemory(settings=Settings(database_url=behind.url, home=tmp_path)) as memory:
+            assert (await memory.health()).ok
+
+    await asyncio.gather(*(opened() for _ in range(8)))
+    with superuser(behind.straight) as connection:
+        assert value(connection, "SELECT count(*) FROM user_preferences") == 4
+        assert value(connection, "SELECT count(DISTINCT xmin::text) FROM ltst_migrations") == 1
+
+
+def test_everything_works_through_the_bouncer(behind: Behind, tmp_path: Path) -> None:
+    with Memory(settings=Settings(database_url=behind.url, home=tmp_path)) as memory:
+        user = memory.user("household")
+        furnish(user, "words")
+        document = user.export()
+        assert memory.rotate_master_key() >= 1
+        assert user.preferences.get(SECRET_KEY).value == "words secret"  # type: ignore[union-attr]
+        memory.maintain()
+        assert memory.stats().operations
+        assert set(user.erase().remaining.values()) == {0}
+        user.restore(document)
+        assert user.export() == document
+        user.erase()
+    with ConversationStorage(behind.url) as storage:
+        assert storage.get_user_sessions("household") == []
+
+
+def test_no_connection_behind_the_bouncer_remembers_a_user(behind: Behind, tmp_path: Path) -> None:
+    with Memory(settings=Settings(database_url=behind.url, home=tmp_path)) as memory:
+        for number in range(6):
+            memory.user(f"passing {number}").chat("one").add("user", "hello")
+            memory.user(f"passing {number}").facts.get("home")
+    for _ in range(6):
+        with psycopg.connect(behind.url, prepare_threshold=None) as connection:
+            row = connection.execute(
+                "SELECT coalesce(current_setting('ltst.user_id', true), ''), current_user::text = session_user::text, "
+                "(SELECT count(*) FROM pg_prepared_statements)"
+            ).fetchone()
+        assert row == ("", True, 0)

@@ -1,0 +1,1 @@
+"""Small things that several suites use, and the tests of ltst.support."""

@@ -1,0 +1,98 @@
+"""Looks at a database from outside ltst, as its superuser: databases to clone, rows to count, words to find."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from ltst.db.embedded import EmbeddedServer
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+RELATIONS = """
+SELECT relname::text FROM pg_class
+WHERE relnamespace = 'public'::regnamespace AND relkind::text = ANY(%s) ORDER BY relname
+"""
+COLUMNS = """
+SELECT attname::text FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped
+"""
+
+
+@contextmanager
+def cloned(server: EmbeddedServer, template: str | None) -> Iterator[str]:
+    """A database of one's own, for longer than a test; without a template it is empty."""
+    name = f"shared_{uuid.uuid4().hex}"
+    with psycopg.connect(server.dsn, dbname="postgres", autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}" + (f" TEMPLATE {template}" if template else ""))
+        connection.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
+        yield psycopg.conninfo.make_conninfo(server.dsn, dbname=name)
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@contextmanager
+def superuser(url: str) -> Iterator[Connection]:
+    """A connection that no policy binds, each statement a transaction."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        yield connection
+
+
+@contextmanager
+def logger_restored() -> Iterator[None]:
+    """Asking ltst to log adds a handler for good; here it goes again."""
+    logger = logging.getLogger("ltst")
+    handlers, level = logger.handlers[:], logger.level
+    try:
+        yield
+    finally:
+        logger.handlers[:] = handlers
+        logger.setLevel(level)
+
+
+def tables(connection: Connection) -> list[str]:
+    return [name for (name,) in connection.execute(RELATIONS, (["r", "p"],))]
+
+
+def views(connection: Connection) -> list[str]:
+    return [name for (name,) in connection.execute(RELATIONS, (["v"],))]
+
+
+def columns(connection: Connection, relation: str) -> list[str]:
+    return [name for (name,) in connection.execute(COLUMNS, (relation,))]
+
+
+def counts(connection: Connection) -> dict[str, int]:
+    """The number of rows of every table, the ledger included."""
+    each = (
+        sql.SQL("SELECT {}, count(*) FROM {}").format(sql.Literal(name), sql.Identifier(name))
+        for name in tables(connection)
+    )
+    return dict(connection.execute(sql.SQL(" UNION ALL ").join(each)).fetchall())
+
+
+def holding(connection: Connection, words: str) -> set[str]:
+    """Every `relation.column` in which the words stand, as text or as bytes, in any row of any table or view.
+
+    The words are letters and dashes, which mean themselves in a pattern.
+    """
+    found = set()
+    for relation in tables(connection) + views(connection):
+        for column in columns(connection, relation):
+            query = sql.SQL("SELECT count(*) FROM {} WHERE {}::text ~ %s").format(
+                sql.Identifier(relation), sql.Identifier(column)
+            )
+            if value(connection, query, f"{words}|{words.encode().hex()}"):
+                found.add(f"{relation}.{column}")
+    return found
+
+
+def value(connection: Connection, query: Any, *parameters: Any) -> Any:
+    """The one value that a query gives."""
+    row = connection.execute(query, parameters or None).fetchone()
+    assert row is not None, "the query gave no row"
+    return row[0]
