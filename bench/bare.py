@@ -62,7 +62,7 @@ class Session:
     def _rows(self, amount: int) -> Iterator[Row]:
         for _ in range(amount):
             index, now = next(self._indexes), datetime.now(UTC)
-            draft = messages.draft(self.session_id, "human", text(index), now, "{}", None, None)
+            draft = messages.draft(messages.Turn(self.session_id, "human", text(index), now, "{}", None, None))
             yield (
                 USER,
                 draft.message_id,
