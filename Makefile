@@ -3,35 +3,42 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+DEVELOPED := $(VENV)/.developed
+INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
 .PHONY: run test check sync bench crash clean
 
 run: $(INSTALLED)
 	$(BIN)/ltst demo
 
-test: $(INSTALLED)
+test: $(DEVELOPED)
 	$(BIN)/pytest
 
-check: $(INSTALLED)
+check: $(DEVELOPED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/generate_sync.py --check
 
-sync: $(INSTALLED)
+sync: $(DEVELOPED)
 	$(BIN)/python scripts/generate_sync.py
 
-bench: $(INSTALLED)
+bench: $(DEVELOPED)
 	$(BIN)/python -m bench
 
-crash: $(INSTALLED)
+crash: $(DEVELOPED)
 	$(BIN)/python -m bench.crash
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("ltst needs Python 3.11 or newer: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(INSTALL) .
+	touch $@
+
+$(DEVELOPED): $(INSTALLED)
+	$(INSTALL) '.[dev]'
 	touch $@

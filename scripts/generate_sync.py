@@ -29,7 +29,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from ltst.errors import DatabaseUnavailable
 {imports}
 from ltst.settings import Settings
 from ltst.support.portal import Portal
@@ -97,7 +96,7 @@ def _memory_lifetime(node: ast.ClassDef) -> Iterator[str]:
     yield f"    def __init__({ast.unparse(initialiser.args)}) -> None:"
     yield f"        {_docstring(initialiser).strip()}"
     yield f"        self._inner = AsyncMemory({_passed_on(initialiser.args)})"
-    yield "        self._opened: Portal | None = None"
+    yield "        self._portal = Portal()"
     yield '''
     def __enter__(self) -> Self:
         """Open."""
@@ -110,8 +109,8 @@ def _memory_lifetime(node: ast.ClassDef) -> Iterator[str]:
 
     def open(self) -> None:
         """Start or join the embedded Postgres, or connect to the one that was given; bring the schema up to date."""
-        if self._opened is None:
-            self._opened = Portal()
+        if not self._portal.is_open:
+            self._portal.open()
             try:
                 self._portal.run(self._inner.open())
             except BaseException:
@@ -120,16 +119,11 @@ def _memory_lifetime(node: ast.ClassDef) -> Iterator[str]:
 
     def close(self) -> None:
         """Write what is pending and let go; the last one to leave stops the embedded Postgres."""
-        if self._opened is not None:
-            self._portal.run(self._inner.close())
-            self._opened.close()
-            self._opened = None
-
-    @property
-    def _portal(self) -> Portal:
-        if self._opened is None:
-            raise DatabaseUnavailable("this memory is not open: use it inside `with`, or call open() first")
-        return self._opened
+        if self._portal.is_open:
+            try:
+                self._portal.run(self._inner.close())
+            finally:
+                self._portal.close()
 '''
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 import ltst
-from ltst import Memory, Settings, User
+from ltst import AsyncMemory, Memory, Settings, User
 from ltst.db.embedded import EmbeddedServer
 from support.household import SECRET_KEY, day, furnish
 from support.probes import Connection, cloned, counts, holding, superuser, tables, value
@@ -369,6 +372,71 @@ def test_an_erased_user_is_a_new_user(newcomer: User) -> None:
     furnish(newcomer, "after")
     assert newcomer.chat("monday").window()[0].content == "after I moved"
     assert newcomer.preferences.get(SECRET_KEY).value == "after secret"  # type: ignore[union-attr]
+
+
+async def test_an_erasure_lets_a_write_that_has_begun_come_to_its_end(settings: Settings) -> None:
+    async with AsyncMemory(settings=settings) as memory:
+        user = memory.user("ana")
+        await user.chat("one").add("user", "hello")
+        await user.chat("one").contexts.set("project", "goal", "win")
+        with psycopg.connect(str(settings.database_url)) as writer:
+            writer.execute("SELECT ltst_open_session('ana', 'one', NULL, NULL, 'test', now())")
+            erasure = asyncio.create_task(user.erase())
+            await asyncio.sleep(0.3)
+            await asyncio.to_thread(writer.execute, "UPDATE conversation_context SET context_value = 'lose'")
+            writer.commit()
+        assert set((await erasure).remaining.values()) == {0}
+        assert await user.sessions.list() == []
+
+
+async def test_a_user_can_be_erased_in_the_midst_of_their_writes(settings: Settings) -> None:
+    async with AsyncMemory(settings=settings) as memory:
+        user = memory.user("ana")
+        stopped = asyncio.Event()
+
+        async def repeat(write: Callable[[], Awaitable[Any]]) -> None:
+            while not stopped.is_set():
+                with suppress(ltst.NotFound):
+                    await write()
+
+        async def answer() -> None:
+            chat = user.chat("one")
+            said = await chat.add("user", "why?")
+            await chat.add("assistant", "because", parent=said.message_id)
+            await user.facts.set("home", "Porto", source_message_id=said.message_id)
+
+        writers = [
+            asyncio.create_task(repeat(write))
+            for write in (
+                answer,
+                lambda: user.chat("one").working.set("draft", uuid.uuid4().hex),
+                lambda: user.chat("one").add_interaction("why?", "because"),
+                lambda: user.preferences.set("diet", "secret", sensitive=True),
+                lambda: user.sessions.delete("one"),
+            )
+        ]
+        for _ in range(8):
+            await user.erase()
+            await asyncio.sleep(0.02)
+        stopped.set()
+        await asyncio.gather(*writers)
+        assert set((await user.erase()).remaining.values()) == {0}
+
+
+async def test_a_secret_that_is_set_while_its_user_is_erased_is_readable_or_not_there(settings: Settings) -> None:
+    async with AsyncMemory(settings=settings) as memory:
+        user = memory.user("ana")
+        await user.preferences.set("diet", "before", sensitive=True)
+        with psycopg.connect(str(settings.database_url)) as blocker:
+            blocker.execute("LOCK user_preferences IN SHARE MODE")
+            erasure = asyncio.create_task(user.erase())
+            await asyncio.sleep(0.3)
+            setting = asyncio.create_task(user.preferences.set("pin", "after", sensitive=True))
+            await asyncio.sleep(0.3)
+        await asyncio.gather(erasure, setting)
+        assert [each.value for each in await user.preferences.list()] in (["after"], [])
+        await user.preferences.set("other", "later", sensitive=True)
+        assert "later" in [each.value for each in await user.preferences.list()]
 
 
 def test_erasing_nobody_gives_a_receipt_of_nothing(newcomer: User) -> None:

@@ -18,6 +18,7 @@ import ltst
 import ltst.memory
 import ltst.sync
 from ltst import AsyncMemory, ConversationMessage, ConversationSession, Memory, Settings, User
+from ltst.db import migrate
 from ltst.db.embedded import EmbeddedServer
 from support.household import furnish
 from support.probes import Connection, cloned, columns, superuser, tables, value, views
@@ -475,7 +476,7 @@ def test_erasing_as_the_working_role_does_not_reach_another_user(url: str) -> No
     with superuser(url) as all_seeing, acting(url, EVE) as eve:
         before = {table: rows_of(all_seeing, table, ANA) for table in owned(all_seeing)}
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            eve.execute("SELECT * FROM ltst_erase_user(%s)", (ANA,))
+            eve.execute("SELECT * FROM ltst_erase_user(%s, %s)", (ANA, [*migrate.names_of("TABLE")]))
         assert {table: rows_of(all_seeing, table, ANA) for table in owned(all_seeing)} == before
 
 

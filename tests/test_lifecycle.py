@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -58,7 +60,13 @@ async def test_an_async_memory_can_be_opened_and_closed_twice_and_again(settings
 def test_closing_leaves_no_connection_behind(settings: Settings, database: Connection) -> None:
     with Memory(settings=settings) as memory:
         memory.user("ana").chat("one").add("user", "hello")
-    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    others = (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
+        "AND backend_type = 'client backend'"
+    )
+    deadline = time.monotonic() + 10  # the server takes a moment to notice
+    while value(database, others) and time.monotonic() < deadline:
+        time.sleep(0.05)
     assert value(database, others) == 0
 
 
@@ -563,6 +571,76 @@ def test_calls_from_many_threads_share_one_memory(settings: Settings) -> None:
         chat = memory.user("ana").chat("one")
         added = list(threads.map(lambda number: chat.add("user", f"{number}"), range(40)))
         assert sorted(message.message_index or 0 for message in added) == [*range(1, 41)]
+
+
+def test_closing_while_other_threads_call_leaves_nobody_waiting(settings: Settings) -> None:
+    answers: list[object] = []
+
+    def call_until_closed(chat: ltst.Chat) -> None:
+        while True:
+            try:
+                chat.window(1)
+            except Exception as problem:
+                answers.append(problem)
+                return
+
+    for _ in range(5):
+        with Memory(settings=settings) as memory:
+            chat = memory.user("ana").chat("one")
+            callers = [threading.Thread(target=call_until_closed, args=(chat,), daemon=True) for _ in range(4)]
+            for caller in callers:
+                caller.start()
+            time.sleep(0.02)
+        for caller in callers:
+            caller.join(2)
+            assert not caller.is_alive(), "a call waits for ever for a memory that was closed"
+    assert {type(answer) for answer in answers} == {ltst.DatabaseUnavailable}
+    assert len(answers) == 20
+
+
+async def test_closing_while_tasks_call_leaves_nobody_waiting(settings: Settings) -> None:
+    async def call_until_closed(chat: ltst.AsyncChat) -> None:
+        while True:
+            await chat.add("user", "hello")
+
+    for _ in range(5):
+        async with AsyncMemory(settings=settings) as memory:
+            chat = memory.user("ana").chat("one")
+            callers = [asyncio.create_task(call_until_closed(chat)) for _ in range(30)]
+            await asyncio.sleep(0.02)
+        answers = await asyncio.wait_for(asyncio.gather(*callers, return_exceptions=True), 5)
+        assert {type(answer) for answer in answers} == {ltst.DatabaseUnavailable}
+
+
+async def test_calls_that_are_cancelled_leave_the_memory_usable(settings: Settings) -> None:
+    narrow = Settings(database_url=settings.database_url, home=settings.home, pool_size=3)
+    async with AsyncMemory(settings=narrow) as memory:
+        user = memory.user("ana")
+        chat = user.chat("one")
+        for number in range(20):
+            calls = [
+                asyncio.create_task(call)
+                for call in (
+                    chat.add("user", "hello"),
+                    chat.window(),
+                    user.facts.set("home", f"{number}"),
+                    user.facts.get("home"),
+                    user.preferences.set("diet", f"{number}", sensitive=True),
+                    chat.add_interaction("why?", "because"),
+                )
+            ]
+            await asyncio.sleep(number / 2000)
+            for call in calls:
+                call.cancel()
+            ended = await asyncio.gather(*calls, return_exceptions=True)
+            assert not [each for each in ended if isinstance(each, ltst.LtstError)]
+        added = await asyncio.wait_for(asyncio.gather(*(chat.add("user", "after") for _ in range(6))), 5)
+        session = await user.sessions.get("one")
+        assert session is not None
+        assert session.session_length == max(message.message_index or 0 for message in added)
+        assert [message.message_index for message in await chat.history(limit=1000)] == [
+            *range(1, session.session_length + 1)
+        ]
 
 
 def test_a_memory_with_one_connection_serves_many_callers(settings: Settings) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Mapping
@@ -18,8 +17,9 @@ from typing import Any, Self
 
 from ltst.db import migrate
 from ltst.db.opening import connected
-from ltst.db.pool import KEEPER, Transaction, user_scope
+from ltst.db.pool import KEEPER, Transaction
 from ltst.errors import Conflict, Invalid, NotFound
+from ltst.handles import archive
 from ltst.handles.contexts import AsyncContexts, AsyncWorking
 from ltst.handles.desk import SLOW_MILLISECONDS, Core, Desk, now
 from ltst.handles.documents import AsyncDocuments
@@ -41,12 +41,9 @@ from ltst.records import (
     Stats,
 )
 from ltst.rooms import (
-    archive,
     cache,
     contexts,
     entries,
-    events,
-    facts,
     health,
     metrics,
     preferences,
@@ -58,27 +55,13 @@ from ltst.rooms import messages as message_room
 from ltst.settings import Settings
 from ltst.support import logs, validate
 from ltst.support.ids import is_id, new_id
-from ltst.support.text import sha256
 
-EXPORT_FORMAT = "ltst"
-EXPORT_VERSION = 1
 FLUSH_SECONDS = 5.0
 RESERVED_USER = "system"
 KEYS_PER_BATCH = 100
 LOW_DISK_BYTES = 1024**3
 SNAPSHOT_MESSAGES = 50
 SNAPSHOT_TOKENS = 4000
-# What restoring itself reads of a row; for the rest the schema says what is missing.
-REQUIRED = {
-    "sessions": ("session_id",),
-    "preferences": ("preference_id", "preference_value"),
-    "facts": ("fact_key", "fact_value", "valid_from"),
-}
-REFERENCES = (
-    ("messages", "parent_message_id", "messages", "message_id"),
-    ("facts", "source_message_id", "messages", "message_id"),
-    ("chunks", "document_id", "documents", "document_id"),
-)
 ADD_ARGUMENTS = frozenset({"role", "content", "at", "metadata", "parent", "key"})
 MODEL_ROLES = {"human": "user", "ai": "assistant"}
 
@@ -128,13 +111,15 @@ class AsyncMemory:
 
     async def close(self) -> None:
         """Write what is pending and let go; the last one to leave stops the embedded Postgres."""
-        if self._flusher is not None:
-            self._flusher.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._flusher
-            await self._core.flush()
-        self._core.opened = self._flusher = None
-        await self._held.aclose()
+        try:
+            if self._flusher is not None:
+                self._flusher.cancel()
+                with suppress(asyncio.CancelledError):
+                    await self._flusher
+                await self._core.flush()
+        finally:
+            self._core.opened = self._flusher = None
+            await self._held.aclose()
 
     def user(self, user_id: str) -> AsyncUser:
         """The memory of one user; nothing reaches another's."""
@@ -301,58 +286,15 @@ class AsyncUser:
 
         Sensitive values are in clear in it. The ledger, metrics and vectors stay behind: they belong to the database.
         """
-        async with (
-            self._desk.core.measured("retrieval", "user.export", self._desk.user_id, None),
-            self._desk.core.database.snapshot(user_scope(self._desk.user_id)) as tx,
-        ):
-            rows = await archive.export(tx)
-            await self._open_sealed(tx, rows["preferences"])
-        return {"format": EXPORT_FORMAT, "version": EXPORT_VERSION, "user_id": self._desk.user_id, **rows}
+        return await archive.export(self._desk)
 
     async def restore(self, document: Mapping[str, Any]) -> dict[str, int]:
         """Put an exported document into this user's memory; what is there already stays. The rows added, by noun."""
-        rows = _checked_export(document)
-        async with self._desk.writing("user.restore") as tx:
-            sealed = await self._seal_again(tx, rows["preferences"])
-            added = await archive.restore(tx, {**rows, "preferences": sealed, "facts": facts.closed(rows["facts"])})
-            for key in {str(row["fact_key"]) for row in rows["facts"]}:
-                await facts.mend(tx, key)
-            await self._desk.tell(tx, "restore", "user", self._desk.user_id, added)
-        return added
+        return await archive.restore(self._desk, document)
 
     async def erase(self) -> Receipt:
         """Remove everything the user owns, the data key included, and prove it."""
-        async with (
-            self._desk.core.measured("storage", "user.erase", self._desk.user_id, None),
-            self._desk.core.database.transaction(KEEPER) as tx,
-        ):
-            removed, remaining = await archive.erase(tx, self._desk.user_id)
-            receipt = _receipt(self._desk.user_id, removed, remaining)
-            await self._tell_erased(tx, receipt)
-        return receipt
-
-    async def _open_sealed(self, tx: Transaction, rows: builtins.list[dict[str, Any]]) -> None:
-        sealed = [row for row in rows if row["sensitive"]]
-        if sealed:
-            cipher = await self._desk.reading_cipher(tx)
-            for row in sealed:
-                row["preference_value"] = cipher.open(row["preference_value"], row["preference_id"])
-
-    async def _seal_again(self, tx: Transaction, rows: Iterable[Mapping[str, Any]]) -> builtins.list[dict[str, Any]]:
-        copies = [dict(row) for row in rows]
-        sealed = [row for row in copies if row.get("sensitive")]
-        if sealed:
-            cipher = await self._desk.own_cipher(tx)
-            for row in sealed:
-                row["preference_value"] = cipher.seal(row["preference_value"], row["preference_id"].lower())
-        return copies
-
-    async def _tell_erased(self, tx: Transaction, receipt: Receipt) -> None:
-        """Under a hash of the user's id: the ledger can confirm a receipt, but names nobody."""
-        nobody = f"erased:{sha256(self._desk.user_id)}"
-        details = {"digest": receipt.digest, "removed": dict(receipt.removed)}
-        actor = self._desk.settings.actor
-        await events.add(tx, actor, "erase", "user", receipt.receipt_id, details, user_id=nobody)
+        return await archive.erase(self._desk)
 
 
 class AsyncChat:
@@ -557,37 +499,3 @@ def _check_index(given: int | None, following: int) -> None:
         raise Invalid(f"message_index must be {following}, the next of this session, or None; not {given!r}")
     if given < following:
         raise Conflict(f"this session has a message {given} already; the next is {following}")
-
-
-def _checked_export(document: Mapping[str, Any]) -> dict[str, builtins.list[dict[str, Any]]]:
-    if not isinstance(document, Mapping) or document.get("format") != EXPORT_FORMAT:
-        raise Invalid('this is not an export of ltst: it must be an object with "format": "ltst"')
-    if document.get("version") != EXPORT_VERSION:
-        raise Invalid(f"this export has version {document.get('version')!r}; this ltst reads {EXPORT_VERSION}")
-    rows = {noun: document.get(noun, []) for noun in archive.NOUNS}
-    for noun, given in rows.items():
-        if not isinstance(given, list) or not all(isinstance(row, dict) for row in given):
-            raise Invalid(f"{noun!r} of this export must be a list of objects")
-        for row in given:
-            _check_row(noun, row)
-    for noun, key, owner, owner_key in REFERENCES:
-        known = {row.get(owner_key) for row in rows[owner]}
-        if any(row.get(key) not in known for row in rows[noun] if row.get(key) is not None):
-            raise Invalid(f"{noun!r} of this export refers to {owner} that are not in it")
-    return rows
-
-
-def _check_row(noun: str, row: Mapping[str, Any]) -> None:
-    """What the database would not refuse, or not in words; it checks the rest."""
-    for key in REQUIRED.get(noun, ()):
-        if not isinstance(row.get(key), str):
-            raise Invalid(f"every object of {noun!r} in this export must have {key}, a text")
-    if not isinstance(row.get("metadata", {}), dict):
-        raise Invalid(f"the metadata of every object of {noun!r} in this export must be an object")
-    validate.json_text(row, f"every object of {noun!r} in this export", validate.LARGEST_INTEGER)
-
-
-def _receipt(user_id: str, removed: Mapping[str, int], remaining: Mapping[str, int]) -> Receipt:
-    receipt_id, moment = new_id(), now()
-    proof = json.dumps([receipt_id, user_id, moment.isoformat(), dict(removed), dict(remaining)], sort_keys=True)
-    return Receipt(receipt_id, user_id, moment, removed, remaining, hashlib.sha256(proof.encode()).hexdigest())

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from ltst.errors import DatabaseUnavailable
 from ltst.handles.contexts import AsyncContexts, AsyncWorking
 from ltst.handles.documents import AsyncDocuments
 from ltst.handles.entries import AsyncEntries
@@ -50,7 +49,7 @@ class Memory:
     def __init__(self, database_url: str | None = None, *, settings: Settings | None = None) -> None:
         """Use the given database, else DATABASE_URL, else the embedded Postgres."""
         self._inner = AsyncMemory(database_url, settings=settings)
-        self._opened: Portal | None = None
+        self._portal = Portal()
 
     def __enter__(self) -> Self:
         """Open."""
@@ -63,8 +62,8 @@ class Memory:
 
     def open(self) -> None:
         """Start or join the embedded Postgres, or connect to the one that was given; bring the schema up to date."""
-        if self._opened is None:
-            self._opened = Portal()
+        if not self._portal.is_open:
+            self._portal.open()
             try:
                 self._portal.run(self._inner.open())
             except BaseException:
@@ -73,16 +72,11 @@ class Memory:
 
     def close(self) -> None:
         """Write what is pending and let go; the last one to leave stops the embedded Postgres."""
-        if self._opened is not None:
-            self._portal.run(self._inner.close())
-            self._opened.close()
-            self._opened = None
-
-    @property
-    def _portal(self) -> Portal:
-        if self._opened is None:
-            raise DatabaseUnavailable("this memory is not open: use it inside `with`, or call open() first")
-        return self._opened
+        if self._portal.is_open:
+            try:
+                self._portal.run(self._inner.close())
+            finally:
+                self._portal.close()
 
     @property
     def settings(self) -> Settings:

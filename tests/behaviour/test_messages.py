@@ -151,6 +151,22 @@ async def test_a_very_long_message_does_not_keep_a_session_from_being_searched(a
     ]
 
 
+async def test_the_last_word_of_a_very_long_message_is_found(any_user: Any) -> None:
+    chat = any_user.chat()
+    content = " ".join(f"{number:x}g" for number in range(190_000))[: 1024 * 1024 - 20] + " lighthouse"
+    await chat.add("user", content)
+    assert contents([message for message, _ in await chat.search("lighthouse")]) == [content]
+
+
+async def test_a_query_may_be_as_long_as_a_message(any_user: Any) -> None:
+    chat = any_user.chat()
+    await chat.add("user", "The lighthouse stands on the cape.")
+    query = "lighthouse " + " ".join(f"{number:x}g" for number in range(190_000))[: 1024 * 1024 - 20]
+    ((found, score),) = await chat.search(query)
+    assert found.content == "The lighthouse stands on the cape."
+    assert 0 < score < 0.01
+
+
 async def test_the_window_is_the_newest_messages_oldest_first(user: Any) -> None:
     chat = user.chat()
     await chat.add_many({"role": "user", "content": f"{number}"} for number in range(60))

@@ -161,6 +161,30 @@ def test_a_tool_message_of_ltst_does_not_make_the_history_unreadable(
     assert result.content == "21 degrees"
 
 
+@pytest.mark.parametrize("metadata", [{"langchain": "yes"}, {"langchain": None}, {"langchain": [1]}, {"langchain": 5}])
+def test_metadata_of_ltst_does_not_make_the_history_unreadable(
+    url: str, shared: Memory, user_id: str, session: str, metadata: dict[str, Any]
+) -> None:
+    shared.user(user_id).chat(session).add("user", "hello", metadata=metadata)
+    with history(url, "ltst_user", user_id, session) as langchain:
+        assert langchain.get_messages() == [HumanMessage("hello")]
+
+
+@pytest.mark.parametrize(("type", "message"), [("user", HumanMessage("hello")), ("assistant", AIMessage("hello"))])
+def test_a_row_by_hand_in_the_words_of_models_is_readable(
+    url: str, shared: Memory, user_id: str, session: str, type: str, message: BaseMessage
+) -> None:
+    with superuser(url) as connection:
+        connection.execute("SELECT set_config('ltst.user_id', %s, false)", (user_id,))
+        connection.execute(
+            f"INSERT INTO {VIEW} (session_id, message) VALUES (%s, %s)".encode(),
+            (session, json.dumps({"type": type, "data": {"content": "hello"}})),
+        )
+    with history(url, "ltst_user", user_id, session) as langchain:
+        assert langchain.get_messages() == [message]
+    assert shared.user(user_id).chat(session).snapshot()["messages"] == [{"role": type, "content": "hello"}]
+
+
 def test_a_function_message_comes_back_equal(url: str, user_id: str, session: str) -> None:
     written = FunctionMessage("21 degrees", name="weather")
     with history(url, "ltst_user", user_id, session) as chat:

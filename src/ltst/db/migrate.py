@@ -176,10 +176,16 @@ async def _apply(connection: Connection, migration: Migration) -> str:
     except psycopg.Error as problem:
         raise DatabaseUnavailable(
             f"migration {migration.name} failed and was rolled back whole, the database is as it was before: "
-            f"{str(problem).strip()}. Remove the cause, then run: ltst db migrate"
+            f"{str(problem).strip()}. {_advice(problem)}, then run: ltst db migrate"
         ) from problem
     LOGGER.info("migration applied", extra={"migration": migration.name})
     return migration.name
+
+
+def _advice(problem: psycopg.Error) -> str:
+    if isinstance(problem, psycopg.errors.DuplicateTable):
+        return "Give ltst a database, or a schema (options=-csearch_path=ltst), of its own"
+    return "Remove the cause"
 
 
 async def require(connection: Connection) -> None:

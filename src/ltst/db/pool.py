@@ -19,12 +19,14 @@ from psycopg.rows import BaseRowFactory, class_row, dict_row, scalar_row
 
 from ltst.db.connections import Connection, ConnectionPool
 from ltst.db.queries import queries
-from ltst.errors import Conflict, DatabaseUnavailable, Denied, Invalid, NotFound
+from ltst.errors import Conflict, DatabaseUnavailable, Denied, Invalid, LtstError, NotFound
 
 R = TypeVar("R")
 Parameters = Mapping[str, Any]
 
 ENTER = b"SELECT set_config('role', %s, true), set_config('ltst.user_id', %s, true)"
+# A write shares a lock that an erasure of its user takes alone: it waits for the writes that have begun.
+SHARE = b"SELECT pg_advisory_xact_lock_shared(hashtextextended(%s, 2))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,8 @@ class Database:
         with translated():
             async with self._pool.connection() as connection, connection.transaction():
                 await connection.execute(ENTER, (scope.role, scope.user_id))
+                if scope.user_id:
+                    await connection.execute(SHARE, (scope.user_id,))
                 yield Transaction(connection, scope)
 
     @asynccontextmanager
@@ -238,13 +242,16 @@ def translated() -> Iterator[None]:
         raise NotFound(f"what this refers to does not exist: {_said(problem)}") from problem
     except sql.UniqueViolation as problem:
         raise Conflict(f"there is one already: {_said(problem)}") from problem
-    except (sql.CheckViolation, sql.NotNullViolation, psycopg.DataError) as problem:
+    except (sql.CheckViolation, sql.NotNullViolation, sql.ProgramLimitExceeded, psycopg.DataError) as problem:
         raise Invalid(f"the database refuses this value: {_said(problem)}") from problem
     except sql.InsufficientPrivilege as problem:
         raise Denied(f"the database refuses this: {_said(problem)}") from problem
     except (psycopg.OperationalError, psycopg.InterfaceError, sql.ReadOnlySqlTransaction) as problem:
         raise DatabaseUnavailable(f"the database cannot be used: {_said(problem)}") from problem
+    except psycopg.Error as problem:
+        raise LtstError(f"the database answers with an error: {_said(problem)}") from problem
 
 
 def _said(problem: psycopg.Error) -> str:
-    return problem.diag.message_primary or str(problem).strip().splitlines()[-1] or type(problem).__name__
+    lines = str(problem).strip().splitlines() or [type(problem).__name__]
+    return problem.diag.message_primary or lines[0]

@@ -53,7 +53,7 @@ class Core:
             return
         try:
             await self.recorder.flush(self.opened.keeper())
-        except Unavailable as problem:
+        except Exception as problem:  # noqa: BLE001 - whatever it is, no call may fail because of it
             logs.LOGGER.warning("metrics could not be written", extra={"reason": str(problem)})
 
     @asynccontextmanager
@@ -122,7 +122,7 @@ class Desk:
 
     async def own_cipher(self, tx: Transaction) -> Cipher:
         """The user's cipher, to write with; the data key is made when it is first needed."""
-        key = await preferences.get_key(tx)
+        key = await preferences.hold_key(tx)
         return self._cipher(key or await preferences.add_key(tx, self.core.keys.new_user_key(self.user_id)))
 
     async def reading_cipher(self, calls: Executor) -> Cipher:

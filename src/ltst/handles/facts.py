@@ -40,20 +40,20 @@ class AsyncFacts:
         async with self._desk.writing("facts.set") as tx:
             said = await _source(tx, source_message_id)
             fact, new = await facts.set(
-                tx, key, value, confidence=sure, source_message_id=source_message_id, valid_from=begins or said or now()
+                tx, key, value, confidence=sure, source_message_id=source_message_id, valid_from=begins or said
             )
             await self._desk.tell(tx, "set" if new else "confirm", "fact", fact.fact_id)
         return fact
 
     async def get(self, key: str, *, as_of: datetime | None = None) -> Fact | None:
         """The value that holds now, or held on a day."""
-        wanted, moment = validate.identifier(key, "key"), validate.optional_moment(as_of, "as_of") or now()
+        wanted, moment = validate.identifier(key, "key"), validate.optional_moment(as_of, "as_of")
         async with self._desk.reading("facts.get") as calls:
             return await facts.get(calls, wanted, moment)
 
     async def list(self, *, as_of: datetime | None = None) -> builtins.list[Fact]:
         """Everything that holds now, or held on a day, by key."""
-        moment = validate.optional_moment(as_of, "as_of") or now()
+        moment = validate.optional_moment(as_of, "as_of")
         async with self._desk.reading("facts.list") as calls:
             return await facts.list_all(calls, moment)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from dataclasses import replace
 
-from ltst.db.pool import Executor
+from ltst.db.pool import Executor, user_scope
 from ltst.handles.desk import Desk
 from ltst.records import UserPreference
 from ltst.rooms import preferences
@@ -48,16 +48,25 @@ class AsyncPreferences:
         wanted = validate.identifier(key, "key")
         async with self._desk.reading("preferences.get") as calls:
             found = await preferences.get(calls, wanted)
-            return (await self._opened(calls, [found]))[0] if found else None
+        if found is None or not found.sensitive:
+            return found
+        # Row and key of one moment: between two reads an erasure could bring others.
+        async with self._desk.core.database.snapshot(user_scope(self._desk.user_id)) as tx:
+            found = await preferences.get(tx, wanted)
+            return (await self._opened(tx, [found]))[0] if found else None
 
     async def list(self, type: str | None = None, *, defaults: bool = False) -> builtins.list[UserPreference]:
         """The user's own preferences by key; with `defaults` also those that apply because none was set."""
         if type is not None:
             validate.choice(type, "type", preferences.PREFERENCE_TYPES)
-        async with self._desk.reading("preferences.list") as calls:
-            own = await self._opened(calls, await preferences.list_all(calls, type))
+        async with (
+            self._desk.core.measured("retrieval", "preferences.list", self._desk.user_id, None) as tally,
+            self._desk.core.database.snapshot(user_scope(self._desk.user_id)) as tx,
+        ):
+            own = await self._opened(tx, await preferences.list_all(tx, type))
             taken = {each.preference_key for each in own}
-            given = await preferences.defaults(calls, type) if defaults else []
+            given = await preferences.defaults(tx, type) if defaults else []
+            tally.rows = tx.seen
         return own + [each for each in given if each.preference_key not in taken]
 
     async def forget(self, key: str) -> bool:

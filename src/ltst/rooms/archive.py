@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ltst.db.pool import Executor
+from ltst.support.text import scoped_hash, sha256
+from ltst.support.tokens import count
 
 Rows = list[dict[str, Any]]
 
@@ -33,15 +35,21 @@ async def export(tx: Executor) -> dict[str, Rows]:
     return {noun: await tx.values(f"archive.export_{noun}", user_id=tx.scope.user_id) for noun in NOUNS}
 
 
-async def restore(tx: Executor, document: Mapping[str, Rows]) -> dict[str, int]:
-    """Put the rows back; those that are there already stay as they are. The number of rows added per noun."""
+async def restore(tx: Executor, document: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, int]:
+    """Put the rows back; those that are there already stay as they are. The number of rows added per noun.
+
+    A session that goes by the same id but holds other messages stays as it is, whole: two conversations are not mixed.
+    """
     owned = {noun: _owned(noun, tx.scope.user_id, document.get(noun, [])) for noun in NOUNS}
-    new_sessions = await tx.values("archive.restore_sessions", rows=json.dumps(owned["sessions"]))
+    owned["messages"] = await _without_foreign_sessions(tx, [_derived(row) for row in owned["messages"]])
+    # Their messages are counted as they come in.
+    uncounted = [{**row, "session_length": 0, "last_index": 0} for row in owned["sessions"]]
+    new_sessions = await tx.values("archive.restore_sessions", rows=json.dumps(uncounted))
     added = {"sessions": len(new_sessions)}
     orphans = [{**row, "parent_message_id": None} for row in owned["messages"]]
     added["messages"] = await _insert(tx, "messages", orphans)
     await _restore_parents(tx, owned["messages"])
-    # Counting the messages in changed the counters; a session that came with them gets its own back.
+    # Counting changed the state; a session that came with its messages gets its own back.
     counters = [row for row in owned["sessions"] if row["session_id"] in set(new_sessions)]
     await tx.run("archive.restore_counters", rows=json.dumps(counters))
     for noun in NOUNS[2:]:
@@ -49,9 +57,9 @@ async def restore(tx: Executor, document: Mapping[str, Rows]) -> dict[str, int]:
     return added
 
 
-async def erase(tx: Executor, user_id: str) -> tuple[dict[str, int], dict[str, int]]:
+async def erase(tx: Executor, user_id: str, tables: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
     """Remove every row of a user; what was removed and what remains, by table."""
-    counted = await tx.dicts("archive.erase", user_id=user_id)
+    counted = await tx.dicts("archive.erase", user_id=user_id, tables=[*tables])
     return (
         {row["table_name"]: row["removed"] for row in counted},
         {row["table_name"]: row["remaining"] for row in counted},
@@ -60,6 +68,20 @@ async def erase(tx: Executor, user_id: str) -> tuple[dict[str, int], dict[str, i
 
 def _owned(noun: str, user_id: str, rows: Iterable[Mapping[str, Any]]) -> Rows:
     return [{**ABSENT.get(noun, {}), **row, "user_id": user_id} for row in rows]
+
+
+def _derived(row: dict[str, Any]) -> dict[str, Any]:
+    """A message with hashes and length of its own content, whatever the document says."""
+    session_id, role, content = str(row.get("session_id")), str(row.get("role")), str(row.get("content"))
+    digest = sha256(content)
+    hashes = {"content_hash": digest, "context_hash": scoped_hash(session_id, role, digest)}
+    return {**row, **hashes, "token_count": count(content)}
+
+
+async def _without_foreign_sessions(tx: Executor, rows: Rows) -> Rows:
+    told = [{key: row.get(key) for key in ("session_id", "message_index", "message_id")} for row in rows]
+    foreign = {*await tx.values("archive.foreign_sessions", user_id=tx.scope.user_id, rows=json.dumps(told))}
+    return [row for row in rows if row.get("session_id") not in foreign]
 
 
 async def _insert(tx: Executor, noun: str, rows: Sequence[Mapping[str, Any]]) -> int:

@@ -14,11 +14,13 @@ from ltst.support.text import normalised
 
 
 async def set(
-    tx: Executor, key: str, value: str, *, confidence: float, source_message_id: str | None, valid_from: datetime
+    tx: Executor, key: str, value: str, *, confidence: float, source_message_id: str | None, valid_from: datetime | None
 ) -> tuple[Fact, bool]:
     """Make a value hold from a moment on, until the next known change; tells whether it is a new fact."""
     await _lock(tx, key)
     await _refuse_rejected(tx, key, value)
+    # By the server's clock: those of two clients differ, and the later of two writes has to come later.
+    valid_from = valid_from or await tx.value("facts.now")
     current = await _at(tx, key, valid_from)
     if current is not None and current.fact_value == value:
         return await _confirm(tx, current, confidence, source_message_id), False
@@ -30,13 +32,13 @@ async def set(
     return added, True
 
 
-async def get(tx: Executor, key: str, moment: datetime) -> Fact | None:
-    """What holds at a moment."""
+async def get(tx: Executor, key: str, moment: datetime | None) -> Fact | None:
+    """What holds at a moment, or now."""
     return await _at(tx, key, moment)
 
 
-async def list_all(tx: Executor, moment: datetime) -> list[Fact]:
-    """Everything that holds at a moment, by key."""
+async def list_all(tx: Executor, moment: datetime | None) -> list[Fact]:
+    """Everything that holds at a moment, or now, by key."""
     return await tx.rows("facts.at", Fact, user_id=tx.scope.user_id, key=None, moment=moment)
 
 
@@ -69,10 +71,12 @@ async def mend(tx: Executor, key: str) -> None:
     await _thread(tx, key)
 
 
-def closed(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def closed(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Facts from elsewhere, none of them open: two open values of one key would exclude each other until mended."""
     return [
-        {**row, "valid_to": row.get("valid_to") or (None if row.get("rejected_at") else row["valid_from"])}
+        row
+        if row.get("rejected_at") or row.get("valid_to") or not row.get("single_valued", True)
+        else {**row, "valid_to": row["valid_from"]}
         for row in rows
     ]
 
@@ -104,7 +108,7 @@ async def _rejection(tx: Executor, key: str, value: str) -> datetime | None:
     return None
 
 
-async def _at(tx: Executor, key: str, moment: datetime) -> Fact | None:
+async def _at(tx: Executor, key: str, moment: datetime | None) -> Fact | None:
     return await tx.row("facts.at", Fact, user_id=tx.scope.user_id, key=key, moment=moment)
 
 

@@ -52,7 +52,7 @@ class Recorder:
             try:
                 await self._write(tx, batch)
             except BaseException:
-                self._pending.extendleft(reversed(batch))
+                self._pending = deque([*batch, *self._pending], maxlen=MOST_PENDING)
                 raise
 
     async def _write(self, tx: Executor, batch: list[Measurement]) -> None:

@@ -63,6 +63,11 @@ async def get_key(tx: Executor) -> WrappedKey | None:
     return await tx.row("preferences.get_key", WrappedKey, user_id=tx.scope.user_id)
 
 
+async def hold_key(tx: Executor) -> WrappedKey | None:
+    """The same, to write with: erasing waits until this transaction ends, so that nothing is sealed by a lost key."""
+    return await tx.row("preferences.hold_key", WrappedKey, user_id=tx.scope.user_id)
+
+
 async def add_key(tx: Executor, key: WrappedKey) -> WrappedKey:
     """Give the user a data key; of two given at once the first stays."""
     await tx.run(
@@ -72,7 +77,7 @@ async def add_key(tx: Executor, key: WrappedKey) -> WrappedKey:
         wrapped_key=key.wrapped_key,
         master_key_id=key.master_key_id,
     )
-    kept = await get_key(tx)
+    kept = await hold_key(tx)
     assert kept is not None, "the key was just added, or was there"
     return kept
 

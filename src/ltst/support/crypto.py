@@ -164,7 +164,7 @@ class MasterKeys:
     def _find(self, key_id: str) -> bytes:
         """The key of that name; the file is read again for a name not seen yet, as another process may rotate."""
         if key_id not in self._loaded() and not self._given:
-            self._keys = {**self._loaded(), **self._read()}
+            self._keys = {**self._read(), **self._loaded()}
         try:
             return self._loaded()[key_id]
         except KeyError:
@@ -179,9 +179,12 @@ class MasterKeys:
         return self._keys
 
     def _read(self) -> dict[str, bytes]:
-        if self._file.stat().st_mode & 0o077:
-            raise Denied(f"others can read the master key in {self._file}: run chmod 600 on it")
-        return _parse(self._file.read_text(), str(self._file))
+        try:
+            if self._file.stat().st_mode & 0o077:
+                raise Denied(f"others can read the master key in {self._file}: run chmod 600 on it")
+            return _parse(self._file.read_text(), str(self._file))
+        except OSError as problem:
+            raise Denied(f"the master key cannot be read: {problem}") from None
 
     def _create(self) -> None:
         """Link the finished file into place: of two processes that create it at once, one wins whole."""
@@ -203,6 +206,9 @@ class MasterKeys:
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(",".join(base64.b64encode(key).decode() for key in keys) + "\n")
             file.flush()
+            if os.geteuid() == 0:  # what root writes into somebody's folder stays theirs to read
+                owner = self._file.parent.stat()
+                os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
             os.fsync(file.fileno())
         return draft
 

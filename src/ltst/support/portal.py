@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Coroutine
+from concurrent.futures import CancelledError
 from typing import Any, TypeVar
 
 from ltst.errors import DatabaseUnavailable
@@ -13,28 +15,62 @@ R = TypeVar("R")
 
 
 class Portal:
-    """Runs coroutines on a loop in a background thread; safe to use from many threads."""
+    """Runs coroutines on a loop in a background thread; safe to use from many threads, and to open again."""
 
     def __init__(self) -> None:
+        """Begin closed."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._process = 0
+        self._guard = threading.Lock()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the loop runs."""
+        return self._loop is not None
+
+    def open(self) -> None:
         """Start the loop."""
         self._loop = asyncio.new_event_loop()
+        self._process = os.getpid()
         self._thread = threading.Thread(target=self._loop.run_forever, name="ltst", daemon=True)
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, R]) -> R:
         """Wait for the result. An interrupt here cancels the work there."""
-        if self._loop.is_closed():
+        with self._guard:
+            usable = self._loop is not None and self._process == os.getpid()
+            future = asyncio.run_coroutine_threadsafe(work, self._loop) if usable and self._loop else None
+        if future is None:
             work.close()
-            raise DatabaseUnavailable("this memory is closed: open it, or use it inside `with`")
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+            raise DatabaseUnavailable(self._reason())
         try:
             return future.result()
+        except CancelledError:
+            raise DatabaseUnavailable("this memory was closed while the call was going on") from None
         except BaseException:
             future.cancel()
             raise
 
     def close(self) -> None:
-        """Stop the loop."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        """Cancel what is still going on, so that nobody waits for ever, and stop the loop."""
+        with self._guard:
+            loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+        if loop is None or thread is None or self._process != os.getpid():
+            return
+        asyncio.run_coroutine_threadsafe(_cancel_others(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+    def _reason(self) -> str:
+        if self._loop is None:
+            return "this memory is not open: use it inside `with`, or call open() first"
+        return "this memory was opened in another process: open one of its own after a fork"
+
+
+async def _cancel_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)

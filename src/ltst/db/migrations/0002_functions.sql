@@ -106,20 +106,20 @@ CREATE FUNCTION ltst_open_session(
 DECLARE
     newest INTEGER;
 BEGIN
-    SELECT last_index INTO newest FROM conversation_sessions
-    WHERE user_id = acting_user AND session_id = wanted FOR NO KEY UPDATE;
-    IF FOUND THEN
-        RETURN newest;
-    END IF;
-    INSERT INTO conversation_sessions (user_id, session_id, session_name, agent_name, created_at, last_activity)
-    VALUES (acting_user, wanted, name, agent, began, began) ON CONFLICT DO NOTHING;
-    IF FOUND THEN
-        INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
-        VALUES (acting_user, acting, 'add', 'session', wanted);
-    END IF;
-    SELECT last_index INTO STRICT newest FROM conversation_sessions
-    WHERE user_id = acting_user AND session_id = wanted FOR NO KEY UPDATE;
-    RETURN newest;
+    LOOP
+        SELECT last_index INTO newest FROM conversation_sessions
+        WHERE user_id = acting_user AND session_id = wanted FOR NO KEY UPDATE;
+        IF FOUND THEN
+            RETURN newest;
+        END IF;
+        INSERT INTO conversation_sessions (user_id, session_id, session_name, agent_name, created_at, last_activity)
+        VALUES (acting_user, wanted, name, agent, began, began) ON CONFLICT DO NOTHING;
+        IF FOUND THEN
+            INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
+            VALUES (acting_user, acting, 'add', 'session', wanted);
+        END IF;
+        -- Once more: another transaction may have created it, or deleted it, in between.
+    END LOOP;
 END $$;
 
 -- The write path: one call, one commit. `outcome` is 'added', 'kept' (the same message was there already) or
@@ -134,7 +134,8 @@ CREATE FUNCTION ltst_add_message(
 DECLARE
     known RECORD;
 BEGIN
-    PERFORM set_config('ltst.user_id', acting_user, true), set_config('role', 'ltst_user', true);
+    PERFORM set_config('ltst.user_id', acting_user, true), set_config('role', 'ltst_user', true),
+            pg_advisory_xact_lock_shared(hashtextextended(acting_user, 2));  -- so that an erasure waits
     SELECT s.last_index + 1 INTO message_index FROM conversation_sessions AS s
     WHERE s.user_id = acting_user AND s.session_id = session FOR NO KEY UPDATE;
     IF NOT FOUND THEN
@@ -202,17 +203,20 @@ CREATE FUNCTION clean_expired_context() RETURNS INTEGER LANGUAGE sql AS $$
     SELECT count(*)::integer FROM gone;
 $$;
 
--- Removes every row of a user from every table that has users, and counts what is left. New tables are covered
--- by having a user_id.
-CREATE FUNCTION ltst_erase_user(erased TEXT)
+-- Removes every row of a user from the given tables, which are ltst's own, and counts what is left.
+CREATE FUNCTION ltst_erase_user(erased TEXT, tables TEXT[])
 RETURNS TABLE (table_name TEXT, removed BIGINT, remaining BIGINT) LANGUAGE plpgsql AS $$
 DECLARE
     owned TEXT[] := ARRAY(
         SELECT class.relname::text FROM pg_class AS class JOIN pg_attribute AS attribute ON attrelid = class.oid
-        WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+        WHERE relnamespace = current_schema()::regnamespace AND relname = ANY(tables)
           AND attname = 'user_id' AND NOT attisdropped ORDER BY 1);
     counts JSONB := '{}';
 BEGIN
+    -- Every write of the user begins with a share in this lock: they end first, and new ones wait.
+    PERFORM pg_advisory_xact_lock(hashtextextended(erased, 2));
+    -- Rows written by hand do not know of it; they lock the session first.
+    PERFORM FROM conversation_sessions WHERE user_id = erased ORDER BY session_id FOR UPDATE;
     -- Counted before anything is removed, since removing a session removes what hangs on it.
     FOREACH table_name IN ARRAY owned LOOP
         EXECUTE format('SELECT count(*) FROM %I WHERE user_id = $1', table_name) INTO removed USING erased;

@@ -41,11 +41,16 @@ CREATE VIEW chat_message_history WITH (security_invoker = true) AS
 SELECT message_index AS id,
        session_id,
        jsonb_build_object(
-           'type', coalesce(metadata #>> '{langchain,type}', role),
-           'data', jsonb_build_object('type', role, 'content', content)
-                   -- LangChain cannot read a tool's answer that does not say what it answers.
-                   || CASE WHEN role = 'tool' AND NOT metadata ? 'langchain' THEN '{"tool_call_id": ""}'::jsonb ELSE '{}'::jsonb END
-                   || coalesce(metadata -> 'langchain', '{}'::jsonb)
+           'type', CASE metadata #>> '{chat_message_history,type}' WHEN 'function' THEN 'function' ELSE role END,
+           'data', jsonb_build_object('content', content)
+                   || CASE
+                       WHEN jsonb_typeof(metadata -> 'chat_message_history') = 'object'
+                           THEN metadata -> 'chat_message_history'
+                       -- LangChain cannot read a tool's answer that does not say what it answers.
+                       WHEN role = 'tool' THEN '{"tool_call_id": ""}'::jsonb
+                       ELSE '{}'::jsonb END
+                   || jsonb_build_object('type',
+                       CASE metadata #>> '{chat_message_history,type}' WHEN 'function' THEN 'function' ELSE role END)
        ) AS message,
        timestamp AS created_at
 FROM conversation_messages
@@ -67,10 +72,11 @@ BEGIN
             MESSAGE = 'no user is set on this connection',
             HINT = 'run: SELECT set_config(''ltst.user_id'', ''<the user>'', false)';
     END IF;
+    PERFORM pg_advisory_xact_lock_shared(hashtextextended(owner, 2));
     PERFORM ltst_open_session(owner, NEW.session_id::text, NULL, NULL, 'chat_message_history', now());
     INSERT INTO conversation_messages (user_id, session_id, role, content, token_count, metadata, timestamp)
     VALUES (owner, NEW.session_id, kind, plain, (octet_length(plain) + 3) / 4,
-            jsonb_build_object('langchain', CASE jsonb_typeof(body -> 'content')
+            jsonb_build_object('chat_message_history', CASE jsonb_typeof(body -> 'content')
                 WHEN 'string' THEN body - 'content' ELSE body END),
             coalesce(NEW.created_at, clock_timestamp()))
     RETURNING message_id INTO stored;

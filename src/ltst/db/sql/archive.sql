@@ -116,6 +116,13 @@ INSERT INTO retention_policies
 SELECT given.* FROM jsonb_populate_recordset(NULL::retention_policies, %(rows)s::jsonb) AS given
 ON CONFLICT DO NOTHING;
 
+-- name: foreign_sessions
+SELECT DISTINCT message.session_id
+FROM jsonb_to_recordset(%(rows)s::jsonb) AS given (session_id TEXT, message_index INTEGER, message_id UUID)
+JOIN conversation_messages AS message
+  ON message.user_id = %(user_id)s AND message.session_id = given.session_id
+ AND message.message_index = given.message_index AND message.message_id <> given.message_id;
+
 -- name: restore_parents
 UPDATE conversation_messages AS message SET parent_message_id = given.parent_message_id
 FROM jsonb_populate_recordset(NULL::conversation_messages, %(rows)s::jsonb) AS given
@@ -126,10 +133,10 @@ WHERE message.user_id = given.user_id AND message.message_id = given.message_id
 
 -- name: restore_counters
 UPDATE conversation_sessions AS session
-SET session_length = given.session_length, last_index = given.last_index, learned_index = given.learned_index,
+SET last_index = greatest(session.last_index, given.last_index), learned_index = given.learned_index,
     status = given.status, last_activity = given.last_activity
 FROM jsonb_populate_recordset(NULL::conversation_sessions, %(rows)s::jsonb) AS given
 WHERE session.user_id = given.user_id AND session.session_id = given.session_id;
 
 -- name: erase
-SELECT table_name, removed, remaining FROM ltst_erase_user(%(user_id)s);
+SELECT table_name, removed, remaining FROM ltst_erase_user(%(user_id)s, %(tables)s::text[]);

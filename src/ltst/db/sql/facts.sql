@@ -6,8 +6,12 @@ SELECT fact_key, fact_value, confidence, source_message_id, valid_from, valid_to
        rejected_at, metadata, fact_id, user_id
 FROM user_facts
 WHERE user_id = %(user_id)s AND (%(key)s::text IS NULL OR fact_key = %(key)s) AND rejected_at IS NULL
-  AND valid_from <= %(moment)s::timestamptz AND (valid_to IS NULL OR valid_to > %(moment)s::timestamptz)
+  AND valid_from <= coalesce(%(moment)s::timestamptz, clock_timestamp())
+  AND (valid_to IS NULL OR valid_to > coalesce(%(moment)s::timestamptz, clock_timestamp()))
 ORDER BY fact_key, valid_from, fact_id;
+
+-- name: now
+SELECT clock_timestamp();
 
 -- name: get
 SELECT fact_key, fact_value, confidence, source_message_id, valid_from, valid_to, recorded_at, superseded_by,

@@ -49,6 +49,9 @@ ON CONFLICT DO NOTHING;
 -- name: get_key
 SELECT user_id, key_version, wrapped_key, master_key_id FROM user_keys WHERE user_id = %(user_id)s;
 
+-- name: hold_key
+SELECT user_id, key_version, wrapped_key, master_key_id FROM user_keys WHERE user_id = %(user_id)s FOR KEY SHARE;
+
 -- name: keys_to_rewrap
 SELECT user_id, key_version, wrapped_key, master_key_id FROM user_keys
 WHERE master_key_id <> %(master_key_id)s

@@ -1,0 +1,130 @@
+"""The archive of a user: everything out as a document, back in, or erased with a receipt."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ltst.db import migrate
+from ltst.db.pool import KEEPER, Transaction, user_scope
+from ltst.errors import Invalid
+from ltst.handles.desk import Desk, now
+from ltst.records import Receipt
+from ltst.rooms import archive, events, facts
+from ltst.support import validate
+from ltst.support.ids import new_id
+from ltst.support.text import sha256
+
+EXPORT_FORMAT = "ltst"
+EXPORT_VERSION = 1
+# What restoring itself reads of a row; for the rest the schema says what is missing.
+REQUIRED = {
+    "sessions": ("session_id",),
+    "preferences": ("preference_id", "preference_value"),
+    "facts": ("fact_key", "fact_value", "valid_from"),
+}
+REFERENCES = (
+    ("messages", "parent_message_id", "messages", "message_id"),
+    ("facts", "source_message_id", "messages", "message_id"),
+    ("chunks", "document_id", "documents", "document_id"),
+)
+
+
+async def export(desk: Desk) -> dict[str, Any]:
+    """Everything the user owns, of one moment."""
+    async with (
+        desk.core.measured("retrieval", "user.export", desk.user_id, None) as tally,
+        desk.core.database.snapshot(user_scope(desk.user_id)) as tx,
+    ):
+        rows = await archive.export(tx)
+        await _open_sealed(desk, tx, rows["preferences"])
+        tally.rows = tx.seen
+    return {"format": EXPORT_FORMAT, "version": EXPORT_VERSION, "user_id": desk.user_id, **rows}
+
+
+async def restore(desk: Desk, document: Mapping[str, Any]) -> dict[str, int]:
+    """Put a document into this user's memory, all of it or nothing."""
+    rows = _checked(document)
+    async with desk.writing("user.restore") as tx:
+        sealed = await _seal_again(desk, tx, rows["preferences"])
+        given: dict[str, Sequence[Mapping[str, Any]]] = {**rows, "preferences": sealed}
+        given["facts"] = facts.closed(rows["facts"])
+        added = await archive.restore(tx, given)
+        for key in sorted({str(row["fact_key"]) for row in rows["facts"]}):
+            await facts.mend(tx, key)
+        await desk.tell(tx, "restore", "user", desk.user_id, added)
+    return added
+
+
+async def erase(desk: Desk) -> Receipt:
+    """Remove everything the user owns and count what is left, in one transaction."""
+    async with (
+        desk.core.measured("storage", "user.erase", desk.user_id, None) as tally,
+        desk.core.database.transaction(KEEPER) as tx,
+    ):
+        removed, remaining = await archive.erase(tx, desk.user_id, migrate.names_of("TABLE"))
+        receipt = _receipt(desk.user_id, removed, remaining)
+        await _tell_erased(desk, tx, receipt)
+        tally.rows = sum(removed.values())
+    return receipt
+
+
+async def _open_sealed(desk: Desk, tx: Transaction, rows: list[dict[str, Any]]) -> None:
+    sealed = [row for row in rows if row["sensitive"]]
+    if sealed:
+        cipher = await desk.reading_cipher(tx)
+        for row in sealed:
+            row["preference_value"] = cipher.open(row["preference_value"], row["preference_id"])
+
+
+async def _seal_again(desk: Desk, tx: Transaction, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    copies = [dict(row) for row in rows]
+    sealed = [row for row in copies if row.get("sensitive")]
+    if sealed:
+        cipher = await desk.own_cipher(tx)
+        for row in sealed:
+            row["preference_value"] = cipher.seal(row["preference_value"], row["preference_id"].lower())
+    return copies
+
+
+async def _tell_erased(desk: Desk, tx: Transaction, receipt: Receipt) -> None:
+    """Under a hash of the user's id: the ledger can confirm a receipt, but names nobody."""
+    nobody = f"erased:{sha256(desk.user_id)}"
+    details = {"digest": receipt.digest, "removed": dict(receipt.removed)}
+    await events.add(tx, desk.settings.actor, "erase", "user", receipt.receipt_id, details, user_id=nobody)
+
+
+def _checked(document: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    if not isinstance(document, Mapping) or document.get("format") != EXPORT_FORMAT:
+        raise Invalid('this is not an export of ltst: it must be an object with "format": "ltst"')
+    if document.get("version") != EXPORT_VERSION:
+        raise Invalid(f"this export has version {document.get('version')!r}; this ltst reads {EXPORT_VERSION}")
+    rows = {noun: document.get(noun, []) for noun in archive.NOUNS}
+    for noun, given in rows.items():
+        if not isinstance(given, list) or not all(isinstance(row, dict) for row in given):
+            raise Invalid(f"{noun!r} of this export must be a list of objects")
+        for row in given:
+            _check_row(noun, row)
+    for noun, key, owner, owner_key in REFERENCES:
+        known = {row.get(owner_key) for row in rows[owner]}
+        if any(row.get(key) not in known for row in rows[noun] if row.get(key) is not None):
+            raise Invalid(f"{noun!r} of this export refers to {owner} that are not in it")
+    return rows
+
+
+def _check_row(noun: str, row: Mapping[str, Any]) -> None:
+    """What the database would not refuse, or not in words; it checks the rest."""
+    for key in REQUIRED.get(noun, ()):
+        if not isinstance(row.get(key), str):
+            raise Invalid(f"every object of {noun!r} in this export must have {key}, a text")
+    if not isinstance(row.get("metadata", {}), dict):
+        raise Invalid(f"the metadata of every object of {noun!r} in this export must be an object")
+    validate.json_text(row, f"every object of {noun!r} in this export", validate.LARGEST_INTEGER)
+
+
+def _receipt(user_id: str, removed: Mapping[str, int], remaining: Mapping[str, int]) -> Receipt:
+    receipt_id, moment = new_id(), now()
+    proof = json.dumps([receipt_id, user_id, moment.isoformat(), dict(removed), dict(remaining)], sort_keys=True)
+    return Receipt(receipt_id, user_id, moment, removed, remaining, hashlib.sha256(proof.encode()).hexdigest())
