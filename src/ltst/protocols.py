@@ -2,7 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors that can be compared. It may block, so it is never asked on an event loop."""
+
+    @property
+    def name(self) -> str:
+        """Names the model: vectors of two names are never compared."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """The length of its vectors."""
+        ...
+
+    def parts(self, text: str, *, room: int = 0) -> list[str]:
+        """The text cut into what the model reads whole, with room for so many tokens before each; joined, the text."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """A vector of length one for each text; ModelUnavailable if the model cannot."""
+        ...
 
 
 class Cipher(Protocol):

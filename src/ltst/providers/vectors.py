@@ -1,0 +1,54 @@
+"""Vectors: what every embedder must give back, checked in one place for all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ltst.errors import ModelUnavailable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+
+class TextRefused(ModelUnavailable):
+    """The model has no vector for these texts; others may well pass."""
+
+
+def check_vectors(array: object, n: int, dimensions: int | None = None) -> Vectors:
+    """One vector of length one for each of `n` texts; a model that gives anything else is refused.
+
+    Without `dimensions` any width will do, so long as it is the same for all.
+    """
+    import numpy as np
+
+    vectors = _table(array, n, dimensions)
+    if not np.isfinite(vectors).all():
+        raise TextRefused("the embedding model gave a vector with numbers that are not finite")
+    # Divided by the largest number first, or squares of very small and very large ones would be lost.
+    largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
+    if not largest.all():
+        raise TextRefused("the embedding model gave a vector of zeros, which has no direction to compare")
+    vectors /= largest
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors.astype(np.float32)
+
+
+def _table(array: object, n: int, dimensions: int | None) -> NDArray[np.float64]:
+    import numpy as np
+
+    try:
+        table = np.array(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelUnavailable("the embedding model gave something else than rows of numbers of one length") from None
+    if n == 0 and table.size == 0:
+        return table.reshape(0, dimensions or 0)
+    if table.ndim != 2 or len(table) != n or not table.shape[1]:
+        raise ModelUnavailable(f"the embedding model gave numbers in the shape {table.shape} for {n} texts")
+    if dimensions is not None and table.shape[1] != dimensions:
+        raise ModelUnavailable(
+            f"the embedding model gave vectors of {table.shape[1]} dimensions where {dimensions} are expected"
+        )
+    return table

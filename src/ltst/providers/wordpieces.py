@@ -1,0 +1,73 @@
+"""Word pieces: how BERT's uncased models read a text, from the vocabulary that comes with ltst."""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from ltst.errors import ModelUnavailable
+from ltst.providers.parts import LONGEST_STRETCH, by_pieces, stretches
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+VOCABULARY = "bert-uncased-vocab.txt"
+VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+LONGEST_WORD = 100
+UNKNOWN, BEGIN, END = "[UNK]", "[CLS]", "[SEP]"
+
+
+class WordPieces:
+    """Cuts texts into the pieces of a vocabulary; safe to use from many threads."""
+
+    def __init__(self, vocabulary: bytes) -> None:
+        """Read the vocabulary: a piece a line, numbered from zero."""
+        pieces = {piece: number for number, piece in enumerate(vocabulary.decode().rstrip("\n").split("\n"))}
+        self._begin, self._end = pieces[BEGIN], pieces[END]
+        self._tokenizer = _tokenizer(pieces)
+
+    def ids(self, text: str, longest: int) -> list[int]:
+        """The numbers of the pieces between the two marks, `longest` at most with them; the rest is left unread."""
+        pieces = self._read(text[:LONGEST_STRETCH]).ids
+        return [self._begin, *pieces[: longest - 2], self._end]
+
+    def parts(self, text: str, longest: int) -> list[str]:
+        """The text in parts of at most `longest` pieces, the two marks not counted."""
+        return [part for stretch in stretches(text) for part in self._parts(stretch, longest)]
+
+    def _parts(self, text: str, longest: int) -> list[str]:
+        read = self._read(text)
+        return [text] if len(read) <= longest else by_pieces(text, read.offsets, read.word_ids, longest)
+
+    def _read(self, text: str) -> Encoding:
+        # No other thread runs meanwhile; a batch would let them, but with threads that no fork survives.
+        return self._tokenizer.encode(_encodable(text), add_special_tokens=False)
+
+
+@cache
+def word_pieces() -> WordPieces:
+    """Those of the shipped vocabulary, read once in a process."""
+    vocabulary = (resources.files("ltst.providers") / "data" / VOCABULARY).read_bytes()
+    if sha256(vocabulary).hexdigest() != VOCABULARY_SHA256:
+        raise ModelUnavailable(f"{VOCABULARY} is not the file that ltst came with; install ltst again")
+    return WordPieces(vocabulary)
+
+
+def _tokenizer(pieces: dict[str, int]) -> Tokenizer:
+    # The marks are no special tokens here, so that "[SEP]" written in a text is read as text.
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordPiece
+    from tokenizers.normalizers import BertNormalizer
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+
+    tokenizer = Tokenizer(WordPiece(pieces, unk_token=UNKNOWN, max_input_chars_per_word=LONGEST_WORD))
+    tokenizer.normalizer = BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = BertPreTokenizer()
+    return tokenizer
+
+
+def _encodable(text: str) -> str:
+    """Half of a surrogate pair becomes a question mark: one character for one, so that places stay the same."""
+    return text.encode(errors="replace").decode()

@@ -1,0 +1,1 @@
+"""READ: from a question to what is remembered."""

@@ -1,0 +1,159 @@
+"""Ranking: pure functions from the scores of single turns to one order over everything.
+
+Each arm is scaled to its own range and the arms are added: a convex combination is steadier over different kinds of
+conversation than fusing ranks. A turn also counts by what stands beside it and by its whole session, because the
+answer often comes in the turn after, and a name is not repeated in every line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# BM25: how fast repetition of a word saturates, and how much a long text is discounted.
+SATURATION = 0.9
+LENGTH_DISCOUNT = 0.3
+REACH = 2
+WEIGHTS = {"lexical": 1.0, "window": 0.5, "dense": 0.6, "session_lexical": 0.5, "session_dense": 0.4}
+NEIGHBOURS = 0.2
+COVERAGE = 0.6
+SPEAKER = 0.3
+TEMPORAL = 0.5
+# A turn of this many distinct words speaks for itself; a shorter one leans on its neighbours.
+TERSE_WORDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What the database found: one value per unit, in the same order."""
+
+    sessions: Integers
+    positions: Integers
+    dense: Floats  # cosine; -2 where there is no vector
+    words: Floats
+    matched: Integers  # the units that hold any term of the query
+    frequencies: Floats  # (matched, terms): how often
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The order's score of every unit, the arms that it is made of, and how relevant each is by itself."""
+
+    total: Floats
+    arms: dict[str, Floats]
+    relevance: Floats
+
+
+def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
+    """One score per unit."""
+    order = np.lexsort((scores.positions, scores.sessions))
+    groups = np.unique(scores.sessions[order], return_inverse=True)[1]
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    idf = rarity(scores.frequencies, len(scores.sessions))
+    rows = place[scores.matched]
+    spread = np.zeros((len(order), scores.frequencies.shape[1]))
+    spread[rows] = scores.frequencies
+    words, dense = scores.words[order], scores.dense[order]
+    around = windowed(spread, groups, REACH)
+    arms = {
+        "lexical": scaled(bm25(spread, idf, words)),
+        "window": scaled(bm25(around, idf, None)),
+        "dense": scaled(_known(dense)),
+        "session_lexical": scaled(_session_lexical(spread, groups)),
+        "session_dense": scaled(_session_dense(dense, groups)),
+    }
+    # Terse turns lean on what stands around them; long ones speak for themselves.
+    lean = min(1.0, TERSE_WORDS / max(float(words.mean()), 1.0))
+    own = (
+        WEIGHTS["lexical"] * arms["lexical"]
+        + WEIGHTS["dense"] * arms["dense"]
+        + lean * WEIGHTS["window"] * arms["window"]
+    )
+    total = own + lean * NEIGHBOURS * beside(own, groups)
+    total += sum(WEIGHTS[arm] * arms[arm] for arm in ("session_lexical", "session_dense"))
+    total = total[place]
+    return Ranked(
+        total if boost is None else total + boost,
+        {arm: values[place] for arm, values in arms.items()},
+        relevance(dense, coverage(around, idf))[place],
+    )
+
+
+def rarity(frequencies: Floats, total: int) -> Floats:
+    """How rare each term is within the user's own memories."""
+    holders = (frequencies > 0).sum(axis=0)
+    rare: Floats = np.log(1 + (total - holders + 0.5) / (holders + 0.5))
+    return rare
+
+
+def bm25(frequencies: Floats, idf: Floats, words: Floats | None) -> Floats:
+    """The sum over the terms of rarity times saturated frequency, discounted by length where lengths are given."""
+    relative = np.ones(len(frequencies)) if words is None else words / max(float(words.mean()), 1.0)
+    damping = SATURATION * (1 - LENGTH_DISCOUNT + LENGTH_DISCOUNT * relative)
+    weighed: Floats = (idf * frequencies * (SATURATION + 1) / (frequencies + damping[:, None])).sum(axis=1)
+    return weighed
+
+
+def windowed(values: Floats, groups: Integers, reach: int) -> Floats:
+    """Each row with the rows around it in its own session added."""
+    total = values.copy()
+    for step in range(1, reach + 1):
+        same = groups[step:] == groups[:-step]
+        total[step:] += np.where(same[:, None], values[:-step], 0)
+        total[:-step] += np.where(same[:, None], values[step:], 0)
+    return total
+
+
+def beside(values: Floats, groups: Integers) -> Floats:
+    """The sum of the two neighbours in the same session."""
+    return windowed(values[:, None], groups, 1)[:, 0] - values
+
+
+def scaled(values: Floats) -> Floats:
+    """From 0, the least, to 1, the most."""
+    if not len(values):
+        return values
+    low, high = values.min(), values.max()
+    return (values - low) / (high - low) if high > low else np.zeros_like(values)
+
+
+def coverage(frequencies: Floats, idf: Floats) -> Floats:
+    """The share of the query's weight that a unit holds."""
+    share: Floats = ((frequencies > 0) * idf).sum(axis=1) / max(float(idf.sum()), 1e-9)
+    return share
+
+
+def relevance(dense: Floats, covered: Floats) -> Floats:
+    """From 0 to 1, and comparable between questions: similarity, and how much of the question stands around."""
+    return (np.maximum(dense, 0.0) + COVERAGE * covered) / (1 + COVERAGE)
+
+
+def _known(dense: Floats) -> Floats:
+    """Where there is no vector, the least similar."""
+    known = dense > -2
+    return np.where(known, dense, dense[known].min() if known.any() else 0.0)
+
+
+def _session_lexical(frequencies: Floats, groups: Integers) -> Floats:
+    """How well the whole session of each unit matches."""
+    count = int(groups.max()) + 1 if len(groups) else 0
+    totals = np.zeros((count, frequencies.shape[1]))
+    np.add.at(totals, groups, frequencies)
+    return bm25(totals, rarity(totals, count), None)[groups]
+
+
+def _session_dense(dense: Floats, groups: Integers, best: int = 3) -> Floats:
+    """The mean of the most similar units of each unit's session."""
+    known = _known(dense)
+    order = np.lexsort((-known, groups))
+    starts = np.searchsorted(groups[order], np.arange(int(groups.max()) + 1 if len(groups) else 0))
+    ranks = np.arange(len(order)) - starts[groups[order]]
+    top = order[ranks < best]
+    sums = np.bincount(groups[top], weights=known[top])
+    return (sums / np.bincount(groups[top]))[groups]

