@@ -452,3 +452,34 @@ def test_an_export_can_be_taken_back_after_an_erasure(newcomer: User) -> None:
     newcomer.erase()
     newcomer.restore(document)
     assert json.loads(json.dumps(newcomer.export())) == document
+
+
+def test_erasing_leaves_tables_of_other_programs_alone(sync_memory: Memory) -> None:
+    with psycopg.connect(sync_memory.database_url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE orders (user_id TEXT, item TEXT)")
+        connection.execute("GRANT ALL ON orders TO PUBLIC")
+        connection.execute("INSERT INTO orders VALUES ('ana', 'a lamp')")
+        sync_memory.user("ana").chat("one").add("user", "hello")
+        receipt = sync_memory.user("ana").erase()
+        assert "orders" not in receipt.removed
+        assert connection.execute("SELECT item FROM orders").fetchall() == [("a lamp",)]
+
+
+def test_two_conversations_of_one_id_are_never_mixed(sync_memory: Memory) -> None:
+    ana, bob = sync_memory.user("ana"), sync_memory.user("bob")
+    ana.chat("monday").add_many({"role": "user", "content": f"A{number}"} for number in range(2))
+    bob.chat("monday").add_many({"role": "user", "content": f"B{number}"} for number in range(4))
+    assert ana.restore(bob.export())["messages"] == 0
+    assert [message.content for message in ana.chat("monday").window()] == ["A0", "A1"]
+
+
+def test_a_restored_session_goes_on_where_its_messages_end_whatever_the_document_says(sync_memory: Memory) -> None:
+    ana, bob = sync_memory.user("ana"), sync_memory.user("bob")
+    ana.chat("monday").add_many({"role": "user", "content": f"A{number}"} for number in range(3))
+    document = ana.export()
+    document["sessions"][0].update(last_index=1, session_length=99)
+    document["messages"][0].update(content="edited", content_hash="0" * 64)
+    bob.restore(document)
+    assert bob.chat("monday").add("user", "next").message_index == 4
+    assert bob.sessions.get("monday").session_length == 4  # type: ignore[union-attr]
+    assert bob.chat("monday").window()[0].content_hash == hashlib.sha256(b"edited").hexdigest()

@@ -105,6 +105,7 @@ PROBES: dict[str, Probe] = {
     "Working.get": lambda user, ids: user.chat(ids["session"]).working.get("draft"),
     "Working.all": lambda user, ids: user.chat(ids["session"]).working.all(),
     "Working.clear": lambda user, ids: user.chat(ids["session"]).working.clear(),
+    "Working.forget": lambda user, ids: user.chat(ids["session"]).working.forget("draft"),
     "Facts.set": lambda user, ids: [
         *both(
             lambda: user.facts.set("home", "mine", source_message_id=ids["message"]),

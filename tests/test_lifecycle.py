@@ -658,3 +658,9 @@ def test_the_home_may_be_given_as_text(settings: Settings) -> None:
     with Memory(settings=Settings(database_url=settings.database_url, home=os.fspath(settings.home))) as memory:  # type: ignore[arg-type]
         memory.user("ana").preferences.set("diet", "secret", sensitive=True)
         assert memory.user("ana").preferences.get("diet").value == "secret"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("given", [{"settings": 5}, {"settings": "text"}, {"database_url": 5}])
+def test_a_memory_of_something_else_is_invalid(given: dict[str, Any]) -> None:
+    with pytest.raises(ltst.Invalid, match="takes a database URL as text"):
+        Memory(**given)

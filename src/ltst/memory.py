@@ -71,6 +71,8 @@ class AsyncMemory:
 
     def __init__(self, database_url: str | None = None, *, settings: Settings | None = None) -> None:
         """Use the given database, else DATABASE_URL, else the embedded Postgres."""
+        if not isinstance(settings, Settings | None) or not isinstance(database_url, str | None):
+            raise Invalid("Memory takes a database URL as text, and settings=Settings(...)")
         given = settings or Settings.from_environment()
         self._core = Core(given if database_url is None else replace(given, database_url=database_url))
         self._held = AsyncExitStack()

@@ -339,6 +339,10 @@ class Working:
         """Every living value by its key."""
         return self._portal.run(self._inner.all())
 
+    def forget(self, key: str) -> bool:
+        """Remove one value; whether there was one."""
+        return self._portal.run(self._inner.forget(key))
+
     def clear(self) -> int:
         """Remove every value; how many there were."""
         return self._portal.run(self._inner.clear())

@@ -140,6 +140,15 @@ async def test_a_working_value_set_again_without_a_time_stays(user: Any) -> None
     assert await chat.working.get("draft") == 1
 
 
+async def test_one_value_of_working_memory_can_be_forgotten(user: Any) -> None:
+    chat = user.chat()
+    await chat.working.set("a", 1)
+    await chat.working.set("b", 2)
+    assert await chat.working.forget("a") is True
+    assert await chat.working.forget("a") is False
+    assert await chat.working.all() == {"b": 2}
+
+
 async def test_clearing_working_memory_leaves_other_contexts(user: Any) -> None:
     chat = user.chat()
     await chat.working.set("a", 1)

@@ -108,6 +108,10 @@ class AsyncWorking:
         """Every living value by its key."""
         return {each.context_key: json.loads(each.context_value) for each in await self._contexts.list("working")}
 
+    async def forget(self, key: str) -> bool:
+        """Remove one value; whether there was one."""
+        return await self._contexts.forget("working", validate.identifier(key, "key")) > 0
+
     async def clear(self) -> int:
         """Remove every value; how many there were."""
         return await self._contexts.forget("working")

@@ -28,7 +28,8 @@ def show_key(options: Options) -> None:
     if options.json:
         show.document({"where": where, "ids": ids})
         return
-    show.records(False, ids, {"Id": str}, title=f"Master keys in {where}, newest first", empty="")
+    show.records(False, ids, {"Id": str}, title="Master keys", empty="")
+    show.hint(f"Newest first, from {where}")
 
 
 @command(app, "rotate")
