@@ -34,16 +34,9 @@ class Turn:
 
 
 @dataclass(slots=True)
-class Draft:
+class Draft(Turn):
     """A message with its id and all else that can be known before it is stored; only the index is missing."""
 
-    session_id: str
-    role: str
-    content: str
-    timestamp: datetime
-    metadata: str
-    parent: str | None
-    key: str | None
     message_id: str
     content_hash: str
     context_hash: str
