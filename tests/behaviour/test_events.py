@@ -80,6 +80,10 @@ WRITES: dict[str, tuple[Change, list[str]]] = {
         ["add session", "set context", "forget context"],
     ),
     "Working.set": (lambda user: user.chat("one").working.set("key", {"m": CANARY}), ["add session", "set context"]),
+    "Working.forget": (
+        lambda user: after(user.chat("one").working.set("key", CANARY), user.chat("one").working.forget("key")),
+        ["add session", "set context", "forget context"],
+    ),
     "Working.clear": (
         lambda user: after(user.chat("one").working.set("key", CANARY), user.chat("one").working.clear()),
         ["add session", "set context", "forget context"],
@@ -229,6 +233,7 @@ async def test_the_ledger_counts_only_the_messages_that_were_added(user: Any) ->
         lambda user: user.documents.forget(MISSING),
         lambda user: user.retention.forget(),
         lambda user: user.chat("nowhere").working.clear(),
+        lambda user: user.chat("nowhere").working.forget("nothing"),
     ],
 )
 async def test_forgetting_what_is_not_there_is_not_in_the_ledger(user: Any, attempt: Change) -> None:
