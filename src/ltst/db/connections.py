@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import select
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 
 import psycopg
 import psycopg.conninfo
@@ -56,16 +55,28 @@ class ConnectionPool:
         self._closed = False
         self._met = False
 
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Connection]:
-        """A living connection, for the time of the block."""
+    def connection(self) -> Lent:
+        """A living connection, for the time of an `async with` block."""
+        return Lent(self)
+
+    async def take(self) -> Connection:
+        """A living connection, to be given back."""
         await self._take_turn()
         try:
-            connection = self._take_idle() or await self._connect()
-            try:
-                yield connection
-            finally:
-                await self._give_back(connection)
+            return self._take_idle() or await self._connect()
+        except BaseException:
+            self._free.release()
+            raise
+
+    async def give_back(self, connection: Connection) -> None:
+        """Keep a connection for the next one, unless it is in no state for that."""
+        try:
+            if connection.closed:
+                return
+            if self._closed or connection.pgconn.transaction_status != TransactionStatus.IDLE:
+                await connection.close()
+            else:
+                self._idle.append(connection)
         finally:
             self._free.release()
 
@@ -132,13 +143,24 @@ class ConnectionPool:
         await asyncio.sleep(0.1)
         return True
 
-    async def _give_back(self, connection: Connection) -> None:
-        if connection.closed:
-            return
-        if self._closed or connection.pgconn.transaction_status != TransactionStatus.IDLE:
-            await connection.close()
-        else:
-            self._idle.append(connection)
+
+class Lent:
+    """A connection for the time of a block. A class and not a generator, which would cost more on every call."""
+
+    __slots__ = ("_connection", "_pool")
+
+    def __init__(self, pool: ConnectionPool) -> None:
+        """Borrow from a pool."""
+        self._pool = pool
+
+    async def __aenter__(self) -> Connection:
+        """Take it."""
+        self._connection = await self._pool.take()
+        return self._connection
+
+    async def __aexit__(self, *_: object) -> None:
+        """Give it back."""
+        await self._pool.give_back(self._connection)
 
 
 def _checked(conninfo: str) -> str:

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 from ltst.db.pool import Database, Executor, SingleCall, Transaction, user_scope
 from ltst.errors import DatabaseUnavailable, Unavailable
@@ -24,10 +24,34 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class Tally:
-    """How many rows an operation returned or changed."""
+class Measured:
+    """Takes the time of a block, which may tell how many rows it returned or changed.
 
-    rows = 0
+    A class and not a generator: it stands around every call, where a generator costs as much as the rest of it.
+    """
+
+    __slots__ = ("_core", "_started", "_what", "rows")
+
+    def __init__(self, core: Core, what: tuple[str, str, str, str | None]) -> None:
+        """Measure for a core: operation type, name, user and session."""
+        self._core = core
+        self._what = what
+        self.rows = 0
+
+    async def __aenter__(self) -> Self:
+        """Begin."""
+        self._started = time.perf_counter()
+        return self
+
+    async def __aexit__(self, problem: type[BaseException] | None, *_: object) -> None:
+        """Note how long it took, and what went wrong."""
+        if self._core.settings.metrics:
+            elapsed = (time.perf_counter() - self._started) * 1000
+            self._core.note(metrics.Measurement(*self._what, elapsed, self.rows, _name(problem), now()))
+
+
+def _name(problem: type[BaseException] | None) -> str | None:
+    return None if problem is None else problem.__name__
 
 
 class Core:
@@ -56,23 +80,16 @@ class Core:
         except Exception as problem:  # noqa: BLE001 - whatever it is, no call may fail because of it
             logs.LOGGER.warning("metrics could not be written", extra={"reason": str(problem)})
 
-    @asynccontextmanager
-    async def measured(self, kind: str, name: str, user_id: str, session_id: str | None) -> AsyncIterator[Tally]:
-        """Take the time of the block, which tells what it counted."""
-        started, tally = time.perf_counter(), Tally()
-        error: str | None = None
-        try:
-            yield tally
-        except BaseException as problem:
-            error = type(problem).__name__
-            raise
-        finally:
-            if self.settings.metrics:
-                elapsed = (time.perf_counter() - started) * 1000
-                seen = metrics.Measurement(kind, name, user_id, session_id, elapsed, tally.rows, error, now())
-                self.recorder.add(seen)
-                if elapsed > SLOW_MILLISECONDS:
-                    logs.LOGGER.warning("slow operation", extra={"operation": name, "milliseconds": round(elapsed)})
+    def measured(self, kind: str, name: str, user_id: str, session_id: str | None) -> Measured:
+        """Takes the time of a block."""
+        return Measured(self, (kind, name, user_id, session_id))
+
+    def note(self, measurement: metrics.Measurement) -> None:
+        """Keep a measurement, and warn of a slow operation."""
+        self.recorder.add(measurement)
+        if measurement.milliseconds > SLOW_MILLISECONDS:
+            told = {"operation": measurement.name, "milliseconds": round(measurement.milliseconds)}
+            logs.LOGGER.warning("slow operation", extra=told)
 
 
 class Desk:

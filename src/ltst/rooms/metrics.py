@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import deque
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from ltst.db.pool import Executor
 from ltst.records import OperationStats, Stats, TableStats
@@ -15,8 +15,7 @@ MOST_PENDING = 10_000
 BATCH = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(NamedTuple):
     """One operation, as it was seen."""
 
     operation_type: str
