@@ -22,8 +22,6 @@ REACH = 2
 WEIGHTS = {"lexical": 1.0, "window": 0.5, "dense": 0.6, "session_lexical": 0.5, "session_dense": 0.4}
 NEIGHBOURS = 0.2
 COVERAGE = 0.6
-SPEAKER = 0.3
-TEMPORAL = 0.5
 # A turn of this many distinct words speaks for itself; a shorter one leans on its neighbours.
 TERSE_WORDS = 30.0
 
