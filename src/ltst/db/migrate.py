@@ -9,6 +9,7 @@ from functools import cache
 from importlib import resources
 
 import psycopg
+from psycopg.rows import args_row
 
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
@@ -46,6 +47,29 @@ SELECT current_setting('server_version_num')::integer, current_user::text, curre
              AND pg_has_role(me.rolname, rolname, 'MEMBER'))
 FROM pg_roles AS me WHERE me.rolname = current_user
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """What the server, its extension and the connecting role can do, in the order of the query's columns."""
+
+    version: int
+    me: str
+    schema: str | None
+    may_create: bool
+    installed: str | None
+    available: str | None
+    may_extend: bool
+    superuser: bool
+    may_add_roles: bool
+    absent: list[str]  # of ltst's two roles, those that do not exist
+    foreign: list[str]  # those that the connecting role can neither become nor grant itself
+    members: list[str]  # those that it is a member of
+
+    @property
+    def quoted(self) -> str:
+        """The name of the connecting role, to stand between quotes."""
+        return self.me.replace('"', '""')
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,40 +214,13 @@ def _advice(problem: psycopg.Error) -> str:
 
 async def require(connection: Connection) -> None:
     """Make sure of the server, the extension and the rights, or say exactly what to run."""
-    (found,) = await (await connection.execute(REQUIREMENTS)).fetchall()
-    (
-        version,
-        me,
-        schema,
-        may_create,
-        installed,
-        available,
-        may_extend,
-        superuser,
-        may_add_roles,
-        absent,
-        foreign,
-        members,
-    ) = found
-    me = str(me).replace('"', '""')
-    if int(str(version)) < OLDEST_POSTGRES:
-        raise DatabaseUnavailable(f"ltst needs Postgres 15 or newer; this server is {int(str(version)) // 10000}")
-    if installed is None and available is None:
-        raise DatabaseUnavailable(
-            "the server has no pgvector: install version 0.8.4 or newer on it "
-            "(Debian and Ubuntu: apt-get install postgresql-<version>-pgvector), then try again"
-        )
-    to_run = [*_extension_steps(installed, available, bool(superuser or may_extend))]
-    if absent and not (superuser or may_add_roles):
-        to_run += [f"CREATE ROLE {role} NOLOGIN;" for role in _names(absent)]
-        to_run.append(f'GRANT ltst_user, ltst_keeper TO "{me}";')
-    elif foreign and not superuser:
-        # Said outright where it can be: a grant that is there already, without the right to become the role, stays so.
-        half = {*_names(foreign)} & {*_names(members)}
-        become = " WITH SET TRUE" if half and int(str(version)) >= 160000 else ""
-        to_run.append(f'GRANT {", ".join(_names(foreign))} TO "{me}"{become};')
-    if not may_create:
-        to_run.append(f'GRANT USAGE, CREATE ON SCHEMA {schema or "public"} TO "{me}";')
+    cursor = connection.cursor(row_factory=args_row(Requirements))
+    (found,) = await (await cursor.execute(REQUIREMENTS)).fetchall()
+    _check_server(found)
+    to_run = [*_extension_steps(found.installed, found.available, found.superuser or found.may_extend)]
+    to_run += _role_steps(found)
+    if not found.may_create:
+        to_run.append(f'GRANT USAGE, CREATE ON SCHEMA {found.schema or "public"} TO "{found.quoted}";')
     if to_run:
         raise DatabaseUnavailable(
             "the database is not ready for ltst. As a superuser, run in this database:\n  " + "\n  ".join(to_run)
@@ -231,8 +228,28 @@ async def require(connection: Connection) -> None:
     await connection.execute(b"CREATE EXTENSION IF NOT EXISTS vector")
 
 
-def _names(found: object) -> list[str]:
-    return [str(each) for each in found] if isinstance(found, list) else []
+def _check_server(found: Requirements) -> None:
+    if found.version < OLDEST_POSTGRES:
+        raise DatabaseUnavailable(f"ltst needs Postgres 15 or newer; this server is {found.version // 10000}")
+    if found.installed is None and found.available is None:
+        raise DatabaseUnavailable(
+            "the server has no pgvector: install version 0.8.4 or newer on it "
+            "(Debian and Ubuntu: apt-get install postgresql-<version>-pgvector), then try again"
+        )
+
+
+def _role_steps(found: Requirements) -> list[str]:
+    if found.absent and not (found.superuser or found.may_add_roles):
+        create = [f"CREATE ROLE {role} NOLOGIN;" for role in found.absent]
+        return [*create, f'GRANT ltst_user, ltst_keeper TO "{found.quoted}";']
+    return [_grant(found)] if found.foreign and not found.superuser else []
+
+
+def _grant(found: Requirements) -> str:
+    """Said outright where it can be: a grant that is there, but without the right to become the role, stays so."""
+    half = {*found.foreign} & {*found.members}
+    become = " WITH SET TRUE" if half and found.version >= 160000 else ""
+    return f'GRANT {", ".join(found.foreign)} TO "{found.quoted}"{become};'
 
 
 def _extension_steps(installed: object, available: object, may_create: bool) -> list[str]:
