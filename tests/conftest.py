@@ -20,6 +20,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for variable in ("DATABASE_URL", "LTST_MASTER_KEY", "LTST_USER", "LTST_LOG"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("LTST_HOME", str(tmp_path / "home"))
+    # What is due is done when a test asks for it; the worker has tests of its own.
+    monkeypatch.setenv("LTST_WORKER", "off")
 
 
 @pytest.fixture(scope="session")
@@ -75,7 +77,7 @@ def database_url(server: EmbeddedServer, template: str) -> Iterator[str]:
 @pytest.fixture
 def settings(database_url: str, tmp_path: Path) -> Settings:
     """Settings for this test's own database and home."""
-    return Settings(database_url=database_url, home=tmp_path / "home")
+    return Settings(worker=False, database_url=database_url, home=tmp_path / "home")
 
 
 @pytest.fixture

@@ -361,7 +361,7 @@ def url(server: EmbeddedServer, template: str) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def memory_of_owner(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     """One session with one message, and no metrics, so that every row that appears is a fault."""
-    settings = Settings(database_url=url, home=tmp_path_factory.mktemp("home"), metrics=False)
+    settings = Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"), metrics=False)
     with Memory(settings=settings) as opened:
         opened.user("owner").chat("kept").add("user", "hello")
         opened.user("owner").chat("other").add("user", "hello")
@@ -436,7 +436,9 @@ def test_metadata_of_exactly_one_mebibyte_is_kept(memory_of_owner: Memory) -> No
 
 
 def test_the_largest_content_can_be_set(url: str, tmp_path: Path) -> None:
-    with Memory(settings=Settings(database_url=url, home=tmp_path, max_content_bytes=10, metrics=False)) as memory:
+    with Memory(
+        settings=Settings(worker=False, database_url=url, home=tmp_path, max_content_bytes=10, metrics=False)
+    ) as memory:
         chat = memory.user("small").chat("s")
         chat.add("user", "0123456789")
         for call in (lambda: chat.add("user", "01234567890"), lambda: chat.add("user", "x", metadata={"a": "01234"})):

@@ -226,7 +226,7 @@ def end_server(home: Path) -> None:
 
 async def test_a_program_goes_on_when_its_embedded_server_is_killed(tmp_path: Path) -> None:
     home = tmp_path / "own"
-    async with AsyncMemory(settings=Settings(home=home)) as memory:
+    async with AsyncMemory(settings=Settings(worker=False, home=home)) as memory:
         user = memory.user("ada")
         chat = user.chat("long")
         await chat.add("user", "before")
@@ -241,7 +241,7 @@ async def test_a_program_goes_on_when_its_embedded_server_is_killed(tmp_path: Pa
 
 def test_a_call_in_the_moment_of_the_kill_works_too(tmp_path: Path) -> None:
     home = tmp_path / "own"
-    with Memory(settings=Settings(home=home)) as memory:
+    with Memory(settings=Settings(worker=False, home=home)) as memory:
         chat = memory.user("ada").chat("long")
         chat.add("user", "before")
         kill_postmaster(home)

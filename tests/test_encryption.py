@@ -63,9 +63,9 @@ def shared(url: str, keys: tuple[str, str], tmp_path_factory: pytest.TempPathFac
     """A memory with two master keys: Ana's data key is wrapped by the new one, Old Joe's by the old one."""
     new, old = keys
     home = tmp_path_factory.mktemp("home")
-    with Memory(settings=Settings(database_url=url, home=home, master_key=old, metrics=False)) as before:
+    with Memory(settings=Settings(worker=False, database_url=url, home=home, master_key=old, metrics=False)) as before:
         before.user("joe").preferences.set("pin", "1234", sensitive=True)
-    settings = Settings(database_url=url, home=home, master_key=f"{new},{old}", metrics=False)
+    settings = Settings(worker=False, database_url=url, home=home, master_key=f"{new},{old}", metrics=False)
     with Memory(settings=settings) as opened:
         for length in (1, 2, 3):
             opened.user("ana").preferences.set(f"of {length}", "x" * length, sensitive=True)
@@ -257,7 +257,7 @@ async def read(settings, stopped):
     return reads
 
 async def main():
-    settings = Settings(database_url=sys.argv[1], home=Path(sys.argv[2]), metrics=False, pool_size=2)
+    settings = Settings(worker=False, database_url=sys.argv[1], home=Path(sys.argv[2]), metrics=False, pool_size=2)
     stopped = asyncio.Event()
     readers = [asyncio.create_task(read(settings, stopped)) for _ in range(2)]
     print("ready", flush=True)
@@ -331,7 +331,7 @@ from pathlib import Path
 from ltst import AsyncMemory, Settings
 
 async def main():
-    settings = Settings(database_url=sys.argv[1], home=Path(sys.argv[2]))
+    settings = Settings(worker=False, database_url=sys.argv[1], home=Path(sys.argv[2]))
     async with AsyncMemory(settings=settings) as memory, AsyncMemory(settings=settings) as other:
         await memory.user("ana").preferences.set("diet", "secret", sensitive=True)
         await asyncio.gather(memory.rotate_master_key(), other.rotate_master_key())
@@ -469,7 +469,7 @@ def test_without_its_master_key_a_value_cannot_be_read_and_the_error_says_which_
     with Memory(settings=settings) as memory, superuser(str(settings.database_url)) as connection:
         memory.user("ana").preferences.set("diet", "secret", sensitive=True)
         wanted = value(connection, "SELECT master_key_id FROM user_keys")
-    elsewhere = Settings(database_url=settings.database_url, home=tmp_path / "elsewhere")
+    elsewhere = Settings(worker=False, database_url=settings.database_url, home=tmp_path / "elsewhere")
     with Memory(settings=elsewhere) as memory:
         user = memory.user("ana")
         for call in (
@@ -509,7 +509,9 @@ def test_a_sensitive_value_is_nowhere_in_clear(
         caplog.set_level(logging.DEBUG, name)
     with (
         logger_restored(),
-        Memory(settings=Settings(database_url=settings.database_url, home=settings.home, log="debug")) as memory,
+        Memory(
+            settings=Settings(worker=False, database_url=settings.database_url, home=settings.home, log="debug")
+        ) as memory,
         superuser(str(settings.database_url)) as connection,
     ):
         user = memory.user("ana")

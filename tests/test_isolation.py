@@ -82,6 +82,8 @@ PROBES: dict[str, Probe] = {
     "Chat.add_interaction": lambda user, ids: user.chat(ids["session"]).add_interaction("mine", "too"),
     "Chat.window": lambda user, ids: user.chat(ids["session"]).window(),
     "Chat.history": lambda user, ids: user.chat(ids["session"]).history(),
+    "Chat.context": lambda user, ids: user.chat(ids["session"]).context("who moved?"),
+    "User.search": lambda user, ids: user.search(MARK),
     "Chat.search": lambda user, ids: user.chat(ids["session"]).search(MARK),
     "Chat.snapshot": lambda user, ids: user.chat(ids["session"]).snapshot(),
     "Chat.summary": lambda user, ids: user.chat(ids["session"]).summary(),
@@ -170,7 +172,7 @@ def url(server: EmbeddedServer, template: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def shared(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    with Memory(settings=Settings(database_url=url, home=tmp_path_factory.mktemp("home"))) as opened:
+    with Memory(settings=Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"))) as opened:
         yield opened
 
 
@@ -179,8 +181,11 @@ def ana(shared: Memory, url: str) -> tuple[User, dict[str, Any]]:
     """Ana has something of everything, and so has Eve, with words of her own."""
     ids = furnish(shared.user(ANA), MARK)
     furnish(shared.user(EVE), "eves")
+    for name in (ANA, EVE):
+        shared.user(name).search("who moved?")
     with superuser(url) as connection:
         for name in (ANA, EVE):
+            connection.execute("INSERT INTO large_users (user_id) VALUES (%s)", (name,))
             connection.execute(
                 "INSERT INTO memory_retrieval_cache (user_id, cache_key, query_hash, retrieved_context) "
                 "VALUES (%s, 'key', 'hash', %s)",
@@ -381,7 +386,7 @@ def rows_of(connection: Connection, relation: str, user_id: str) -> int:
 def test_the_working_role_sees_its_own_rows_in_every_table_and_view_and_no_others(url: str) -> None:
     with superuser(url) as all_seeing, acting(url, EVE) as eve:
         relations = owned(all_seeing) + [name for name in views(all_seeing) if name != "chat_message_history"]
-        assert len(relations) == 17
+        assert len(relations) == 19
         for relation in relations:
             assert rows_of(all_seeing, relation, ANA) > 0, f"{relation} has nothing to hide"
             assert rows_of(eve, relation, ANA) == 0, relation
@@ -496,7 +501,7 @@ def test_row_level_security_is_forced_on_every_table(url: str) -> None:
             "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') "
             "AND NOT (relrowsecurity AND relforcerowsecurity)"
         ).fetchall()
-        assert len(tables(connection)) == 16
+        assert len(tables(connection)) == 19
     assert open_tables == []
 
 
@@ -523,7 +528,7 @@ def test_every_table_of_users_has_a_key_that_begins_with_the_user(url: str) -> N
 @pytest.fixture
 async def one_connection(url: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A memory all of whose calls go over one connection."""
-    settings = Settings(database_url=url, home=tmp_path_factory.mktemp("home"), pool_size=1)
+    settings = Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"), pool_size=1)
     async with AsyncMemory(settings=settings) as opened:
         yield opened
 

@@ -86,7 +86,7 @@ USES: list[Callable[[Any], Any]] = [
 
 @pytest.mark.parametrize("opened_before", [True, False])
 def test_a_memory_that_is_not_open_says_so(tmp_path: Path, server: EmbeddedServer, opened_before: bool) -> None:
-    memory = Memory(settings=Settings(database_url=server.dsn, home=tmp_path))
+    memory = Memory(settings=Settings(worker=False, database_url=server.dsn, home=tmp_path))
     if opened_before:
         memory.open()
         memory.close()
@@ -96,7 +96,7 @@ def test_a_memory_that_is_not_open_says_so(tmp_path: Path, server: EmbeddedServe
 
 
 async def test_an_async_memory_that_is_not_open_says_so(tmp_path: Path, server: EmbeddedServer) -> None:
-    memory = AsyncMemory(settings=Settings(database_url=server.dsn, home=tmp_path))
+    memory = AsyncMemory(settings=Settings(worker=False, database_url=server.dsn, home=tmp_path))
     for use in USES:
         with pytest.raises(ltst.DatabaseUnavailable, match="not open"):
             await use(memory)
@@ -558,7 +558,7 @@ def test_a_log_that_was_asked_for_speaks_in_lines_of_json(
     settings: Settings, capfd: pytest.CaptureFixture[str], empty_database_url: str
 ) -> None:
     with logger_restored():
-        with Memory(settings=Settings(database_url=empty_database_url, home=settings.home, log="info")):
+        with Memory(settings=Settings(worker=False, database_url=empty_database_url, home=settings.home, log="info")):
             pass
         lines = [json.loads(line) for line in capfd.readouterr().err.splitlines() if "migration" in line]
     assert [line["migration"][:4] for line in lines] == [f"{number:04}" for number in range(1, len(lines) + 1)]
@@ -613,7 +613,7 @@ async def test_closing_while_tasks_call_leaves_nobody_waiting(settings: Settings
 
 
 async def test_calls_that_are_cancelled_leave_the_memory_usable(settings: Settings) -> None:
-    narrow = Settings(database_url=settings.database_url, home=settings.home, pool_size=3)
+    narrow = Settings(worker=False, database_url=settings.database_url, home=settings.home, pool_size=3)
     async with AsyncMemory(settings=narrow) as memory:
         user = memory.user("ana")
         chat = user.chat("one")
@@ -645,7 +645,7 @@ async def test_calls_that_are_cancelled_leave_the_memory_usable(settings: Settin
 
 def test_a_memory_with_one_connection_serves_many_callers(settings: Settings) -> None:
     async def main() -> None:
-        narrow = Settings(database_url=settings.database_url, home=settings.home, pool_size=1)
+        narrow = Settings(worker=False, database_url=settings.database_url, home=settings.home, pool_size=1)
         async with AsyncMemory(settings=narrow) as memory:
             chat = memory.user("ana").chat("one")
             await asyncio.gather(*(chat.add("user", f"{number}") for number in range(20)))
@@ -655,7 +655,9 @@ def test_a_memory_with_one_connection_serves_many_callers(settings: Settings) ->
 
 
 def test_the_home_may_be_given_as_text(settings: Settings) -> None:
-    with Memory(settings=Settings(database_url=settings.database_url, home=os.fspath(settings.home))) as memory:  # type: ignore[arg-type]
+    with Memory(
+        settings=Settings(worker=False, database_url=settings.database_url, home=os.fspath(settings.home))
+    ) as memory:  # type: ignore[arg-type]
         memory.user("ana").preferences.set("diet", "secret", sensitive=True)
         assert memory.user("ana").preferences.get("diet").value == "secret"  # type: ignore[union-attr]
 

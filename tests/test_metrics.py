@@ -117,7 +117,7 @@ def test_stats_tell_how_large_the_tables_are_and_how_they_grow(settings: Setting
         database.execute("ANALYZE")
         stats = memory.stats()
     tables = {each.name: each for each in stats.tables}
-    assert len(tables) == 15
+    assert len(tables) == 18
     assert (tables["conversation_messages"].rows, tables["conversation_messages"].added_last_day) == (5, 5)
     assert (tables["conversation_sessions"].added_last_day, tables["user_facts"].added_last_day) == (1, 1)
     assert tables["user_keys"].added_last_day is None
@@ -197,7 +197,7 @@ async def test_a_slow_operation_is_recorded_and_logged_without_its_content(
 
 
 def test_without_metrics_nothing_is_recorded(settings: Settings, database: Connection) -> None:
-    quiet = Settings(database_url=settings.database_url, home=settings.home, metrics=False)
+    quiet = Settings(worker=False, database_url=settings.database_url, home=settings.home, metrics=False)
     with Memory(settings=quiet) as memory:
         memory.user("ana").chat("one").add("user", "hello")
         memory.user("ana").export()

@@ -67,7 +67,9 @@ def url(server: EmbeddedServer, template: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def shared(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    with Memory(settings=Settings(database_url=url, home=tmp_path_factory.mktemp("home"), metrics=False)) as opened:
+    with Memory(
+        settings=Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"), metrics=False)
+    ) as opened:
         yield opened
 
 

@@ -27,14 +27,19 @@ from ltst.handles.entries import AsyncEntries
 from ltst.handles.events import AsyncEvents
 from ltst.handles.facts import AsyncFacts
 from ltst.handles.instructions import AsyncInstructions
+from ltst.handles.models import Models
 from ltst.handles.preferences import AsyncPreferences
+from ltst.handles.recall import assemble, checked, find
 from ltst.handles.retention import AsyncRetention
 from ltst.handles.sessions import AsyncSessions
+from ltst.protocols import Embedder, Reranker
+from ltst.recall.context import Context
 from ltst.records import (
     Check,
     ConversationMessage,
     ConversationSession,
     Health,
+    Hit,
     Metadata,
     Receipt,
     SessionSummary,
@@ -48,13 +53,13 @@ from ltst.rooms import (
     metrics,
     preferences,
     relationships,
-    search,
     sessions,
 )
 from ltst.rooms import messages as message_room
 from ltst.settings import Settings
 from ltst.support import logs, validate
 from ltst.support.ids import is_id, new_id
+from ltst.worker import Worker
 
 FLUSH_SECONDS = 5.0
 RESERVED_USER = "system"
@@ -69,12 +74,25 @@ MODEL_ROLES = {"human": "user", "ai": "assistant"}
 class AsyncMemory:
     """Long-term and short-term memory in one Postgres: use it inside `async with`, or call `open` and `close`."""
 
-    def __init__(self, database_url: str | None = None, *, settings: Settings | None = None) -> None:
-        """Use the given database, else DATABASE_URL, else the embedded Postgres."""
+    def __init__(
+        self,
+        database_url: str | None = None,
+        *,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        """Use the given database, else DATABASE_URL, else the embedded Postgres.
+
+        Without an `embedder` it uses the model whose vectors the database holds, in a new one a local model that
+        needs no key and no network. A `reranker` judges the best of each search anew.
+        """
         if not isinstance(settings, Settings | None) or not isinstance(database_url, str | None):
             raise Invalid("Memory takes a database URL as text, and settings=Settings(...)")
         given = settings or Settings.from_environment()
-        self._core = Core(given if database_url is None else replace(given, database_url=database_url))
+        models = Models(embedder, reranker, given.embedder_api_key)
+        self._core = Core(given if database_url is None else replace(given, database_url=database_url), models)
+        self._worker = Worker(self._core)
         self._held = AsyncExitStack()
         self._flusher: asyncio.Task[None] | None = None
 
@@ -110,10 +128,15 @@ class AsyncMemory:
             await self.close()
             raise
         self._flusher = asyncio.create_task(self._flush_now_and_then())
+        if self.settings.worker:
+            self._worker.start()
 
     async def close(self) -> None:
         """Write what is pending and let go; the last one to leave stops the embedded Postgres."""
         try:
+            await self._worker.stop()
+            await self._core.finish()
+            await self._core.models.close()
             if self._flusher is not None:
                 self._flusher.cancel()
                 with suppress(asyncio.CancelledError):
@@ -129,6 +152,10 @@ class AsyncMemory:
         if checked == RESERVED_USER:
             raise Invalid(f"the user_id {RESERVED_USER!r} is reserved for the defaults; choose another")
         return AsyncUser(Desk(self._core, checked))
+
+    async def settle(self, user_id: str | None = None) -> None:
+        """Return when no derived work is due any more, for one user or for all."""
+        await self._worker.settle(None if user_id is None else validate.identifier(user_id, "user_id"))
 
     async def maintain(self) -> dict[str, int]:
         """One pass of expiry and retention over all users; how many rows each step touched."""
@@ -265,6 +292,39 @@ class AsyncUser:
             validate.optional_text(name, "name", 500),
         )
 
+    async def search(
+        self,
+        query: str,
+        *,
+        kinds: Iterable[str] | None = None,
+        limit: int = 10,
+        session_id: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        where: Mapping[str, Any] | None = None,
+        floor: float | None = None,
+        now: datetime | None = None,
+    ) -> builtins.list[Hit]:
+        """What is remembered about a question, the best first; nothing when nothing is relevant.
+
+        `kinds` are message, fact, entry and document. A session also brings the sessions related to it. `where` asks
+        for metadata: {"topic": "food"} for equal values, {"price": {"gte": 5, "lt": 10}} for ranges. Dates in the
+        question ("last May") count from `now`. `floor` is the least relevance, from 0 to 1, that the best must have.
+        """
+        wanted = checked(
+            self._desk,
+            query,
+            kinds=kinds,
+            limit=limit,
+            session_id=session_id,
+            since=since,
+            until=until,
+            where=where,
+            floor=floor,
+            now=now,
+        )
+        return await find(self._desk, wanted)
+
     async def profile(self) -> dict[str, Any]:
         """The facts that hold now and the preferences, ready for JSON."""
         known = await self.facts.list()
@@ -354,6 +414,7 @@ class AsyncChat:
         async with core.measured("storage", "messages.add", self.user_id, self._session_id) as tally:
             stored = await message_room.add(core.database, self.user_id, self._opening, turn)
             tally.rows = 1
+        core.written()
         return stored
 
     async def add_many(self, messages: Iterable[Mapping[str, Any]]) -> builtins.list[ConversationMessage]:
@@ -439,14 +500,31 @@ class AsyncChat:
             await self._desk.tell(tx, "add", "message", message_id, {"session_id": self._session_id})
             return await message_room.need(tx, message_id)
 
+    async def context(
+        self, query: str | None = None, *, max_tokens: int = 4000, strategy: str = "sliding_window"
+    ) -> Context:
+        """What to send to a model: instructions, preferences, facts, what is recalled, working memory and the window.
+
+        Never more than `max_tokens`. The parts that change seldom stand first, so that prompt caches hit. With a
+        `query`, what is remembered about it is recalled. `strategy` is sliding_window, or sliding_window_summary,
+        which summarises the older half of a long conversation.
+        """
+        asked = None if query is None else self._desk.content(query, "query")
+        budget = validate.limit(max_tokens, "max_tokens", validate.LARGEST_INTEGER)
+        return await assemble(self._desk, self._opening, asked, budget, strategy)
+
     async def search(
         self, query: str, *, limit: int = 10, threshold: float = 0.0
     ) -> builtins.list[tuple[ConversationMessage, float]]:
-        """Messages of this conversation with the share of the query's words that each holds, best first."""
-        asked, most = self._desk.content(query, "query"), validate.limit(limit)
+        """Messages of this conversation with their relevance, from 0 to 1, the best first."""
         least = validate.score(threshold, "threshold")
-        async with self._desk.reading("messages.search", self._session_id) as calls:
-            return await search.messages(calls, asked, self._session_id, limit=most, threshold=least)
+        wanted = checked(
+            self._desk, query, kinds=("message",), limit=limit, session_id=self._session_id, floor=threshold or None
+        )
+        hits = [hit for hit in await find(self._desk, wanted) if hit.session_id == self._session_id]
+        async with self._desk.reading("messages.get_many", self._session_id) as calls:
+            found = await message_room.get_many(calls, [hit.id for hit in hits])
+        return [(found[hit.id], hit.score) for hit in hits if hit.id in found and hit.score >= least]
 
     def _turn(
         self,

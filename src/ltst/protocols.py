@@ -32,6 +32,14 @@ class Embedder(Protocol):
         ...
 
 
+class Reranker(Protocol):
+    """Judges how well texts answer a question. It may block, so it is never asked on an event loop."""
+
+    def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """A score for each text, higher for better; ModelUnavailable if the model cannot."""
+        ...
+
+
 class Cipher(Protocol):
     """Seals and opens the values of one user; `row` names the row that the value belongs to."""
 

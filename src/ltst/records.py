@@ -207,6 +207,22 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
+class Hit:
+    """Something that a search found. `scores` tells each arm's part; `sources` are the messages it rests on."""
+
+    kind: str
+    id: str
+    content: str
+    score: float
+    scores: Mapping[str, float]
+    occurred_at: datetime | None
+    session_id: str | None
+    role: str | None
+    sources: tuple[str, ...]
+    speaker: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SessionRelationship:
     """A directed link between two sessions of one user; the source is the one that came first."""
 

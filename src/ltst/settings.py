@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -48,11 +48,19 @@ class Settings:
     """The longest content of one message, entry or value, in bytes of UTF-8."""
     metrics: bool = True
     """Whether the time of each operation is recorded."""
+    worker: bool = True
+    """LTST_WORKER: whether derived work is done in the background of this process; on or off."""
+    large_memory: int = 50_000
+    """From how many vectors on a user's are found by the HNSW index instead of being compared one by one."""
+    token_counter: Callable[[str], int] | None = None
+    """Counts the tokens of a text for the budget of a context; unset means a quarter of its bytes."""
+    embedder_api_key: str | None = field(default=None, repr=False)
+    """LTST_EMBEDDER_API_KEY: the key for an embedding model behind an OpenAI-compatible endpoint."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot work, with the name of the setting."""
         object.__setattr__(self, "home", Path(self.home))
-        for name in ("pool_size", "max_content_bytes"):
+        for name in ("pool_size", "max_content_bytes", "large_memory"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise Invalid(f"{name} must be at least 1, a whole number, not {value!r}")
@@ -60,6 +68,8 @@ class Settings:
             raise Invalid(f"pool_timeout must be a number of seconds above 0, not {self.pool_timeout!r}")
         if not isinstance(self.actor, str) or not 1 <= len(self.actor.strip()) <= 255:
             raise Invalid("actor must be 1 to 255 characters and not blank")
+        if self.token_counter is not None and not callable(self.token_counter):
+            raise Invalid("token_counter must be a function from a text to its number of tokens")
         if self.log is not None and self.log.lower() not in LOG_LEVELS:
             raise Invalid(f"LTST_LOG must be one of {', '.join(LOG_LEVELS)}, not {self.log!r}")
 
@@ -77,6 +87,13 @@ class Settings:
         return cls(**values)
 
 
+def _switch(value: str) -> bool:
+    if value.lower() not in SWITCH:
+        raise Invalid(f"LTST_WORKER must be one of {', '.join(SWITCH)}, not {value!r}")
+    return SWITCH[value.lower()]
+
+
+SWITCH = {"on": True, "off": False, "1": True, "0": False, "true": True, "false": False}
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 VARIABLES: Mapping[str, tuple[str, Any]] = {
@@ -85,4 +102,6 @@ VARIABLES: Mapping[str, tuple[str, Any]] = {
     "LTST_USER": ("user", str),
     "LTST_MASTER_KEY": ("master_key", str),
     "LTST_LOG": ("log", str),
+    "LTST_WORKER": ("worker", _switch),
+    "LTST_EMBEDDER_API_KEY": ("embedder_api_key", str),
 }

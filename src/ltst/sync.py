@@ -21,6 +21,8 @@ from ltst.handles.preferences import AsyncPreferences
 from ltst.handles.retention import AsyncRetention
 from ltst.handles.sessions import AsyncSessions
 from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
+from ltst.protocols import Embedder, Reranker
+from ltst.recall.context import Context
 from ltst.records import (
     ConversationContext,
     ConversationMessage,
@@ -29,6 +31,7 @@ from ltst.records import (
     Event,
     Fact,
     Health,
+    Hit,
     Instruction,
     MemoryEntry,
     Metadata,
@@ -46,9 +49,20 @@ from ltst.support.portal import Portal
 class Memory:
     """Long-term and short-term memory in one Postgres: use it inside `with`, or call `open` and `close`."""
 
-    def __init__(self, database_url: str | None = None, *, settings: Settings | None = None) -> None:
-        """Use the given database, else DATABASE_URL, else the embedded Postgres."""
-        self._inner = AsyncMemory(database_url, settings=settings)
+    def __init__(
+        self,
+        database_url: str | None = None,
+        *,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        """Use the given database, else DATABASE_URL, else the embedded Postgres.
+
+        Without an `embedder` it uses the model whose vectors the database holds, in a new one a local model that
+        needs no key and no network. A `reranker` judges the best of each search anew.
+        """
+        self._inner = AsyncMemory(database_url, embedder=embedder, reranker=reranker, settings=settings)
         self._portal = Portal()
 
     def __enter__(self) -> Self:
@@ -91,6 +105,10 @@ class Memory:
     def user(self, user_id: str) -> User:
         """The memory of one user; nothing reaches another's."""
         return User(self._portal, self._inner.user(user_id))
+
+    def settle(self, user_id: str | None = None) -> None:
+        """Return when no derived work is due any more, for one user or for all."""
+        self._portal.run(self._inner.settle(user_id))
 
     def maintain(self) -> dict[str, int]:
         """One pass of expiry and retention over all users; how many rows each step touched."""
@@ -169,6 +187,39 @@ class User:
     def chat(self, session_id: str | None = None, *, agent: str | None = None, name: str | None = None) -> Chat:
         """One conversation, created on its first write; without an id it gets a new one."""
         return Chat(self._portal, self._inner.chat(session_id, agent=agent, name=name))
+
+    def search(
+        self,
+        query: str,
+        *,
+        kinds: Iterable[str] | None = None,
+        limit: int = 10,
+        session_id: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        where: Mapping[str, Any] | None = None,
+        floor: float | None = None,
+        now: datetime | None = None,
+    ) -> builtins.list[Hit]:
+        """What is remembered about a question, the best first; nothing when nothing is relevant.
+
+        `kinds` are message, fact, entry and document. A session also brings the sessions related to it. `where` asks
+        for metadata: {"topic": "food"} for equal values, {"price": {"gte": 5, "lt": 10}} for ranges. Dates in the
+        question ("last May") count from `now`. `floor` is the least relevance, from 0 to 1, that the best must have.
+        """
+        return self._portal.run(
+            self._inner.search(
+                query,
+                kinds=kinds,
+                limit=limit,
+                session_id=session_id,
+                since=since,
+                until=until,
+                where=where,
+                floor=floor,
+                now=now,
+            )
+        )
 
     def profile(self) -> dict[str, Any]:
         """The facts that hold now and the preferences, ready for JSON."""
@@ -276,10 +327,19 @@ class Chat:
         """Store a ready-made message with all that it says of itself; a message_index must be the next one."""
         return self._portal.run(self._inner.store(message))
 
+    def context(self, query: str | None = None, *, max_tokens: int = 4000, strategy: str = "sliding_window") -> Context:
+        """What to send to a model: instructions, preferences, facts, what is recalled, working memory and the window.
+
+        Never more than `max_tokens`. The parts that change seldom stand first, so that prompt caches hit. With a
+        `query`, what is remembered about it is recalled. `strategy` is sliding_window, or sliding_window_summary,
+        which summarises the older half of a long conversation.
+        """
+        return self._portal.run(self._inner.context(query, max_tokens=max_tokens, strategy=strategy))
+
     def search(
         self, query: str, *, limit: int = 10, threshold: float = 0.0
     ) -> builtins.list[tuple[ConversationMessage, float]]:
-        """Messages of this conversation with the share of the query's words that each holds, best first."""
+        """Messages of this conversation with their relevance, from 0 to 1, the best first."""
         return self._portal.run(self._inner.search(query, limit=limit, threshold=threshold))
 
 

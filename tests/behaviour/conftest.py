@@ -21,7 +21,7 @@ async def _opened(
     name: str, server: EmbeddedServer, template: str, folders: pytest.TempPathFactory
 ) -> AsyncIterator[Door]:
     with cloned(server, template) as url:
-        async with opened(name, Settings(database_url=url, home=folders.mktemp("home"))) as door:
+        async with opened(name, Settings(worker=False, database_url=url, home=folders.mktemp("home"))) as door:
             yield door
 
 

@@ -143,11 +143,12 @@ WRITES: dict[str, tuple[Change, list[str]]] = {
 # Touch moves a time that every message moves too; erase leaves its event under nobody's name.
 QUIET = {"Sessions.touch", "User.erase"}
 READS = {
-    "Chat.window", "Chat.history", "Chat.summary", "Chat.snapshot", "Chat.search", "Contexts.get", "Contexts.list",
+    "Chat.window", "Chat.history", "Chat.summary", "Chat.snapshot", "Chat.search", "Chat.context", "Contexts.get",
+    "Contexts.list",
     "Working.get", "Working.all", "Documents.get", "Documents.list", "Entries.get", "Entries.list", "Events.list",
     "Facts.get", "Facts.list", "Facts.history", "Instructions.get", "Instructions.list", "Instructions.history",
     "Preferences.get", "Preferences.list", "Retention.list", "Sessions.get", "Sessions.list", "Sessions.related",
-    "Sessions.summary", "User.chat", "User.profile", "User.export",
+    "Sessions.summary", "User.chat", "User.profile", "User.export", "User.search",
 }  # fmt: skip
 
 

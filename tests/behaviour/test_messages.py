@@ -123,32 +123,29 @@ async def test_what_add_returns_is_what_is_stored(user: Any) -> None:
     assert (first.user_id, first.session_id) == (user.user_id, chat.session_id)
 
 
-async def test_search_ranks_by_the_share_of_the_words_and_keeps_to_the_session(any_user: Any) -> None:
+async def test_search_ranks_by_relevance_and_keeps_to_the_session(any_user: Any) -> None:
     chat, other = any_user.chat(), any_user.chat()
-    await chat.add("user", "The lighthouse stands on the cape.")
     await chat.add("user", "A cape of wool.")
+    await chat.add("user", "The lighthouse stands on the cape.")
     await chat.add("user", "Nothing of the kind.")
     await other.add("user", "lighthouse cape")
     found = await chat.search("lighthouses and capes")
-    assert [(message.content, score) for message, score in found] == [
-        ("The lighthouse stands on the cape.", 1.0),
-        ("A cape of wool.", 0.5),
-    ]
+    assert contents([message for message, _ in found])[:2] == ["The lighthouse stands on the cape.", "A cape of wool."]
+    scores = [score for _, score in found]
+    assert scores == sorted(scores, reverse=True) and 0 < min(scores) <= max(scores) <= 1
     assert contents([message for message, _ in await chat.search("lighthouse cape", threshold=0.6)]) == [
         "The lighthouse stands on the cape."
     ]
     assert len(await chat.search("cape", limit=1)) == 1
-    assert await chat.search("zebra") == []
-    assert await chat.search("the and of") == []
+    assert await chat.search("quarterly tax declaration") == []
 
 
 async def test_a_very_long_message_does_not_keep_a_session_from_being_searched(any_user: Any) -> None:
     chat = any_user.chat()
     await chat.add("user", " ".join(f"{number:x}g" for number in range(190_000))[: 1024 * 1024])
     await chat.add("user", "The lighthouse stands on the cape.")
-    assert contents([message for message, _ in await chat.search("lighthouse")]) == [
-        "The lighthouse stands on the cape."
-    ]
+    (best, _), *_ = await chat.search("lighthouse")
+    assert best.content == "The lighthouse stands on the cape."
 
 
 async def test_the_last_word_of_a_very_long_message_is_found(any_user: Any) -> None:
@@ -162,9 +159,9 @@ async def test_a_query_may_be_as_long_as_a_message(any_user: Any) -> None:
     chat = any_user.chat()
     await chat.add("user", "The lighthouse stands on the cape.")
     query = "lighthouse " + " ".join(f"{number:x}g" for number in range(190_000))[: 1024 * 1024 - 20]
-    ((found, score),) = await chat.search(query)
+    ((found, score),) = await chat.search(query, threshold=0.001)
     assert found.content == "The lighthouse stands on the cape."
-    assert 0 < score < 0.01
+    assert 0 < score < 0.5
 
 
 async def test_the_window_is_the_newest_messages_oldest_first(user: Any) -> None:

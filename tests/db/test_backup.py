@@ -73,7 +73,7 @@ async def exported(settings: Settings, user: str = "ann") -> dict[str, Any]:
 
 
 def at(settings: Settings, url: str, home: Path | None = None) -> Settings:
-    return Settings(database_url=url, home=home or settings.home)
+    return Settings(worker=False, database_url=url, home=home or settings.home)
 
 
 def dumps(folder: Path) -> list[str]:
@@ -374,7 +374,7 @@ def owned_urls(tcp_server: EmbeddedServer) -> Iterator[tuple[str, str]]:
 
 
 async def test_an_owner_who_is_no_superuser_backs_up_all_rows(owned_urls: tuple[str, str], tmp_path: Path) -> None:
-    source, target = (Settings(database_url=url, home=tmp_path / "home") for url in owned_urls)
+    source, target = (Settings(worker=False, database_url=url, home=tmp_path / "home") for url in owned_urls)
     before = await fill(source)
     others = await exported(source, "bob")
     await write(owned_urls[0], tmp_path / "memory.dump")
@@ -401,7 +401,7 @@ async def test_no_password_is_in_the_arguments_of_a_process(
             super().__init__(arguments, **options)
 
     monkeypatch.setenv("LTST_MASTER_KEY", "00" * 32)
-    await fill(Settings(database_url=owned_urls[0], home=tmp_path / "home"))
+    await fill(Settings(worker=False, database_url=owned_urls[0], home=tmp_path / "home"))
     monkeypatch.setattr(subprocess, "Popen", Watched)
     await write(owned_urls[0], tmp_path / "memory.dump")
     await put_back(owned_urls[1], tmp_path / "memory.dump")
@@ -414,7 +414,7 @@ async def test_no_password_is_in_the_arguments_of_a_process(
 async def test_what_a_database_lacks_is_said_before_anything_is_done(
     tcp_server: EmbeddedServer, owned_urls: tuple[str, str], tmp_path: Path
 ) -> None:
-    await fill(Settings(database_url=owned_urls[0], home=tmp_path / "home"))
+    await fill(Settings(worker=False, database_url=owned_urls[0], home=tmp_path / "home"))
     await write(owned_urls[0], tmp_path / "memory.dump")
     with psycopg.connect(tcp_server.dsn, dbname="second") as inside:
         inside.execute("DROP EXTENSION vector")
@@ -441,7 +441,7 @@ def test_a_secret_that_cannot_be_handed_over_unseen_is_refused() -> None:
 async def test_an_owner_who_inherits_nothing_never_loses_rows_silently(
     tcp_server: EmbeddedServer, owned_urls: tuple[str, str], tmp_path: Path
 ) -> None:
-    source, target = (Settings(database_url=url, home=tmp_path / "home") for url in owned_urls)
+    source, target = (Settings(worker=False, database_url=url, home=tmp_path / "home") for url in owned_urls)
     before = await fill(source)
     with psycopg.connect(tcp_server.dsn, autocommit=True) as administrator:
         administrator.execute("GRANT ltst_user, ltst_keeper TO app WITH INHERIT FALSE")

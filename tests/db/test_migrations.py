@@ -264,7 +264,7 @@ def run_as_superuser(server: EmbeddedServer, statements: list[str]) -> None:
 
 def use_everything(url: str, home: Path) -> None:
     """All that touches roles and policies, as a role that is no superuser."""
-    with Memory(settings=Settings(database_url=url, home=home)) as memory:
+    with Memory(settings=Settings(worker=False, database_url=url, home=home)) as memory:
         furnish(memory.user("ana"), "ana")
         furnish(memory.user("eve"), "eve")
         assert memory.user("ana").preferences.get(SECRET_KEY).value == "ana secret"  # type: ignore[union-attr]
@@ -279,7 +279,7 @@ def use_everything(url: str, home: Path) -> None:
         assert memory.user("ana").export() == document
         assert memory.session_owner("monday" if memory.user("eve").erase() else "") == "ana"
         assert memory.user("eve").sessions.list() == []
-    with Memory(settings=Settings(database_url=url, home=home)) as memory:
+    with Memory(settings=Settings(worker=False, database_url=url, home=home)) as memory:
         assert memory.user("ana").chat("monday").window()
 
 

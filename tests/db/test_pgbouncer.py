@@ -117,7 +117,7 @@ async def live(memory: AsyncMemory, name: str) -> None:
 
 
 async def test_many_users_on_few_connections_never_mix(behind: Behind, tmp_path: Path) -> None:
-    settings = Settings(database_url=behind.url, home=tmp_path, pool_size=10)
+    settings = Settings(worker=False, database_url=behind.url, home=tmp_path, pool_size=10)
     async with (
         AsyncMemory(settings=settings) as one,
         AsyncMemory(settings=settings) as two,
@@ -156,7 +156,7 @@ async def test_a_crowd_migrates_through_the_bouncer_once(behind: Behind, tmp_pat
         connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
 
     async def opened() -> None:
-        async with AsyncMemory(settings=Settings(database_url=behind.url, home=tmp_path)) as memory:
+        async with AsyncMemory(settings=Settings(worker=False, database_url=behind.url, home=tmp_path)) as memory:
             assert (await memory.health()).ok
 
     await asyncio.gather(*(opened() for _ in range(8)))
@@ -166,7 +166,7 @@ async def test_a_crowd_migrates_through_the_bouncer_once(behind: Behind, tmp_pat
 
 
 def test_everything_works_through_the_bouncer(behind: Behind, tmp_path: Path) -> None:
-    with Memory(settings=Settings(database_url=behind.url, home=tmp_path)) as memory:
+    with Memory(settings=Settings(worker=False, database_url=behind.url, home=tmp_path)) as memory:
         user = memory.user("household")
         furnish(user, "words")
         document = user.export()
@@ -183,7 +183,7 @@ def test_everything_works_through_the_bouncer(behind: Behind, tmp_path: Path) ->
 
 
 def test_no_connection_behind_the_bouncer_remembers_a_user(behind: Behind, tmp_path: Path) -> None:
-    with Memory(settings=Settings(database_url=behind.url, home=tmp_path)) as memory:
+    with Memory(settings=Settings(worker=False, database_url=behind.url, home=tmp_path)) as memory:
         for number in range(6):
             memory.user(f"passing {number}").chat("one").add("user", "hello")
             memory.user(f"passing {number}").facts.get("home")

@@ -72,7 +72,7 @@ def test_one_piece_too_many_makes_two_parts_of_a_size():
 
 def test_room_is_left_for_what_the_caller_puts_before_each():
     assert len(check("word " * FITS, room=20)) == 2
-    assert LocalEmbedder().parts("word " * 500, room=10_000) == LocalEmbedder().parts("word " * 500, room=50)
+    assert LocalEmbedder().parts("word " * 500, room=10_000) == LocalEmbedder().parts("word " * 500, room=80)
     assert LocalEmbedder().parts("word " * 500, room=-1) == LocalEmbedder().parts("word " * 500)
 
 

@@ -28,6 +28,13 @@ ENTER = b"SELECT set_config('role', %s, true), set_config('ltst.user_id', %s, tr
 # A write shares a lock that an erasure of its user takes alone: it waits for the writes that have begun.
 SHARE = b"SELECT pg_advisory_xact_lock_shared(hashtextextended(%s, 2))"
 
+# For what compares vectors: the index goes on until it has found enough rows of the user, in their true order; and
+# nothing is compiled, which takes longer than it wins.
+COMPARE = (
+    b"SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', '400', true), "
+    b"set_config('hnsw.max_scan_tuples', '1000000', true), set_config('jit', 'off', true)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -135,6 +142,25 @@ class SingleCall(Executor):
             return cursor.rowcount
 
         return await self._database.attempt(work, repeatable=False)
+
+    async def packed(self, first: str, name: str, parameters: Parameters) -> tuple[Any, dict[str, Any]]:
+        """The value of a first query and the row of a second, in binary; planned anew, as vectors must be.
+
+        A plan that is kept would not know of the settings made here, nor of the values that it is for.
+        """
+
+        async def work(connection: Connection, retried: bool) -> tuple[Any, dict[str, Any]]:
+            async with connection.pipeline():
+                await connection.execute(ENTER, (self.scope.role, self.scope.user_id))
+                await connection.execute(COMPARE)
+                before = connection.cursor(row_factory=scalar_row)
+                await before.execute(queries()[first], parameters)
+                cursor = connection.cursor(row_factory=dict_row)
+                await cursor.execute(queries()[name], parameters, prepare=False, binary=True)
+            (row,) = await cursor.fetchall()
+            return await before.fetchone(), row
+
+        return await self._database.attempt(work, repeatable=True)
 
 
 class Database:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ltst.db.pool import Database, Executor, SingleCall, Transaction, user_scope
 from ltst.errors import DatabaseUnavailable, Unavailable
+from ltst.handles.models import Models
 from ltst.protocols import Cipher
-from ltst.rooms import events, metrics, preferences
+from ltst.rooms import events, metrics, preferences, search
 from ltst.settings import Settings
 from ltst.support import logs, validate
 from ltst.support.crypto import MasterKeys, WrappedKey
+
+if TYPE_CHECKING:
+    from ltst.providers.embedding import Embedding
 
 SLOW_MILLISECONDS = 5000.0
 
@@ -30,13 +35,14 @@ class Measured:
     A class and not a generator: it stands around every call, where a generator costs as much as the rest of it.
     """
 
-    __slots__ = ("_core", "_started", "_what", "rows")
+    __slots__ = ("_core", "_started", "_what", "cache_hit", "rows")
 
     def __init__(self, core: Core, what: tuple[str, str, str, str | None]) -> None:
         """Measure for a core: operation type, name, user and session."""
         self._core = core
         self._what = what
         self.rows = 0
+        self.cache_hit: bool | None = None
 
     async def __aenter__(self) -> Self:
         """Begin."""
@@ -47,7 +53,12 @@ class Measured:
         """Note how long it took, and what went wrong."""
         if self._core.settings.metrics:
             elapsed = (time.perf_counter() - self._started) * 1000
-            self._core.note(metrics.Measurement(*self._what, elapsed, self.rows, _name(problem), now()))
+            seen = metrics.Measurement(*self._what, elapsed, self.rows, _name(problem), now(), self.cache_hit)
+            self._core.note(seen)
+
+
+def _nothing() -> None:
+    """No worker listens."""
 
 
 def _name(problem: type[BaseException] | None) -> str | None:
@@ -57,9 +68,13 @@ def _name(problem: type[BaseException] | None) -> str | None:
 class Core:
     """What all users of one memory share: the database while it is open, the settings, the keys, the measurements."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, models: Models) -> None:
         """Begin closed."""
         self.settings = settings
+        self.models = models
+        self.written = _nothing
+        """Called when something was written that derived work is due for."""
+        self._tasks: set[asyncio.Task[None]] = set()
         self.keys = MasterKeys(settings.master_key, settings.home / "master.key")
         self.recorder = metrics.Recorder()
         self.opened: Database | None = None
@@ -79,6 +94,27 @@ class Core:
             await self.recorder.flush(self.opened.keeper())
         except Exception as problem:  # noqa: BLE001 - whatever it is, no call may fail because of it
             logs.LOGGER.warning("metrics could not be written", extra={"reason": str(problem)})
+
+    async def embedding(self) -> Embedding:
+        """The embedder of the model whose vectors the database holds."""
+        active = await search.model(self.database.keeper())
+        name, source = (active.name, active.source) if active else (None, None)
+        return await self.models.embedding(self.database, name, source)
+
+    def later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something that nobody waits for and that is not worth an error to anyone."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+
+    async def finish(self) -> None:
+        """Wait for what was left for later."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (problem := task.exception()):
+            logs.LOGGER.warning("work for later was not done", extra={"reason": str(problem)})
 
     def measured(self, kind: str, name: str, user_id: str, session_id: str | None) -> Measured:
         """Takes the time of a block."""
@@ -122,6 +158,7 @@ class Desk:
         ):
             yield tx
             tally.rows = tx.seen
+        self.core.written()
 
     async def tell(
         self, tx: Transaction, action: str, noun: str, row_id: str, details: Mapping[str, Any] | None = None

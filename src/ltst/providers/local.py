@@ -27,7 +27,7 @@ WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2
 
 LONGEST = 256
 MARKS = 2
-MOST_ROOM = 50
+MOST_ROOM = 80
 MOST_THREADS = 4
 # Beyond this many pieces at once the numbers between two layers no longer fit the processor's cache.
 MOST_PIECES_AT_ONCE = 512
@@ -50,7 +50,7 @@ class LocalEmbedder:
         self._threads = threads or min(_processors(), MOST_THREADS)
 
     def parts(self, text: str, *, room: int = 0) -> list[str]:
-        """The text cut into what the model reads whole, with room for up to 50 word pieces before each part."""
+        """The text cut into what the model reads whole, with room for up to 80 word pieces before each part."""
         return word_pieces().parts(text, LONGEST - MARKS - min(max(room, 0), MOST_ROOM))
 
     def embed(self, texts: Sequence[str]) -> Vectors:

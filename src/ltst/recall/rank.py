@@ -22,6 +22,9 @@ REACH = 2
 WEIGHTS = {"lexical": 1.0, "window": 0.5, "dense": 0.6, "session_lexical": 0.5, "session_dense": 0.4}
 NEIGHBOURS = 0.2
 COVERAGE = 0.6
+# What a question says about who and when lifts what it says it of.
+SPEAKER = 0.3
+TEMPORAL = 0.5
 # A turn of this many distinct words speaks for itself; a shorter one leans on its neighbours.
 TERSE_WORDS = 30.0
 
@@ -36,6 +39,8 @@ class Scores:
     words: Floats
     matched: Integers  # the units that hold any term of the query
     frequencies: Floats  # (matched, terms): how often
+    units: int | None = None  # how many there are in all, where not all were looked at
+    conversations: int | None = None  # how many sessions there are in all, likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +55,20 @@ class Ranked:
 def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
     """One score per unit."""
     order = np.lexsort((scores.positions, scores.sessions))
-    groups = np.unique(scores.sessions[order], return_inverse=True)[1]
+    positions, groups = scores.positions[order], np.unique(scores.sessions[order], return_inverse=True)[1]
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    idf = rarity(scores.frequencies, len(scores.sessions))
+    idf = rarity(scores.frequencies, scores.units or len(order))
     rows = place[scores.matched]
     spread = np.zeros((len(order), scores.frequencies.shape[1]))
     spread[rows] = scores.frequencies
     words, dense = scores.words[order], scores.dense[order]
-    around = windowed(spread, groups, REACH)
+    around = windowed(spread, groups, positions, REACH)
     arms = {
         "lexical": scaled(bm25(spread, idf, words)),
         "window": scaled(bm25(around, idf, None)),
         "dense": scaled(_known(dense)),
-        "session_lexical": scaled(_session_lexical(spread, groups)),
+        "session_lexical": scaled(_session_lexical(spread, groups, scores.conversations)),
         "session_dense": scaled(_session_dense(dense, groups)),
     }
     # Terse turns lean on what stands around them; long ones speak for themselves.
@@ -73,7 +78,7 @@ def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
         + WEIGHTS["dense"] * arms["dense"]
         + lean * WEIGHTS["window"] * arms["window"]
     )
-    total = own + lean * NEIGHBOURS * beside(own, groups)
+    total = own + lean * NEIGHBOURS * beside(own, groups, positions)
     total += sum(WEIGHTS[arm] * arms[arm] for arm in ("session_lexical", "session_dense"))
     total = total[place]
     return Ranked(
@@ -98,27 +103,26 @@ def bm25(frequencies: Floats, idf: Floats, words: Floats | None) -> Floats:
     return weighed
 
 
-def windowed(values: Floats, groups: Integers, reach: int) -> Floats:
+def windowed(values: Floats, groups: Integers, positions: Integers, reach: int) -> Floats:
     """Each row with the rows around it in its own session added."""
     total = values.copy()
     for step in range(1, reach + 1):
-        same = groups[step:] == groups[:-step]
+        # Rows may be missing in between, so what stands next in the list need not stand near.
+        same = (groups[step:] == groups[:-step]) & (positions[step:] - positions[:-step] <= reach)
         total[step:] += np.where(same[:, None], values[:-step], 0)
         total[:-step] += np.where(same[:, None], values[step:], 0)
     return total
 
 
-def beside(values: Floats, groups: Integers) -> Floats:
+def beside(values: Floats, groups: Integers, positions: Integers) -> Floats:
     """The sum of the two neighbours in the same session."""
-    return windowed(values[:, None], groups, 1)[:, 0] - values
+    return windowed(values[:, None], groups, positions, 1)[:, 0] - values
 
 
 def scaled(values: Floats) -> Floats:
-    """From 0, the least, to 1, the most."""
-    if not len(values):
-        return values
+    """From 0, the least, to 1, the most; where all are alike, 1 if there is anything."""
     low, high = values.min(), values.max()
-    return (values - low) / (high - low) if high > low else np.zeros_like(values)
+    return (values - low) / (high - low) if high > low else np.full_like(values, float(high > 0))
 
 
 def coverage(frequencies: Floats, idf: Floats) -> Floats:
@@ -138,12 +142,11 @@ def _known(dense: Floats) -> Floats:
     return np.where(known, dense, dense[known].min() if known.any() else 0.0)
 
 
-def _session_lexical(frequencies: Floats, groups: Integers) -> Floats:
+def _session_lexical(frequencies: Floats, groups: Integers, conversations: int | None) -> Floats:
     """How well the whole session of each unit matches."""
-    count = int(groups.max()) + 1 if len(groups) else 0
-    totals = np.zeros((count, frequencies.shape[1]))
-    np.add.at(totals, groups, frequencies)
-    return bm25(totals, rarity(totals, count), None)[groups]
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    totals: Floats = np.add.reduceat(frequencies, starts, axis=0)
+    return bm25(totals, rarity(totals, conversations or len(totals)), None)[groups]
 
 
 def _session_dense(dense: Floats, groups: Integers, best: int = 3) -> Floats:

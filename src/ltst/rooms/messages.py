@@ -179,6 +179,14 @@ async def get(tx: Executor, message_id: str) -> ConversationMessage | None:
     return await tx.row("messages.get", ConversationMessage, user_id=tx.scope.user_id, message_id=message_id)
 
 
+async def get_many(tx: Executor, message_ids: Sequence[str]) -> dict[str, ConversationMessage]:
+    """Messages by their id, those that this user has."""
+    found = await tx.rows(
+        "messages.get_many", ConversationMessage, user_id=tx.scope.user_id, message_ids=[*message_ids]
+    )
+    return {str(message.message_id): message for message in found}
+
+
 async def need(tx: Executor, message_id: str) -> ConversationMessage:
     """A message that this user must have."""
     found = await get(tx, message_id)

@@ -26,6 +26,7 @@ class Measurement(NamedTuple):
     results: int
     error: str | None
     at: datetime
+    cache_hit: bool | None = None
 
 
 class Recorder:
@@ -64,7 +65,7 @@ class Recorder:
             hashes=[self._anonymous(f"{each.user_id}/{each.session_id}/{each.name}") for each in batch],
             times=[each.milliseconds for each in batch],
             counts=[each.results for each in batch],
-            hits=[None for _ in batch],
+            hits=[each.cache_hit for each in batch],
             errors=[each.error for each in batch],
             moments=[each.at for each in batch],
         )

@@ -6,14 +6,19 @@ Done here and not by Postgres, whose own parser depends on the server's locale a
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-import snowballstemmer  # type: ignore[import-untyped]
+import Stemmer  # type: ignore[import-not-found]
 
 LONGEST_TERM = 64
-MOST_TERMS = 20_000
+# A tsvector holds a mebibyte of terms; with how often each occurs, about half as many.
+MOST_BYTES = 1_040_000
+COUNTED = 20_000  # the most terms of which it is told how often they occur
+MOST_OFTEN = 64
 SLOTS = 16  # how many terms of a query are compared
 WORD = re.compile(r"\w+")
 # Scripts written without spaces between words: Han, Hiragana, Katakana, Hangul.
@@ -33,17 +38,12 @@ STOP_WORDS = frozenset(
     )
 )
 
-_stemmer = snowballstemmer.stemmer("english")
+_own = threading.local()  # a stemmer keeps the word at hand, so each thread has one
 
 
 def terms(text: str) -> list[str]:
     """The terms of a text, in order, with repetitions; stop words are left out."""
-    found: list[str] = []
-    for word in WORD.findall(unicodedata.normalize("NFKC", text).lower()):
-        found.extend(_terms_of(word))
-        if len(found) >= MOST_TERMS:
-            break
-    return found
+    return [term for word in WORD.findall(unicodedata.normalize("NFKC", text).lower()) for term in _terms_of(word)]
 
 
 def distinct(text: str) -> list[str]:
@@ -52,11 +52,22 @@ def distinct(text: str) -> list[str]:
 
 
 def as_tsvector(found: list[str]) -> str:
-    """The terms in the way that Postgres writes a tsvector, with the places where each stands."""
-    places: dict[str, list[str]] = {}
-    for place, term in enumerate(found, start=1):
-        places.setdefault(term, []).append(str(min(place, 16_383)))
-    return " ".join(f"'{term}':{','.join(at[:255])}" for term, at in places.items())
+    """The terms in the way that Postgres writes a tsvector; as many places each as it has occurrences."""
+    counted = Counter(found)
+    if len(counted) > COUNTED:
+        return _without_places(counted)
+    places = [*map(str, range(1, MOST_OFTEN + 1))]
+    return " ".join(f"'{term}':{','.join(places[:times])}" for term, times in counted.items())
+
+
+def _without_places(found: Iterable[str]) -> str:
+    written, size = [], 0
+    for term in found:
+        size += len(term.encode())
+        if size > MOST_BYTES:
+            break
+        written.append(f"'{term}'")
+    return " ".join(written)
 
 
 def _terms_of(word: str) -> Iterator[str]:
@@ -85,4 +96,6 @@ def _pairs(run: str) -> Iterator[str]:
 
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
-    return str(_stemmer.stemWord(word))
+    if not hasattr(_own, "stemmer"):
+        _own.stemmer = Stemmer.Stemmer("english")
+    return str(_own.stemmer.stemWord(word))

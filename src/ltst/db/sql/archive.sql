@@ -7,7 +7,7 @@ WHERE user_id = %(user_id)s
 ORDER BY last_activity, session_id;
 
 -- name: export_messages
-SELECT to_jsonb(kept) - '{user_id,embedding,ann}'::text[] FROM conversation_messages AS kept
+SELECT to_jsonb(kept) - '{user_id,embedding,ann,terms}'::text[] FROM conversation_messages AS kept
 WHERE user_id = %(user_id)s
 ORDER BY session_id, message_index;
 
@@ -22,7 +22,7 @@ WHERE user_id = %(user_id)s
 ORDER BY created_at, relationship_id;
 
 -- name: export_facts
-SELECT to_jsonb(kept) - '{user_id,embedding}'::text[] FROM user_facts AS kept
+SELECT to_jsonb(kept) - '{user_id,embedding,terms}'::text[] FROM user_facts AS kept
 WHERE user_id = %(user_id)s
 ORDER BY fact_key, valid_from, recorded_at, fact_id;
 
@@ -37,7 +37,7 @@ WHERE user_id = %(user_id)s
 ORDER BY agent_name, version;
 
 -- name: export_entries
-SELECT to_jsonb(kept) - '{user_id,embedding}'::text[] FROM memory_entries AS kept
+SELECT to_jsonb(kept) - '{user_id,embedding,terms}'::text[] FROM memory_entries AS kept
 WHERE user_id = %(user_id)s
 ORDER BY occurred_at, entry_id;
 
@@ -47,7 +47,7 @@ WHERE user_id = %(user_id)s
 ORDER BY created_at, document_id;
 
 -- name: export_chunks
-SELECT to_jsonb(kept) - '{user_id,embedding}'::text[] FROM document_chunks AS kept
+SELECT to_jsonb(kept) - '{user_id,embedding,terms}'::text[] FROM document_chunks AS kept
 WHERE user_id = %(user_id)s
 ORDER BY document_id, chunk_index;
 

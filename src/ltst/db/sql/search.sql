@@ -1,19 +1,241 @@
--- name: messages
-SELECT session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
-       is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at,
-       matched.similarity
+-- name: due
+SELECT kind, id, content, role, said_by, title, occurred_at
 FROM (
-    SELECT message.*,
-           cardinality(ARRAY(SELECT unnest(asked.terms) INTERSECT
-               SELECT unnest(tsvector_to_array(to_tsvector('english', substr(message.content, start, 100000))))
-               FROM generate_series(1, length(message.content), 100000) AS start))::float
-           / cardinality(asked.terms) AS similarity
-    FROM conversation_messages AS message,
-         -- In slices: a tsvector of a long text could be larger than Postgres allows.
-         (SELECT ARRAY(SELECT DISTINCT unnest(tsvector_to_array(to_tsvector('english', substr(%(query)s, start, 100000))))
-                       FROM generate_series(1, length(%(query)s), 100000) AS start) AS terms) AS asked
-    WHERE message.user_id = %(user_id)s AND message.session_id = %(session_id)s AND cardinality(asked.terms) > 0
-) AS matched
-WHERE matched.similarity > 0 AND matched.similarity >= %(threshold)s::float
-ORDER BY matched.similarity DESC, matched.timestamp DESC
+    (SELECT 'message' AS kind, message_id AS id, content, role,
+            coalesce(metadata ->> 'speaker', metadata ->> 'name') AS said_by,
+            (SELECT session_name FROM conversation_sessions AS session
+             WHERE session.user_id = message.user_id AND session.session_id = message.session_id) AS title,
+            timestamp AS occurred_at
+     FROM conversation_messages AS message
+     WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
+     ORDER BY created_at DESC LIMIT %(limit)s)
+    UNION ALL
+    (SELECT 'fact', fact_id, fact_key || ': ' || fact_value, NULL, NULL, NULL, valid_from
+     FROM user_facts
+     WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
+     LIMIT %(limit)s)
+    UNION ALL
+    (SELECT 'entry', entry_id, content, NULL, NULL, NULL, occurred_at
+     FROM memory_entries
+     WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
+     LIMIT %(limit)s)
+    UNION ALL
+    (SELECT 'document', chunk_id, content, NULL, NULL,
+            (SELECT title FROM documents AS document
+             WHERE document.user_id = chunk.user_id AND document.document_id = chunk.document_id), NULL
+     FROM document_chunks AS chunk
+     WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
+     LIMIT %(limit)s)
+) AS due
 LIMIT %(limit)s;
+
+-- name: due_users
+SELECT user_id FROM (
+    SELECT user_id FROM conversation_messages WHERE terms IS NULL OR embedding IS NULL
+    UNION SELECT user_id FROM user_facts WHERE terms IS NULL OR embedding IS NULL
+    UNION SELECT user_id FROM memory_entries WHERE terms IS NULL OR embedding IS NULL
+    UNION SELECT user_id FROM document_chunks WHERE terms IS NULL OR embedding IS NULL
+) AS due
+LIMIT %(limit)s;
+
+-- name: index_messages
+UPDATE conversation_messages AS row
+SET terms = given.terms::tsvector, embedding = coalesce(row.embedding, CASE WHEN model.same THEN given.embedding::vector END),
+    ann = EXISTS (SELECT FROM large_users WHERE user_id = %(user_id)s)
+FROM unnest(%(ids)s::uuid[], %(embeddings)s::text[], %(terms)s::text[]) AS given (id, embedding, terms),
+     (SELECT EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = %(model)s) AS same) AS model
+WHERE row.user_id = %(user_id)s AND row.message_id = given.id AND (row.terms IS NULL OR row.embedding IS NULL);
+
+-- name: index_facts
+UPDATE user_facts AS row
+SET terms = given.terms::tsvector, embedding = coalesce(row.embedding, CASE WHEN model.same THEN given.embedding::vector END)
+FROM unnest(%(ids)s::uuid[], %(embeddings)s::text[], %(terms)s::text[]) AS given (id, embedding, terms),
+     (SELECT EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = %(model)s) AS same) AS model
+WHERE row.user_id = %(user_id)s AND row.fact_id = given.id AND (row.terms IS NULL OR row.embedding IS NULL);
+
+-- name: index_entries
+UPDATE memory_entries AS row
+SET terms = given.terms::tsvector, embedding = coalesce(row.embedding, CASE WHEN model.same THEN given.embedding::vector END)
+FROM unnest(%(ids)s::uuid[], %(embeddings)s::text[], %(terms)s::text[]) AS given (id, embedding, terms),
+     (SELECT EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = %(model)s) AS same) AS model
+WHERE row.user_id = %(user_id)s AND row.entry_id = given.id AND (row.terms IS NULL OR row.embedding IS NULL);
+
+-- name: index_documents
+UPDATE document_chunks AS row
+SET terms = given.terms::tsvector, embedding = coalesce(row.embedding, CASE WHEN model.same THEN given.embedding::vector END)
+FROM unnest(%(ids)s::uuid[], %(embeddings)s::text[], %(terms)s::text[]) AS given (id, embedding, terms),
+     (SELECT EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = %(model)s) AS same) AS model
+WHERE row.user_id = %(user_id)s AND row.chunk_id = given.id AND (row.terms IS NULL OR row.embedding IS NULL);
+
+-- name: add_parts
+INSERT INTO embedding_parts (user_id, owner_id, part_index, embedding, ann)
+SELECT %(user_id)s::text, owner, part, embedding::vector, EXISTS (SELECT FROM large_users WHERE user_id = %(user_id)s)
+FROM unnest(%(owners)s::uuid[], %(parts)s::integer[], %(embeddings)s::text[]) AS given (owner, part, embedding)
+WHERE EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = %(model)s)
+ON CONFLICT (user_id, owner_id, part_index) DO UPDATE SET embedding = EXCLUDED.embedding;
+
+-- name: model
+SELECT name, dimensions, source FROM embedding_models WHERE state = 'active';
+
+-- name: add_model
+INSERT INTO embedding_models (name, dimensions, source) VALUES (%(name)s, %(dimensions)s::integer, %(source)s)
+ON CONFLICT DO NOTHING;
+
+-- name: state
+SELECT (SELECT name FROM embedding_models WHERE state = 'active') AS model,
+       (SELECT source FROM embedding_models WHERE state = 'active') AS source,
+       coalesce((SELECT ready FROM large_users WHERE user_id = %(user_id)s), false) AS large,
+       coalesce((SELECT max(event_id) FROM event_ledger WHERE user_id = %(user_id)s), 0) AS version,
+       EXISTS (SELECT FROM conversation_messages WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL))
+       OR EXISTS (SELECT FROM user_facts WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL))
+       OR EXISTS (SELECT FROM memory_entries WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL))
+       OR EXISTS (SELECT FROM document_chunks WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL))
+       AS due,
+       (SELECT retrieved_context FROM memory_retrieval_cache
+        WHERE user_id = %(user_id)s AND cache_key = %(cache_key)s AND expires_at > now()
+          AND version = (SELECT max(event_id) FROM event_ledger WHERE user_id = %(user_id)s)) AS cached;
+
+-- Scores of everything that passes the filters, each unit packed into a few bytes: what is to be ranked is the whole
+-- memory of the user, and thousands of rows would take longer to read than to find. Users with a very large memory get
+-- those that hold a term, and the nearest by the index.
+-- name: candidates
+WITH asked AS MATERIALIZED (
+    SELECT %(queries)s::tsquery[] AS queries, %(any_query)s::tsquery AS any_query,
+           EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = %(model)s) AS same_model,
+           ARRAY(SELECT %(session_id)s::text WHERE %(session_id)s::text IS NOT NULL
+                 UNION SELECT target_session_id FROM session_relationships
+                 WHERE user_id = %(user_id)s AND source_session_id = %(session_id)s
+                 UNION SELECT source_session_id FROM session_relationships
+                 WHERE user_id = %(user_id)s AND target_session_id = %(session_id)s) AS near
+), nearest AS MATERIALIZED (
+    SELECT ARRAY(SELECT message_id FROM conversation_messages
+                 WHERE %(large)s::boolean AND user_id = %(user_id)s AND ann
+                 ORDER BY embedding <=> %(vector)s::vector LIMIT %(depth)s)
+        || ARRAY(SELECT owner_id FROM embedding_parts
+                 WHERE %(large)s::boolean AND user_id = %(user_id)s AND ann
+                 ORDER BY embedding <=> %(vector)s::vector LIMIT %(depth)s) AS ids
+), owned AS (
+    SELECT 0 AS kind, message_id AS id, session_id AS place, message_index AS position, timestamp AS occurred_at,
+           coalesce(metadata ->> 'speaker', metadata ->> 'name') AS said_by, metadata, terms, embedding
+    FROM conversation_messages, asked, nearest
+    WHERE user_id = %(user_id)s AND 'message' = ANY(%(kinds)s::text[])
+      AND (%(session_id)s::text IS NULL OR session_id = ANY(asked.near))
+      AND (NOT %(large)s::boolean OR message_id = ANY(nearest.ids) OR terms @@ asked.any_query)
+    UNION ALL
+    SELECT 1, fact_id, fact_id::text, 0, valid_from, NULL, metadata, terms, embedding
+    FROM user_facts
+    WHERE user_id = %(user_id)s AND 'fact' = ANY(%(kinds)s::text[]) AND %(session_id)s::text IS NULL
+      AND rejected_at IS NULL AND valid_from <= %(now)s::timestamptz
+      AND (valid_to IS NULL OR valid_to > %(now)s::timestamptz)
+    UNION ALL
+    SELECT 2, entry_id, entry_id::text, 0, occurred_at, NULL, metadata, terms, embedding
+    FROM memory_entries, asked
+    WHERE user_id = %(user_id)s AND 'entry' = ANY(%(kinds)s::text[])
+      AND (expires_at IS NULL OR expires_at > now())
+      AND (%(session_id)s::text IS NULL OR session_id = ANY(asked.near))
+    UNION ALL
+    SELECT 3, chunk_id, document_id::text, chunk_index, document.created_at, NULL, document.metadata, terms, embedding
+    FROM document_chunks JOIN documents AS document USING (user_id, document_id)
+    WHERE user_id = %(user_id)s AND 'document' = ANY(%(kinds)s::text[]) AND %(session_id)s::text IS NULL
+), parts AS MATERIALIZED (
+    SELECT owner_id, max(-(embedding <#> %(vector)s::vector)) AS dense
+    FROM embedding_parts, asked, nearest
+    WHERE user_id = %(user_id)s AND asked.same_model
+      AND (NOT %(large)s::boolean OR owner_id = ANY(nearest.ids))
+    GROUP BY owner_id
+), units AS MATERIALIZED (
+    SELECT row_number() OVER () - 1 AS number, kind, id, place, position, occurred_at, said_by,
+           coalesce(length(terms), 0) AS words,
+           -- Compared only if it is of the same model as the question's.
+           greatest(CASE WHEN asked.same_model THEN -(embedding <#> %(vector)s::vector) END, parts.dense) AS dense,
+           CASE WHEN terms @@ asked.any_query THEN
+               float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[1]), 0))
+               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[2]), 0))
+               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[3]), 0))
+               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[4]), 0))
+               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[5]), 0))
+               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[6]), 0))
+               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[7]), 0))
+               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[8]), 0))
+               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[9]), 0))
+               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[10]), 0))
+               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[11]), 0))
+               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[12]), 0))
+               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[13]), 0))
+               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[14]), 0))
+               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[15]), 0))
+               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[16]), 0))
+           END AS ranks
+    FROM asked, owned LEFT JOIN parts ON parts.owner_id = owned.id
+    WHERE (%(since)s::timestamptz IS NULL OR occurred_at >= %(since)s)
+      AND (%(until)s::timestamptz IS NULL OR occurred_at < %(until)s)
+      AND (%(equal)s::jsonb = '{}' OR metadata @> %(equal)s::jsonb)
+      AND NOT EXISTS (
+          SELECT FROM unnest(%(range_keys)s::text[], %(range_signs)s::text[], %(range_values)s::jsonb[])
+              AS range (key, sign, value)
+          WHERE NOT coalesce(CASE sign WHEN 'gt' THEN metadata -> key > value WHEN 'gte' THEN metadata -> key >= value
+                                       WHEN 'lt' THEN metadata -> key < value WHEN 'lte' THEN metadata -> key <= value
+                             END AND jsonb_typeof(metadata -> key) = jsonb_typeof(value), false))
+), speakers AS MATERIALIZED (
+    SELECT array_agg(DISTINCT said_by ORDER BY said_by) AS names FROM units WHERE said_by IS NOT NULL
+)
+SELECT string_agg(uuid_send(id) || int8send(hashtextextended(place, kind)) || int4send(kind) || int4send(position)
+                  || int4send(words) || int4send(coalesce(array_position(speakers.names, said_by), 0))
+                  || float4send(coalesce(dense, -2)::real) || float8send(extract(epoch FROM occurred_at)::float8),
+                  ''::bytea ORDER BY number) AS units,
+       string_agg(int8send(number) || ranks, ''::bytea ORDER BY number) FILTER (WHERE ranks IS NOT NULL) AS matched,
+       (SELECT names FROM speakers) AS speakers,
+       CASE WHEN %(large)s::boolean
+            THEN (SELECT sum(session_length) FROM conversation_sessions WHERE user_id = %(user_id)s) END AS messages,
+       CASE WHEN %(large)s::boolean
+            THEN (SELECT count(*) FROM conversation_sessions WHERE user_id = %(user_id)s) END AS sessions
+FROM units, speakers;
+
+-- name: hits
+SELECT 'message' AS kind, message_id AS key, message_id AS id, content, timestamp AS occurred_at, session_id, role,
+       coalesce(metadata ->> 'speaker', metadata ->> 'name') AS said_by, ARRAY[message_id] AS sources
+FROM conversation_messages WHERE user_id = %(user_id)s AND message_id = ANY(%(keys)s::uuid[])
+UNION ALL
+SELECT 'fact', fact_id, fact_id, fact_key || ': ' || fact_value, valid_from, NULL, NULL, NULL,
+       array_remove(ARRAY[source_message_id], NULL)
+FROM user_facts WHERE user_id = %(user_id)s AND fact_id = ANY(%(keys)s::uuid[])
+UNION ALL
+SELECT 'entry', entry_id, entry_id, content, occurred_at, session_id, NULL, NULL, '{}'
+FROM memory_entries
+WHERE user_id = %(user_id)s AND entry_id = ANY(%(keys)s::uuid[]) AND (expires_at IS NULL OR expires_at > now())
+UNION ALL
+SELECT 'document', chunk_id, document_id, content, document.created_at, NULL, NULL, NULL, '{}'
+FROM document_chunks JOIN documents AS document USING (user_id, document_id)
+WHERE user_id = %(user_id)s AND chunk_id = ANY(%(keys)s::uuid[]);
+
+-- name: large
+SELECT EXISTS (SELECT FROM large_users WHERE user_id = %(user_id)s) AS begun,
+       EXISTS (SELECT FROM large_users WHERE user_id = %(user_id)s AND ready) AS ready,
+       (SELECT coalesce(sum(session_length), 0) FROM conversation_sessions WHERE user_id = %(user_id)s)
+       + (SELECT count(*) FROM embedding_parts WHERE user_id = %(user_id)s) AS vectors;
+
+-- name: begin_large
+INSERT INTO large_users (user_id) VALUES (%(user_id)s) ON CONFLICT DO NOTHING;
+
+-- name: mark_messages
+WITH marked AS (
+    UPDATE conversation_messages SET ann = true
+    WHERE user_id = %(user_id)s AND message_id = ANY(ARRAY(
+        SELECT message_id FROM conversation_messages
+        WHERE user_id = %(user_id)s AND message_id > %(after)s::uuid AND NOT ann AND embedding IS NOT NULL
+        ORDER BY message_id LIMIT %(limit)s))
+    RETURNING message_id)
+SELECT message_id FROM marked ORDER BY message_id DESC LIMIT 1;
+
+-- name: mark_parts
+WITH marked AS (
+    UPDATE embedding_parts SET ann = true
+    WHERE user_id = %(user_id)s AND owner_id = ANY(ARRAY(
+        SELECT DISTINCT owner_id FROM embedding_parts
+        WHERE user_id = %(user_id)s AND owner_id > %(after)s::uuid AND NOT ann
+        ORDER BY owner_id LIMIT %(limit)s))
+    RETURNING owner_id)
+SELECT owner_id FROM marked ORDER BY owner_id DESC LIMIT 1;
+
+-- name: finish_large
+UPDATE large_users SET ready = true WHERE user_id = %(user_id)s;

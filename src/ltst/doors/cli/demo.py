@@ -29,7 +29,6 @@ USER = "demo"
 AGENT = "companion"
 EARLIER_SHOWN = 5
 SEARCHED_SESSIONS = 50
-ALIKE = 0.5
 GOODBYES = frozenset({"", "bye", "exit", "quit"})
 
 
@@ -229,19 +228,11 @@ def _answer(user: User, typed: str) -> str:
     for fact in user.facts.list():
         if fact.key.lower() in {word.strip("?!.,;:'\"") for word in words}:
             return f"I know this: {fact.key} is {fact.value}, since {show.when(fact.valid_from)}."
-    best = max(_alike(user, typed), key=lambda found: found[1], default=None)
-    if best is not None:
-        message, _ = best
-        said = show.when(message.timestamp) if message.timestamp else "Once"
-        return f'{said}, you said: "{message.content}"'
+    for hit in user.search(typed, kinds=["message"]):
+        if hit.role == "human" and hit.content != typed:
+            said = show.when(hit.occurred_at) if hit.occurred_at else "Once"
+            return f'{said}, you said: "{hit.content}"'
     return "I have nothing like that yet. It is kept now: ask me again, today or next year."
-
-
-def _alike(user: User, typed: str) -> Iterator[tuple[ConversationMessage, float]]:
-    for session in user.sessions.list(limit=SEARCHED_SESSIONS):
-        for message, similarity in user.chat(session.session_id).search(typed, limit=5, threshold=ALIKE):
-            if message.role == "human" and message.content != typed:
-                yield message, similarity
 
 
 def _step(screen: Console, title: str, detail: str) -> None:

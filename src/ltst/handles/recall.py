@@ -1,0 +1,224 @@
+"""Recall for one user: checks a search, indexes what is still due, retrieves, and assembles the context."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from ltst.errors import Invalid, ModelUnavailable
+from ltst.handles.contexts import AsyncWorking
+from ltst.handles.desk import Desk, now
+from ltst.handles.preferences import AsyncPreferences
+from ltst.providers.rerank import reranked
+from ltst.recall.context import STRATEGIES, Context, Ingredients, Recalled, pack
+from ltst.recall.temporal import mentions_time
+from ltst.records import Hit
+from ltst.rooms import cache, facts, instructions, messages, search, sessions
+from ltst.rooms.messages import Opening
+from ltst.rooms.search import KINDS, Filters, State
+from ltst.support import tokens, validate
+from ltst.support.logs import LOGGER
+from ltst.support.text import sha256
+
+if TYPE_CHECKING:
+    from ltst.recall.retrieve import Question
+
+RANGES = ("gt", "gte", "lt", "lte")
+RECALLED = 30
+WINDOW = 50
+# How many of the best a reranker looks at.
+RERANKED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search that passed the checks."""
+
+    text: str
+    now: datetime | None
+    filters: Filters
+    limit: int
+    floor: float | None
+
+    def key(self) -> str:
+        """What makes two searches the same; the day of asking does only if the question speaks of time."""
+        day = now().date() if self.now is None and mentions_time(self.text) else None
+        return sha256(json.dumps([asdict(self), day], default=str))
+
+
+def checked(
+    desk: Desk,
+    query: object,
+    *,
+    kinds: Iterable[str] | None = None,
+    limit: object = 10,
+    session_id: object = None,
+    since: object = None,
+    until: object = None,
+    where: object = None,
+    floor: object = None,
+    now: object = None,
+) -> Search:
+    """A search, or Invalid."""
+    equal, ranges = _conditions(where)
+    filters = Filters(
+        kinds=_kinds(kinds),
+        session_id=validate.optional_identifier(session_id, "session_id"),
+        since=validate.optional_moment(since, "since"),
+        until=validate.optional_moment(until, "until"),
+        equal=equal,
+        ranges=ranges,
+    )
+    return Search(
+        desk.content(query, "query"),
+        validate.optional_moment(now, "now"),
+        filters,
+        validate.limit(limit, most=200),
+        None if floor is None else validate.score(floor, "floor"),
+    )
+
+
+async def find(desk: Desk, wanted: Search) -> list[Hit]:
+    """Search; what this user added is indexed first, so that it is found."""
+    from ltst.recall.retrieve import hits  # late: it needs numpy
+
+    core, reranker = desk.core, desk.core.models.reranker
+    calls = core.database.user(desk.user_id)
+    async with core.measured("context_search", "search", desk.user_id, wanted.filters.session_id) as tally:
+        pool = wanted if reranker is None else replace(wanted, limit=max(RERANKED, wanted.limit))
+        key = pool.key()
+        state = await search.state(calls, key)
+        tally.cache_hit = state.cached is not None
+        if state.cached is None:
+            found = await hits(calls, await _retrieved(desk, pool, key, state))
+        else:
+            found = await hits(calls, state.cached)
+            core.later(cache.count_hit(calls, key))
+        if reranker is not None:
+            found = await asyncio.to_thread(reranked, reranker, wanted.text, found)
+        tally.rows = min(len(found), wanted.limit)
+    return found[: wanted.limit]
+
+
+async def assemble(desk: Desk, opening: Opening, query: str | None, max_tokens: int, strategy: str) -> Context:
+    """Gather what may go into the prompt and pack it."""
+    validate.choice(strategy, "strategy", STRATEGIES)
+    found = [] if query is None else await find(desk, Search(query, None, Filters(), RECALLED, None))
+    async with desk.core.measured("merging", "context", desk.user_id, opening.session_id) as tally:
+        ingredients = await _ingredients(desk, opening, query, found)
+        packed = pack(ingredients, max_tokens, desk.settings.token_counter or tokens.count, strategy)
+        tally.rows = len(packed.sections)
+    return packed
+
+
+async def _retrieved(desk: Desk, wanted: Search, key: str, state: State) -> list[dict[str, Any]]:
+    """The keys and scores of the best, kept for the next time."""
+    from ltst.learn.index import index_due
+    from ltst.recall.retrieve import Question, retrieve
+
+    core, started, asked_at = desk.core, time.perf_counter(), wanted.now or now()
+    question, complete = Question(wanted.text, asked_at), False
+    try:
+        question, complete = await _embedded(desk, question, state)
+    except ModelUnavailable as problem:
+        # What was said must be found even so: by its words.
+        LOGGER.warning("search goes without vectors", extra={"reason": str(problem)})
+        await index_due(core.database, desk.user_id, None)
+    calls = core.database.user(desk.user_id)
+    found = await retrieve(
+        calls, question, wanted.filters, limit=wanted.limit, floor=wanted.floor, large=state.large and complete
+    )
+    if complete and not found.changing:
+        elapsed = (time.perf_counter() - started) * 1000
+        kept = cache.Retrieval(key, sha256(wanted.text), wanted.filters.session_id, found.best, state.version, elapsed)
+        core.later(cache.put(calls, kept))
+    return found.best
+
+
+async def _embedded(desk: Desk, question: Question, state: State) -> tuple[Question, bool]:
+    """The question with its vector, once what is due is indexed; and whether nothing of that is left over."""
+    from ltst.learn.index import index_soon, written
+
+    database = desk.core.database
+    embedding = await desk.core.models.embedding(database, state.model, state.source)
+    complete = await index_soon(database, desk.user_id, embedding) if state.due else True
+    (vector,) = await embedding.vectors([question.text])
+    return replace(question, model=embedding.name, vector=written(vector)), complete
+
+
+async def _ingredients(desk: Desk, opening: Opening, query: str | None, found: list[Hit]) -> Ingredients:
+    calls = desk.core.database.user(desk.user_id)
+    instruction = await instructions.get(calls, opening.agent) if opening.agent else None
+    session = await sessions.get(calls, opening.session_id)
+    return Ingredients(
+        instructions=instruction.content if instruction else None,
+        preferences=await AsyncPreferences(desk).list(),
+        facts=await facts.list_all(calls, now()),
+        summary=session.context_summary if session else None,
+        episodes=_recalled(found, "entry"),
+        documents=_recalled(found, "document"),
+        recalled=_recalled(found, "message"),
+        working=await AsyncWorking(desk, opening).all(),
+        window=await messages.window(desk.core.database, desk.user_id, opening.session_id, WINDOW, None),
+        query=query,
+    )
+
+
+def _recalled(found: list[Hit], kind: str) -> list[Recalled]:
+    return [
+        Recalled(
+            hit.kind,
+            hit.id,
+            hit.content,
+            hit.occurred_at,
+            hit.speaker,
+            hit.session_id,
+            hit.score,
+            hit.sources,
+            trusted=hit.role != "tool" and kind != "document",
+        )
+        for hit in found
+        if hit.kind == kind
+    ]
+
+
+def _kinds(kinds: Iterable[str] | None) -> tuple[str, ...]:
+    if kinds is None:
+        return KINDS
+    if isinstance(kinds, str) or not isinstance(kinds, Iterable):
+        raise Invalid(f"kinds must be a list of {', '.join(KINDS)}")
+    wanted = tuple(validate.choice(kind, "each of kinds", KINDS) for kind in kinds)
+    if not wanted:
+        raise Invalid(f"kinds must name at least one of {', '.join(KINDS)}")
+    return wanted
+
+
+def _conditions(where: object) -> tuple[str, list[tuple[str, str, str]]]:
+    """Equal values as one JSON object, ranges one by one."""
+    if where is None:
+        return "{}", []
+    if not isinstance(where, Mapping):
+        raise Invalid('where must be a mapping such as {"topic": "food"} or {"price": {"gte": 5}}')
+    equal: dict[str, Any] = {}
+    ranges: list[tuple[str, str, str]] = []
+    for key, value in where.items():
+        if isinstance(value, Mapping) and value and set(value) <= set(RANGES):
+            ranges += [(_key(key), sign, _bound(bound)) for sign, bound in value.items()]
+        else:
+            equal[key] = value
+    return validate.json_text(equal, "where", 100_000), ranges
+
+
+def _key(key: object) -> str:
+    return validate.short(key, "each key of where", 10_000)
+
+
+def _bound(bound: object) -> str:
+    if not isinstance(bound, int | float | str) or isinstance(bound, bool):
+        raise Invalid(f"a range in where has numbers or texts as its bounds, not {bound!r}")
+    return validate.json_text(bound, "where", 10_000)

@@ -1,0 +1,1 @@
+"""What is derived from what was said: the index of search, so far."""

@@ -1,0 +1,142 @@
+"""Indexing: gives the rows that have none terms and a vector, so that search finds them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ltst.db.pool import Database, user_scope
+from ltst.providers.embedding import Embedding, TextRefused
+from ltst.rooms import search
+from ltst.rooms.search import Due, Indexed
+from ltst.support.logs import LOGGER
+from ltst.support.speech import label, speaker
+from ltst.support.terms import as_tsvector, terms
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BATCH = 64
+# What a search embeds before it looks, in characters, of which a row counts some by itself.
+MOST_CHARACTERS = 64_000
+LEAST_COST = 100
+# What is kept free before each part for its label, in tokens of a model; a label in a script whose every character
+# is a token may need more.
+ROOM = 32
+
+
+async def index_due(
+    database: Database, user_id: str, embedding: Embedding | None, *, batches: int | None = None
+) -> int:
+    """Index what the user has due, the newest first, in so many batches at most; the number of rows indexed.
+
+    Without a model the rows get their terms, and wait for their vectors.
+    """
+    done: set[str] = set()
+    while batches is None or batches > 0:
+        rows = await search.due(database.user(user_id), BATCH, terms_only=embedding is None)
+        if done.issuperset(row.id for row in rows):
+            break
+        await _index(database, user_id, embedding, rows)
+        done.update(row.id for row in rows)
+        batches = None if batches is None else batches - 1
+    return len(done)
+
+
+async def index_soon(database: Database, user_id: str, embedding: Embedding) -> bool:
+    """Index what can be indexed while a search waits: terms of everything, vectors of the newest; whether that is all.
+
+    What is left over is found by its words until the background has come to it.
+    """
+    left, done = MOST_CHARACTERS, set[str]()
+    while True:
+        rows = await search.due(database.user(user_id), BATCH)
+        if done.issuperset(row.id for row in rows):
+            return True
+        now = [*_affordable(rows, left)]
+        left -= sum(map(_cost, now))
+        await _index(database, user_id, embedding, now)
+        done.update(row.id for row in now)
+        if len(now) < len(rows):
+            await index_due(database, user_id, None)
+            return False
+
+
+def _affordable(rows: Sequence[Due], characters: int) -> Iterator[Due]:
+    for row in rows:
+        characters -= _cost(row)
+        if characters < 0:
+            return
+        yield row
+
+
+def _cost(row: Due) -> int:
+    return max(len(row.content), LEAST_COST)
+
+
+async def _index(database: Database, user_id: str, embedding: Embedding | None, rows: Sequence[Due]) -> None:
+    indexed = await _indexed(rows, embedding)
+    async with database.transaction(user_scope(user_id)) as tx:
+        await search.index(tx, None if embedding is None else embedding.name, indexed)
+
+
+def written(vector: NDArray[np.float32]) -> str:
+    """A vector in the way that Postgres reads it."""
+    return "[" + ",".join(map(str, vector.tolist())) + "]"
+
+
+async def vectors_of(rows: Sequence[Due], embedding: Embedding) -> list[NDArray[np.float32]]:
+    """For each row the vectors of its parts, of which each carries the row's date and speaker."""
+    texts = [await _parts(row, embedding) for row in rows]
+    distinct = [*dict.fromkeys(part for parts in texts for part in parts)]
+    vectors = await embedding.vectors(distinct)
+    place = {text: number for number, text in enumerate(distinct)}
+    return [vectors[[place[part] for part in parts]] for parts in texts]
+
+
+async def _parts(row: Due, embedding: Embedding) -> list[str]:
+    known = _label(row)
+    room = ROOM if known.isascii() else max(ROOM, len(known))
+    (parts,) = await embedding.parts([row.content], room=room)
+    return [known + part for part in parts]
+
+
+async def _indexed(rows: Sequence[Due], embedding: Embedding | None) -> list[Indexed]:
+    vectors = [None for _ in rows] if embedding is None else await _known_vectors(rows, embedding)
+    return await asyncio.to_thread(lambda: [_row(*each) for each in zip(rows, vectors, strict=True)])
+
+
+async def _known_vectors(rows: Sequence[Due], embedding: Embedding) -> Sequence[NDArray[np.float32] | None]:
+    """The vectors of each row's parts; of a row whose text the model refuses none: it is found by its terms."""
+    try:
+        return await vectors_of(rows, embedding)
+    except TextRefused as problem:
+        if len(rows) == 1:
+            told = {"kind": rows[0].kind, "id": rows[0].id, "reason": str(problem)}
+            LOGGER.warning("a text has no vector", extra=told)
+            return [None]
+        # One row's text must not keep the others from having theirs.
+        return [(await _known_vectors([row], embedding))[0] for row in rows]
+
+
+def _row(row: Due, parts: NDArray[np.float32] | None) -> Indexed:
+    found = as_tsvector(terms(_label(row) + row.content))
+    if parts is None:
+        return Indexed(row.kind, row.id, found)
+    return Indexed(row.kind, row.id, found, written(mean(parts)), [*map(written, parts)] if len(parts) > 1 else [])
+
+
+def mean(parts: NDArray[np.float32]) -> NDArray[np.float32]:
+    """One vector for all parts, of length one; parts that cancel each other out are represented by the first."""
+    import numpy as np
+
+    middle = parts.mean(axis=0)
+    length = np.linalg.norm(middle)
+    whole: NDArray[np.float32] = middle / length if length > 1e-6 else parts[0]
+    return whole
+
+
+def _label(row: Due) -> str:
+    return label(row.occurred_at, row.title, speaker(row.role, row.said_by))

@@ -1,0 +1,35 @@
+"""Reranking: a slower and finer judge, such as a cross-encoder, over the best that a search found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ltst.errors import ModelUnavailable
+from ltst.records import Hit
+from ltst.support.logs import LOGGER
+
+if TYPE_CHECKING:
+    from ltst.protocols import Reranker
+
+
+def reranked(reranker: Reranker, query: str, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits in the reranker's order, its score beside the others'; as they were if it cannot be asked."""
+    if not hits:
+        return []
+    try:
+        scores = _checked(reranker.scores(query, [hit.content for hit in hits]), len(hits))
+    except ModelUnavailable as problem:
+        LOGGER.warning("search goes without the reranker", extra={"reason": str(problem)})
+        return [*hits]
+    judged = [replace(hit, scores={**hit.scores, "rerank": score}) for hit, score in zip(hits, scores, strict=True)]
+    return sorted(judged, key=lambda hit: -hit.scores["rerank"])
+
+
+def _checked(scores: Sequence[float], count: int) -> list[float]:
+    numbers = [float(score) for score in scores]
+    if len(numbers) != count or not all(map(math.isfinite, numbers)):
+        raise ModelUnavailable(f"the reranker must give {count} finite scores, one for each text")
+    return numbers

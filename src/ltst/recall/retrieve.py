@@ -1,0 +1,169 @@
+"""Retrieval: from a question to the best of everything that a user owns, scored in one round trip to the database."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from ltst.db.pool import SingleCall
+from ltst.recall import rank, temporal
+from ltst.records import Hit
+from ltst.rooms import search
+from ltst.rooms.search import Asked, Filters
+from ltst.support.speech import speaker
+from ltst.support.terms import SLOTS, distinct, terms
+
+# How many of the nearest the index brings, at the least, for users whose vectors are not all compared.
+DEPTH = 200
+# The relevance that the best of many memories must have; of many unrelated texts the best looks similar by chance, so
+# the floor rises with their number up to here.
+FLOOR = 0.355
+FULL_FLOOR_AT = 600
+LEAST_FLOOR = 0.1
+# What scores less than this share of the best is not worth showing.
+LEAST_SHARE = 0.1
+FADING_DAYS = 30.0
+# The database tells how often a term stands in a text by a sum of inverse squares; this finds the number again.
+FREQUENCIES = np.cumsum(1 / np.arange(1, 257) ** 2) / 1.64493406685
+
+UNIT = np.dtype(
+    [
+        ("id", "V16"),
+        ("session", ">i8"),
+        ("kind", ">i4"),
+        ("position", ">i4"),
+        ("words", ">i4"),
+        ("speaker", ">i4"),
+        ("dense", ">f4"),
+        ("moment", ">f8"),
+    ]
+)
+MATCHED = np.dtype([("number", ">i8"), ("ranks", ">f4", SLOTS)])
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What was asked, when, and its vector, of which model; none if there is no model."""
+
+    text: str
+    now: datetime
+    model: str | None = None
+    vector: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The best of a search, by their keys, and whether the user's memory was changing meanwhile."""
+
+    best: list[dict[str, Any]]
+    changing: bool
+
+
+async def retrieve(
+    calls: SingleCall, question: Question, filters: Filters, *, limit: int, floor: float | None, large: bool
+) -> Found:
+    """The keys and scores of the best, best first; none when even the best is below the floor."""
+    asked = Asked(question.model, question.vector, distinct(question.text)[:SLOTS], question.now)
+    changing, packed = await search.candidates(calls, asked, filters, large=large, depth=max(DEPTH, limit))
+    if not packed["units"]:
+        return Found([], changing)
+    units = np.frombuffer(packed["units"], UNIT)
+    scores = _scores(units, packed, len(asked.terms))
+    boosts = _boosts(question, units, packed["speakers"] or [])
+    ranked = rank.rank(scores, sum(boosts.values(), np.zeros(len(units))))
+    best = float(ranked.relevance.max())
+    if best < (default_floor(scores.units or len(units)) if floor is None else floor):
+        return Found([], changing)
+    order = np.argsort(-ranked.total, kind="stable")[:limit]
+    return Found(_best(units, order, ranked, {**ranked.arms, **boosts}, best), changing)
+
+
+async def hits(calls: SingleCall, best: Sequence[Mapping[str, Any]]) -> list[Hit]:
+    """What was found, with its content; what is gone meanwhile is left out."""
+    keys = [str(each["key"]) for each in best]
+    rows = await search.hits(calls, keys) if keys else {}
+    return [_hit(rows[key], each) for key, each in zip(keys, best, strict=True) if key in rows]
+
+
+def default_floor(memories: int) -> float:
+    """The least relevance of the best, for so many memories."""
+    return max(LEAST_FLOOR, FLOOR * min(1.0, (math.log1p(memories) / math.log(FULL_FLOOR_AT)) ** 2))
+
+
+def _scores(units: Any, packed: Mapping[str, Any], count: int) -> rank.Scores:
+    matched = np.frombuffer(packed["matched"] or b"", MATCHED)
+    ranks = matched["ranks"][:, :count].astype(np.float64)
+    frequencies = np.where(ranks > 0, np.searchsorted(FREQUENCIES, ranks - 1e-4) + 1, 0).astype(np.float64)
+    return rank.Scores(
+        sessions=units["session"].astype(np.int64),
+        positions=units["position"].astype(np.int64),
+        dense=units["dense"].astype(np.float64),
+        words=units["words"].astype(np.float64),
+        matched=matched["number"].astype(np.int64),
+        frequencies=frequencies,
+        units=packed["messages"] and max(int(packed["messages"]), len(units)),
+        conversations=packed["sessions"],
+    )
+
+
+def _boosts(question: Question, units: Any, speakers: Sequence[str]) -> dict[str, rank.Floats]:
+    """What the question says about who and when lifts, and never excludes."""
+    boosts: dict[str, rank.Floats] = {}
+    named = _named(question.text, speakers)
+    if named is not None:
+        boosts["speaker"] = rank.SPEAKER * (units["speaker"] == speakers.index(named) + 1)
+    intervals = temporal.intervals(question.text, question.now)
+    if intervals:
+        boosts["temporal"] = rank.TEMPORAL * np.exp(-_days_apart(intervals, units["moment"]) / FADING_DAYS)
+    return boosts
+
+
+def _days_apart(intervals: Sequence[temporal.Interval], moments: Any) -> rank.Floats:
+    """Days from each moment to the nearest interval."""
+    early = [each.start.timestamp() - moments for each in intervals]
+    late = [moments - each.end.timestamp() for each in intervals]
+    apart: rank.Floats = np.min([np.maximum(*pair) for pair in zip(early, late, strict=True)], axis=0)
+    return np.maximum(apart, 0.0) / 86_400
+
+
+def _named(text: str, speakers: Sequence[str]) -> str | None:
+    """The one speaker whose name the question says; with two it is about both."""
+    asked = set(terms(text))
+    found = [name for name in speakers if asked & set(terms(name))]
+    return found[0] if len(found) == 1 else None
+
+
+def _best(
+    units: Any, order: rank.Integers, ranked: rank.Ranked, arms: Mapping[str, rank.Floats], best: float
+) -> list[dict[str, Any]]:
+    top = max(float(ranked.total[order[0]]), 1e-9)
+    shown = [number for number in order if ranked.total[number] >= LEAST_SHARE * top] or [order[0]]
+    return [
+        {
+            "key": str(UUID(bytes=units["id"][number].tobytes())),
+            "score": best * float(ranked.total[number]) / top,
+            "scores": {arm: round(float(values[number]), 4) for arm, values in arms.items()},
+        }
+        for number in shown
+    ]
+
+
+def _hit(row: Mapping[str, Any], found: Mapping[str, Any]) -> Hit:
+    return Hit(
+        kind=row["kind"],
+        id=row["id"],
+        content=row["content"],
+        score=found["score"],
+        scores=found["scores"],
+        occurred_at=row["occurred_at"] and row["occurred_at"].astimezone(UTC),
+        session_id=row["session_id"],
+        role=row["role"],
+        sources=tuple(row["sources"]),
+        speaker=speaker(row["role"], row["said_by"]),
+    )

@@ -1,0 +1,22 @@
+"""Speech: who said a message, and what stands before its text where it is indexed: date, conversation, speaker."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+SPEAKERS = {"human": "User", "ai": "Assistant", "system": "System", "tool": "Tool"}
+LONGEST_TITLE = 40
+LONGEST_NAME = 24
+
+
+def speaker(role: str | None, said_by: str | None) -> str | None:
+    """The name in the metadata of a message (`speaker` or `name`), else its role."""
+    return said_by or SPEAKERS.get(role or "")
+
+
+def label(occurred_at: datetime | None, title: str | None, who: str | None) -> str:
+    """What is known about a text, to be put before it: "[21 May 2023, Trip to Rome] Caroline: "."""
+    known = (f"{occurred_at:%d %B %Y}" if occurred_at else None, title and title[:LONGEST_TITLE])
+    bracket = ", ".join(each for each in known if each)
+    name = f"{who[:LONGEST_NAME]}: " if who else ""
+    return (f"[{bracket}] " if bracket else "") + name
