@@ -9,7 +9,7 @@ import asyncio
 import builtins
 import json
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -53,6 +53,7 @@ from ltst.rooms import (
     metrics,
     preferences,
     relationships,
+    search,
     sessions,
 )
 from ltst.rooms import messages as message_room
@@ -156,6 +157,27 @@ class AsyncMemory:
     async def settle(self, user_id: str | None = None) -> None:
         """Return when no derived work is due any more, for one user or for all."""
         await self._worker.settle(None if user_id is None else validate.identifier(user_id, "user_id"))
+
+    async def embedder_model(self) -> str | None:
+        """The name of the embedding model whose vectors the database holds; None before the first is made."""
+        active = await search.model(self._core.database.keeper())
+        return active.name if active else None
+
+    async def switch_embedder(
+        self, embedder: Embedder | str, *, progress: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Change the embedding model in place, while reads and writes go on; the number of rows that got a vector.
+
+        A name (local, openai:MODEL, openai:MODEL@BASE_URL) is one that every process can follow by itself; an embedder
+        of your own must be given to each as `embedder`. Stopped, it goes on when it is asked for again.
+        """
+        return await self._core.models.switch(self._core.database, embedder, progress)
+
+    async def cancel_switch(self) -> bool:
+        """Give up a change of the embedding model that was begun and stopped; whether there was one."""
+        from ltst.learn.switch import cancel
+
+        return await cancel(self._core.database)
 
     async def maintain(self) -> dict[str, int]:
         """One pass of expiry and retention over all users; how many rows each step touched."""

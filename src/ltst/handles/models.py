@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ltst.db.pool import Database
@@ -24,7 +25,9 @@ class Models:
         self.reranker = reranker
         self._api_key = api_key
         self._given = embedder
+        self._brought = {} if embedder is None else {embedder.name: embedder}
         self._embedding: Embedding | None = None
+        self._retired: list[Embedding] = []
 
     async def embedding(self, database: Database, name: str | None, source: str | None) -> Embedding:
         """The embedder of the model whose vectors the database holds; ModelUnavailable if it is not at hand.
@@ -34,22 +37,37 @@ class Models:
         if name is None:
             name, source = await self._first(database)
         if self._embedding is None or self._embedding.name != name:
-            await self.replace(self._made(name, source))
-        assert self._embedding is not None
+            from ltst.providers.embedding import Embedding
+
+            # The one before may be asked by a search that has begun: it is closed at the end.
+            self._retired += [self._embedding] if self._embedding else []
+            self._embedding = Embedding(self._made(name, source))
         return self._embedding
 
-    async def replace(self, embedder: Embedder | None) -> None:
-        """Work with another embedder from now on, or with none."""
+    async def switch(
+        self, database: Database, embedder: Embedder | str, progress: Callable[[int, int], None] | None
+    ) -> int:
+        """Change the model of the database to another, by name or as an embedder of the caller's own."""
+        from ltst.learn.switch import switch
         from ltst.providers.embedding import Embedding
+        from ltst.providers.named import embedder_named
 
-        before, self._embedding = self._embedding, None if embedder is None else Embedding(embedder)
-        if before is not None:
-            await before.close()
+        source = embedder if isinstance(embedder, str) else None
+        chosen = embedder_named(embedder, self._api_key) if isinstance(embedder, str) else embedder
+        # Known before it is in use: a search may be the first to see the change.
+        self._brought[chosen.name] = chosen
+        embedding = Embedding(chosen)
+        try:
+            return await switch(database, embedding, source, progress or _unseen)
+        finally:
+            await embedding.close()
 
     async def close(self) -> None:
-        """Let go of the embedder."""
-        if self._embedding is not None:
-            await self.replace(None)
+        """Let go of the embedders."""
+        for embedding in [*self._retired, self._embedding]:
+            if embedding is not None:
+                await embedding.close()
+        self._embedding, self._retired = None, []
 
     async def _first(self, database: Database) -> tuple[str, str | None]:
         """Name the model of a database that has none yet; another process may have been faster."""
@@ -66,13 +84,15 @@ class Models:
     def _made(self, name: str, source: str | None) -> Embedder:
         from ltst.providers.named import embedder_named
 
-        if self._given is not None and self._given.name == name:
-            return self._given
-        if self._given is None and source is not None:
-            made = embedder_named(source, self._api_key)
-            if made.name == name:
-                return made
+        if name in self._brought:
+            return self._brought[name]
+        if source is not None:
+            return embedder_named(source, self._api_key)
         raise ModelUnavailable(
             f"the vectors of this database are of the model {name!r}, which this program does not bring: "
             "give it as `embedder`, or change the database's model with `ltst embedder switch`"
         )
+
+
+def _unseen(done: int, total: int) -> None:
+    """Nobody watches."""

@@ -33,6 +33,8 @@ RECALLED = 30
 WINDOW = 50
 # How many of the best a reranker looks at.
 RERANKED = 50
+# The model may be changed while a search is on its way.
+ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,26 +120,42 @@ async def assemble(desk: Desk, opening: Opening, query: str | None, max_tokens: 
 
 async def _retrieved(desk: Desk, wanted: Search, key: str, state: State) -> list[dict[str, Any]]:
     """The keys and scores of the best, kept for the next time."""
-    from ltst.learn.index import index_due
-    from ltst.recall.retrieve import Question, retrieve
+    from ltst.recall.retrieve import retrieve
 
-    core, started, asked_at = desk.core, time.perf_counter(), wanted.now or now()
-    question, complete = Question(wanted.text, asked_at), False
-    try:
-        question, complete = await _embedded(desk, question, state)
-    except ModelUnavailable as problem:
-        # What was said must be found even so: by its words.
-        LOGGER.warning("search goes without vectors", extra={"reason": str(problem)})
-        await index_due(core.database, desk.user_id, None)
-    calls = core.database.user(desk.user_id)
-    found = await retrieve(
-        calls, question, wanted.filters, limit=wanted.limit, floor=wanted.floor, large=state.large and complete
-    )
+    calls, started = desk.core.database.user(desk.user_id), time.perf_counter()
+    for _ in range(ATTEMPTS):
+        question, complete = await _question(desk, wanted, state)
+        found = await retrieve(
+            calls,
+            question,
+            wanted.filters,
+            limit=wanted.limit,
+            floor=wanted.floor,
+            large=state.large and question.vector is not None,
+        )
+        if not found.other_model:
+            break
+        state = await search.state(calls, key)
     if complete and not found.changing:
         elapsed = (time.perf_counter() - started) * 1000
         kept = cache.Retrieval(key, sha256(wanted.text), wanted.filters.session_id, found.best, state.version, elapsed)
-        core.later(cache.put(calls, kept))
+        desk.core.later(cache.put(calls, kept))
     return found.best
+
+
+async def _question(desk: Desk, wanted: Search, state: State) -> tuple[Question, bool]:
+    """What is asked, once what is due is indexed, and whether nothing of that is left over."""
+    from ltst.learn.index import index_due
+    from ltst.recall.retrieve import Question
+
+    question = Question(wanted.text, wanted.now or now())
+    try:
+        return await _embedded(desk, question, state)
+    except ModelUnavailable as problem:
+        # What was said must be found even so: by its words.
+        LOGGER.warning("search goes without vectors", extra={"reason": str(problem)})
+        await index_due(desk.core.database, desk.user_id, None)
+        return question, False
 
 
 async def _embedded(desk: Desk, question: Question, state: State) -> tuple[Question, bool]:

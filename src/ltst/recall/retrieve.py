@@ -59,10 +59,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The best of a search, by their keys, and whether the user's memory was changing meanwhile."""
+    """The best of a search, by their keys; and whether the user's memory, or the model, was changing meanwhile."""
 
     best: list[dict[str, Any]]
     changing: bool
+    other_model: bool = False
 
 
 async def retrieve(
@@ -73,6 +74,8 @@ async def retrieve(
     changing, packed = await search.candidates(calls, asked, filters, large=large, depth=max(DEPTH, limit))
     if not packed["units"]:
         return Found([], changing)
+    if question.model is not None and not packed["same_model"]:
+        return Found([], changing, other_model=True)
     units = np.frombuffer(packed["units"], UNIT)
     scores = _scores(units, packed, len(asked.terms))
     boosts = _boosts(question, units, packed["speakers"] or [])

@@ -107,18 +107,22 @@ async def due_users(tx: Executor, limit: int) -> list[str]:
 
 async def index(tx: Executor, model: str | None, rows: Sequence[Indexed]) -> None:
     """Write terms and vectors; vectors of a model that is not the index's own are left out."""
+    there: set[str] = set()
     for kind, query in INDEXERS.items():
         mine = [row for row in rows if row.kind == kind]
         if mine:
-            await tx.run(
-                query,
-                user_id=tx.scope.user_id,
-                model=model,
-                ids=[row.id for row in mine],
-                embeddings=[row.vector for row in mine],
-                terms=[row.terms for row in mine],
-            )
-    parts = [(row.id, number, part) for row in rows for number, part in enumerate(row.parts)]
+            there |= {
+                *await tx.values(
+                    query,
+                    user_id=tx.scope.user_id,
+                    model=model,
+                    ids=[row.id for row in mine],
+                    embeddings=[row.vector for row in mine],
+                    terms=[row.terms for row in mine],
+                )
+            }
+    # A row that is gone meanwhile leaves no parts behind.
+    parts = [(row.id, number, part) for row in rows if row.id in there for number, part in enumerate(row.parts)]
     if parts:
         owners, numbers, vectors = zip(*parts, strict=True)
         await tx.run(

@@ -44,28 +44,32 @@ SET terms = given.terms::tsvector, embedding = coalesce(row.embedding, CASE WHEN
     ann = EXISTS (SELECT FROM large_users WHERE user_id = %(user_id)s)
 FROM unnest(%(ids)s::uuid[], %(embeddings)s::text[], %(terms)s::text[]) AS given (id, embedding, terms),
      (SELECT EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = %(model)s) AS same) AS model
-WHERE row.user_id = %(user_id)s AND row.message_id = given.id AND (row.terms IS NULL OR row.embedding IS NULL);
+WHERE row.user_id = %(user_id)s AND row.message_id = given.id AND (row.terms IS NULL OR row.embedding IS NULL)
+RETURNING row.message_id;
 
 -- name: index_facts
 UPDATE user_facts AS row
 SET terms = given.terms::tsvector, embedding = coalesce(row.embedding, CASE WHEN model.same THEN given.embedding::vector END)
 FROM unnest(%(ids)s::uuid[], %(embeddings)s::text[], %(terms)s::text[]) AS given (id, embedding, terms),
      (SELECT EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = %(model)s) AS same) AS model
-WHERE row.user_id = %(user_id)s AND row.fact_id = given.id AND (row.terms IS NULL OR row.embedding IS NULL);
+WHERE row.user_id = %(user_id)s AND row.fact_id = given.id AND (row.terms IS NULL OR row.embedding IS NULL)
+RETURNING row.fact_id;
 
 -- name: index_entries
 UPDATE memory_entries AS row
 SET terms = given.terms::tsvector, embedding = coalesce(row.embedding, CASE WHEN model.same THEN given.embedding::vector END)
 FROM unnest(%(ids)s::uuid[], %(embeddings)s::text[], %(terms)s::text[]) AS given (id, embedding, terms),
      (SELECT EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = %(model)s) AS same) AS model
-WHERE row.user_id = %(user_id)s AND row.entry_id = given.id AND (row.terms IS NULL OR row.embedding IS NULL);
+WHERE row.user_id = %(user_id)s AND row.entry_id = given.id AND (row.terms IS NULL OR row.embedding IS NULL)
+RETURNING row.entry_id;
 
 -- name: index_documents
 UPDATE document_chunks AS row
 SET terms = given.terms::tsvector, embedding = coalesce(row.embedding, CASE WHEN model.same THEN given.embedding::vector END)
 FROM unnest(%(ids)s::uuid[], %(embeddings)s::text[], %(terms)s::text[]) AS given (id, embedding, terms),
      (SELECT EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = %(model)s) AS same) AS model
-WHERE row.user_id = %(user_id)s AND row.chunk_id = given.id AND (row.terms IS NULL OR row.embedding IS NULL);
+WHERE row.user_id = %(user_id)s AND row.chunk_id = given.id AND (row.terms IS NULL OR row.embedding IS NULL)
+RETURNING row.chunk_id;
 
 -- name: add_parts
 INSERT INTO embedding_parts (user_id, owner_id, part_index, embedding, ann)
@@ -109,10 +113,10 @@ WITH asked AS MATERIALIZED (
                  WHERE user_id = %(user_id)s AND target_session_id = %(session_id)s) AS near
 ), nearest AS MATERIALIZED (
     SELECT ARRAY(SELECT message_id FROM conversation_messages
-                 WHERE %(large)s::boolean AND user_id = %(user_id)s AND ann
+                 WHERE %(large)s::boolean AND user_id = %(user_id)s AND ann AND (SELECT same_model FROM asked)
                  ORDER BY embedding <=> %(vector)s::vector LIMIT %(depth)s)
         || ARRAY(SELECT owner_id FROM embedding_parts
-                 WHERE %(large)s::boolean AND user_id = %(user_id)s AND ann
+                 WHERE %(large)s::boolean AND user_id = %(user_id)s AND ann AND (SELECT same_model FROM asked)
                  ORDER BY embedding <=> %(vector)s::vector LIMIT %(depth)s) AS ids
 ), owned AS (
     SELECT 0 AS kind, message_id AS id, session_id AS place, message_index AS position, timestamp AS occurred_at,
@@ -185,6 +189,7 @@ SELECT string_agg(uuid_send(id) || int8send(hashtextextended(place, kind)) || in
                   ''::bytea ORDER BY number) AS units,
        string_agg(int8send(number) || ranks, ''::bytea ORDER BY number) FILTER (WHERE ranks IS NOT NULL) AS matched,
        (SELECT names FROM speakers) AS speakers,
+       (SELECT same_model FROM asked) AS same_model,
        CASE WHEN %(large)s::boolean
             THEN (SELECT sum(session_length) FROM conversation_sessions WHERE user_id = %(user_id)s) END AS messages,
        CASE WHEN %(large)s::boolean

@@ -12,6 +12,7 @@ from ltst.doors.cli import (
     condition,
     database,
     demo,
+    embedder,
     facts,
     instructions,
     keys,
@@ -19,6 +20,7 @@ from ltst.doors.cli import (
     preferences,
     sessions,
 )
+from ltst.doors.cli.evaluation import commands as evaluation
 from ltst.doors.cli.options import DatabaseUrl, Home, Options, UserId
 
 app = typer.Typer(
@@ -61,6 +63,8 @@ for name, noun in {
     "instructions": instructions,
     "db": database,
     "master-key": keys,
+    "embedder": embedder,
+    "eval": evaluation,
 }.items():
     app.add_typer(noun.app, name=name)
 

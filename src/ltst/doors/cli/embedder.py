@@ -1,0 +1,71 @@
+"""The embedding model: `ltst embedder show`, `switch` and `cancel`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ltst.doors.cli import show
+from ltst.doors.cli.options import Options, command, opened
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="The embedding model of the database.\n\nExample: ltst embedder switch openai:text-embedding-3-small",
+)
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="local, openai:MODEL, or openai:MODEL@BASE_URL for any endpoint that speaks like OpenAI's."
+    ),
+]
+
+
+@command(app, "show")
+def show_model(options: Options) -> None:
+    """Show the model whose vectors the database holds.
+
+    Example: ltst embedder show
+    """
+    with opened(options) as memory:
+        model = memory.embedder_model()
+    if options.json:
+        show.document({"model": model})
+    else:
+        show.say(model or "None yet: the first search or the background brings one.")
+
+
+@command(app, "switch")
+def switch(options: Options, name: Name) -> None:
+    """Change the model in place.
+
+    Reads and writes go on. A switch that was stopped goes on when it is asked for again. The key for an endpoint is
+    read from LTST_EMBEDDER_API_KEY.
+
+    Example: ltst embedder switch local
+    """
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with opened(options) as memory, Progress(*columns, console=show.err(), transient=True) as bar:
+        task = bar.add_task("vectors", total=None)
+        done = memory.switch_embedder(name, progress=lambda made, total: bar.update(task, completed=made, total=total))
+        model = memory.embedder_model()
+    if options.json:
+        show.document({"model": model, "rows": done})
+    else:
+        show.say(f"The model is {model} now; {done} rows got a vector." if done else f"The model is {model}.")
+
+
+@command(app, "cancel")
+def cancel(options: Options) -> None:
+    """Give up a switch that was begun.
+
+    Example: ltst embedder cancel
+    """
+    with opened(options) as memory:
+        begun = memory.cancel_switch()
+    if options.json:
+        show.document({"cancelled": begun})
+    else:
+        show.say("The switch is given up; the model stays." if begun else "No switch was begun.")

@@ -1,0 +1,72 @@
+"""Switching: gives everything a vector of another model, and then uses that model, while reads and writes go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ltst.db.pool import Database
+from ltst.db.vectors import BEFORE_ALL, SOURCES, Filled, Switch, Unfilled, switching
+from ltst.errors import Conflict
+from ltst.learn.index import mean, vectors_of, written
+from ltst.providers.embedding import Embedding
+from ltst.rooms import search
+from ltst.rooms.search import Due
+
+BATCH = 64
+# What was written while the rest was filled is filled in further rounds; what then remains is soon done by searches.
+ROUNDS = 3
+
+Progress = Callable[[int, int], None]
+
+
+async def switch(database: Database, embedding: Embedding, source: str | None, progress: Progress) -> int:
+    """Change the model of the database; the number of rows that got a vector. Stopped, it goes on where it was."""
+    active = await search.model(database.keeper())
+    if active is not None and active.name == embedding.name:
+        return 0
+    dimensions = await embedding.dimensions()
+    async with switching(database) as change:
+        await _begin(change, embedding.name, dimensions, source)
+        done = sum([await _fill(change, embedding, progress) for _ in range(ROUNDS)])
+        await change.index(dimensions)
+        await change.swap()
+    return done
+
+
+async def cancel(database: Database) -> bool:
+    """Give up a change that has begun; whether there was one."""
+    async with switching(database) as change:
+        begun = await change.next_model() is not None
+        if begun:
+            await change.cancel()
+    return begun
+
+
+async def _begin(change: Switch, name: str, dimensions: int, source: str | None) -> None:
+    begun = await change.next_model()
+    if begun is None:
+        await change.begin(name, dimensions, source)
+    elif begun != name:
+        raise Conflict(f"a switch to {begun!r} has begun: finish it, or give it up with `ltst embedder cancel`")
+
+
+async def _fill(change: Switch, embedding: Embedding, progress: Progress) -> int:
+    """One round over everything that has no vector of the next model."""
+    total, done = await change.left(), 0
+    for kind in SOURCES:
+        after = BEFORE_ALL
+        while rows := await change.unfilled(kind, after, BATCH):
+            await change.fill(kind, await _filled(rows, embedding))
+            after = rows[-1].user_id, rows[-1].id
+            done += len(rows)
+            progress(done, max(total, done))
+    return done
+
+
+async def _filled(rows: Sequence[Unfilled], embedding: Embedding) -> list[Filled]:
+    asked = [Due(row.kind, row.id, row.content, row.role, row.said_by, row.title, row.occurred_at) for row in rows]
+    vectors = await vectors_of(asked, embedding)
+    return [
+        Filled(row.user_id, row.id, written(mean(parts)), [*map(written, parts)] if len(parts) > 1 else [])
+        for row, parts in zip(rows, vectors, strict=True)
+    ]

@@ -1,0 +1,243 @@
+"""The embedding model is changed in place: while reads and writes go on, across processes, and after a crash."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from zlib import crc32
+
+import psycopg
+import pytest
+
+from ltst import AsyncMemory, Conflict, Invalid, Memory, Settings
+from ltst.providers.embedding import CallableEmbedder
+from support.probes import superuser, value
+
+TABLES = ("conversation_messages", "user_facts", "memory_entries", "document_chunks")
+
+
+def bag(name: str, dimensions: int) -> CallableEmbedder:
+    """A bag of words: quick, and another one for every name."""
+
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        rows = []
+        for text in texts:
+            row = [0.0] * dimensions
+            for word in text.lower().split():
+                row[crc32((name + word).encode()) % dimensions] += 1.0
+            rows.append(row)
+        return rows
+
+    return CallableEmbedder(embed, name, dimensions, longest=300)
+
+
+@pytest.fixture
+async def memory(settings: Settings) -> AsyncIterator[AsyncMemory]:
+    async with AsyncMemory(embedder=bag("first", 384), settings=settings) as opened:
+        yield opened
+
+
+async def furnish(memory: AsyncMemory, name: str = "ana", count: int = 200) -> None:
+    user = memory.user(name)
+    long = "with many words " * 60
+    await user.chat("old").add_many(
+        {"role": "user", "content": f"number {at} is about topic{at % 40} {long if at % 25 == 0 else ''}"}
+        for at in range(count)
+    )
+    await user.facts.set("home", "Lisbon")
+    await user.entries.add("The oven runs hot.")
+    await user.documents.add("The kettle. " * 300, title="Kettle")
+    await memory.settle()
+
+
+def dimensions(connection: psycopg.Connection[Any]) -> set[int]:
+    return {
+        each
+        for table in (*TABLES, "embedding_parts")
+        for (each,) in connection.execute(f"SELECT DISTINCT vector_dims(embedding) FROM {table}")
+    }
+
+
+async def test_everything_gets_a_vector_of_the_new_model(memory: AsyncMemory, settings: Settings) -> None:
+    await furnish(memory)
+    seen: list[tuple[int, int]] = []
+    changed = await memory.switch_embedder(bag("second", 64), progress=lambda done, total: seen.append((done, total)))
+    assert await memory.embedder_model() == "second"
+    assert seen[-1][0] == seen[-1][1] == changed
+    with superuser(str(settings.database_url)) as connection:
+        assert dimensions(connection) == {64}
+        assert changed == sum(value(connection, f"SELECT count(*) FROM {table}") for table in TABLES)
+        assert value(connection, "SELECT count(*) FROM embedding_models") == 1
+        columns = "SELECT count(*) FROM information_schema.columns WHERE column_name = 'embedding_next'"
+        assert value(connection, columns) == 0
+    (best, *_) = await memory.user("ana").search("topic7")
+    assert "topic7 " in best.content
+    assert best.scores["dense"] > 0
+    assert (await memory.health()).ok
+
+
+async def test_a_switch_to_the_model_in_use_does_nothing(memory: AsyncMemory) -> None:
+    await furnish(memory, count=3)
+    assert await memory.switch_embedder(bag("first", 384)) == 0
+
+
+async def test_reads_and_writes_go_on_during_a_switch(memory: AsyncMemory, settings: Settings) -> None:
+    """Two memories: one that switches, and one that brings the old model and finds by words what it cannot compare."""
+    await furnish(memory)
+    over = asyncio.Event()
+    made = [0, 0]
+
+    async def live(owner: AsyncMemory, name: str, place: int) -> None:
+        user = owner.user(name)
+        while not over.is_set() or made[place] < 5:
+            word = f"zebra{made[place]}{name}"
+            stored = await user.chat("live").add("user", f"said {word} just now")
+            found = await user.search(word)
+            assert stored.message_id in [hit.id for hit in found]
+            made[place] += 1
+
+    async with AsyncMemory(embedder=bag("first", 384), settings=settings) as other:
+        tasks = [asyncio.create_task(live(memory, "ana", 0)), asyncio.create_task(live(other, "eve", 1))]
+        await asyncio.sleep(0.2)
+        await memory.switch_embedder(bag("second", 64))
+        over.set()
+        await asyncio.gather(*tasks)
+        (best, *_) = await other.user("ana").search("topic7")
+        assert "topic7 " in best.content
+        assert best.scores["dense"] == 0
+    await memory.settle()
+    with superuser(str(settings.database_url)) as connection:
+        assert dimensions(connection) == {64}
+        for table in TABLES:
+            assert value(connection, f"SELECT count(*) FROM {table} WHERE embedding IS NULL OR terms IS NULL") == 0
+
+
+async def test_a_switch_that_was_stopped_goes_on_where_it_was(memory: AsyncMemory, settings: Settings) -> None:
+    await furnish(memory)
+
+    class Stopped(Exception):
+        pass
+
+    def stop(done: int, total: int) -> None:
+        if done > 100:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        await memory.switch_embedder(bag("second", 64), progress=stop)
+    assert await memory.embedder_model() == "first"
+    assert (await memory.user("ana").search("topic7"))[0].scores["dense"] > 0
+    with pytest.raises(Conflict, match="second"):
+        await memory.switch_embedder(bag("third", 32))
+    seen: list[tuple[int, int]] = []
+    await memory.switch_embedder(bag("second", 64), progress=lambda done, total: seen.append((done, total)))
+    assert seen[0][1] < 110
+    assert await memory.embedder_model() == "second"
+
+
+async def test_a_switch_can_be_given_up(memory: AsyncMemory, settings: Settings) -> None:
+    await furnish(memory)
+    assert await memory.cancel_switch() is False
+
+    def stop(done: int, total: int) -> None:
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        await memory.switch_embedder(bag("second", 64), progress=stop)
+    assert await memory.cancel_switch() is True
+    assert await memory.embedder_model() == "first"
+    await memory.switch_embedder(bag("third", 32))
+    assert await memory.embedder_model() == "third"
+    with superuser(str(settings.database_url)) as connection:
+        assert dimensions(connection) == {32}
+
+
+async def test_large_users_are_found_by_the_index_of_the_new_model(settings: Settings) -> None:
+    narrow = replace(settings, large_memory=50)
+    async with AsyncMemory(embedder=bag("first", 384), settings=narrow) as memory:
+        await furnish(memory)
+        await memory.switch_embedder(bag("second", 64))
+        (best, *_) = await memory.user("ana").search("topic7")
+        assert "topic7 " in best.content
+        assert (await memory.health()).ok
+
+
+@pytest.mark.parametrize("name", ["", "nothing", "openai:", "openai:m@ftp://x"])
+async def test_an_unknown_name_is_refused(memory: AsyncMemory, name: str) -> None:
+    with pytest.raises(Invalid):
+        await memory.switch_embedder(name)
+
+
+@pytest.fixture
+def endpoint() -> Iterator[str]:
+    """A model of 16 dimensions behind an OpenAI-compatible endpoint, somewhat slow."""
+    model = bag("remote", 16)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
+            time.sleep(0.02)
+            data = [{"index": at, "embedding": row} for at, row in enumerate(model.embed(texts).tolist())]
+            body = json.dumps({"data": data}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+    server.shutdown()
+    server.server_close()
+
+
+def command(settings: Settings, *arguments: str) -> list[str]:
+    options = ["--database-url", str(settings.database_url), "--home", str(settings.home)]
+    return [sys.executable, "-m", "ltst.doors.cli.main", *options, "embedder", *arguments]
+
+
+def filled(connection: psycopg.Connection[Any]) -> int:
+    try:
+        return int(value(connection, "SELECT count(embedding_next) FROM conversation_messages"))
+    except psycopg.errors.UndefinedColumn:
+        return 0
+
+
+def test_a_switch_that_was_killed_is_taken_up_and_every_process_follows(settings: Settings, endpoint: str) -> None:
+    """By name: the memories that were open before go over to the new model by themselves."""
+    name = f"openai:m@{endpoint}"
+    with Memory(settings=settings) as reader, superuser(str(settings.database_url)) as connection:
+        user = reader.user("ana")
+        user.chat("old").add_many(
+            {"role": "user", "content": f"number {at} is about topic{at % 40}"} for at in range(600)
+        )
+        assert user.search("topic7")[0].scores["dense"] > 0
+        switching = subprocess.Popen(command(settings, "switch", name), stderr=subprocess.PIPE)
+        while filled(connection) < 100 and switching.poll() is None:
+            time.sleep(0.01)
+        os.kill(switching.pid, signal.SIGKILL)
+        switching.communicate()
+        before = filled(connection)
+        assert 100 <= before < 600
+        assert user.search("topic8")[0].content.endswith("topic8")
+        again = subprocess.run(command(settings, "switch", name), capture_output=True, text=True)
+        assert again.returncode == 0, again.stderr
+        assert f"{600 - before} rows" in again.stdout
+        (best, *_) = user.search("topic9")
+        assert best.content.endswith("topic9")
+        assert best.scores["dense"] > 0
+        assert dimensions(connection) == {16}
+    shown = subprocess.run(command(settings, "show"), capture_output=True, text=True)
+    assert shown.stdout.startswith("m@127.0.0.1")
