@@ -1,0 +1,127 @@
+"""Recall, measured: `ltst eval locomo` and `ltst eval longmemeval`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from ltst.doors.cli import show
+from ltst.doors.cli.evaluation import locomo as locomo_data
+from ltst.doors.cli.evaluation import longmemeval as longmemeval_data
+from ltst.doors.cli.options import Options, command
+from ltst.errors import NotFound
+
+if TYPE_CHECKING:
+    from ltst.doors.cli.evaluation.benchmark import Benchmark
+    from ltst.doors.cli.evaluation.report import Report
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Recall, measured on public benchmarks.\n\nExample: ltst eval locomo --data locomo10.json",
+)
+
+FOLDER = "evaluation"
+CACHE = "vectors.db"
+
+Data = Annotated[Path, typer.Option("--data", metavar="PATH", help="The .json or .json.gz, or the folder it is in.")]
+Sample = Annotated[
+    int | None, typer.Option("--sample", metavar="N", min=1, help="Only so many questions, spread evenly.")
+]
+Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Also write the results there, as JSON.")]
+Cache = Annotated[
+    Path | None, typer.Option("--cache", metavar="FILE", help=f"Where vectors are kept. (At home: {FOLDER}/{CACHE})")
+]
+NoBaselines = Annotated[bool, typer.Option("--no-baselines", help="Leave out BM25, MiniLM and their fusion.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Do not go on where a run was stopped.")]
+
+
+@command(app, "locomo")
+def locomo(
+    options: Options,
+    data: Data,
+    sample: Sample = None,
+    out: Out = None,
+    cache: Cache = None,
+    no_baselines: NoBaselines = False,
+    fresh: Fresh = False,
+) -> None:
+    """Measure recall of single turns in long conversations.
+
+    On a Postgres of its own, unless --database-url names one. A run that was stopped goes on.
+
+    Example: ltst eval locomo --data locomo10.json
+    """
+    _evaluate(options, locomo_data.read(data), sample, out, cache, not no_baselines, fresh)
+
+
+@command(app, "longmemeval")
+def longmemeval(
+    options: Options,
+    data: Data,
+    sample: Sample = None,
+    out: Out = None,
+    cache: Cache = None,
+    no_baselines: NoBaselines = False,
+    fresh: Fresh = False,
+) -> None:
+    """Measure recall of sessions among some fifty of them.
+
+    On a Postgres of its own, unless --database-url names one. A run that was stopped goes on.
+
+    Example: ltst eval longmemeval --data longmemeval_s_cleaned.json --sample 50
+    """
+    _evaluate(options, longmemeval_data.read(data), sample, out, cache, not no_baselines, fresh)
+
+
+def _evaluate(
+    options: Options,
+    benchmark: Benchmark,
+    sample: int | None,
+    out: Path | None,
+    cache: Path | None,
+    baselines: bool,
+    fresh: bool,
+) -> None:
+    from ltst.doors.cli.evaluation.run import Plan, run  # late: numpy and the driver take longer than --help may
+
+    if out is not None and not out.parent.is_dir():
+        raise NotFound(f"there is no folder {out.parent} to write {out.name} into")
+    folder = options.settings.home / FOLDER
+    plan = Plan(
+        benchmark=benchmark if sample is None else benchmark.sample(sample),
+        settings=replace(options.settings, database_url=options.database_url),
+        cache=cache or folder / CACHE,
+        journal=out.with_suffix(".journal.jsonl") if out else folder / f"{benchmark.name}.jsonl",
+        baselines=baselines,
+        fresh=fresh,
+    )
+    with _progress(benchmark.name, plan.steps) as tick:
+        report = run(plan, tick)
+    _present(options, report, out)
+    show.hint(f"Each result is kept in {plan.journal}: the same command finds it there, --fresh begins anew.")
+
+
+def _present(options: Options, report: Report, out: Path | None) -> None:
+    if options.json:
+        show.document(report.document())
+    else:
+        report.show()
+    if out is not None:
+        out.write_text(show.written(report.document()) + "\n", encoding="utf-8")
+        show.hint(f"Wrote {out}.")
+
+
+@contextmanager
+def _progress(what: str, steps: int) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error, drawn seldom: the thread that draws takes time from what is measured."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    clocks = (TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, *clocks, console=show.err(), transient=True, refresh_per_second=1) as progress:
+        task = progress.add_task(what, total=steps)
+        yield lambda count: progress.advance(task, count)

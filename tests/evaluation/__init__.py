@@ -1,0 +1,1 @@
+"""The evaluation, on small data made by hand."""

@@ -1,0 +1,120 @@
+"""Two small data sets in the shapes of the public ones, made by hand; and an embedder that needs no weights."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ltst.providers.function import CallableEmbedder
+from ltst.support.terms import terms
+
+LOCOMO: list[dict[str, Any]] = [
+    {
+        "sample_id": "boats",
+        "conversation": {
+            "speaker_a": "Ann",
+            "speaker_b": "Bob",
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [
+                {"speaker": "Ann", "dia_id": "D1:1", "text": "I bought a sailing boat in Lisbon."},
+                {"speaker": "Bob", "dia_id": "D1:2", "text": "Lovely!", "blip_caption": "a red lighthouse"},
+                {"speaker": "Ann", "dia_id": "D1:3", "text": "It is called Albatross."},
+            ],
+            "session_2_date_time": "12:09 am on 13 September, 2023",
+            "session_2": [
+                {"speaker": "Bob", "dia_id": "D2:1", "text": "My sister teaches the violin in Vienna."},
+                {"speaker": "Ann", "dia_id": "D2:2", "text": "  "},
+                {"speaker": "Ann", "dia_id": "D2:3", "text": "I would rather play the trumpet."},
+            ],
+            "session_3_date_time": "9:00 am on 1 October, 2023",
+        },
+        "qa": [
+            {"question": "Where did Ann buy the sailing boat?", "evidence": ["D1:1"], "category": 4},
+            {"question": "Which instruments were mentioned?", "evidence": ["D2:01; D:2:3"], "category": 1},
+            {"question": "Which picture of a lighthouse did Bob share?", "evidence": ["D1:2"], "category": 5},
+            {"question": "Would Ann enjoy a cruise?", "evidence": [], "category": 3},
+        ],
+    },
+    {
+        "sample_id": "bread",
+        "conversation": {
+            "speaker_a": "Cid",
+            "speaker_b": "Dora",
+            "session_1_date_time": "8:00 am on 2 January, 2024",
+            "session_1": [
+                {"speaker": "Dora", "dia_id": "D1:1", "text": "I bake sourdough bread every Sunday."},
+                {"speaker": "Cid", "dia_id": "D1:2", "text": "My oven broke, so I grill potatoes."},
+            ],
+        },
+        "qa": [{"question": "When does Dora bake sourdough bread?", "evidence": ["D1:1"], "category": 2}],
+    },
+]
+
+LONGMEMEVAL: dict[str, Any] = {
+    "sessions": {
+        "answer_1": [
+            {"role": "user", "content": "I adopted a greyhound named Comet."},
+            {"role": "assistant", "content": "Welcome, Comet!"},
+            {"role": "user", "content": " "},
+        ],
+        "other_1": [{"role": "user", "content": "How do I prune roses?"}],
+        "other_2": [{"role": "user", "content": "Tell me about the tides."}],
+    },
+    "questions": [
+        {
+            "question_id": "q1",
+            "question_type": "single-session-user",
+            "question": "What is the name of my greyhound?",
+            "question_date": "2023/06/01 (Thu) 10:00",
+            "answer_session_ids": ["answer_1"],
+            "haystack_session_ids": ["other_1", "answer_1", "other_1"],
+            "haystack_dates": ["2023/05/20 (Sat) 02:21", "2023/05/21 (Sun) 12:00", "2023/05/22 (Mon) 12:00"],
+        },
+        {
+            "question_id": "q2_abs",
+            "question_type": "single-session-user",
+            "question": "What is the name of my parrot?",
+            "question_date": "2023/06/02 (Fri) 10:00",
+            "answer_session_ids": ["other_2"],
+            "haystack_session_ids": ["other_2"],
+            "haystack_dates": ["2023/05/20 (Sat) 02:21"],
+        },
+    ],
+}
+
+
+def as_published(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """LongMemEval with the sessions inside the questions."""
+    sessions = document["sessions"]
+    return [
+        {**question, "haystack_sessions": [sessions[id] for id in question["haystack_session_ids"]]}
+        for question in document["questions"]
+    ]
+
+
+def write(file: Path, document: object) -> Path:
+    text = json.dumps(document).encode()
+    file.write_bytes(gzip.compress(text) if file.suffix == ".gz" else text)
+    return file
+
+
+class CountingEmbedder(CallableEmbedder):
+    """Texts are alike as far as they share words; it counts what it is asked for."""
+
+    def __init__(self, name: str = "words", dimensions: int = 384) -> None:
+        super().__init__(self._vectors, name, dimensions)
+        self.asked: list[str] = []
+
+    def _vectors(self, texts: Sequence[str]) -> list[list[float]]:
+        self.asked.extend(texts)
+        return [self._vector(text) for text in texts]
+
+    def _vector(self, text: str) -> list[float]:
+        vector = [0.001] * self.dimensions
+        for term in terms(text):
+            vector[zlib.crc32(term.encode()) % self.dimensions] += 1.0
+        return vector
