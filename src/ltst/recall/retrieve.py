@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -32,19 +32,21 @@ FADING_DAYS = 30.0
 # The database tells how often a term stands in a text by a sum of inverse squares; this finds the number again.
 FREQUENCIES = np.cumsum(1 / np.arange(1, 257) ** 2) / 1.64493406685
 
+# One unit in the bytes that the database sends; `facets` are words, kind and whether it has ranks.
 UNIT = np.dtype(
     [
         ("id", "V16"),
         ("session", ">i8"),
-        ("kind", ">i4"),
-        ("position", ">i4"),
-        ("words", ">i4"),
+        ("microseconds", ">i8"),
         ("speaker", ">i4"),
+        ("position", ">i4"),
+        ("facets", ">i4"),
         ("dense", ">f4"),
-        ("moment", ">f8"),
     ]
 )
-MATCHED = np.dtype([("number", ">i8"), ("ranks", ">f4", SLOTS)])
+# An array of numbers as Postgres sends it: a head, then each with its size.
+RANKS = np.dtype([("head", "V20"), ("each", [("size", ">i4"), ("rank", ">f4")], SLOTS)])
+EPOCH = datetime(2000, 1, 1, tzinfo=UTC).timestamp()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ async def retrieve(
         return Found([], changing, other_model=True)
     units = np.frombuffer(packed["units"], UNIT)
     scores = _scores(units, packed, len(asked.terms))
-    boosts = _boosts(question, units, packed["speakers"] or [])
+    boosts = _boosts(question, units, packed["speakers"] or {})
     ranked = rank.rank(scores, sum(boosts.values(), np.zeros(len(units))))
     best = float(ranked.relevance.max())
     if best < (default_floor(scores.units or len(units)) if floor is None else floor):
@@ -100,30 +102,30 @@ def default_floor(memories: int) -> float:
 
 
 def _scores(units: Any, packed: Mapping[str, Any], count: int) -> rank.Scores:
-    matched = np.frombuffer(packed["matched"] or b"", MATCHED)
-    ranks = matched["ranks"][:, :count].astype(np.float64)
+    ranks = np.frombuffer(packed["ranks"] or b"", RANKS)["each"]["rank"][:, :count].astype(np.float64)
     frequencies = np.where(ranks > 0, np.searchsorted(FREQUENCIES, ranks - 1e-4) + 1, 0).astype(np.float64)
     return rank.Scores(
         sessions=units["session"].astype(np.int64),
         positions=units["position"].astype(np.int64),
         dense=units["dense"].astype(np.float64),
-        words=units["words"].astype(np.float64),
-        matched=matched["number"].astype(np.int64),
+        words=(units["facets"] >> 3).astype(np.float64),
+        matched=np.flatnonzero(units["facets"] & 1),
         frequencies=frequencies,
         units=packed["messages"] and max(int(packed["messages"]), len(units)),
         conversations=packed["sessions"],
     )
 
 
-def _boosts(question: Question, units: Any, speakers: Sequence[str]) -> dict[str, rank.Floats]:
+def _boosts(question: Question, units: Any, speakers: Mapping[str, int]) -> dict[str, rank.Floats]:
     """What the question says about who and when lifts, and never excludes."""
     boosts: dict[str, rank.Floats] = {}
     named = _named(question.text, speakers)
     if named is not None:
-        boosts["speaker"] = rank.SPEAKER * (units["speaker"] == speakers.index(named) + 1)
+        boosts["speaker"] = rank.SPEAKER * (units["speaker"] == speakers[named])
     intervals = temporal.intervals(question.text, question.now)
     if intervals:
-        boosts["temporal"] = rank.TEMPORAL * np.exp(-_days_apart(intervals, units["moment"]) / FADING_DAYS)
+        moments = EPOCH + units["microseconds"] / 1e6
+        boosts["temporal"] = rank.TEMPORAL * np.exp(-_days_apart(intervals, moments) / FADING_DAYS)
     return boosts
 
 
@@ -135,7 +137,7 @@ def _days_apart(intervals: Sequence[temporal.Interval], moments: Any) -> rank.Fl
     return np.maximum(apart, 0.0) / 86_400
 
 
-def _named(text: str, speakers: Sequence[str]) -> str | None:
+def _named(text: str, speakers: Iterable[str]) -> str | None:
     """The one speaker whose name the question says; with two it is about both."""
     asked = set(terms(text))
     found = [name for name in speakers if asked & set(terms(name))]

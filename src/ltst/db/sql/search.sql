@@ -147,54 +147,45 @@ WITH asked AS MATERIALIZED (
     WHERE user_id = %(user_id)s AND asked.same_model
       AND (NOT %(large)s::boolean OR owner_id = ANY(nearest.ids))
     GROUP BY owner_id
-), units AS MATERIALIZED (
-    SELECT row_number() OVER () - 1 AS number, kind, id, place, position, occurred_at, said_by,
-           coalesce(length(terms), 0) AS words,
+), units AS (
+    SELECT kind, id, place, position, occurred_at, said_by, coalesce(length(terms), 0) AS words,
            -- Compared only if it is of the same model as the question's.
            greatest(CASE WHEN asked.same_model THEN -(embedding <#> %(vector)s::vector) END, parts.dense) AS dense,
-           CASE WHEN terms @@ asked.any_query THEN
-               float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[1]), 0))
-               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[2]), 0))
-               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[3]), 0))
-               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[4]), 0))
-               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[5]), 0))
-               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[6]), 0))
-               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[7]), 0))
-               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[8]), 0))
-               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[9]), 0))
-               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[10]), 0))
-               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[11]), 0))
-               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[12]), 0))
-               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[13]), 0))
-               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[14]), 0))
-               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[15]), 0))
-               || float4send(coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[16]), 0))
-           END AS ranks
+           CASE WHEN terms @@ asked.any_query THEN ARRAY[
+               coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[1]), 0), coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[2]), 0),
+               coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[3]), 0), coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[4]), 0),
+               coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[5]), 0), coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[6]), 0),
+               coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[7]), 0), coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[8]), 0),
+               coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[9]), 0), coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[10]), 0),
+               coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[11]), 0), coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[12]), 0),
+               coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[13]), 0), coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[14]), 0),
+               coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[15]), 0), coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[16]), 0)
+           ]::real[] END AS ranks
     FROM asked, owned LEFT JOIN parts ON parts.owner_id = owned.id
     WHERE (%(since)s::timestamptz IS NULL OR occurred_at >= %(since)s)
       AND (%(until)s::timestamptz IS NULL OR occurred_at < %(until)s)
       AND (%(equal)s::jsonb = '{}' OR metadata @> %(equal)s::jsonb)
-      AND NOT EXISTS (
+      AND (%(range_keys)s::text[] = '{}' OR NOT EXISTS (
           SELECT FROM unnest(%(range_keys)s::text[], %(range_signs)s::text[], %(range_values)s::jsonb[])
               AS range (key, sign, value)
           WHERE NOT coalesce(CASE sign WHEN 'gt' THEN metadata -> key > value WHEN 'gte' THEN metadata -> key >= value
                                        WHEN 'lt' THEN metadata -> key < value WHEN 'lte' THEN metadata -> key <= value
-                             END AND jsonb_typeof(metadata -> key) = jsonb_typeof(value), false))
-), speakers AS MATERIALIZED (
-    SELECT array_agg(DISTINCT said_by ORDER BY said_by) AS names FROM units WHERE said_by IS NOT NULL
+                             END AND jsonb_typeof(metadata -> key) = jsonb_typeof(value), false)))
+    OFFSET 0  -- or the ranks would be computed anew wherever they are used below
 )
-SELECT string_agg(uuid_send(id) || int8send(hashtextextended(place, kind)) || int4send(kind) || int4send(position)
-                  || int4send(words) || int4send(coalesce(array_position(speakers.names, said_by), 0))
-                  || float4send(coalesce(dense, -2)::real) || float8send(extract(epoch FROM occurred_at)::float8),
-                  ''::bytea ORDER BY number) AS units,
-       string_agg(int8send(number) || ranks, ''::bytea ORDER BY number) FILTER (WHERE ranks IS NOT NULL) AS matched,
-       (SELECT names FROM speakers) AS speakers,
+-- Both columns are gathered in one pass, so that the units with ranks come in the order of the ranks.
+SELECT string_agg(uuid_send(id) || int8send(hashtextextended(place, kind)) || timestamptz_send(occurred_at)
+                  || int4send(coalesce(hashtext(said_by), 0)) || int4send(position)
+                  || int4send(least(words, 1000000) << 3 | kind << 1 | (ranks IS NOT NULL)::integer)
+                  || float4send(coalesce(dense, -2)::real), ''::bytea) AS units,
+       string_agg(array_send(ranks), ''::bytea) FILTER (WHERE ranks IS NOT NULL) AS ranks,
+       jsonb_object_agg(said_by, hashtext(said_by)) FILTER (WHERE said_by IS NOT NULL) AS speakers,
        (SELECT same_model FROM asked) AS same_model,
        CASE WHEN %(large)s::boolean
             THEN (SELECT sum(session_length) FROM conversation_sessions WHERE user_id = %(user_id)s) END AS messages,
        CASE WHEN %(large)s::boolean
             THEN (SELECT count(*) FROM conversation_sessions WHERE user_id = %(user_id)s) END AS sessions
-FROM units, speakers;
+FROM units;
 
 -- name: hits
 SELECT 'message' AS kind, message_id AS key, message_id AS id, content, timestamp AS occurred_at, session_id, role,
