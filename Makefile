@@ -6,7 +6,10 @@ INSTALLED := $(VENV)/.installed
 DEVELOPED := $(VENV)/.developed
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
-.PHONY: run test check sync bench crash clean
+# Where the public data sets lie that recall is measured on; see docs/evaluation.md.
+DATA ?= $(firstword $(wildcard data ../shared/eval))
+
+.PHONY: run test check sync bench crash eval clean
 
 run: $(INSTALLED)
 	$(BIN)/ltst demo
@@ -26,6 +29,10 @@ sync: $(DEVELOPED)
 
 bench: $(DEVELOPED)
 	$(BIN)/python -m bench
+
+eval: $(INSTALLED)
+	$(BIN)/ltst eval locomo --data $(or $(DATA),data)
+	$(BIN)/ltst eval longmemeval --data $(or $(DATA),data)
 
 crash: $(DEVELOPED)
 	$(BIN)/python -m bench.crash

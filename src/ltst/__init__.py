@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ltst.doors.storage import ConversationStorage
     from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
+    from ltst.providers.embedding import CallableEmbedder, LocalEmbedder, OpenAIEmbedder
+    from ltst.recall.context import Context
     from ltst.sync import Chat, Memory, User
 
 from ltst.errors import (
@@ -30,6 +32,7 @@ from ltst.records import (
     Event,
     Fact,
     Health,
+    Hit,
     Instruction,
     MemoryEntry,
     MemoryTypes,
@@ -50,9 +53,11 @@ __all__ = [
     "AsyncChat",
     "AsyncMemory",
     "AsyncUser",
+    "CallableEmbedder",
     "Chat",
     "Check",
     "Conflict",
+    "Context",
     "ConversationContext",
     "ConversationMessage",
     "ConversationSession",
@@ -64,14 +69,17 @@ __all__ = [
     "Event",
     "Fact",
     "Health",
+    "Hit",
     "Instruction",
     "Invalid",
+    "LocalEmbedder",
     "LtstError",
     "Memory",
     "MemoryEntry",
     "MemoryTypes",
     "ModelUnavailable",
     "NotFound",
+    "OpenAIEmbedder",
     "OperationStats",
     "Receipt",
     "RetentionPolicy",
@@ -90,9 +98,13 @@ _LATE = {
     "AsyncChat": "ltst.memory",
     "AsyncMemory": "ltst.memory",
     "AsyncUser": "ltst.memory",
+    "CallableEmbedder": "ltst.providers.embedding",
     "Chat": "ltst.sync",
+    "Context": "ltst.recall.context",
     "ConversationStorage": "ltst.doors.storage",
+    "LocalEmbedder": "ltst.providers.embedding",
     "Memory": "ltst.sync",
+    "OpenAIEmbedder": "ltst.providers.embedding",
     "User": "ltst.sync",
 }
 

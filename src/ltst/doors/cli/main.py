@@ -18,6 +18,7 @@ from ltst.doors.cli import (
     keys,
     messages,
     preferences,
+    search,
     sessions,
 )
 from ltst.doors.cli.evaluation import commands as evaluation
@@ -54,7 +55,7 @@ def main(
     context.obj = Options(database_url, user, home)
 
 
-for page in (demo, messages, archive, condition):
+for page in (demo, messages, search, archive, condition):
     app.add_typer(page.app)
 for name, noun in {
     "sessions": sessions,
