@@ -175,7 +175,8 @@ class Switch:
     async def index(self, dimensions: int) -> None:
         """Build the indexes over the new columns, beside those in use."""
         for table, name in zip(TABLES, DUE_INDEXES, strict=False):
-            await self._build(name, f"ON {table} (user_id) WHERE terms IS NULL OR embedding_next IS NULL")
+            columns = "user_id, created_at" if table == TABLES[0] else "user_id"
+            await self._build(name, f"ON {table} ({columns}) WHERE terms IS NULL OR embedding_next IS NULL")
         if dimensions <= LARGEST_INDEXED:
             for table, name in zip((TABLES[0], TABLES[-1]), NEAREST_INDEXES, strict=True):
                 await self._build(name, f"ON {table} USING hnsw (embedding_next vector_cosine_ops) WHERE ann")

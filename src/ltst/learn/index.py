@@ -84,7 +84,7 @@ async def _index(database: Database, user_id: str, embedding: Embedding | None, 
 
 def written(vector: NDArray[np.float32]) -> str:
     """A vector in the way that Postgres reads it."""
-    return "[" + ",".join(map(str, vector.tolist())) + "]"
+    return "[" + ",".join([f"{number:.8g}" for number in vector.tolist()]) + "]"
 
 
 async def vectors_of(rows: Sequence[Due], embedding: Embedding) -> list[NDArray[np.float32]]:

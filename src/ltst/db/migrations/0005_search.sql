@@ -29,7 +29,7 @@ ALTER TABLE user_facts ALTER COLUMN terms SET STORAGE MAIN;
 ALTER TABLE memory_entries ALTER COLUMN terms SET STORAGE MAIN;
 ALTER TABLE document_chunks ALTER COLUMN terms SET STORAGE MAIN;
 
-CREATE INDEX idx_conversation_messages_due ON conversation_messages (user_id)
+CREATE INDEX idx_conversation_messages_due ON conversation_messages (user_id, created_at)
     WHERE terms IS NULL OR embedding IS NULL;
 CREATE INDEX idx_user_facts_due ON user_facts (user_id) WHERE terms IS NULL OR embedding IS NULL;
 CREATE INDEX idx_memory_entries_due ON memory_entries (user_id) WHERE terms IS NULL OR embedding IS NULL;

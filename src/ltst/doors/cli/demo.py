@@ -43,6 +43,7 @@ class Story:
     after: tuple[int, str]
     preference: tuple[str, str]
     working: tuple[str, dict[str, object]]
+    question: str  # in other words than those that were said
 
 
 STORIES = (
@@ -59,6 +60,7 @@ STORIES = (
         (2, "Lisbon"),
         ("answer_length", "two sentences at most"),
         ("search", {"what": "flat", "rooms": 2, "seen": 0}),
+        "Where is her apartment to be?",
     ),
     Story(
         "Dinner for friends",
@@ -73,6 +75,7 @@ STORIES = (
         (2, "vegan"),
         ("units", "metric"),
         ("menu", {"guests": 4, "dish": "chickpea stew"}),
+        "What can she eat?",
     ),
     Story(
         "The morning run",
@@ -87,6 +90,7 @@ STORIES = (
         (2, "a marathon in April"),
         ("tone", "encouraging"),
         ("plan", {"week": 1, "kilometres": 30}),
+        "Which race is she training for?",
     ),
 )
 
@@ -149,6 +153,7 @@ def _tell(screen: Console, user: User, story: Story) -> Chat:
     _correct(screen, user, story, said)
     _prefer(screen, user, story)
     _work(screen, chat, story)
+    _search(screen, user, chat, story.question)
     return chat
 
 
@@ -193,6 +198,22 @@ def _work(screen: Console, chat: Chat, story: Story) -> None:
     screen.print(show.plain(f"  {key} = {chat.working.get(key)}"))
 
 
+def _search(screen: Console, user: User, chat: Chat, question: str) -> None:
+    _step(screen, f"Search: {question}", "user.search(…), by words and meaning, with a model on this machine")
+    with show.working("Loading the model"):
+        found = user.search(question, limit=3)
+    columns: show.Columns = {
+        "Score": lambda hit: f"{hit.score:.2f}",
+        "When": "occurred_at",
+        "Who": lambda hit: hit.speaker or hit.kind,
+        "Found": "content",
+    }
+    screen.print(show.table(found, columns) if found else Text("  nothing"))
+    prompt = chat.context(question, max_tokens=1000)
+    parts = ", ".join(section.name for section in prompt.sections)
+    _step(screen, "A prompt", f"chat.context(…, max_tokens=1000): {prompt.tokens} tokens of {parts}")
+
+
 def _part(screen: Console, *, again: bool) -> None:
     screen.print()
     if again:
@@ -200,7 +221,7 @@ def _part(screen: Console, *, again: bool) -> None:
     else:
         screen.print("Run [bold]ltst demo[/] again: it will remember this conversation.")
     screen.print(
-        f"Look around: [bold]ltst sessions list --user {USER}[/], [bold]ltst facts list --user {USER}[/], "
+        f"Look around: [bold]ltst sessions list --user {USER}[/], [bold]ltst search --user {USER} Lisbon[/], "
         f"[bold]ltst stats[/]\nForget it all: [bold]ltst erase --user {USER}[/]",
         soft_wrap=True,
     )
