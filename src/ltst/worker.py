@@ -22,6 +22,7 @@ class Worker:
         """Work for one memory."""
         self._core = core
         self._bell = asyncio.Event()
+        self._turn = asyncio.Lock()  # the background and who waits for it would do the same work twice
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -71,6 +72,7 @@ class Worker:
         from ltst.learn.index import index_due  # late: it needs the model's libraries
 
         core = self._core
-        indexed = await index_due(core.database, user_id, await core.embedding(), batches=batches)
-        grown = await index_large(core.database, user_id, core.settings.large_memory)
+        async with self._turn:
+            indexed = await index_due(core.database, user_id, await core.embedding(), batches=batches)
+            grown = await index_large(core.database, user_id, core.settings.large_memory)
         return bool(indexed) or grown
