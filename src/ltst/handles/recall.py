@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from ltst.db.pool import SingleCall
 from ltst.errors import Invalid, ModelUnavailable
 from ltst.handles.contexts import AsyncWorking
 from ltst.handles.desk import Desk, now
@@ -97,10 +98,12 @@ async def find(desk: Desk, wanted: Search) -> list[Hit]:
         state = await search.state(calls, key)
         tally.cache_hit = state.cached is not None
         if state.cached is None:
-            found = await hits(calls, await _retrieved(desk, pool, key, state))
+            best, kept = await _retrieved(desk, pool, key, state)
         else:
-            found = await hits(calls, state.cached)
-            core.later(cache.count_hit(calls, key))
+            best, kept = state.cached, cache.count_hit(calls, key)
+        found = await hits(calls, best)
+        if kept is not None:
+            core.later(kept)
         if reranker is not None:
             found = await asyncio.to_thread(reranked, reranker, wanted.text, found)
         tally.rows = min(len(found), wanted.limit)
@@ -118,8 +121,10 @@ async def assemble(desk: Desk, opening: Opening, query: str | None, max_tokens: 
     return packed
 
 
-async def _retrieved(desk: Desk, wanted: Search, key: str, state: State) -> list[dict[str, Any]]:
-    """The keys and scores of the best, kept for the next time."""
+async def _retrieved(
+    desk: Desk, wanted: Search, key: str, state: State
+) -> tuple[list[dict[str, Any]], Coroutine[Any, Any, None] | None]:
+    """The keys and scores of the best, and how to keep them for the next time, if they may be kept."""
     from ltst.recall.retrieve import retrieve
 
     calls, started = desk.core.database.user(desk.user_id), time.perf_counter()
@@ -136,11 +141,11 @@ async def _retrieved(desk: Desk, wanted: Search, key: str, state: State) -> list
         if not found.other_model:
             break
         state = await search.state(calls, key)
-    if complete and not found.changing:
-        elapsed = (time.perf_counter() - started) * 1000
-        kept = cache.Retrieval(key, sha256(wanted.text), wanted.filters.session_id, found.best, state.version, elapsed)
-        desk.core.later(cache.put(calls, kept))
-    return found.best
+    if not complete or found.changing:
+        return found.best, None
+    elapsed = (time.perf_counter() - started) * 1000
+    kept = cache.Retrieval(key, sha256(wanted.text), wanted.filters.session_id, found.best, state.version, elapsed)
+    return found.best, cache.put(calls, kept)
 
 
 async def _question(desk: Desk, wanted: Search, state: State) -> tuple[Question, bool]:
@@ -171,20 +176,31 @@ async def _embedded(desk: Desk, question: Question, state: State) -> tuple[Quest
 
 async def _ingredients(desk: Desk, opening: Opening, query: str | None, found: list[Hit]) -> Ingredients:
     calls = desk.core.database.user(desk.user_id)
-    instruction = await instructions.get(calls, opening.agent) if opening.agent else None
-    session = await sessions.get(calls, opening.session_id)
+    instruction, session, wanted, known, working, window = await asyncio.gather(
+        _instruction(calls, opening.agent),
+        sessions.get(calls, opening.session_id),
+        AsyncPreferences(desk).list(),
+        facts.list_all(calls, now()),
+        AsyncWorking(desk, opening).all(),
+        messages.window(desk.core.database, desk.user_id, opening.session_id, WINDOW, None),
+    )
     return Ingredients(
-        instructions=instruction.content if instruction else None,
-        preferences=await AsyncPreferences(desk).list(),
-        facts=await facts.list_all(calls, now()),
+        instructions=instruction,
+        preferences=wanted,
+        facts=known,
         summary=session.context_summary if session else None,
         episodes=_recalled(found, "entry"),
         documents=_recalled(found, "document"),
         recalled=_recalled(found, "message"),
-        working=await AsyncWorking(desk, opening).all(),
-        window=await messages.window(desk.core.database, desk.user_id, opening.session_id, WINDOW, None),
+        working=working,
+        window=window,
         query=query,
     )
+
+
+async def _instruction(calls: SingleCall, agent: str | None) -> str | None:
+    instruction = await instructions.get(calls, agent) if agent else None
+    return instruction.content if instruction else None
 
 
 def _recalled(found: list[Hit], kind: str) -> list[Recalled]:

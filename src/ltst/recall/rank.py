@@ -19,14 +19,14 @@ Integers = NDArray[np.int64]
 SATURATION = 0.9
 LENGTH_DISCOUNT = 0.3
 REACH = 2
-WEIGHTS = {"lexical": 1.0, "window": 0.5, "dense": 0.6, "session_lexical": 0.5, "session_dense": 0.4}
+WEIGHTS = {"lexical": 1.0, "window": 0.5, "dense": 0.8, "session_lexical": 0.5, "session_dense": 0.4}
 NEIGHBOURS = 0.2
 COVERAGE = 0.6
 # What a question says about who and when lifts what it says it of.
-SPEAKER = 0.3
-TEMPORAL = 0.5
+SPEAKER = 0.5
+TEMPORAL = 0.75
 # A turn of this many distinct words speaks for itself; a shorter one leans on its neighbours.
-TERSE_WORDS = 30.0
+TERSE_WORDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,9 @@ def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
     spread[rows] = scores.frequencies
     words, dense = scores.words[order], scores.dense[order]
     around = windowed(spread, groups, positions, REACH)
+    lexical = bm25(spread, idf, words)
     arms = {
-        "lexical": scaled(bm25(spread, idf, words)),
+        "lexical": scaled(lexical, alike=float(lexical.max() > 0)),
         "window": scaled(bm25(around, idf, None)),
         "dense": scaled(_known(dense)),
         "session_lexical": scaled(_session_lexical(spread, groups, scores.conversations)),
@@ -119,10 +120,10 @@ def beside(values: Floats, groups: Integers, positions: Integers) -> Floats:
     return windowed(values[:, None], groups, positions, 1)[:, 0] - values
 
 
-def scaled(values: Floats) -> Floats:
-    """From 0, the least, to 1, the most; where all are alike, 1 if there is anything."""
+def scaled(values: Floats, alike: float = 0.0) -> Floats:
+    """From 0, the least, to 1, the most; where all are alike, what is given for that."""
     low, high = values.min(), values.max()
-    return (values - low) / (high - low) if high > low else np.full_like(values, float(high > 0))
+    return (values - low) / (high - low) if high > low else np.full_like(values, alike)
 
 
 def coverage(frequencies: Floats, idf: Floats) -> Floats:

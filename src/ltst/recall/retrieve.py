@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,16 +24,23 @@ from ltst.support.terms import SLOTS, distinct, terms
 DEPTH = 200
 # The relevance that the best of many memories must have; of many unrelated texts the best looks similar by chance, so
 # the floor rises with their number up to here.
-FLOOR = 0.355
+FLOOR = 0.35
 FULL_FLOOR_AT = 600
 LEAST_FLOOR = 0.1
 # What scores less than this share of the best is not worth showing.
 LEAST_SHARE = 0.1
 FADING_DAYS = 30.0
+# What the assistant did, not what it could do: "you told me", "did you find", but not "can you recommend".
+ADDRESSED = re.compile(
+    r"\b(?:did|have|had) you\b"
+    r"|\byou(?:['’](?:ve|d)| have| had)?(?: just| already| also)? (?:\w+ed|said|told|gave|made|wrote|sent|found)\b",
+    re.IGNORECASE,
+)
 # The database tells how often a term stands in a text by a sum of inverse squares; this finds the number again.
 FREQUENCIES = np.cumsum(1 / np.arange(1, 257) ** 2) / 1.64493406685
 
-# One unit in the bytes that the database sends; `facets` are words, kind and whether it has ranks.
+# One unit in the bytes that the database sends; `facets` are words, whether a nameless machine said it, and whether it
+# has ranks.
 UNIT = np.dtype(
     [
         ("id", "V16"),
@@ -108,7 +116,7 @@ def _scores(units: Any, packed: Mapping[str, Any], count: int) -> rank.Scores:
         sessions=units["session"].astype(np.int64),
         positions=units["position"].astype(np.int64),
         dense=units["dense"].astype(np.float64),
-        words=(units["facets"] >> 3).astype(np.float64),
+        words=(units["facets"] >> 2).astype(np.float64),
         matched=np.flatnonzero(units["facets"] & 1),
         frequencies=frequencies,
         units=packed["messages"] and max(int(packed["messages"]), len(units)),
@@ -122,6 +130,10 @@ def _boosts(question: Question, units: Any, speakers: Mapping[str, int]) -> dict
     named = _named(question.text, speakers)
     if named is not None:
         boosts["speaker"] = rank.SPEAKER * (units["speaker"] == speakers[named])
+    elif not ADDRESSED.search(question.text) and (by_machine := (units["facets"] & 2) > 0).any():
+        # An assistant's long turns match everything: what the user said, or what was kept of it, comes first, unless
+        # the question is about what the assistant said.
+        boosts["speaker"] = rank.SPEAKER * ~by_machine
     intervals = temporal.intervals(question.text, question.now)
     if intervals:
         moments = EPOCH + units["microseconds"] / 1e6
@@ -147,15 +159,15 @@ def _named(text: str, speakers: Iterable[str]) -> str | None:
 def _best(
     units: Any, order: rank.Integers, ranked: rank.Ranked, arms: Mapping[str, rank.Floats], best: float
 ) -> list[dict[str, Any]]:
-    top = max(float(ranked.total[order[0]]), 1e-9)
-    shown = [number for number in order if ranked.total[number] >= LEAST_SHARE * top] or [order[0]]
+    shares = ranked.total[order] / top if (top := float(ranked.total[order[0]])) > 0 else np.ones(len(order))
     return [
         {
             "key": str(UUID(bytes=units["id"][number].tobytes())),
-            "score": best * float(ranked.total[number]) / top,
+            "score": best * float(share),
             "scores": {arm: round(float(values[number]), 4) for arm, values in arms.items()},
         }
-        for number in shown
+        for number, share in zip(order, shares, strict=True)
+        if share >= LEAST_SHARE
     ]
 
 

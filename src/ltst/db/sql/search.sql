@@ -120,25 +120,27 @@ WITH asked AS MATERIALIZED (
                  ORDER BY embedding <=> %(vector)s::vector LIMIT %(depth)s) AS ids
 ), owned AS (
     SELECT 0 AS kind, message_id AS id, session_id AS place, message_index AS position, timestamp AS occurred_at,
-           coalesce(metadata ->> 'speaker', metadata ->> 'name') AS said_by, metadata, terms, embedding
+           coalesce(metadata ->> 'speaker', metadata ->> 'name') AS said_by, role <> 'human' AS by_machine,
+           metadata, terms, embedding
     FROM conversation_messages, asked, nearest
     WHERE user_id = %(user_id)s AND 'message' = ANY(%(kinds)s::text[])
       AND (%(session_id)s::text IS NULL OR session_id = ANY(asked.near))
       AND (NOT %(large)s::boolean OR message_id = ANY(nearest.ids) OR terms @@ asked.any_query)
     UNION ALL
-    SELECT 1, fact_id, fact_id::text, 0, valid_from, NULL, metadata, terms, embedding
+    SELECT 1, fact_id, fact_id::text, 0, valid_from, NULL, false, metadata, terms, embedding
     FROM user_facts
     WHERE user_id = %(user_id)s AND 'fact' = ANY(%(kinds)s::text[]) AND %(session_id)s::text IS NULL
       AND rejected_at IS NULL AND valid_from <= %(now)s::timestamptz
       AND (valid_to IS NULL OR valid_to > %(now)s::timestamptz)
     UNION ALL
-    SELECT 2, entry_id, entry_id::text, 0, occurred_at, NULL, metadata, terms, embedding
+    SELECT 2, entry_id, entry_id::text, 0, occurred_at, NULL, false, metadata, terms, embedding
     FROM memory_entries, asked
     WHERE user_id = %(user_id)s AND 'entry' = ANY(%(kinds)s::text[])
       AND (expires_at IS NULL OR expires_at > now())
       AND (%(session_id)s::text IS NULL OR session_id = ANY(asked.near))
     UNION ALL
-    SELECT 3, chunk_id, document_id::text, chunk_index, document.created_at, NULL, document.metadata, terms, embedding
+    SELECT 3, chunk_id, document_id::text, chunk_index, document.created_at, NULL, false, document.metadata, terms,
+           embedding
     FROM document_chunks JOIN documents AS document USING (user_id, document_id)
     WHERE user_id = %(user_id)s AND 'document' = ANY(%(kinds)s::text[]) AND %(session_id)s::text IS NULL
 ), parts AS MATERIALIZED (
@@ -148,7 +150,7 @@ WITH asked AS MATERIALIZED (
       AND (NOT %(large)s::boolean OR owner_id = ANY(nearest.ids))
     GROUP BY owner_id
 ), units AS (
-    SELECT kind, id, place, position, occurred_at, said_by, coalesce(length(terms), 0) AS words,
+    SELECT kind, id, place, position, occurred_at, said_by, by_machine, coalesce(length(terms), 0) AS words,
            -- Compared only if it is of the same model as the question's.
            greatest(CASE WHEN asked.same_model THEN -(embedding <#> %(vector)s::vector) END, parts.dense) AS dense,
            CASE WHEN terms @@ asked.any_query THEN ARRAY[
@@ -176,7 +178,8 @@ WITH asked AS MATERIALIZED (
 -- Both columns are gathered in one pass, so that the units with ranks come in the order of the ranks.
 SELECT string_agg(uuid_send(id) || int8send(hashtextextended(place, kind)) || timestamptz_send(occurred_at)
                   || int4send(coalesce(hashtext(said_by), 0)) || int4send(position)
-                  || int4send(least(words, 1000000) << 3 | kind << 1 | (ranks IS NOT NULL)::integer)
+                  || int4send(least(words, 1000000) << 2
+                              | (by_machine AND said_by IS NULL)::integer << 1 | (ranks IS NOT NULL)::integer)
                   || float4send(coalesce(dense, -2)::real), ''::bytea) AS units,
        string_agg(array_send(ranks), ''::bytea) FILTER (WHERE ranks IS NOT NULL) AS ranks,
        jsonb_object_agg(said_by, hashtext(said_by)) FILTER (WHERE said_by IS NOT NULL) AS speakers,
