@@ -22,8 +22,9 @@ REACH = 2
 WEIGHTS = {"lexical": 1.0, "window": 0.5, "dense": 0.8, "session_lexical": 0.5, "session_dense": 0.4}
 NEIGHBOURS = 0.2
 COVERAGE = 0.6
-# What a question says about who and when lifts what it says it of.
-SPEAKER = 0.5
+# What a question says about who and when lifts what it says it of; and a user's own words come before an assistant's.
+SPEAKER = 0.3
+OWN_WORDS = 0.5
 TEMPORAL = 0.75
 # A turn of this many distinct words speaks for itself; a shorter one leans on its neighbours.
 TERSE_WORDS = 20.0

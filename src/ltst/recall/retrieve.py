@@ -133,7 +133,7 @@ def _boosts(question: Question, units: Any, speakers: Mapping[str, int]) -> dict
     elif not ADDRESSED.search(question.text) and (by_machine := (units["facets"] & 2) > 0).any():
         # An assistant's long turns match everything: what the user said, or what was kept of it, comes first, unless
         # the question is about what the assistant said.
-        boosts["speaker"] = rank.SPEAKER * ~by_machine
+        boosts["speaker"] = rank.OWN_WORDS * ~by_machine
     intervals = temporal.intervals(question.text, question.now)
     if intervals:
         moments = EPOCH + units["microseconds"] / 1e6
