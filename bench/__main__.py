@@ -1,24 +1,25 @@
-"""`python -m bench`: one run that compares ltst with psycopg alone, on the embedded Postgres in a folder of its own."""
+"""`python -m bench`: one run that compares ltst with what one would write by hand, in a folder of its own."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench import lengths, start, writes
-from bench.report import Comparison, Report
+from bench import embedding, lengths, search, start, writes
+from bench.report import Report, Row
 from bench.stage import QUICK, Plan, Stage
 from ltst import Memory, Settings
 from ltst.db.embedded import EmbeddedServer
 
 READABLE_WIDTH = 120
+PARTS = ("writes", "search", "embedding")
 
 
 def main() -> int:
@@ -29,7 +30,7 @@ def main() -> int:
         console.width = READABLE_WIDTH  # a file has no width, and 80 columns would fold every row
     plan = QUICK if options.quick else Plan()
     with tempfile.TemporaryDirectory(prefix="ltst-bench-", ignore_cleanup_errors=True) as folder:
-        report = _measure(Path(folder, "home"), plan)
+        report = Report([*_rows(Path(folder), plan, options.only or PARTS)])
     report.show(console)
     if options.json:
         report.save(options.json)
@@ -38,45 +39,55 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a look in half a minute, with fewer repetitions")
+    parser.add_argument("--quick", action="store_true", help="a look in two minutes, with fewer repetitions and rows")
+    parser.add_argument("--only", action="append", choices=PARTS, help="measure this part; may be given several times")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write the figures there")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a bound does not hold")
     return parser.parse_args()
 
 
-def _measure(home: Path, plan: Plan) -> Report:
-    with _progress(plan.steps) as (say, tick):
+def _rows(home: Path, plan: Plan, parts: Collection[str]) -> Iterator[Row]:
+    steps = plan.write_steps * ("writes" in parts) + plan.search_steps * ("search" in parts)
+    with _progress(steps) as (say, tick):
         say("starting")
-        readings = [*start.starts(home)]
-        server = EmbeddedServer.acquire(home)
-        try:
-            readings += start.processes(home)
-            stage = Stage(Settings(home=home), server.dsn, plan, tick)
-            with Memory(settings=stage.settings):
-                pass  # brings the schema that both sides write to
-            return Report([*_comparisons(stage, say)], readings)
-        finally:
-            server.release()
+        yield from start.imports("ltst")
+        if "embedding" in parts:
+            say("embedding")
+            yield from embedding.rows(plan.embedding_blocks)
+            yield from embedding.readings()
+        if "writes" in parts:
+            yield from _writes(home / "writes", plan, say, tick)
+        if "search" in parts:
+            # A server of its own: a database has one embedding model, and here it is one that takes no time.
+            with _stage(home / "search", plan, say, tick) as stage:
+                yield from search.rows(stage)
 
 
-def _comparisons(stage: Stage, say: Callable[[str], None]) -> Iterator[Comparison]:
-    say("add, async")
-    yield writes.add_async(stage)
-    say("add, sync")
-    yield writes.add_sync(stage)
-    for size in stage.plan.crowds:
-        say(f"{size} writers")
-        yield writes.crowd(stage, size)
-    say("add_many")
-    yield writes.bulk(stage)
-    say("long sessions")
-    yield from lengths.compare(stage)
+def _writes(home: Path, plan: Plan, say: Callable[[str], None], tick: Callable[[], None]) -> Iterator[Row]:
+    say("starting")
+    yield from start.starts(home)
+    with _stage(home, plan, say, tick) as stage:
+        yield start.resident(home)
+        yield from writes.rows(stage)
+        yield from lengths.compare(stage)
+
+
+@contextmanager
+def _stage(home: Path, plan: Plan, say: Callable[[str], None], tick: Callable[[], None]) -> Iterator[Stage]:
+    server = EmbeddedServer.acquire(home)
+    try:
+        stage = Stage(Settings(home=home), server.dsn, plan, say, tick)
+        with Memory(settings=stage.settings):
+            pass  # brings the schema that both sides write to
+        yield stage
+    finally:
+        server.release()
 
 
 @contextmanager
 def _progress(steps: int) -> Iterator[tuple[Callable[[str], None], Callable[[], None]]]:
     """A bar on standard error, so that a redirected report holds the report alone."""
-    columns = (TextColumn("{task.description:<14}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description:<16}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     # Drawn seldom: the thread that draws takes time from what is measured.
     with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=1) as progress:
         task = progress.add_task("", total=steps)

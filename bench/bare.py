@@ -1,16 +1,22 @@
-"""The other side of the comparison: psycopg alone, writing the very rows that ltst writes."""
+"""The other side of the comparison: psycopg alone, writing the very rows that ltst writes and asking what it asks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import count
+from typing import Any
 
+import numpy as np
 import psycopg
+from numpy.typing import NDArray
 
+from ltst.db.pool import COMPARE, ENTER
+from ltst.db.queries import queries
 from ltst.rooms import messages
 
-Row = tuple[object, ...]
+Row = tuple[Any, ...]
+AsyncConnection = psycopg.AsyncConnection[Row]
 
 USER = "bare"
 COLUMNS = (
@@ -22,6 +28,13 @@ INSERT = (
     "VALUES (%s, %s::uuid, %s, %s, %s, %s, %s, %s, %s, %s, %s::jsonb, %s::uuid, %s, %s)"
 ).encode()
 COPY = f"COPY conversation_messages ({COLUMNS}) FROM STDIN".encode()
+LARGE = b"SELECT true FROM large_users WHERE user_id = %s AND ready"
+MARKED = b"SELECT count(*) FROM conversation_messages WHERE user_id = %s AND ann"
+VECTORS = (
+    b"SELECT uuid_send(message_id), vector_send(embedding) FROM conversation_messages "
+    b"WHERE user_id = %s AND embedding IS NOT NULL"
+)
+VECTOR_HEAD = 4  # bytes before the numbers
 SESSION = b"INSERT INTO conversation_sessions (user_id, session_id) VALUES (%s, %s)"
 
 SENTENCE = (
@@ -42,7 +55,7 @@ def connect(dsn: str) -> psycopg.Connection[Row]:
     return psycopg.connect(dsn, autocommit=True, prepare_threshold=None)
 
 
-async def connect_async(dsn: str) -> psycopg.AsyncConnection[Row]:
+async def connect_async(dsn: str) -> AsyncConnection:
     """The same, for code that awaits."""
     return await psycopg.AsyncConnection.connect(dsn, autocommit=True, prepare_threshold=None)
 
@@ -86,3 +99,22 @@ def copy(connection: psycopg.Connection[Row], rows: Sequence[Row]) -> None:
     with connection.cursor() as cursor, cursor.copy(COPY) as writer:
         for row in rows:
             writer.write_row(row)
+
+
+async def candidates(connection: AsyncConnection, user_id: str, parameters: Mapping[str, Any]) -> bytes:
+    """The query that every search makes, in one round trip; the packed units that it finds."""
+    async with connection.pipeline():
+        await connection.execute(ENTER, ("ltst_user", user_id))
+        await connection.execute(COMPARE)
+        cursor = connection.cursor()
+        await cursor.execute(queries()["search.candidates"], parameters, prepare=False, binary=True)
+    (found,) = await cursor.fetchall()
+    return bytes(found[0] or b"")
+
+
+async def vectors(connection: AsyncConnection, user_id: str) -> tuple[Sequence[bytes], NDArray[np.float32]]:
+    """The keys of a user's messages and their vectors, as they are stored."""
+    cursor = connection.cursor(binary=True)
+    await cursor.execute(VECTORS, (user_id,))
+    ids, packed = zip(*await cursor.fetchall(), strict=True)
+    return ids, np.array([np.frombuffer(each, ">f4", offset=VECTOR_HEAD) for each in packed], np.float32)

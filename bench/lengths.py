@@ -20,6 +20,7 @@ USER = "lengths"
 
 def compare(stage: Stage) -> Iterator[Comparison]:
     """Reading and writing, each at the end of a long session and of a short one."""
+    stage.say("long sessions")
     with asyncio.Runner() as runner, stage.memory(runner) as memory:
         long = memory.user(USER).chat("long")
         for _ in range(stage.plan.long // stage.plan.bulk):

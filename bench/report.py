@@ -63,20 +63,42 @@ class Reading:
 
     name: str
     value: float
-    unit: Literal["ms", "MB"]
+    unit: Literal["ms", "MB", "of 1"]
+    least: float | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is at least what it should be, where there is such a thing."""
+        return self.least is None or self.value >= self.least
+
+    def __str__(self) -> str:
+        """As a person reads it."""
+        return f"{self.value:.4f}" if self.unit == "of 1" else f"{self.value:,.0f} {self.unit}"
+
+
+Row = Comparison | Reading
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """Everything that one run measured."""
 
-    comparisons: Sequence[Comparison]
-    readings: Sequence[Reading]
+    rows: Sequence[Row]
+
+    @property
+    def comparisons(self) -> Sequence[Comparison]:
+        """What was measured beside something."""
+        return [each for each in self.rows if isinstance(each, Comparison)]
+
+    @property
+    def readings(self) -> Sequence[Reading]:
+        """What was measured by itself."""
+        return [each for each in self.rows if isinstance(each, Reading)]
 
     @property
     def ok(self) -> bool:
         """Whether all bounds hold."""
-        return all(each.ok for each in self.comparisons)
+        return all(each.ok for each in self.rows)
 
     def show(self, console: Console) -> None:
         """Print both tables."""
@@ -91,7 +113,7 @@ class Report:
         return {
             "machine": {"cpus": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()},
             "comparisons": [asdict(each) | {"ratio": each.ratio, "ok": each.ok} for each in self.comparisons],
-            "readings": [asdict(each) for each in self.readings],
+            "readings": [asdict(each) | {"ok": each.ok} for each in self.readings],
         }
 
 
@@ -111,14 +133,14 @@ def percentile(values: Sequence[float], percent: int) -> float:
 
 
 def _comparison_table(comparisons: Sequence[Comparison]) -> Table:
-    table = Table(title="ltst beside bare psycopg, in the same table of the same server")
+    table = Table(title="ltst beside what one would write by hand, on the same server and with the same model")
     for heading in ("what", "ltst", "beside", "its figure"):
         table.add_column(heading)
     for heading in ("ratio", "bound", ""):
         table.add_column(heading, justify="right", no_wrap=True)
     for each in comparisons:
-        verdict = "[green]ok[/]" if each.ok else "[red]over[/]"
-        row = (each.name, str(each.ours), each.other_name, str(each.other), f"{each.ratio:.2f}", each.rule, verdict)
+        ratio = f"{each.ratio:.2f}"
+        row = (each.name, str(each.ours), each.other_name, str(each.other), ratio, each.rule, _verdict(each))
         table.add_row(*row)
     return table
 
@@ -126,7 +148,13 @@ def _comparison_table(comparisons: Sequence[Comparison]) -> Table:
 def _reading_table(readings: Sequence[Reading]) -> Table:
     table = Table(title="and by itself")
     table.add_column("what")
-    table.add_column("figure", justify="right")
+    for heading in ("figure", "bound", ""):
+        table.add_column(heading, justify="right", no_wrap=True)
     for each in readings:
-        table.add_row(each.name, f"{each.value:,.0f} {each.unit}")
+        bounded = each.least is not None
+        table.add_row(each.name, str(each), f"≥ {each.least:g}" if bounded else "", _verdict(each) if bounded else "")
     return table
+
+
+def _verdict(row: Row) -> str:
+    return "[green]ok[/]" if row.ok else "[red]over[/]"

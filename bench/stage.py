@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 import psycopg
 
 from bench import bare
+from bench.shelf import Shelf
 from ltst import AsyncMemory, Settings
+from ltst.protocols import Embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +29,41 @@ class Plan:
     bulk: int = 5_000
     short: int = 100
     long: int = 100_000
+    shelves: Sequence[Shelf] = (
+        Shelf("ten", 1, 10_000),
+        Shelf("crowd", 100, 1_000, turn=20),
+        Shelf("hundred", 1, 100_000),
+    )
+    large_memory: int = 50_000
+    question_blocks: int = 25
+    questions: int = 8
+    recalls: int = 200
+    embedding_blocks: int = 15
 
     @property
-    def steps(self) -> int:
-        """How many steps the run makes, for the display of its progress."""
+    def write_steps(self) -> int:
+        """How many steps the writes make, for the display of their progress."""
         fill = self.long // self.bulk
         return 4 * self.blocks + len(self.crowds) * self.crowd_blocks + self.bulk_blocks + fill
 
+    @property
+    def search_steps(self) -> int:
+        """How many steps the searches make."""
+        return sum(2 * self.question_blocks + shelf.steps + shelf.users for shelf in self.shelves)
 
-QUICK = Plan(blocks=12, crowd_blocks=5, bulk_blocks=3, bulk=2_000, long=20_000)
+
+QUICK = Plan(
+    blocks=12,
+    crowd_blocks=5,
+    bulk_blocks=3,
+    bulk=2_000,
+    long=20_000,
+    shelves=(Shelf("one", 1, 1_000), Shelf("crowd", 10, 200, turn=20), Shelf("three", 1, 3_000)),
+    large_memory=2_000,
+    question_blocks=5,
+    recalls=40,
+    embedding_blocks=3,
+)
 
 
 @dataclass(slots=True)
@@ -69,6 +97,7 @@ class Stage:
     settings: Settings
     dsn: str
     plan: Plan
+    say: Callable[[str], None]
     tick: Callable[[], None]
 
     def bare_session(self, session_id: str) -> bare.Session:
@@ -77,14 +106,26 @@ class Stage:
             return bare.Session(connection, session_id)
 
     @contextmanager
-    def memory(self, runner: asyncio.Runner) -> Iterator[AsyncMemory]:
+    def memory(
+        self, runner: asyncio.Runner, settings: Settings | None = None, embedder: Embedder | None = None
+    ) -> Iterator[AsyncMemory]:
         """An open memory on the loop of a runner."""
-        memory = AsyncMemory(settings=self.settings)
+        memory = AsyncMemory(settings=settings or self.settings, embedder=embedder)
         runner.run(memory.open())
         try:
             yield memory
         finally:
             runner.run(memory.close())
+
+    @contextmanager
+    def connections(self, runner: asyncio.Runner, amount: int) -> Iterator[list[bare.AsyncConnection]]:
+        """Connections of psycopg alone, on the loop of a runner."""
+        opened = [runner.run(bare.connect_async(self.dsn)) for _ in range(amount)]
+        try:
+            yield opened
+        finally:
+            for connection in opened:
+                runner.run(connection.close())
 
     def alternate(self, blocks: int, ours: Callable[[], Block], other: Callable[[], Block]) -> tuple[Samples, Samples]:
         """Take blocks of both sides in turn, so that what else the machine does falls on both alike."""

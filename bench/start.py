@@ -13,7 +13,7 @@ from bench.report import Reading
 from ltst.db.embedded import EmbeddedServer
 
 IMPORTS = 7
-IMPORT = "import time; began = time.perf_counter(); import ltst; print(time.perf_counter() - began)"
+IMPORT = "import time; began = time.perf_counter(); import {module}; print(time.perf_counter() - began)"
 RESIDENT = """
 import sys, pathlib, psutil
 from ltst import Memory, Settings
@@ -35,13 +35,19 @@ def starts(home: Path) -> Iterator[Reading]:
         server.release()
 
 
-def processes(home: Path) -> Iterator[Reading]:
+def imports(*modules: str) -> Iterator[Reading]:
     """A process of its own for each, since this one has imported more than a user's would."""
-    times = [float(_python(IMPORT)) for _ in range(IMPORTS)]
-    yield Reading("import ltst", statistics.median(times) * 1000, "ms")
-    yield Reading("resident memory of a process with an open Memory", int(_python(RESIDENT, str(home))) / 1e6, "MB")
+    for module in modules:
+        times = [float(python(IMPORT.format(module=module))) for _ in range(IMPORTS)]
+        yield Reading(f"import {module}", statistics.median(times) * 1000, "ms")
 
 
-def _python(code: str, *arguments: str) -> str:
+def resident(home: Path) -> Reading:
+    """What a process takes that does no more than to add and to read."""
+    return Reading("resident memory of a process with an open Memory", int(python(RESIDENT, str(home))) / 1e6, "MB")
+
+
+def python(code: str, *arguments: str) -> str:
+    """What a program prints."""
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout

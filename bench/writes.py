@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from itertools import count
-
-import psycopg
 
 from bench import bare
 from bench.report import Comparison, milliseconds, throughput
@@ -18,12 +16,25 @@ from ltst import Memory
 ASYNC_BOUND, SYNC_BOUND, CROWD_BOUND, BULK_BOUND = 1.5, 2.5, 0.6, 0.5
 
 
+def rows(stage: Stage) -> Iterator[Comparison]:
+    """All of them."""
+    stage.say("add, async")
+    yield add_async(stage)
+    stage.say("add, sync")
+    yield add_sync(stage)
+    for size in stage.plan.crowds:
+        stage.say(f"{size} writers")
+        yield crowd(stage, size)
+    stage.say("add_many")
+    yield bulk(stage)
+
+
 def add_async(stage: Stage) -> Comparison:
     """`chat.add` beside an INSERT, both awaited."""
     with (
         asyncio.Runner() as runner,
         stage.memory(runner) as memory,
-        _connections(runner, stage, 1) as (connection,),
+        stage.connections(runner, 1) as (connection,),
     ):
         chat, session = memory.user("ltst").chat("async"), stage.bare_session("async")
         numbers = range(stage.plan.operations)
@@ -64,7 +75,7 @@ def crowd(stage: Stage, size: int) -> Comparison:
     with (
         asyncio.Runner() as runner,
         stage.memory(runner) as memory,
-        _connections(runner, stage, size) as connections,
+        stage.connections(runner, size) as connections,
     ):
         chats = [memory.user("ltst").chat(f"crowd-{size}-{number}") for number in range(size)]
         sessions = [stage.bare_session(f"crowd-{size}-{number}") for number in range(size)]
@@ -102,15 +113,3 @@ def bulk(stage: Stage) -> Comparison:
         ours, other = stage.alternate(stage.plan.bulk_blocks, add_many, copy)
     figures = throughput(ours.rates(amount)), throughput(other.rates(amount))
     return Comparison(f"add_many of {amount:,}, rows", figures[0], "COPY", figures[1], BULK_BOUND)
-
-
-@contextmanager
-def _connections(
-    runner: asyncio.Runner, stage: Stage, amount: int
-) -> Iterator[list[psycopg.AsyncConnection[bare.Row]]]:
-    opened = [runner.run(bare.connect_async(stage.dsn)) for _ in range(amount)]
-    try:
-        yield opened
-    finally:
-        for connection in opened:
-            runner.run(connection.close())

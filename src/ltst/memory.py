@@ -33,7 +33,7 @@ from ltst.handles.recall import assemble, checked, find
 from ltst.handles.retention import AsyncRetention
 from ltst.handles.sessions import AsyncSessions
 from ltst.protocols import Embedder, Reranker
-from ltst.recall.context import Context
+from ltst.recall.context import Context, checked_budget
 from ltst.records import (
     Check,
     ConversationMessage,
@@ -129,8 +129,7 @@ class AsyncMemory:
             await self.close()
             raise
         self._flusher = asyncio.create_task(self._flush_now_and_then())
-        if self.settings.worker:
-            self._worker.start()
+        self._worker.open()
 
     async def close(self) -> None:
         """Write what is pending and let go; the last one to leave stops the embedded Postgres."""
@@ -532,7 +531,7 @@ class AsyncChat:
         which summarises the older half of a long conversation.
         """
         asked = None if query is None else self._desk.content(query, "query")
-        budget = validate.limit(max_tokens, "max_tokens", validate.LARGEST_INTEGER)
+        budget = checked_budget(max_tokens)
         return await assemble(self._desk, self._opening, asked, budget, strategy)
 
     async def search(
@@ -543,7 +542,7 @@ class AsyncChat:
         wanted = checked(
             self._desk, query, kinds=("message",), limit=limit, session_id=self._session_id, floor=threshold or None
         )
-        hits = [hit for hit in await find(self._desk, wanted) if hit.session_id == self._session_id]
+        hits = await find(self._desk, replace(wanted, filters=replace(wanted.filters, related=False)))
         async with self._desk.reading("messages.get_many", self._session_id) as calls:
             found = await message_room.get_many(calls, [hit.id for hit in hits])
         return [(found[hit.id], hit.score) for hit in hits if hit.id in found and hit.score >= least]

@@ -21,14 +21,15 @@ class Worker:
     def __init__(self, core: Core) -> None:
         """Work for one memory."""
         self._core = core
-        self._bell = asyncio.Event()
-        self._turn = asyncio.Lock()  # the background and who waits for it would do the same work twice
         self._task: asyncio.Task[None] | None = None
 
-    def start(self) -> None:
-        """Begin to work in the background."""
-        self._core.written = self._bell.set
-        self._task = asyncio.create_task(self._run())
+    def open(self) -> None:
+        """Be ready on the loop that the memory was opened on; where the settings say so, work in the background."""
+        self._bell = asyncio.Event()
+        self._turn = asyncio.Lock()  # the background and who waits for it would do the same work twice
+        if self._core.settings.worker:
+            self._core.written = self._bell.set
+            self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
         """Stop at once; what is not done is found again."""
@@ -45,13 +46,26 @@ class Worker:
 
     async def _run(self) -> None:
         while True:
+            await self._wait()
             try:
-                await self._wait()
-                for user in await self._users():
-                    await self._work_for(user, BATCHES_AT_ONCE)
-            except Exception as problem:  # noqa: BLE001 - whatever it is, the rest of the work is still due
-                LOGGER.warning("derived work is put off", extra={"reason": str(problem)})
-                await asyncio.sleep(IDLE_SECONDS)
+                users = await self._users()
+            except Exception as problem:  # noqa: BLE001 - whatever it is, the work is still due
+                await self._put_off(problem)
+            else:
+                for user in users:
+                    await self._attempt(user)
+
+    async def _attempt(self, user_id: str) -> None:
+        """Some of the work for one user, whose trouble must not keep the others from theirs."""
+        try:
+            if await self._work_for(user_id, BATCHES_AT_ONCE):
+                self._bell.set()  # there may be more
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the work is still due
+            await self._put_off(problem)
+
+    async def _put_off(self, problem: Exception) -> None:
+        LOGGER.warning("derived work is put off", extra={"reason": str(problem)})
+        await asyncio.sleep(QUIET_SECONDS)
 
     async def _wait(self) -> None:
         """Until something was written and it has been quiet since, or for a while: others write too."""

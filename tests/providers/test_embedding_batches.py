@@ -170,7 +170,7 @@ async def test_an_embedder_that_raises_anything_does_not_end_the_thread():
             return np.full((len(texts), 2), 3.0 if "long" in texts else 0.0)
 
     embedding = Embedding(Foreign())
-    with pytest.raises(KeyError):
+    with pytest.raises(ModelUnavailable, match="whatever"):
         await embedding.vectors(["bad"])
     with pytest.raises(TextRefused):
         await embedding.vectors(["zero"])

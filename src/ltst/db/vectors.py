@@ -156,6 +156,8 @@ class Switch:
 
     async def fill(self, kind: str, rows: Sequence[Filled]) -> None:
         """Write vectors; rows that are gone meanwhile leave no parts behind."""
+        if not rows:
+            return
         table, key = OWNERS[kind]
         update = sql.SQL(FILL).format(table=sql.Identifier(table), key=sql.Identifier(key))
         async with self._as_keeper():

@@ -97,9 +97,7 @@ class Core:
 
     async def embedding(self) -> Embedding:
         """The embedder of the model whose vectors the database holds."""
-        active = await search.model(self.database.keeper())
-        name, source = (active.name, active.source) if active else (None, None)
-        return await self.models.embedding(self.database, name, source)
+        return await self.models.embedding(self.database, await search.model(self.database.keeper()))
 
     def later(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something that nobody waits for and that is not worth an error to anyone."""

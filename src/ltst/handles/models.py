@@ -29,19 +29,23 @@ class Models:
         self._embedding: Embedding | None = None
         self._retired: list[Embedding] = []
 
-    async def embedding(self, database: Database, name: str | None, source: str | None) -> Embedding:
+    async def embedding(self, database: Database, active: search.Model | None) -> Embedding:
         """The embedder of the model whose vectors the database holds; ModelUnavailable if it is not at hand.
 
         The first model that comes becomes the database's own.
         """
-        if name is None:
-            name, source = await self._first(database)
-        if self._embedding is None or self._embedding.name != name:
-            from ltst.providers.embedding import Embedding
+        from ltst.providers.embedding import Embedding
 
+        model = active or await self._first(database)
+        if self._embedding is None or self._embedding.name != model.name:
             # The one before may be asked by a search that has begun: it is closed at the end.
             self._retired += [self._embedding] if self._embedding else []
-            self._embedding = Embedding(self._made(name, source))
+            self._embedding = Embedding(self._made(model))
+        if await self._embedding.dimensions() != model.dimensions:
+            raise ModelUnavailable(
+                f"{model.name!r} gives vectors of another length than those of that name in this database, "
+                f"which have {model.dimensions} dimensions: it is another model and needs another name"
+            )
         return self._embedding
 
     async def switch(
@@ -69,27 +73,28 @@ class Models:
                 await embedding.close()
         self._embedding, self._retired = None, []
 
-    async def _first(self, database: Database) -> tuple[str, str | None]:
+    async def _first(self, database: Database) -> search.Model:
         """Name the model of a database that has none yet; another process may have been faster."""
+        from ltst.learn.switch import adopt
         from ltst.providers.named import embedder_named
 
         chosen = self._given or embedder_named(DEFAULT)
         source = None if self._given else DEFAULT
         dimensions = await asyncio.to_thread(lambda: chosen.dimensions)
-        await search.add_model(database.keeper(), search.Model(chosen.name, dimensions, source))
+        await adopt(database, search.Model(chosen.name, dimensions, source))
         active = await search.model(database.keeper())
         assert active is not None, "one of those who named a model was the first"
-        return active.name, active.source
+        return active
 
-    def _made(self, name: str, source: str | None) -> Embedder:
+    def _made(self, model: search.Model) -> Embedder:
         from ltst.providers.named import embedder_named
 
-        if name in self._brought:
-            return self._brought[name]
-        if source is not None:
-            return embedder_named(source, self._api_key)
+        if model.name in self._brought:
+            return self._brought[model.name]
+        if model.source is not None:
+            return embedder_named(model.source, self._api_key)
         raise ModelUnavailable(
-            f"the vectors of this database are of the model {name!r}, which this program does not bring: "
+            f"the vectors of this database are of the model {model.name!r}, which this program does not bring: "
             "give it as `embedder`, or change the database's model with `ltst embedder switch`"
         )
 

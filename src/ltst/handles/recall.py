@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ltst.db.pool import SingleCall
+from ltst.db.pool import SingleCall, user_scope
 from ltst.errors import Invalid, ModelUnavailable
 from ltst.handles.contexts import AsyncWorking
 from ltst.handles.desk import Desk, now
@@ -96,8 +96,9 @@ async def find(desk: Desk, wanted: Search) -> list[Hit]:
         pool = wanted if reranker is None else replace(wanted, limit=max(RERANKED, wanted.limit))
         key = pool.key()
         state = await search.state(calls, key)
-        tally.cache_hit = state.cached is not None
-        if state.cached is None:
+        # What was written by hand is in no ledger, but due.
+        tally.cache_hit = state.cached is not None and not state.due
+        if state.cached is None or state.due:
             best, kept = await _retrieved(desk, pool, key, state)
         else:
             best, kept = state.cached, cache.count_hit(calls, key)
@@ -136,7 +137,7 @@ async def _retrieved(
             wanted.filters,
             limit=wanted.limit,
             floor=wanted.floor,
-            large=state.large and question.vector is not None,
+            large=state.large and question.vector is not None and not wanted.filters.narrow,
         )
         if not found.other_model:
             break
@@ -145,7 +146,13 @@ async def _retrieved(
         return found.best, None
     elapsed = (time.perf_counter() - started) * 1000
     kept = cache.Retrieval(key, sha256(wanted.text), wanted.filters.session_id, found.best, state.version, elapsed)
-    return found.best, cache.put(calls, kept)
+    return found.best, _keep(desk, kept)
+
+
+async def _keep(desk: Desk, kept: cache.Retrieval) -> None:
+    """As a write of the user, which an erasure waits for."""
+    async with desk.core.database.transaction(user_scope(desk.user_id)) as tx:
+        await cache.put(tx, kept)
 
 
 async def _question(desk: Desk, wanted: Search, state: State) -> tuple[Question, bool]:
@@ -153,7 +160,7 @@ async def _question(desk: Desk, wanted: Search, state: State) -> tuple[Question,
     from ltst.learn.index import index_due
     from ltst.recall.retrieve import Question
 
-    question = Question(wanted.text, wanted.now or now())
+    question = Question(wanted.text, wanted.now or now(), given=wanted.now is not None)
     try:
         return await _embedded(desk, question, state)
     except ModelUnavailable as problem:
@@ -168,7 +175,8 @@ async def _embedded(desk: Desk, question: Question, state: State) -> tuple[Quest
     from ltst.learn.index import index_soon, written
 
     database = desk.core.database
-    embedding = await desk.core.models.embedding(database, state.model, state.source)
+    active = None if state.model is None else search.Model(state.model, state.dimensions or 0, state.source)
+    embedding = await desk.core.models.embedding(database, active)
     complete = await index_soon(database, desk.user_id, embedding) if state.due else True
     (vector,) = await embedding.vectors([question.text])
     return replace(question, model=embedding.name, vector=written(vector)), complete
@@ -180,7 +188,7 @@ async def _ingredients(desk: Desk, opening: Opening, query: str | None, found: l
         _instruction(calls, opening.agent),
         sessions.get(calls, opening.session_id),
         AsyncPreferences(desk).list(),
-        facts.list_all(calls, now()),
+        facts.list_all(calls, None),
         AsyncWorking(desk, opening).all(),
         messages.window(desk.core.database, desk.user_id, opening.session_id, WINDOW, None),
     )

@@ -32,17 +32,18 @@ async def index_due(
 ) -> int:
     """Index what the user has due, the newest first, in so many batches at most; the number of rows indexed.
 
-    Without a model the rows get their terms, and wait for their vectors.
+    Without a model the rows get their terms, and wait for their vectors. A row whose text the model refuses stays due.
     """
-    done: set[str] = set()
+    done, refused = 0, set[str]()
     while batches is None or batches > 0:
-        rows = await search.due(database.user(user_id), BATCH, terms_only=embedding is None)
-        if done.issuperset(row.id for row in rows):
+        rows = await search.due(database.user(user_id), BATCH, skip=refused, terms_only=embedding is None)
+        if not rows:
             break
-        await _index(database, user_id, embedding, rows)
-        done.update(row.id for row in rows)
+        left = await _index(database, user_id, embedding, rows)
+        refused |= left
+        done += len(rows) - len(left)
         batches = None if batches is None else batches - 1
-    return len(done)
+    return done
 
 
 async def index_soon(database: Database, user_id: str, embedding: Embedding) -> bool:
@@ -50,18 +51,15 @@ async def index_soon(database: Database, user_id: str, embedding: Embedding) -> 
 
     What is left over is found by its words until the background has come to it.
     """
-    left, done = MOST_CHARACTERS, set[str]()
-    while True:
-        rows = await search.due(database.user(user_id), BATCH)
-        if done.issuperset(row.id for row in rows):
-            return True
-        now = [*_affordable(rows, left)]
-        left -= sum(map(_cost, now))
-        await _index(database, user_id, embedding, now)
-        done.update(row.id for row in now)
+    characters, refused = MOST_CHARACTERS, set[str]()
+    while rows := await search.due(database.user(user_id), BATCH, skip=refused):
+        now = [*_affordable(rows, characters)]
+        characters -= sum(map(_cost, now))
+        refused |= await _index(database, user_id, embedding, now)
         if len(now) < len(rows):
             await index_due(database, user_id, None)
             return False
+    return True
 
 
 def _affordable(rows: Sequence[Due], characters: int) -> Iterator[Due]:
@@ -76,10 +74,12 @@ def _cost(row: Due) -> int:
     return max(len(row.content), LEAST_COST)
 
 
-async def _index(database: Database, user_id: str, embedding: Embedding | None, rows: Sequence[Due]) -> None:
+async def _index(database: Database, user_id: str, embedding: Embedding | None, rows: Sequence[Due]) -> set[str]:
+    """Give the rows their terms and vectors; the ids of those whose text the model refused."""
     indexed = await _indexed(rows, embedding)
     async with database.transaction(user_scope(user_id)) as tx:
         await search.index(tx, None if embedding is None else embedding.name, indexed)
+    return set() if embedding is None else {row.id for row in indexed if row.vector is None}
 
 
 def written(vector: NDArray[np.float32]) -> str:
@@ -104,11 +104,11 @@ async def _parts(row: Due, embedding: Embedding) -> list[str]:
 
 
 async def _indexed(rows: Sequence[Due], embedding: Embedding | None) -> list[Indexed]:
-    vectors = [None for _ in rows] if embedding is None else await _known_vectors(rows, embedding)
+    vectors = [None for _ in rows] if embedding is None else await known_vectors(rows, embedding)
     return await asyncio.to_thread(lambda: [_row(*each) for each in zip(rows, vectors, strict=True)])
 
 
-async def _known_vectors(rows: Sequence[Due], embedding: Embedding) -> Sequence[NDArray[np.float32] | None]:
+async def known_vectors(rows: Sequence[Due], embedding: Embedding) -> Sequence[NDArray[np.float32] | None]:
     """The vectors of each row's parts; of a row whose text the model refuses none: it is found by its terms."""
     try:
         return await vectors_of(rows, embedding)
@@ -118,7 +118,7 @@ async def _known_vectors(rows: Sequence[Due], embedding: Embedding) -> Sequence[
             LOGGER.warning("a text has no vector", extra=told)
             return [None]
         # One row's text must not keep the others from having theirs.
-        return [(await _known_vectors([row], embedding))[0] for row in rows]
+        return [(await known_vectors([row], embedding))[0] for row in rows]
 
 
 def _row(row: Due, parts: NDArray[np.float32] | None) -> Indexed:

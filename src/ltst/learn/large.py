@@ -16,7 +16,8 @@ async def index_large(database: Database, user_id: str, threshold: int) -> bool:
     if known.ready or not (known.begun or known.vectors > threshold):
         return False
     # From here on, what is indexed goes there by itself; what was indexed before follows.
-    await search.begin_large(calls)
+    async with database.transaction(user_scope(user_id)) as tx:
+        await search.begin_large(tx)
     for mark in (search.mark_messages, search.mark_parts):
         last: str | None = BEFORE_ALL
         while last is not None:

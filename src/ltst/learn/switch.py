@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from ltst.db.pool import Database
 from ltst.db.vectors import BEFORE_ALL, SOURCES, Filled, Switch, Unfilled, switching
 from ltst.errors import Conflict
-from ltst.learn.index import mean, vectors_of, written
+from ltst.learn.index import known_vectors, mean, written
 from ltst.providers.embedding import Embedding
 from ltst.rooms import search
 from ltst.rooms.search import Due
@@ -31,6 +31,18 @@ async def switch(database: Database, embedding: Embedding, source: str | None, p
         await change.index(dimensions)
         await change.swap()
     return done
+
+
+async def adopt(database: Database, model: search.Model) -> None:
+    """Name the first model of a database; nothing has a vector yet, so columns of another length are swapped in."""
+    if model.dimensions == search.DIMENSIONS:
+        await search.add_model(database.keeper(), model)
+        return
+    async with switching(database) as change:
+        if await search.model(database.keeper()) is None:
+            await _begin(change, model.name, model.dimensions, model.source)
+            await change.index(model.dimensions)
+            await change.swap()
 
 
 async def cancel(database: Database) -> bool:
@@ -65,8 +77,9 @@ async def _fill(change: Switch, embedding: Embedding, progress: Progress) -> int
 
 async def _filled(rows: Sequence[Unfilled], embedding: Embedding) -> list[Filled]:
     asked = [Due(row.kind, row.id, row.content, row.role, row.said_by, row.title, row.occurred_at) for row in rows]
-    vectors = await vectors_of(asked, embedding)
+    vectors = await known_vectors(asked, embedding)
     return [
         Filled(row.user_id, row.id, written(mean(parts)), [*map(written, parts)] if len(parts) > 1 else [])
         for row, parts in zip(rows, vectors, strict=True)
+        if parts is not None
     ]

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ltst.errors import Invalid, ModelUnavailable
+from ltst.errors import Invalid, LtstError, ModelUnavailable
 from ltst.providers.function import CallableEmbedder
 from ltst.providers.local import LocalEmbedder
 from ltst.providers.remote import OpenAIEmbedder
@@ -118,12 +118,20 @@ class Embedding:
             self._refuse(batch, problem)
         except Exception as problem:  # noqa: BLE001 - it is the callers' to handle, and the thread must go on
             for turn in batch:
-                turn.request.fail(problem)
+                turn.request.fail(self._told(problem))
         else:
             start = 0
             for turn in batch:
                 turn.request.give(vectors[start : start + len(turn.texts)])
                 start += len(turn.texts)
+
+    def _told(self, problem: Exception) -> Exception:
+        """An embedder of someone's own may fail in its own way: to the callers it is not to be had."""
+        if isinstance(problem, LtstError):
+            return problem
+        told = ModelUnavailable(f"the embedding by {self.name} failed: {problem!r}")
+        told.__cause__ = problem
+        return told
 
     def _refuse(self, batch: Sequence[_Turn], problem: TextRefused) -> None:
         """Ask for each alone, since one caller's text must not fail the others'."""

@@ -21,11 +21,13 @@ def reranked(reranker: Reranker, query: str, hits: Sequence[Hit]) -> list[Hit]:
         return []
     try:
         scores = _checked(reranker.scores(query, [hit.content for hit in hits]), len(hits))
-    except ModelUnavailable as problem:
+    except Exception as problem:  # noqa: BLE001 - someone else's model may fail in its own way, and the order stands
         LOGGER.warning("search goes without the reranker", extra={"reason": str(problem)})
         return [*hits]
     judged = [replace(hit, scores={**hit.scores, "rerank": score}) for hit, score in zip(hits, scores, strict=True)]
-    return sorted(judged, key=lambda hit: -hit.scores["rerank"])
+    order = sorted(judged, key=lambda hit: -hit.scores["rerank"])
+    # Its scores are of any range; the hits keep theirs, in the new order.
+    return [replace(hit, score=ranked.score) for hit, ranked in zip(order, hits, strict=True)]
 
 
 def _checked(scores: Sequence[float], count: int) -> list[float]:

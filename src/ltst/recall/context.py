@@ -150,6 +150,13 @@ class Block:
     attributes: Mapping[str, str]
 
 
+def checked_budget(max_tokens: object) -> int:
+    """A budget that holds at least the beginning of a message."""
+    if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or max_tokens < FEWEST_TOKENS:
+        raise Invalid(f"max_tokens must be a whole number of at least {FEWEST_TOKENS}, not {max_tokens!r}")
+    return max_tokens
+
+
 def pack(
     ingredients: Ingredients,
     max_tokens: int,
@@ -161,8 +168,7 @@ def pack(
     The newest user message (the query, else the last one of the window) is always there; where it alone is too long,
     its beginning is.
     """
-    if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or max_tokens < FEWEST_TOKENS:
-        raise Invalid(f"max_tokens must be a whole number of at least {FEWEST_TOKENS}, not {max_tokens!r}")
+    checked_budget(max_tokens)
     validate.choice(strategy, "strategy", STRATEGIES)
     draft = _draft(ingredients, max_tokens, count, strategy)
     if not draft.keep_all():

@@ -22,6 +22,8 @@ REACH = 2
 WEIGHTS = {"lexical": 1.0, "window": 0.5, "dense": 0.8, "session_lexical": 0.5, "session_dense": 0.4}
 NEIGHBOURS = 0.2
 COVERAGE = 0.6
+# How far apart cosines must be for their difference to count in full: of a few texts, all alike, none is much nearer.
+SPREAD = 0.3
 # What a question says about who and when lifts what it says it of; and a user's own words come before an assistant's.
 SPEAKER = 0.3
 OWN_WORDS = 0.5
@@ -64,14 +66,14 @@ def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
     spread = np.zeros((len(order), scores.frequencies.shape[1]))
     spread[rows] = scores.frequencies
     words, dense = scores.words[order], scores.dense[order]
+    compared = bool((dense > -2).any())
     around = windowed(spread, groups, positions, REACH)
-    lexical = bm25(spread, idf, words)
     arms = {
-        "lexical": scaled(lexical, alike=float(lexical.max() > 0)),
-        "window": scaled(bm25(around, idf, None)),
-        "dense": scaled(_known(dense)),
+        "lexical": portions(bm25(spread, idf, words)),
+        "window": portions(bm25(around, idf, None)),
+        "dense": scaled(_known(dense), SPREAD),
         "session_lexical": scaled(_session_lexical(spread, groups, scores.conversations)),
-        "session_dense": scaled(_session_dense(dense, groups)),
+        "session_dense": scaled(_session_dense(dense, groups), SPREAD),
     }
     # Terse turns lean on what stands around them; long ones speak for themselves.
     lean = min(1.0, TERSE_WORDS / max(float(words.mean()), 1.0))
@@ -85,7 +87,7 @@ def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
     total = total[place]
     return Ranked(
         total if boost is None else total + boost,
-        {arm: values[place] for arm, values in arms.items()},
+        {arm: values[place] for arm, values in arms.items() if compared or not arm.endswith("dense")},
         relevance(dense, coverage(around, idf))[place],
     )
 
@@ -121,10 +123,15 @@ def beside(values: Floats, groups: Integers, positions: Integers) -> Floats:
     return windowed(values[:, None], groups, positions, 1)[:, 0] - values
 
 
-def scaled(values: Floats, alike: float = 0.0) -> Floats:
-    """From 0, the least, to 1, the most; where all are alike, what is given for that."""
-    low, high = values.min(), values.max()
-    return (values - low) / (high - low) if high > low else np.full_like(values, alike)
+def scaled(values: Floats, spread: float = 1e-9) -> Floats:
+    """From 0, the least, to 1, the most; where they differ by less than `spread`, they are not drawn apart to that."""
+    low, high = float(values.min()), float(values.max())
+    return (values - low) / max(high - low, spread)
+
+
+def portions(values: Floats) -> Floats:
+    """Of the most, where 0 means nothing: what holds a term has a part, however few there are."""
+    return values / max(float(values.max()), 1e-9)
 
 
 def coverage(frequencies: Floats, idf: Floats) -> Floats:

@@ -63,6 +63,7 @@ class Question:
 
     text: str
     now: datetime
+    given: bool = False  # whether the time is the caller's, not this machine's clock
     model: str | None = None
     vector: str | None = None
 
@@ -80,7 +81,8 @@ async def retrieve(
     calls: SingleCall, question: Question, filters: Filters, *, limit: int, floor: float | None, large: bool
 ) -> Found:
     """The keys and scores of the best, best first; none when even the best is below the floor."""
-    asked = Asked(question.model, question.vector, distinct(question.text)[:SLOTS], question.now)
+    moment = question.now if question.given else None
+    asked = Asked(question.model, question.vector, distinct(question.text)[:SLOTS], moment)
     changing, packed = await search.candidates(calls, asked, filters, large=large, depth=max(DEPTH, limit))
     if not packed["units"]:
         return Found([], changing)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from ltst.db.pool import Executor, SingleCall
 from ltst.support.terms import SLOTS
 
+DIMENSIONS = 384  # of the columns of a new database
 KINDS = ("message", "fact", "entry", "document")
 INDEXERS = {
     "message": "search.index_messages",
@@ -67,6 +68,7 @@ class State:
 
     model: str | None
     source: str | None
+    dimensions: int | None
     large: bool
     version: int
     due: bool
@@ -79,10 +81,17 @@ class Filters:
 
     kinds: Sequence[str] = KINDS
     session_id: str | None = None
+    related: bool = True  # whether sessions related to that one count as well
     since: datetime | None = None
     until: datetime | None = None
     equal: str = "{}"
     ranges: Sequence[tuple[str, str, str]] = ()
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it leaves out messages, of which the nearest of all may then be none."""
+        limits = (self.session_id, self.since, self.until)
+        return any(each is not None for each in limits) or self.equal != "{}" or bool(self.ranges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +101,12 @@ class Asked:
     model: str | None
     vector: str | None
     terms: Sequence[str]
-    now: datetime
+    now: datetime | None  # else by the database's clock
 
 
-async def due(tx: Executor, limit: int, *, terms_only: bool = False) -> list[Due]:
+async def due(tx: Executor, limit: int, *, skip: Iterable[str] = (), terms_only: bool = False) -> list[Due]:
     """Rows of the user that are not indexed yet, the newest first; without a model, those that lack their terms."""
-    return await tx.rows("search.due", Due, user_id=tx.scope.user_id, limit=limit, terms_only=terms_only)
+    return await tx.rows("search.due", Due, user_id=tx.scope.user_id, limit=limit, skip=[*skip], terms_only=terms_only)
 
 
 async def due_users(tx: Executor, limit: int) -> list[str]:
@@ -165,6 +174,7 @@ async def candidates(
         "any_query": " | ".join(queries),
         "kinds": [*filters.kinds],
         "session_id": filters.session_id,
+        "related": filters.related,
         "since": filters.since,
         "until": filters.until,
         "now": asked.now,

@@ -15,9 +15,8 @@ from functools import lru_cache
 import Stemmer  # type: ignore[import-not-found]
 
 LONGEST_TERM = 64
-# A tsvector holds a mebibyte of terms; with how often each occurs, about half as many.
+# A tsvector holds a mebibyte of terms and places; where they are more, the places are left out.
 MOST_BYTES = 1_040_000
-COUNTED = 20_000  # the most terms of which it is told how often they occur
 MOST_OFTEN = 64
 SLOTS = 16  # how many terms of a query are compared
 WORD = re.compile(r"\w+")
@@ -54,7 +53,8 @@ def distinct(text: str) -> list[str]:
 def as_tsvector(found: list[str]) -> str:
     """The terms in the way that Postgres writes a tsvector; as many places each as it has occurrences."""
     counted = Counter(found)
-    if len(counted) > COUNTED:
+    # Beside a term, its places take two bytes each, and as many again to say how many they are and to be aligned.
+    if sum(len(term.encode()) + 4 + 2 * min(times, MOST_OFTEN) for term, times in counted.items()) > MOST_BYTES:
         return _without_places(counted)
     places = [*map(str, range(1, MOST_OFTEN + 1))]
     return " ".join(f"'{term}':{','.join(places[:times])}" for term, times in counted.items())

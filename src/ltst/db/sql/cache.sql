@@ -12,9 +12,15 @@ SELECT EXISTS (
 -- Kept only if nothing was written since the search began.
 -- name: put
 INSERT INTO memory_retrieval_cache
-    (user_id, cache_key, session_id, query_hash, retrieved_context, relevance_scores, retrieval_time_ms, version)
+    (user_id, cache_key, session_id, query_hash, retrieved_context, relevance_scores, retrieval_time_ms, version,
+     expires_at)
 SELECT %(user_id)s::text, %(cache_key)s, %(session_id)s, %(query_hash)s, %(hits)s::jsonb, %(scores)s::jsonb,
-       %(milliseconds)s::float, %(version)s::bigint
+       %(milliseconds)s::float, %(version)s::bigint,
+       -- Or until a fact begins or ceases to hold, or an entry expires: nobody writes then.
+       least(now() + interval '1 hour',
+             (SELECT min(valid_from) FROM user_facts WHERE user_id = %(user_id)s AND valid_from > now()),
+             (SELECT min(valid_to) FROM user_facts WHERE user_id = %(user_id)s AND valid_to > now()),
+             (SELECT min(expires_at) FROM memory_entries WHERE user_id = %(user_id)s AND expires_at > now()))
 WHERE %(version)s::bigint = (SELECT max(event_id) FROM event_ledger WHERE user_id = %(user_id)s)
 ON CONFLICT (user_id, cache_key) DO UPDATE
 SET retrieved_context = EXCLUDED.retrieved_context, relevance_scores = EXCLUDED.relevance_scores,

@@ -8,16 +8,19 @@ FROM (
             timestamp AS occurred_at
      FROM conversation_messages AS message
      WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
+       AND message_id <> ALL(%(skip)s::uuid[])
      ORDER BY created_at DESC LIMIT %(limit)s)
     UNION ALL
     (SELECT 'fact', fact_id, fact_key || ': ' || fact_value, NULL, NULL, NULL, valid_from
      FROM user_facts
      WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
+       AND fact_id <> ALL(%(skip)s::uuid[])
      LIMIT %(limit)s)
     UNION ALL
     (SELECT 'entry', entry_id, content, NULL, NULL, NULL, occurred_at
      FROM memory_entries
      WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
+       AND entry_id <> ALL(%(skip)s::uuid[])
      LIMIT %(limit)s)
     UNION ALL
     (SELECT 'document', chunk_id, content, NULL, NULL,
@@ -25,6 +28,7 @@ FROM (
              WHERE document.user_id = chunk.user_id AND document.document_id = chunk.document_id), NULL
      FROM document_chunks AS chunk
      WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
+       AND chunk_id <> ALL(%(skip)s::uuid[])
      LIMIT %(limit)s)
 ) AS due
 LIMIT %(limit)s;
@@ -88,6 +92,7 @@ ON CONFLICT DO NOTHING;
 -- name: state
 SELECT (SELECT name FROM embedding_models WHERE state = 'active') AS model,
        (SELECT source FROM embedding_models WHERE state = 'active') AS source,
+       (SELECT dimensions FROM embedding_models WHERE state = 'active') AS dimensions,
        coalesce((SELECT ready FROM large_users WHERE user_id = %(user_id)s), false) AS large,
        coalesce((SELECT max(event_id) FROM event_ledger WHERE user_id = %(user_id)s), 0) AS version,
        EXISTS (SELECT FROM conversation_messages WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL))
@@ -108,9 +113,9 @@ WITH asked AS MATERIALIZED (
            EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = %(model)s) AS same_model,
            ARRAY(SELECT %(session_id)s::text WHERE %(session_id)s::text IS NOT NULL
                  UNION SELECT target_session_id FROM session_relationships
-                 WHERE user_id = %(user_id)s AND source_session_id = %(session_id)s
+                 WHERE user_id = %(user_id)s AND source_session_id = %(session_id)s AND %(related)s::boolean
                  UNION SELECT source_session_id FROM session_relationships
-                 WHERE user_id = %(user_id)s AND target_session_id = %(session_id)s) AS near
+                 WHERE user_id = %(user_id)s AND target_session_id = %(session_id)s AND %(related)s::boolean) AS near
 ), nearest AS MATERIALIZED (
     SELECT ARRAY(SELECT message_id FROM conversation_messages
                  WHERE %(large)s::boolean AND user_id = %(user_id)s AND ann AND (SELECT same_model FROM asked)
@@ -130,8 +135,8 @@ WITH asked AS MATERIALIZED (
     SELECT 1, fact_id, fact_id::text, 0, valid_from, NULL, false, metadata, terms, embedding
     FROM user_facts
     WHERE user_id = %(user_id)s AND 'fact' = ANY(%(kinds)s::text[]) AND %(session_id)s::text IS NULL
-      AND rejected_at IS NULL AND valid_from <= %(now)s::timestamptz
-      AND (valid_to IS NULL OR valid_to > %(now)s::timestamptz)
+      AND rejected_at IS NULL AND valid_from <= coalesce(%(now)s::timestamptz, clock_timestamp())
+      AND (valid_to IS NULL OR valid_to > coalesce(%(now)s::timestamptz, clock_timestamp()))
     UNION ALL
     SELECT 2, entry_id, entry_id::text, 0, occurred_at, NULL, false, metadata, terms, embedding
     FROM memory_entries, asked
@@ -144,7 +149,7 @@ WITH asked AS MATERIALIZED (
     FROM document_chunks JOIN documents AS document USING (user_id, document_id)
     WHERE user_id = %(user_id)s AND 'document' = ANY(%(kinds)s::text[]) AND %(session_id)s::text IS NULL
 ), parts AS MATERIALIZED (
-    SELECT owner_id, max(-(embedding <#> %(vector)s::vector)) AS dense
+    SELECT owner_id, max(nullif(1 - (embedding <=> %(vector)s::vector), 'NaN')) AS dense
     FROM embedding_parts, asked, nearest
     WHERE user_id = %(user_id)s AND asked.same_model
       AND (NOT %(large)s::boolean OR owner_id = ANY(nearest.ids))
@@ -152,7 +157,8 @@ WITH asked AS MATERIALIZED (
 ), units AS (
     SELECT kind, id, place, position, occurred_at, said_by, by_machine, coalesce(length(terms), 0) AS words,
            -- Compared only if it is of the same model as the question's.
-           greatest(CASE WHEN asked.same_model THEN -(embedding <#> %(vector)s::vector) END, parts.dense) AS dense,
+           greatest(CASE WHEN asked.same_model THEN nullif(1 - (embedding <=> %(vector)s::vector), 'NaN') END,
+                    parts.dense) AS dense,
            CASE WHEN terms @@ asked.any_query THEN ARRAY[
                coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[1]), 0), coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[2]), 0),
                coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[3]), 0), coalesce(ts_rank('{1,1,1,1}', terms, asked.queries[4]), 0),
@@ -214,7 +220,9 @@ SELECT EXISTS (SELECT FROM large_users WHERE user_id = %(user_id)s) AS begun,
        + (SELECT count(*) FROM embedding_parts WHERE user_id = %(user_id)s) AS vectors;
 
 -- name: begin_large
-INSERT INTO large_users (user_id) VALUES (%(user_id)s) ON CONFLICT DO NOTHING;
+INSERT INTO large_users (user_id)
+SELECT %(user_id)s::text WHERE EXISTS (SELECT FROM conversation_messages WHERE user_id = %(user_id)s)
+ON CONFLICT DO NOTHING;
 
 -- name: mark_messages
 WITH marked AS (

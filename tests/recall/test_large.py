@@ -1,0 +1,369 @@
+"""Large memories: found by the index of vectors, which users share, as exactly as if each had one of their own.
+
+Memories that fit into a test are smaller than those that Postgres finds an index worth for, so it is told here that
+sorting is dear; except where the test is about what it chooses by itself.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+import zlib
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import psycopg
+import pytest
+import pytest_asyncio
+from numpy.typing import NDArray
+
+from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Settings
+from ltst.db.embedded import EmbeddedServer
+from ltst.db.pool import COMPARE, ENTER, Scope, user_scope
+from ltst.db.queries import queries
+from ltst.learn.index import written
+from ltst.recall.retrieve import UNIT
+from ltst.rooms import search
+from ltst.rooms.search import Asked, Filters
+from support.probes import Connection, cloned, superuser, value
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+THRESHOLD = 50
+SIZES = {"ana": 90, "bob": 300, "eve": 900, "tiny": 12}
+LARGE = ("ana", "bob", "eve")
+QUESTIONS = ["number seven", "the colour of the sea", "topic 3", "topic 11 item 5", "nothing of that", "eve and bob"]
+INDEXES = {"idx_conversation_messages_embedding", "idx_embedding_parts_embedding"}
+STATE = "SELECT user_id, ready FROM large_users ORDER BY user_id"
+MARKED = "SELECT count(*) FILTER (WHERE ann), count(*) FROM conversation_messages WHERE user_id = %s"
+VECTORS = "SELECT message_id, embedding::real[] FROM conversation_messages WHERE user_id = %s"
+
+
+def drawn(seed: str) -> NDArray[np.float64]:
+    return np.random.default_rng(zlib.crc32(seed.encode())).normal(size=384)
+
+
+def clustered(texts: Sequence[str]) -> NDArray[np.float64]:
+    """Vectors in clusters, one for each topic, which all users talk about; within one, each text has its own place."""
+    return np.array([drawn((re.findall(r"topic \d+", text) or [text])[0]) + 0.7 * drawn(text) for text in texts])
+
+
+@pytest.fixture(scope="module")
+def url(server: EmbeddedServer, template: str) -> Iterator[str]:
+    with cloned(server, template) as made:
+        with superuser(made) as connection:
+            name = value(connection, "SELECT current_database()")
+            connection.execute(f"ALTER DATABASE {name} SET enable_sort = off")
+        yield made
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Connection]:
+    with superuser(url) as connection:
+        yield connection
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def memory(url: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[AsyncMemory]:
+    """Three users with large memories and one with a small one, who talk about the same."""
+    home = tmp_path_factory.mktemp("home")
+    settings = Settings(worker=False, database_url=url, home=home, large_memory=THRESHOLD, pool_size=1)
+    async with AsyncMemory(settings=settings, embedder=CallableEmbedder(clustered, "clustered", 384)) as opened:
+        for name, size in SIZES.items():
+            given = [
+                {"role": "user", "content": f"{name} says: topic {number % 20} item {number}"} for number in range(size)
+            ]
+            await opened.user(name).chat("monday").add_many(given)
+        await opened.settle()
+        with superuser(url) as connection:
+            connection.execute("ANALYZE")
+        yield opened
+
+
+async def newcomer(memory: AsyncMemory, size: int) -> AsyncUser:
+    """A user with so many messages, settled."""
+    user = memory.user(f"user-{uuid.uuid4().hex}")
+    given = [{"role": "user", "content": f"new: topic {number % 20} item {number}"} for number in range(size)]
+    await user.chat("monday").add_many(given)
+    await memory.settle(user.user_id)
+    return user
+
+
+def question(text: str, terms: Sequence[str] = ()) -> tuple[NDArray[np.float64], Asked]:
+    vector = clustered([text])[0]
+    vector /= np.linalg.norm(vector)
+    return vector, Asked("clustered", written(vector.astype(np.float32)), terms, datetime.now(UTC))
+
+
+async def nearest(memory: AsyncMemory, user_id: str, asked: Asked, *, large: bool) -> list[str]:
+    """The ids of what the database compares the question with, the nearest first."""
+    calls = memory._core.database.user(user_id)
+    _, packed = await search.candidates(calls, asked, Filters(kinds=("message",)), large=large, depth=200)
+    units = np.frombuffer(packed["units"], UNIT)
+    order = np.argsort(-units["dense"], kind="stable")
+    return [str(UUID(bytes=units["id"][number].tobytes())) for number in order]
+
+
+def exactly_nearest(database: Connection, user_id: str, vector: NDArray[np.float64]) -> list[str]:
+    """The same, compared one by one."""
+    rows = database.execute(VECTORS, (user_id,)).fetchall()
+    similar = np.array([row[1] for row in rows]) @ vector
+    return [str(rows[number][0]) for number in np.argsort(-similar, kind="stable")]
+
+
+class Eavesdropper:
+    """Stands in for the database, to learn what it would be asked."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.parameters: Mapping[str, Any] = {}
+
+    async def packed(self, first: str, name: str, parameters: Mapping[str, Any]) -> tuple[bool, dict[str, Any]]:
+        self.parameters = parameters
+        return False, {}
+
+
+async def plan(url: str, user_id: str, *, large: bool, sort: str = "on") -> list[dict[str, Any]]:
+    """The nodes of the plan of a search, asked for as the program asks."""
+    listening = Eavesdropper(user_scope(user_id))
+    _, asked = question("topic 3", ["topic", "3"])
+    await search.candidates(listening, asked, Filters(), large=large, depth=200)  # type: ignore[arg-type]
+    explain = b"EXPLAIN (FORMAT JSON) " + queries()["search.candidates"]
+    with psycopg.connect(url) as connection:
+        connection.execute(ENTER, (listening.scope.role, user_id))
+        connection.execute(COMPARE)
+        connection.execute("SELECT set_config('enable_sort', %s, true)", (sort,))
+        row = connection.execute(explain, listening.parameters, prepare=False).fetchone()
+    assert row is not None
+    return [*nodes(row[0][0]["Plan"])]
+
+
+def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for each in node.get("Plans", []):
+        yield from nodes(each)
+
+
+def indexes(plan: Sequence[Mapping[str, Any]]) -> set[str]:
+    return {str(node["Index Name"]) for node in plan if "Index Name" in node}
+
+
+class TestBecomingLarge:
+    async def test_users_above_the_threshold_are_in_the_index(self, memory: AsyncMemory, database: Connection) -> None:
+        assert [row for row in database.execute(STATE) if row[0] in SIZES] == [(name, True) for name in LARGE]
+        for name, size in SIZES.items():
+            expected = (size, size) if name in LARGE else (0, size)
+            assert database.execute(MARKED, (name,)).fetchone() == expected
+
+    async def test_the_threshold_itself_is_not_above_it(self, memory: AsyncMemory, database: Connection) -> None:
+        user = await newcomer(memory, THRESHOLD)
+        assert value(database, "SELECT count(*) FROM large_users WHERE user_id = %s", user.user_id) == 0
+        await user.chat("monday").add("user", "one more")
+        await memory.settle(user.user_id)
+        assert value(database, "SELECT ready FROM large_users WHERE user_id = %s", user.user_id)
+        assert database.execute(MARKED, (user.user_id,)).fetchone() == (THRESHOLD + 1, THRESHOLD + 1)
+
+    async def test_the_parts_of_long_texts_count_and_are_in_the_index(
+        self, memory: AsyncMemory, database: Connection
+    ) -> None:
+        user = memory.user(f"user-{uuid.uuid4().hex}")
+        pages = "\n\n".join(f"topic {number} page {number}. " * 60 for number in range(THRESHOLD + 10))
+        await user.chat("monday").add("user", pages)
+        await memory.settle(user.user_id)
+        parts = "SELECT count(*) FILTER (WHERE ann), count(*) FROM embedding_parts WHERE user_id = %s"
+        marked, total = database.execute(parts, (user.user_id,)).fetchone() or (0, 0)
+        assert marked == total > THRESHOLD
+        hits = await user.search("topic 44 page 44. " * 60)
+        assert [hit.content for hit in hits] == [pages]
+
+    async def test_settling_again_changes_nothing(self, memory: AsyncMemory, database: Connection) -> None:
+        before = [database.execute(MARKED, (name,)).fetchone() for name in SIZES]
+        await memory.settle()
+        assert [database.execute(MARKED, (name,)).fetchone() for name in SIZES] == before
+
+    async def test_one_that_was_stopped_on_the_way_goes_on(self, memory: AsyncMemory, database: Connection) -> None:
+        user = await newcomer(memory, THRESHOLD + 20)
+        database.execute("UPDATE large_users SET ready = false WHERE user_id = %s", (user.user_id,))
+        half = "UPDATE conversation_messages SET ann = false WHERE user_id = %s AND message_index %% 2 = 0"
+        database.execute(half, (user.user_id,))
+        assert (await user.search("topic 3 item 3"))[0].content == "new: topic 3 item 3", "found meanwhile"
+        await user.chat("monday").add("user", "wakes the worker")
+        await memory.settle(user.user_id)
+        assert value(database, "SELECT ready FROM large_users WHERE user_id = %s", user.user_id)
+        assert database.execute(MARKED, (user.user_id,)).fetchone() == (THRESHOLD + 21, THRESHOLD + 21)
+
+    async def test_an_erasure_meanwhile_leaves_no_trace(
+        self, memory: AsyncMemory, database: Connection, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        user = memory.user(f"user-{uuid.uuid4().hex}")
+        given = [{"role": "user", "content": f"topic {number}"} for number in range(THRESHOLD + 1)]
+        await user.chat("monday").add_many(given)
+        look = search.large
+
+        async def erased_after(*args: Any) -> search.Large:
+            seen = await look(*args)
+            await user.erase()
+            return seen
+
+        with monkeypatch.context() as patch:
+            patch.setattr(search, "large", erased_after)
+            await memory.settle(user.user_id)
+        assert value(database, "SELECT count(*) FROM large_users WHERE user_id = %s", user.user_id) == 0
+
+
+class TestPlans:
+    async def test_a_large_memory_is_searched_by_the_index_of_vectors(self, memory: AsyncMemory, url: str) -> None:
+        assert "idx_conversation_messages_embedding" in indexes(await plan(url, "eve", large=True))
+
+    async def test_so_are_all_large_ones_in_these_tests(self, memory: AsyncMemory, url: str) -> None:
+        for name in LARGE:
+            assert indexes(await plan(url, name, large=True, sort="off")) >= INDEXES
+
+    async def test_a_small_one_is_not(self, memory: AsyncMemory, url: str) -> None:
+        for sort in ("on", "off"):
+            assert not indexes(await plan(url, "tiny", large=False, sort=sort)) & INDEXES
+
+    async def test_a_small_one_reads_the_rows_of_its_user_alone(self, memory: AsyncMemory, url: str) -> None:
+        found = await plan(url, "tiny", large=False)
+        scans = [node for node in found if node.get("Relation Name") == "conversation_messages"]
+        assert scans
+        for scan in scans:
+            conditions = [str(node.get("Index Cond", "")) for node in nodes(scan)]
+            assert any("user_id" in condition for condition in conditions), scan
+
+    async def test_searches_are_planned_anew(self, memory: AsyncMemory) -> None:
+        """The pool has one connection, which would have prepared by now what was asked of it often."""
+        user = memory.user("ana")
+        for number in range(12):
+            await user.search(f"topic {number}", limit=3)
+        async with memory._core.database.owner() as connection:
+            cursor = await connection.execute("SELECT statement FROM pg_prepared_statements")
+            prepared = [row[0] for row in await cursor.fetchall()]
+        assert not [statement for statement in prepared if "<#>" in statement or "<=>" in statement]
+
+
+class TestExactness:
+    @pytest.mark.parametrize("text", QUESTIONS)
+    @pytest.mark.parametrize("name", LARGE)
+    async def test_the_nearest_ten_are_the_true_ones(
+        self, memory: AsyncMemory, database: Connection, name: str, text: str
+    ) -> None:
+        vector, asked = question(text)
+        found = await nearest(memory, name, asked, large=True)
+        assert found[:10] == exactly_nearest(database, name, vector)[:10]
+
+    async def test_as_many_come_as_there_are_up_to_the_depth(self, memory: AsyncMemory) -> None:
+        for name in LARGE:
+            for text in QUESTIONS:
+                _, asked = question(text)
+                assert len(await nearest(memory, name, asked, large=True)) == min(200, SIZES[name])
+
+    async def test_the_nearest_of_each_message_is_itself(self, memory: AsyncMemory, database: Connection) -> None:
+        """Every vector is reachable in the index, however many others stand around it."""
+        rows = database.execute(VECTORS + " ORDER BY message_index", ("ana",)).fetchall()
+        for message_id, vector in rows[::6]:
+            asked = Asked("clustered", written(np.array(vector, dtype=np.float32)), [], datetime.now(UTC))
+            assert (await nearest(memory, "ana", asked, large=True))[0] == str(message_id)
+
+    @pytest.mark.parametrize("text", QUESTIONS)
+    async def test_large_and_small_are_the_same_engine(self, memory: AsyncMemory, text: str) -> None:
+        """All that ana has is near enough to be compared in either way, so nothing may differ."""
+        for name in ("ana", "tiny"):
+            _, asked = question(text)
+            assert await nearest(memory, name, asked, large=False) == await nearest(
+                memory, name, asked, large=name in LARGE
+            )
+
+
+class TestSearch:
+    async def test_by_words_and_by_meaning(self, memory: AsyncMemory) -> None:
+        for name in SIZES:
+            hits = await memory.user(name).search(f"{name} says: topic 7 item 7")
+            assert hits[0].content == f"{name} says: topic 7 item 7"
+            assert all(hit.content.startswith(name) for hit in hits)
+            assert all(0 <= hit.score <= 1 for hit in hits)
+
+    async def test_other_kinds_are_found_too(self, memory: AsyncMemory) -> None:
+        user = await newcomer(memory, THRESHOLD + 10)
+        await user.facts.set("pet", "pelican")
+        await user.entries.add("A pelican was seen.")
+        await user.documents.add("How to feed a pelican")
+        hits = await user.search("pelican")
+        assert {hit.kind for hit in hits if "pelican" in hit.content} == {"fact", "entry", "document"}
+
+    async def test_new_messages_are_found_at_once(self, memory: AsyncMemory, database: Connection) -> None:
+        user = await newcomer(memory, THRESHOLD + 10)
+        for number in range(5):
+            said = await user.chat("tuesday").add("user", f"topic {70 + number} pelican{number}")
+            assert (await user.search(f"pelican{number}"))[0].id == said.message_id
+            _, asked = question(f"[{said.timestamp:%d %B %Y}] User: {said.content}")
+            assert (await nearest(memory, user.user_id, asked, large=True))[0] == said.message_id
+        assert database.execute(MARKED, (user.user_id,)).fetchone() == (THRESHOLD + 15, THRESHOLD + 15)
+
+    async def test_deleted_messages_are_gone_at_once(self, memory: AsyncMemory) -> None:
+        user = await newcomer(memory, THRESHOLD + 10)
+        said = await user.chat("tuesday").add("user", "topic 77 pelican")
+        assert (await user.search("topic 77 pelican"))[0].id == said.message_id
+        await user.sessions.delete("tuesday")
+        assert said.message_id not in {hit.id for hit in await user.search("topic 77 pelican", limit=200, floor=0.0)}
+        _, asked = question("topic 77 pelican")
+        assert said.message_id not in await nearest(memory, user.user_id, asked, large=True)
+        assert len(await nearest(memory, user.user_id, asked, large=True)) == THRESHOLD + 10
+
+    async def test_one_who_lost_almost_all_is_still_found(self, memory: AsyncMemory) -> None:
+        user = await newcomer(memory, THRESHOLD + 30)
+        await user.chat("tuesday").add("user", "topic 77 pelican")
+        await user.search("pelican")
+        await user.sessions.delete("monday")
+        assert [hit.content for hit in await user.search("pelican")] == ["topic 77 pelican"]
+        _, asked = question("something else")
+        assert len(await nearest(memory, user.user_id, asked, large=True)) == 1
+
+    async def test_an_erased_user_is_not_large_any_more(self, memory: AsyncMemory, database: Connection) -> None:
+        user = await newcomer(memory, THRESHOLD + 10)
+        receipt = await user.erase()
+        assert receipt.removed["large_users"] == 1
+        assert set(receipt.remaining.values()) == {0}
+        assert await user.search("topic 3", floor=0.0) == []
+        await user.chat("monday").add("user", "topic 3 again")
+        assert [hit.content for hit in await user.search("topic 3")] == ["topic 3 again"]
+        assert database.execute(MARKED, (user.user_id,)).fetchone() == (0, 1)
+
+    async def test_a_fork_is_in_the_index_too(self, memory: AsyncMemory, database: Connection) -> None:
+        user = await newcomer(memory, THRESHOLD + 10)
+        await user.chat("monday").fork(session_id="branch")
+        hits = await user.search("new: topic 3 item 3", limit=2)
+        assert {hit.session_id for hit in hits} == {"monday", "branch"}
+        count = 2 * (THRESHOLD + 10)
+        assert database.execute(MARKED, (user.user_id,)).fetchone() == (count, count)
+
+
+class TestFilters:
+    """What passes the filters is found by meaning, also where hundreds that do not pass are nearer."""
+
+    async def hoarder(self, memory: AsyncMemory) -> AsyncUser:
+        user = memory.user("hoarder")
+        if await user.sessions.get("monday"):
+            return user
+        past = datetime(2020, 1, 1, tzinfo=UTC)
+        many = [{"role": "user", "content": f"topic 5 item {number}", "at": past} for number in range(400)]
+        await user.chat("monday").add_many(many)
+        await user.chat("rare").add("user", "harbours and ships", metadata={"color": "blue"})
+        await memory.settle("hoarder")
+        return user
+
+    @pytest.mark.parametrize(
+        "limited",
+        [{"session_id": "rare"}, {"where": {"color": "blue"}}, {"since": datetime(2024, 1, 1, tzinfo=UTC)}],
+        ids=["session_id", "where", "since"],
+    )
+    async def test_by_meaning(self, memory: AsyncMemory, limited: dict[str, Any]) -> None:
+        hits = await (await self.hoarder(memory)).search("topic 5", floor=0.0, **limited)
+        assert [hit.content for hit in hits] == ["harbours and ships"]
+
+    async def test_by_words(self, memory: AsyncMemory) -> None:
+        hits = await (await self.hoarder(memory)).search("ships", session_id="rare")
+        assert [hit.content for hit in hits] == ["harbours and ships"]
