@@ -6,7 +6,7 @@ Its column exists only while the model is being changed, so these statements sta
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -244,4 +244,9 @@ async def switching(database: Database) -> AsyncIterator[Switch]:
             free = await (await connection.execute("SELECT pg_try_advisory_lock(%s)", (SWITCHING,))).fetchone()
             if free != (True,):
                 raise Conflict("another process is changing the embedding model of this database right now")
-            yield Switch(connection)
+            try:
+                yield Switch(connection)
+            finally:
+                # By word, since a server may notice late that a connection is gone; and if it is, it has noticed.
+                with suppress(psycopg.OperationalError):
+                    await connection.execute("SELECT pg_advisory_unlock(%s)", (SWITCHING,))
