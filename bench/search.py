@@ -148,8 +148,7 @@ async def _recall(stage: Stage, connection: bare.AsyncConnection, asks: _Asks) -
 def _nearest(packed: bytes) -> list[bytes]:
     """The messages nearest to the question, by the scores that the database sends."""
     units = np.frombuffer(packed, UNIT)
-    messages = units[units["facets"] >> 1 & 3 == 0]
-    return [each.tobytes() for each in messages["id"][np.argsort(-messages["dense"], kind="stable")[:BEST]]]
+    return [each.tobytes() for each in units["id"][np.argsort(-units["dense"], kind="stable")[:BEST]]]
 
 
 def _share(found: Iterable[bytes], ids: Sequence[bytes], scores: NDArray[np.float32]) -> float:

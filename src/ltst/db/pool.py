@@ -138,6 +138,8 @@ class SingleCall(Executor):
         async def work(connection: Connection, retried: bool) -> int:
             async with connection.pipeline():
                 await connection.execute(ENTER, (self.scope.role, self.scope.user_id))
+                if self.scope.user_id:
+                    await connection.execute(SHARE, (self.scope.user_id,))
                 cursor = await connection.execute(queries()[name], parameters)
             return cursor.rowcount
 

@@ -27,6 +27,8 @@ class Models:
         self._given = embedder
         self._brought = {} if embedder is None else {embedder.name: embedder}
         self._embedding: Embedding | None = None
+        self._known: search.Model | None = None
+        self._length = 0
         self._retired: list[Embedding] = []
 
     async def embedding(self, database: Database, active: search.Model | None) -> Embedding:
@@ -37,11 +39,12 @@ class Models:
         from ltst.providers.embedding import Embedding
 
         model = active or await self._first(database)
-        if self._embedding is None or self._embedding.name != model.name:
+        if self._embedding is None or self._known != model:
             # The one before may be asked by a search that has begun: it is closed at the end.
             self._retired += [self._embedding] if self._embedding else []
-            self._embedding = Embedding(self._made(model))
-        if await self._embedding.dimensions() != model.dimensions:
+            self._embedding, self._known = Embedding(self._made(model)), model
+            self._length = await self._embedding.dimensions()
+        if self._length != model.dimensions:
             raise ModelUnavailable(
                 f"{model.name!r} gives vectors of another length than those of that name in this database, "
                 f"which have {model.dimensions} dimensions: it is another model and needs another name"

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ltst.db.pool import SingleCall, user_scope
+from ltst.db.pool import SingleCall
 from ltst.errors import Invalid, ModelUnavailable
 from ltst.handles.contexts import AsyncWorking
 from ltst.handles.desk import Desk, now
@@ -146,13 +146,7 @@ async def _retrieved(
         return found.best, None
     elapsed = (time.perf_counter() - started) * 1000
     kept = cache.Retrieval(key, sha256(wanted.text), wanted.filters.session_id, found.best, state.version, elapsed)
-    return found.best, _keep(desk, kept)
-
-
-async def _keep(desk: Desk, kept: cache.Retrieval) -> None:
-    """As a write of the user, which an erasure waits for."""
-    async with desk.core.database.transaction(user_scope(desk.user_id)) as tx:
-        await cache.put(tx, kept)
+    return found.best, cache.put(calls, kept)
 
 
 async def _question(desk: Desk, wanted: Search, state: State) -> tuple[Question, bool]:

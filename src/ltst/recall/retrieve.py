@@ -63,9 +63,9 @@ class Question:
 
     text: str
     now: datetime
-    given: bool = False  # whether the time is the caller's, not this machine's clock
     model: str | None = None
     vector: str | None = None
+    given: bool = False  # whether the time is the caller's, not this machine's clock
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,19 +90,18 @@ INSERT INTO embedding_models (name, dimensions, source) VALUES (%(name)s, %(dime
 ON CONFLICT DO NOTHING;
 
 -- name: state
-SELECT (SELECT name FROM embedding_models WHERE state = 'active') AS model,
-       (SELECT source FROM embedding_models WHERE state = 'active') AS source,
-       (SELECT dimensions FROM embedding_models WHERE state = 'active') AS dimensions,
-       coalesce((SELECT ready FROM large_users WHERE user_id = %(user_id)s), false) AS large,
-       coalesce((SELECT max(event_id) FROM event_ledger WHERE user_id = %(user_id)s), 0) AS version,
+SELECT model.name AS model, model.source, model.dimensions,
+       EXISTS (SELECT FROM large_users WHERE user_id = %(user_id)s AND ready) AS large, memory.version,
        EXISTS (SELECT FROM conversation_messages WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL))
        OR EXISTS (SELECT FROM user_facts WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL))
        OR EXISTS (SELECT FROM memory_entries WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL))
        OR EXISTS (SELECT FROM document_chunks WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL))
        AS due,
-       (SELECT retrieved_context FROM memory_retrieval_cache
+       (SELECT retrieved_context FROM memory_retrieval_cache AS cache
         WHERE user_id = %(user_id)s AND cache_key = %(cache_key)s AND expires_at > now()
-          AND version = (SELECT max(event_id) FROM event_ledger WHERE user_id = %(user_id)s)) AS cached;
+          AND cache.version = memory.version) AS cached
+FROM (SELECT coalesce(max(event_id), 0) AS version FROM event_ledger WHERE user_id = %(user_id)s) AS memory
+LEFT JOIN embedding_models AS model ON model.state = 'active';
 
 -- Scores of everything that passes the filters, each unit packed into a few bytes: what is to be ranked is the whole
 -- memory of the user, and thousands of rows would take longer to read than to find. Users with a very large memory get
