@@ -108,6 +108,24 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """What one message says about its speaker, before it is weighed against what is known.
+
+    It says that something holds or ends, from a moment on: `valid_from`, or else the time at which it was said.
+    """
+
+    noun: str  # fact, preference or instruction
+    key: str
+    value: str
+    change: str = "holds"  # or ends
+    single_valued: bool = True
+    confidence: float = 0.8
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    details: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class UserPreference:
     """How the user wants things. A sensitive value is stored encrypted and reads in clear here."""
 
