@@ -40,10 +40,12 @@ class Models:
 
         model = active or await self._first(database)
         if self._embedding is None or self._known != model:
-            # The one before may be asked by a search that has begun: it is closed at the end.
+            made = Embedding(self._made(model))
+            length = await made.dimensions()
+            # The one before may be asked by a search that has begun: it is closed at the end. All three change at
+            # once, since others ask meanwhile.
             self._retired += [self._embedding] if self._embedding else []
-            self._embedding, self._known = Embedding(self._made(model)), model
-            self._length = await self._embedding.dimensions()
+            self._embedding, self._known, self._length = made, model, length
         if self._length != model.dimensions:
             raise ModelUnavailable(
                 f"{model.name!r} gives vectors of another length than those of that name in this database, "
