@@ -81,7 +81,10 @@ class ConversationContext:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A claim about the user, with its confidence, its source message and the time in which it holds."""
+    """A claim about the user, with its confidence, its source message and the time in which it holds.
+
+    `learned` tells that it was drawn from messages and goes with them; `ended_at` when the user said that it is over.
+    """
 
     fact_key: str
     fact_value: str
@@ -95,6 +98,9 @@ class Fact:
     metadata: Metadata
     fact_id: str
     user_id: str
+    learned: bool = False
+    single_valued: bool = True
+    ended_at: datetime | None = None
 
     @property
     def key(self) -> str:
@@ -142,6 +148,7 @@ class UserPreference:
     updated_at: datetime
     preference_id: str
     user_id: str
+    learned: bool = False
 
     @property
     def key(self) -> str:
@@ -166,6 +173,7 @@ class Instruction:
     updated_at: datetime
     id: str
     user_id: str
+    learned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +195,7 @@ class MemoryEntry:
     expires_at: datetime | None = None
     last_used: datetime | None = None
     usage_count: int = 0
+    learned: bool = False
 
     @property
     def occurred_at(self) -> datetime | None:

@@ -528,14 +528,21 @@ class Facts:
         confidence: float = 1.0,
         source_message_id: str | None = None,
         valid_from: datetime | None = None,
+        single_valued: bool = True,
     ) -> Fact:
         """Make a value hold from `valid_from` on (else from its source message on, else from now).
 
-        The value before is closed, never deleted. A value that was rejected is refused.
+        The value before is closed, never deleted; with `single_valued=False` the values of the key join instead. A
+        value that was rejected is refused.
         """
         return self._portal.run(
             self._inner.set(
-                key, value, confidence=confidence, source_message_id=source_message_id, valid_from=valid_from
+                key,
+                value,
+                confidence=confidence,
+                source_message_id=source_message_id,
+                valid_from=valid_from,
+                single_valued=single_valued,
             )
         )
 
@@ -550,6 +557,10 @@ class Facts:
     def history(self, key: str) -> builtins.list[Fact]:
         """Every value there ever was, closed and rejected ones included, oldest first."""
         return self._portal.run(self._inner.history(key))
+
+    def end(self, key: str, value: str | None = None, *, at: datetime | None = None) -> builtins.list[Fact]:
+        """Say that a value, or whatever holds, is over although nothing takes its place; what was ended."""
+        return self._portal.run(self._inner.end(key, value, at=at))
 
     def reject(self, key: str, value: str) -> builtins.list[Fact]:
         """Strike a value out for good: it is never learnt again. What it had replaced holds again."""

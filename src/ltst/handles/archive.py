@@ -11,6 +11,7 @@ from ltst.db import migrate
 from ltst.db.pool import KEEPER, Transaction, user_scope
 from ltst.errors import Invalid
 from ltst.handles.desk import Desk, now
+from ltst.learn.weigh import fold_fact, weigh
 from ltst.records import Receipt
 from ltst.rooms import archive, events, facts
 from ltst.support import validate
@@ -24,10 +25,12 @@ REQUIRED = {
     "sessions": ("session_id",),
     "preferences": ("preference_id", "preference_value"),
     "facts": ("fact_key", "fact_value", "valid_from"),
+    "claims": ("message_id", "noun", "claim_key", "claim_value"),
 }
 REFERENCES = (
     ("messages", "parent_message_id", "messages", "message_id"),
     ("facts", "source_message_id", "messages", "message_id"),
+    ("claims", "message_id", "messages", "message_id"),
     ("chunks", "document_id", "documents", "document_id"),
 )
 
@@ -54,6 +57,8 @@ async def restore(desk: Desk, document: Mapping[str, Any]) -> dict[str, int]:
         added = await archive.restore(tx, given)
         for key in sorted({str(row["fact_key"]) for row in rows["facts"]}):
             await facts.mend(tx, key)
+            await fold_fact(tx, key)
+        await weigh(tx, _claimed(rows["claims"]))
         await desk.tell(tx, "restore", "user", desk.user_id, added)
     return added
 
@@ -69,6 +74,11 @@ async def erase(desk: Desk) -> Receipt:
         await _tell_erased(desk, tx, receipt)
         tally.rows = sum(removed.values())
     return receipt
+
+
+def _claimed(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """What the claims are about; the facts among them are folded already if they came along."""
+    return [(str(row["noun"]), str(row["claim_key"])) for row in rows]
 
 
 async def _open_sealed(desk: Desk, tx: Transaction, rows: list[dict[str, Any]]) -> None:

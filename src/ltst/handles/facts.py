@@ -8,8 +8,9 @@ from datetime import datetime
 from ltst.db.pool import Transaction
 from ltst.errors import NotFound
 from ltst.handles.desk import Desk, now
+from ltst.learn.weigh import fold_fact
 from ltst.records import Fact
-from ltst.rooms import facts, messages
+from ltst.rooms import claims, facts, messages
 from ltst.support import validate
 from ltst.support.ids import is_id
 
@@ -29,21 +30,31 @@ class AsyncFacts:
         confidence: float = 1.0,
         source_message_id: str | None = None,
         valid_from: datetime | None = None,
+        single_valued: bool = True,
     ) -> Fact:
         """Make a value hold from `valid_from` on (else from its source message on, else from now).
 
-        The value before is closed, never deleted. A value that was rejected is refused.
+        The value before is closed, never deleted; with `single_valued=False` the values of the key join instead. A
+        value that was rejected is refused.
         """
         key, value = validate.identifier(key, "key"), self._desk.content(value, "value")
         sure = validate.score(confidence, "confidence")
         begins = validate.optional_moment(valid_from, "valid_from")
+        alone = validate.flag(single_valued, "single_valued")
         async with self._desk.writing("facts.set") as tx:
             said = await _source(tx, source_message_id)
-            fact, new = await facts.set(
-                tx, key, value, confidence=sure, source_message_id=source_message_id, valid_from=begins or said
+            fact_id, new = await facts.set(
+                tx,
+                key,
+                value,
+                confidence=sure,
+                source_message_id=source_message_id,
+                valid_from=begins or said,
+                single_valued=alone,
             )
-            await self._desk.tell(tx, "set" if new else "confirm", "fact", fact.fact_id)
-        return fact
+            await fold_fact(tx, key)
+            await self._desk.tell(tx, "set" if new else "confirm", "fact", fact_id)
+            return await facts.need(tx, fact_id)
 
     async def get(self, key: str, *, as_of: datetime | None = None) -> Fact | None:
         """The value that holds now, or held on a day."""
@@ -63,11 +74,23 @@ class AsyncFacts:
         async with self._desk.reading("facts.history") as calls:
             return await facts.history(calls, wanted)
 
+    async def end(self, key: str, value: str | None = None, *, at: datetime | None = None) -> builtins.list[Fact]:
+        """Say that a value, or whatever holds, is over although nothing takes its place; what was ended."""
+        key, moment = validate.identifier(key, "key"), validate.optional_moment(at, "at") or now()
+        over = None if value is None else self._desk.content(value, "value")
+        async with self._desk.writing("facts.end") as tx:
+            ended = await facts.end(tx, key, over, moment)
+            await fold_fact(tx, key)
+            for fact_id in ended:
+                await self._desk.tell(tx, "end", "fact", fact_id)
+            return [await facts.need(tx, fact_id) for fact_id in ended]
+
     async def reject(self, key: str, value: str) -> builtins.list[Fact]:
         """Strike a value out for good: it is never learnt again. What it had replaced holds again."""
         key, value = validate.identifier(key, "key"), self._desk.content(value, "value")
         async with self._desk.writing("facts.reject") as tx:
             struck = await facts.reject(tx, key, value, now())
+            await fold_fact(tx, key)
             for fact in struck:
                 await self._desk.tell(tx, "reject", "fact", fact.fact_id)
         return struck
@@ -77,6 +100,7 @@ class AsyncFacts:
         wanted = validate.identifier(key, "key")
         async with self._desk.writing("facts.forget") as tx:
             gone = await facts.forget(tx, wanted)
+            await claims.forget(tx, "fact", wanted)
             if gone:
                 await self._desk.tell(tx, "forget", "fact", wanted, {"count": gone})
         return gone > 0

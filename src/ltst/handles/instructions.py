@@ -6,7 +6,7 @@ import builtins
 
 from ltst.handles.desk import Desk
 from ltst.records import Instruction
-from ltst.rooms import instructions
+from ltst.rooms import claims, instructions
 from ltst.support import validate
 
 
@@ -48,6 +48,7 @@ class AsyncInstructions:
         wanted = validate.identifier(agent, "agent")
         async with self._desk.writing("instructions.forget") as tx:
             gone = await instructions.forget(tx, wanted)
+            await claims.forget(tx, "instruction", wanted)
             if gone:
                 await self._desk.tell(tx, "forget", "instruction", wanted, {"count": gone})
         return gone > 0

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ltst.db.pool import Executor, user_scope
 from ltst.handles.desk import Desk
 from ltst.records import UserPreference
-from ltst.rooms import preferences
+from ltst.rooms import claims, preferences
 from ltst.support import validate
 
 
@@ -75,6 +75,7 @@ class AsyncPreferences:
         async with self._desk.writing("preferences.forget") as tx:
             row = await preferences.row_id(tx, wanted)
             gone = await preferences.forget(tx, wanted)
+            await claims.forget(tx, "preference", wanted)
             if gone:
                 await self._desk.tell(tx, "forget", "preference", row)
         return gone

@@ -8,8 +8,9 @@ from datetime import datetime
 
 from ltst.errors import Invalid
 from ltst.handles.desk import Desk, now
+from ltst.learn.weigh import weigh
 from ltst.records import ConversationSession, Metadata, SessionRelationship, SessionSummary
-from ltst.rooms import relationships, sessions
+from ltst.rooms import claims, relationships, sessions
 from ltst.support import validate
 
 SESSION_STATES = ("active", "archived")
@@ -53,6 +54,8 @@ class AsyncSessions:
         async with self._desk.writing("sessions.delete", wanted) as tx:
             gone = await sessions.delete(tx, wanted)
             if gone:
+                # What rested on its messages alone is gone with them; what also rested on others is folded anew.
+                await weigh(tx, await claims.unsettled(tx))
                 await self._desk.tell(tx, "delete", "session", wanted)
         return gone
 

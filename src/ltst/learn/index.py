@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ltst.db.pool import Database, user_scope
+from ltst.errors import LtstError
+from ltst.learn.importance import importance
 from ltst.providers.embedding import Embedding, TextRefused
-from ltst.rooms import search
+from ltst.rooms import search, work
 from ltst.rooms.search import Due, Indexed
+from ltst.rooms.work import Lease, Rules
 from ltst.support.logs import LOGGER
 from ltst.support.speech import label, speaker
 from ltst.support.terms import as_tsvector, terms
@@ -25,24 +28,43 @@ LEAST_COST = 100
 # What is kept free before each part for its label, in tokens of a model; a label in a script whose every character
 # is a token may need more.
 ROOM = 32
+EMBED = "embed"  # the work on a single row
+REFUSED = "the embedding model refuses the text"
 
 
 async def index_due(
     database: Database, user_id: str, embedding: Embedding | None, *, batches: int | None = None
 ) -> int:
-    """Index what the user has due, the newest first, in so many batches at most; the number of rows indexed.
+    """Index what the user has due, the newest first, in so many batches at most; the number of rows.
 
-    Without a model the rows get their terms, and wait for their vectors. A row whose text the model refuses stays due.
+    Without a model the rows get their terms, and wait for their vectors. A row whose text the model refuses is set
+    aside: it is found by its terms.
     """
-    done, refused = 0, set[str]()
+    done = 0
     while batches is None or batches > 0:
-        rows = await search.due(database.user(user_id), BATCH, skip=refused, terms_only=embedding is None)
+        rows = await search.due(database.user(user_id), BATCH, terms_only=embedding is None)
         if not rows:
             break
-        left = await _index(database, user_id, embedding, rows)
-        refused |= left
-        done += len(rows) - len(left)
+        await _index(database, user_id, embedding, rows)
+        done += len(rows)
         batches = None if batches is None else batches - 1
+    return done
+
+
+async def index_carefully(database: Database, user_id: str, embedding: Embedding, rules: Rules) -> int:
+    """Index row by row, each under a lease of its own: one of them ended whoever was at it before."""
+    done = 0
+    for row in await search.due(database.user(user_id), BATCH, careful=True):
+        lease = await work.claim(database.user(user_id), rules, user_id, EMBED, row.id)
+        if lease is not None:
+            try:
+                await _index(database, user_id, embedding, [row], lease)
+            except LtstError:
+                await work.give_back(database.user(user_id), [lease])
+                raise
+            except Exception as problem:  # noqa: BLE001 - whatever it is, it must not keep the other rows from theirs
+                await work.put_off(database.user(user_id), lease, repr(problem))
+            done += 1
     return done
 
 
@@ -51,11 +73,11 @@ async def index_soon(database: Database, user_id: str, embedding: Embedding) -> 
 
     What is left over is found by its words until the background has come to it.
     """
-    characters, refused = MOST_CHARACTERS, set[str]()
-    while rows := await search.due(database.user(user_id), BATCH, skip=refused):
+    characters = MOST_CHARACTERS
+    while rows := await search.due(database.user(user_id), BATCH):
         now = [*_affordable(rows, characters)]
         characters -= sum(map(_cost, now))
-        refused |= await _index(database, user_id, embedding, now)
+        await _index(database, user_id, embedding, now)
         if len(now) < len(rows):
             await index_due(database, user_id, None)
             return False
@@ -74,12 +96,17 @@ def _cost(row: Due) -> int:
     return max(len(row.content), LEAST_COST)
 
 
-async def _index(database: Database, user_id: str, embedding: Embedding | None, rows: Sequence[Due]) -> set[str]:
-    """Give the rows their terms and vectors; the ids of those whose text the model refused."""
+async def _index(
+    database: Database, user_id: str, embedding: Embedding | None, rows: Sequence[Due], lease: Lease | None = None
+) -> None:
+    """Give the rows their terms and vectors; those whose text the model refuses are set aside."""
     indexed = await _indexed(rows, embedding)
     async with database.transaction(user_scope(user_id)) as tx:
         await search.index(tx, None if embedding is None else embedding.name, indexed)
-    return set() if embedding is None else {row.id for row in indexed if row.vector is None}
+        if lease is not None:
+            await work.finish(tx, lease)
+        if embedding is not None and (refused := [row.id for row in indexed if row.vector is None]):
+            await work.set_aside(tx, EMBED, refused, REFUSED)
 
 
 def written(vector: NDArray[np.float32]) -> str:
@@ -123,9 +150,11 @@ async def known_vectors(rows: Sequence[Due], embedding: Embedding) -> Sequence[N
 
 def _row(row: Due, parts: NDArray[np.float32] | None) -> Indexed:
     found = as_tsvector(terms(_label(row) + row.content))
+    weight = importance(row.content, row.role) if row.kind == "message" else 0.0
     if parts is None:
-        return Indexed(row.kind, row.id, found)
-    return Indexed(row.kind, row.id, found, written(mean(parts)), [*map(written, parts)] if len(parts) > 1 else [])
+        return Indexed(row.kind, row.id, found, importance=weight)
+    several = [*map(written, parts)] if len(parts) > 1 else []
+    return Indexed(row.kind, row.id, found, written(mean(parts)), several, weight)
 
 
 def mean(parts: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -120,13 +120,16 @@ def _candidates(
     flat: Sequence[Sentence], rows: Sequence[Sequence[float]] | None, count: TokenCounter
 ) -> list[_Candidate]:
     terms = [_terms(each.text) for each in flat]
-    central = _by_terms(terms) if rows is None else _by_vectors(rows)
+    central = _by_terms(terms)
+    if rows is not None:
+        # Vectors tell what a sentence is about, words which of its neighbours say it too.
+        central = _scaled([sum(pair) for pair in zip(central, _by_vectors(rows), strict=True)])
     return [
         _Candidate(
             place,
             sentence,
             frozenset(terms[place]),
-            _details(sentence.text),
+            details(sentence.text),
             central[place] * min(1.0, len(terms[place]) / FEWEST_TERMS),
             count(_line(sentence.speaker, [sentence.text]) + "\n"),
         )
@@ -145,8 +148,8 @@ def _terms(text: str) -> Counter[str]:
     return found
 
 
-def _details(text: str) -> frozenset[str]:
-    """Names (a capital inside the sentence), numbers and days."""
+def details(text: str) -> frozenset[str]:
+    """What a text tells in particular: names (a capital inside the sentence), numbers and days."""
     words = WORD.findall(text)
     names = {word for word in words[1:] if word[0].isupper() and len(word) > 1 and not word.startswith(("I'", "I’"))}
     days = {word for word in map(str.casefold, words) if word in DAYS}

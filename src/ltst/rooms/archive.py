@@ -18,6 +18,7 @@ NOUNS = (
     "messages",
     "contexts",
     "relationships",
+    "claims",
     "facts",
     "preferences",
     "instructions",
@@ -25,9 +26,19 @@ NOUNS = (
     "documents",
     "chunks",
     "retention",
+    "learning",
 )
 BATCH = 1000
-ABSENT = {"messages": {"ann": False}}
+# What exports of earlier versions, or without vectors, do not say.
+ABSENT: Mapping[str, Mapping[str, Any]] = {
+    "messages": {"ann": False},
+    "sessions": {"refined_index": 0, "episode_index": 0, "summarised_index": 0},
+    "facts": {"learned": False},
+    "preferences": {"learned": False},
+    "instructions": {"learned": False},
+    "entries": {"learned": False, "consolidated": False},
+    "relationships": {"learned": False},
+}
 
 
 async def export(tx: Executor) -> dict[str, Rows]:

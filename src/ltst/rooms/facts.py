@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,30 +13,77 @@ from ltst.errors import Conflict
 from ltst.records import Fact
 from ltst.support.ids import new_id
 from ltst.support.text import normalised
+from ltst.support.timeline import Period, Statement, periods, same
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What came of folding a key: the fact that rests on each claim, and the facts that changed or are gone."""
+
+    rests: Mapping[str, str | None]
+    changed: Sequence[str]
+    gone: Sequence[str]
 
 
 async def set(
-    tx: Executor, key: str, value: str, *, confidence: float, source_message_id: str | None, valid_from: datetime | None
-) -> tuple[Fact, bool]:
-    """Make a value hold from a moment on, until the next known change; tells whether it is a new fact."""
-    await _lock(tx, key)
+    tx: Executor,
+    key: str,
+    value: str,
+    *,
+    confidence: float,
+    source_message_id: str | None,
+    valid_from: datetime | None,
+    single_valued: bool = True,
+) -> tuple[str, bool]:
+    """Write a value down by hand; its id, and whether it is a new fact. It takes its place when the key is folded."""
+    await lock(tx, key)
     await _refuse_rejected(tx, key, value)
     # By the server's clock: those of two clients differ, and the later of two writes has to come later.
     valid_from = valid_from or await tx.value("facts.now")
-    current = await _at(tx, key, valid_from)
-    if current is not None and current.fact_value == value:
-        return await _confirm(tx, current, confidence, source_message_id), False
+    for current in await _at(tx, key, valid_from):
+        if current.fact_value == value:
+            await _confirm(tx, current, confidence, source_message_id)
+            return current.fact_id, False
     fact_id = new_id()
-    await _add(tx, fact_id, key, value, confidence, source_message_id, valid_from)
-    await _thread(tx, key)
-    added = await tx.row("facts.get", Fact, user_id=tx.scope.user_id, fact_id=fact_id)
-    assert added is not None, "it was added in this transaction"
-    return added, True
+    await _add(tx, fact_id, key, value, confidence, source_message_id, valid_from, single_valued=single_valued)
+    return fact_id, True
+
+
+async def fold(tx: Executor, key: str, said: Sequence[Statement], *, single_valued: bool) -> Folded:
+    """Let the values of a key follow one another as they were said and written."""
+    await lock(tx, key)
+    known = await history(tx, key)
+    living = [fact for fact in known if fact.rejected_at is None]
+    single_valued = single_valued and all(fact.single_valued for fact in living)
+    by_hand = [_by_hand(fact) for fact in living if not fact.learned]
+    rejected = [fact.fact_value for fact in known if fact.rejected_at is not None]
+    line = periods([*by_hand, *said], rejected, single_valued=single_valued)
+    rows = _rows(key, _placed(line, [fact for fact in living if fact.learned]), living, single_valued=single_valued)
+    changed, gone = await _write(tx, key, living, rows)
+    rests = {each.id: str(row["fact_id"]) for row, period in rows for each in period.statements if not each.by_hand}
+    return Folded({each.id: rests.get(each.id) for each in said}, changed, gone)
+
+
+async def end(tx: Executor, key: str, value: str | None, moment: datetime) -> list[str]:
+    """Say of a value, or of all values of a key, that they are over; the ids of the facts, for the key's next fold."""
+    await lock(tx, key)
+    over = [fact for fact in await _at(tx, key, moment) if value is None or same(fact.fact_value, value)]
+    ids = [fact.fact_id for fact in over]
+    await tx.run("facts.end", user_id=tx.scope.user_id, fact_ids=ids, ended_at=moment)
+    return ids
+
+
+async def need(tx: Executor, fact_id: str) -> Fact:
+    """A fact that was written in this transaction."""
+    found = await tx.row("facts.get", Fact, user_id=tx.scope.user_id, fact_id=fact_id)
+    assert found is not None, "it was written in this transaction"
+    return found
 
 
 async def get(tx: Executor, key: str, moment: datetime | None) -> Fact | None:
-    """What holds at a moment, or now."""
-    return await _at(tx, key, moment)
+    """What holds at a moment, or now; of several values the latest."""
+    found = await _at(tx, key, moment)
+    return found[-1] if found else None
 
 
 async def list_all(tx: Executor, moment: datetime | None) -> list[Fact]:
@@ -48,27 +97,25 @@ async def history(tx: Executor, key: str) -> list[Fact]:
 
 
 async def reject(tx: Executor, key: str, value: str, now: datetime) -> list[Fact]:
-    """Strike a value out for good, and give its time back to the value that it had replaced."""
-    await _lock(tx, key)
-    same = [fact for fact in await history(tx, key) if normalised(fact.fact_value) == normalised(value)]
-    struck = await _strike(tx, [fact for fact in same if fact.rejected_at is None], now)
-    if not same:
+    """Strike a value out for good; when the key is folded, the value that it had replaced gets its time back."""
+    await lock(tx, key)
+    known = [fact for fact in await history(tx, key) if same(fact.fact_value, value)]
+    struck = await _strike(tx, [fact for fact in known if fact.rejected_at is None], now)
+    if not known:
         # Kept although it was never a fact: a value rejected beforehand must not be learnt later.
         struck = [await _add(tx, new_id(), key, value, 0.0, None, now, rejected_at=now)]
-    await _thread(tx, key)
     return struck
 
 
 async def mend(tx: Executor, key: str) -> None:
-    """Make the values of a key follow one another again after some came from elsewhere; rejected ones stay so."""
-    await _lock(tx, key)
+    """Strike out what was rejected, here or elsewhere, after facts came from elsewhere."""
+    await lock(tx, key)
     known = await history(tx, key)
     rejected = {normalised(fact.fact_value): fact.rejected_at for fact in known if fact.rejected_at}
     for fact in known:
         since = rejected.get(normalised(fact.fact_value))
         if since is not None and fact.rejected_at is None:
             await _strike(tx, [fact], since)
-    await _thread(tx, key)
 
 
 def closed(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -83,11 +130,11 @@ def closed(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 async def forget(tx: Executor, key: str) -> int:
     """Remove a key with its whole history and its rejections; the number of facts removed."""
-    await _lock(tx, key)
+    await lock(tx, key)
     return await tx.run("facts.forget", user_id=tx.scope.user_id, key=key)
 
 
-async def _lock(tx: Executor, key: str) -> None:
+async def lock(tx: Executor, key: str) -> None:
     """One change of a key at a time, also of a key that has no row to lock yet."""
     await tx.value("facts.lock", user_id=tx.scope.user_id, key=key)
 
@@ -108,32 +155,23 @@ async def _rejection(tx: Executor, key: str, value: str) -> datetime | None:
     return None
 
 
-async def _at(tx: Executor, key: str, moment: datetime | None) -> Fact | None:
-    return await tx.row("facts.at", Fact, user_id=tx.scope.user_id, key=key, moment=moment)
+async def _at(tx: Executor, key: str, moment: datetime | None) -> list[Fact]:
+    return await tx.rows("facts.at", Fact, user_id=tx.scope.user_id, key=key, moment=moment)
 
 
-async def _confirm(tx: Executor, fact: Fact, confidence: float, source_message_id: str | None) -> Fact:
-    confirmed = await tx.row(
+async def _confirm(tx: Executor, fact: Fact, confidence: float, source_message_id: str | None) -> None:
+    await tx.run(
         "facts.confirm",
-        Fact,
         user_id=tx.scope.user_id,
         fact_id=fact.fact_id,
         confidence=confidence,
         source_message_id=source_message_id,
     )
-    assert confirmed is not None, "the fact was read under the same lock"
-    return confirmed
 
 
 async def _strike(tx: Executor, rejected: Sequence[Fact], now: datetime) -> list[Fact]:
     ids = [fact.fact_id for fact in rejected]
     return await tx.rows("facts.reject", Fact, user_id=tx.scope.user_id, fact_ids=ids, rejected_at=now)
-
-
-async def _thread(tx: Executor, key: str) -> None:
-    """Let each value end where the next begins; the last one is open. First all are closed, as only one may be open."""
-    await tx.run("facts.close", user_id=tx.scope.user_id, key=key)
-    await tx.run("facts.open", user_id=tx.scope.user_id, key=key)
 
 
 async def _add(
@@ -145,6 +183,7 @@ async def _add(
     source_message_id: str | None,
     valid_from: datetime,
     *,
+    single_valued: bool = True,
     rejected_at: datetime | None = None,
 ) -> Fact:
     added = await tx.row(
@@ -154,6 +193,7 @@ async def _add(
         fact_id=fact_id,
         key=key,
         value=value,
+        single_valued=single_valued,
         confidence=confidence,
         source_message_id=source_message_id,
         valid_from=valid_from,
@@ -161,3 +201,97 @@ async def _add(
     )
     assert added is not None, "an insert returns its row"
     return added
+
+
+def _by_hand(fact: Fact) -> Statement:
+    return Statement(
+        fact.fact_id,
+        fact.fact_value,
+        fact.valid_from,
+        fact.recorded_at,
+        until=fact.ended_at,
+        by_hand=True,
+        confidence=fact.confidence,
+        source=fact.source_message_id,
+    )
+
+
+def _placed(line: Sequence[Period], learned: Sequence[Fact]) -> list[tuple[str, Period]]:
+    """An id for each period: what was written by hand keeps its own, and so does what was learnt before."""
+    left = [*learned]
+    placed = []
+    for period in line:
+        known = next((fact for fact in left if same(fact.fact_value, period.value)), None)
+        if period.by_hand is not None:
+            placed.append((period.by_hand.id, period))
+        elif known is not None:
+            left.remove(known)
+            placed.append((known.fact_id, period))
+        else:
+            placed.append((new_id(), period))
+    return placed
+
+
+def _rows(
+    key: str, placed: Sequence[tuple[str, Period]], living: Sequence[Fact], *, single_valued: bool
+) -> list[tuple[dict[str, Any], Period]]:
+    """The rows that the periods make."""
+    known = {fact.fact_id: fact for fact in living}
+    begins = {period.since: fact_id for fact_id, period in placed if period.until != period.since}
+    return [
+        (_row(key, fact_id, period, known.get(fact_id), single_valued, begins if single_valued else {}), period)
+        for fact_id, period in placed
+    ]
+
+
+def _row(
+    key: str,
+    fact_id: str,
+    period: Period,
+    known: Fact | None,
+    single_valued: bool,
+    begins: Mapping[datetime, str],
+) -> dict[str, Any]:
+    sources, by_hand = period.sources, period.by_hand
+    return {
+        "fact_id": fact_id,
+        "fact_key": key,
+        "fact_value": known.fact_value if known else period.value,
+        "single_valued": single_valued,
+        "confidence": period.confidence,
+        "source_message_id": by_hand.source if by_hand and by_hand.source else next(iter(sources), None),
+        "valid_from": period.since,
+        "valid_to": period.until,
+        "superseded_by": begins.get(period.until) if period.until else None,
+        "ended_at": by_hand.until if by_hand else None,
+        "metadata": dict(known.metadata) if by_hand and known else period.details,
+        "learned": by_hand is None,
+    }
+
+
+async def _write(
+    tx: Executor, key: str, living: Sequence[Fact], rows: Sequence[tuple[Mapping[str, Any], Period]]
+) -> tuple[list[str], list[str]]:
+    """Make the table say what the rows say; what is the same stays untouched. The ids of what changed and is gone."""
+    known = {fact.fact_id: fact for fact in living}
+    wanted = {str(row["fact_id"]): row for row, _ in rows}
+    gone = [fact_id for fact_id in known if fact_id not in wanted]
+    changed = [row for fact_id, row in wanted.items() if fact_id not in known or _differs(known[fact_id], row)]
+    user_id = tx.scope.user_id
+    if gone:
+        await tx.run("facts.remove", user_id=user_id, fact_ids=gone)
+    if changed:
+        # First all are closed: of a single-valued key only one may be open at a time.
+        await tx.run("facts.release", user_id=user_id, key=key, fact_ids=[row["fact_id"] for row in changed])
+        closed_first = sorted(changed, key=lambda row: row["valid_to"] is None)
+        await tx.run("facts.place", user_id=user_id, rows=json.dumps(closed_first, default=_written))
+    return [str(row["fact_id"]) for row in changed], gone
+
+
+def _differs(fact: Fact, row: Mapping[str, Any]) -> bool:
+    return any(getattr(fact, name) != value for name, value in row.items())
+
+
+def _written(value: object) -> str:
+    assert isinstance(value, datetime), "all else is JSON already"
+    return value.isoformat()

@@ -7,18 +7,34 @@ from ltst.records import Instruction
 from ltst.support.ids import new_id
 
 
-async def set(tx: Executor, agent: str, content: str) -> tuple[Instruction, bool]:
-    """Make a new version the active one; tells whether the content is new."""
-    await tx.value("instructions.lock", user_id=tx.scope.user_id, agent=agent)
+async def set(tx: Executor, agent: str, content: str, *, learned: bool = False) -> tuple[Instruction, bool]:
+    """Make a new version the active one; tells whether it is new."""
+    await lock(tx, agent)
     current = await get(tx, agent)
-    if current is not None and current.content == content:
+    if current is not None and current.content == content and (learned or not current.learned):
         return current, False
-    await tx.run("instructions.retire", user_id=tx.scope.user_id, agent=agent)
+    await retire(tx, agent)
     added = await tx.row(
-        "instructions.add", Instruction, user_id=tx.scope.user_id, id=new_id(), agent=agent, content=content
+        "instructions.add",
+        Instruction,
+        user_id=tx.scope.user_id,
+        id=new_id(),
+        agent=agent,
+        content=content,
+        learned=learned,
     )
     assert added is not None, "an insert returns its row"
     return added, True
+
+
+async def lock(tx: Executor, agent: str) -> None:
+    """One change of an agent's instructions at a time."""
+    await tx.value("instructions.lock", user_id=tx.scope.user_id, agent=agent)
+
+
+async def retire(tx: Executor, agent: str) -> None:
+    """Let no version be the active one."""
+    await tx.run("instructions.retire", user_id=tx.scope.user_id, agent=agent)
 
 
 async def get(tx: Executor, agent: str) -> Instruction | None:

@@ -288,3 +288,15 @@ def _as_json(index: int, draft: Draft) -> str:
         f'"message_key":{key},"token_count":{draft.token_count},"metadata":{draft.metadata},'
         f'"parent_message_id":{parent},"timestamp":"{draft.timestamp.isoformat()}"}}'
     )
+
+
+async def after(tx: Executor, session_id: str, index: int, limit: int) -> list[ConversationMessage]:
+    """The messages that follow one, the earliest first."""
+    return await tx.rows(
+        "messages.after",
+        ConversationMessage,
+        user_id=tx.scope.user_id,
+        session_id=session_id,
+        after=index,
+        limit=limit,
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ltst.db.pool import Executor
 from ltst.records import UserPreference
 from ltst.support.crypto import WrappedKey
@@ -19,7 +21,17 @@ async def row_id(tx: Executor, key: str) -> str:
 
 
 async def set(
-    tx: Executor, row: str, key: str, value: str, *, type: str, sensitive: bool, source: str, confidence: float
+    tx: Executor,
+    row: str,
+    key: str,
+    value: str,
+    *,
+    type: str,
+    sensitive: bool,
+    source: str,
+    confidence: float,
+    learned: bool = False,
+    metadata: str = "{}",
 ) -> UserPreference:
     """Write a preference in place of the one before."""
     stored = await tx.row(
@@ -33,6 +45,8 @@ async def set(
         sensitive=sensitive,
         source=source,
         confidence=confidence,
+        learned=learned,
+        metadata=metadata,
     )
     assert stored is not None, "an upsert returns its row"
     return stored
@@ -41,6 +55,16 @@ async def set(
 async def get(tx: Executor, key: str) -> UserPreference | None:
     """The user's own preference, else the default of the system."""
     return await tx.row("preferences.get", UserPreference, user_id=tx.scope.user_id, key=key)
+
+
+async def own(tx: Executor, key: str) -> UserPreference | None:
+    """The user's own preference."""
+    return await tx.row("preferences.own", UserPreference, user_id=tx.scope.user_id, key=key)
+
+
+async def used(tx: Executor, times: Mapping[str, int]) -> None:
+    """Count that preferences were shown to a model."""
+    await tx.run("preferences.used", user_id=tx.scope.user_id, ids=[*times], times=[*times.values()])
 
 
 async def list_all(tx: Executor, type: str | None) -> list[UserPreference]:

@@ -32,3 +32,26 @@ async def link(
 async def related(tx: Executor, session_id: str) -> list[SessionRelationship]:
     """The links from and to a session, the strongest first."""
     return await tx.rows("relationships.related", SessionRelationship, user_id=tx.scope.user_id, session_id=session_id)
+
+
+async def learn(
+    tx: Executor, source: str, target: str, *, type: str, similarity: float, strength: float, metadata: str
+) -> str | None:
+    """Link two sessions that seem to hang together, unless they are linked already; the id of the new link."""
+    linked: str | None = await tx.value(
+        "relationships.learn",
+        user_id=tx.scope.user_id,
+        relationship_id=new_id(),
+        source=source,
+        target=target,
+        type=type,
+        similarity=similarity,
+        strength=strength,
+        metadata=metadata,
+    )
+    return linked
+
+
+async def forget_learned(tx: Executor) -> int:
+    """Remove the links that nobody set by hand."""
+    return await tx.run("relationships.forget_learned", user_id=tx.scope.user_id)

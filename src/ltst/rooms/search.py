@@ -42,6 +42,7 @@ class Indexed:
     terms: str
     vector: str | None = None
     parts: Sequence[str] = ()
+    importance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +105,14 @@ class Asked:
     now: datetime | None  # else by the database's clock
 
 
-async def due(tx: Executor, limit: int, *, skip: Iterable[str] = (), terms_only: bool = False) -> list[Due]:
-    """Rows of the user that are not indexed yet, the newest first; without a model, those that lack their terms."""
-    return await tx.rows("search.due", Due, user_id=tx.scope.user_id, limit=limit, skip=[*skip], terms_only=terms_only)
+async def due(tx: Executor, limit: int, *, terms_only: bool = False, careful: bool = False) -> list[Due]:
+    """Rows of the user that are not indexed yet, the newest first; without a model, those that lack their terms.
 
-
-async def due_users(tx: Executor, limit: int) -> list[str]:
-    """Users who have such rows."""
-    return await tx.values("search.due_users", limit=limit)
+    Rows at which somebody failed are left out, unless one is `careful`: then those are in it that may be tried again.
+    """
+    return await tx.rows(
+        "search.due", Due, user_id=tx.scope.user_id, limit=limit, terms_only=terms_only, careful=careful
+    )
 
 
 async def index(tx: Executor, model: str | None, rows: Sequence[Indexed]) -> None:
@@ -128,6 +129,7 @@ async def index(tx: Executor, model: str | None, rows: Sequence[Indexed]) -> Non
                     ids=[row.id for row in mine],
                     embeddings=[row.vector for row in mine],
                     terms=[row.terms for row in mine],
+                    importances=[row.importance for row in mine],
                 )
             }
     # A row that is gone meanwhile leaves no parts behind.
@@ -221,3 +223,9 @@ async def mark_parts(tx: Executor, after: str, limit: int) -> str | None:
 async def finish_large(tx: Executor) -> None:
     """From now on, this user's vectors are found by the index."""
     await tx.run("search.finish_large", user_id=tx.scope.user_id)
+
+
+async def vectors(tx: Executor, message_ids: Sequence[str]) -> dict[str, list[float]]:
+    """The vectors of messages that have one."""
+    found = await tx.dicts("search.vectors", user_id=tx.scope.user_id, ids=[*message_ids])
+    return {row["id"]: row["vector"] for row in found}

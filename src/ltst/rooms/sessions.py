@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from ltst.db.pool import Executor
@@ -96,3 +97,60 @@ async def archive_due(tx: Executor, now: datetime) -> int:
 async def delete_due(tx: Executor, now: datetime) -> int:
     """Delete what the users' policies say; the number of sessions."""
     return await tx.run("sessions.delete_due", now=now)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the derived work on a session has come, by the index of its messages."""
+
+    last_index: int
+    learned_index: int
+    refined_index: int
+    episode_index: int
+    summarised_index: int
+    agent_name: str | None
+    last_activity: datetime
+    session_name: str | None
+    context_summary: str | None
+
+
+async def progress(tx: Executor, session_id: str) -> Progress | None:
+    """How far the derived work on a session has come."""
+    return await tx.row("sessions.progress", Progress, user_id=tx.scope.user_id, session_id=session_id)
+
+
+async def learned(tx: Executor, session_id: str, start: int, end: int) -> bool:
+    """Note that claims were read up to an index; whether nobody else did meanwhile."""
+    return await _moved(tx, "sessions.learned", session_id, start, end)
+
+
+async def refined(tx: Executor, session_id: str, start: int, end: int) -> bool:
+    """Note that a language model has read up to an index; likewise."""
+    return await _moved(tx, "sessions.refined", session_id, start, end)
+
+
+async def told(tx: Executor, session_id: str, start: int, end: int) -> bool:
+    """Note that episodes were written up to an index, and how important the session is; likewise."""
+    return await _moved(tx, "sessions.told", session_id, start, end)
+
+
+async def summarised(tx: Executor, session_id: str, start: int, end: int, summary: str) -> bool:
+    """Keep the running summary, and up to where it tells; likewise."""
+    changed = await tx.run(
+        "sessions.summarised",
+        user_id=tx.scope.user_id,
+        session_id=session_id,
+        summary=summary,
+        **{"from": start, "to": end},
+    )
+    return changed > 0
+
+
+async def unlearn(tx: Executor) -> int:
+    """Let everything be learnt anew; the number of sessions."""
+    return await tx.run("sessions.unlearn", user_id=tx.scope.user_id)
+
+
+async def _moved(tx: Executor, query: str, session_id: str, start: int, end: int) -> bool:
+    changed = await tx.run(query, user_id=tx.scope.user_id, session_id=session_id, **{"from": start, "to": end})
+    return changed > 0

@@ -21,6 +21,15 @@ SELECT to_jsonb(kept) - '{user_id}'::text[] FROM session_relationships AS kept
 WHERE user_id = %(user_id)s
 ORDER BY created_at, relationship_id;
 
+-- name: export_claims
+SELECT to_jsonb(kept) - '{user_id}'::text[] FROM claims AS kept
+WHERE user_id = %(user_id)s
+ORDER BY noun, claim_key, said_at, claim_id;
+
+-- name: export_learning
+SELECT to_jsonb(kept) - '{user_id}'::text[] FROM user_learning AS kept
+WHERE user_id = %(user_id)s;
+
 -- name: export_facts
 SELECT to_jsonb(kept) - '{user_id,embedding,terms}'::text[] FROM user_facts AS kept
 WHERE user_id = %(user_id)s
@@ -37,7 +46,7 @@ WHERE user_id = %(user_id)s
 ORDER BY agent_name, version;
 
 -- name: export_entries
-SELECT to_jsonb(kept) - '{user_id,embedding,terms}'::text[] FROM memory_entries AS kept
+SELECT to_jsonb(kept) - '{user_id,embedding,terms,consolidated}'::text[] FROM memory_entries AS kept
 WHERE user_id = %(user_id)s
 ORDER BY occurred_at, entry_id;
 
@@ -75,6 +84,19 @@ ON CONFLICT DO NOTHING;
 -- name: restore_relationships
 INSERT INTO session_relationships
 SELECT given.* FROM jsonb_populate_recordset(NULL::session_relationships, %(rows)s::jsonb) AS given
+ON CONFLICT DO NOTHING;
+
+-- name: restore_claims
+INSERT INTO claims
+SELECT given.* FROM jsonb_populate_recordset(NULL::claims, %(rows)s::jsonb) AS given
+JOIN conversation_messages AS message  -- its message may not have come along
+  ON message.user_id = given.user_id AND message.message_id = given.message_id
+ON CONFLICT DO NOTHING;
+
+-- name: restore_learning
+INSERT INTO user_learning (user_id, switches)
+SELECT given.user_id, coalesce(given.switches, '{}')
+FROM jsonb_populate_recordset(NULL::user_learning, %(rows)s::jsonb) AS given
 ON CONFLICT DO NOTHING;
 
 -- name: restore_facts
@@ -134,6 +156,8 @@ WHERE message.user_id = given.user_id AND message.message_id = given.message_id
 -- name: restore_counters
 UPDATE conversation_sessions AS session
 SET last_index = greatest(session.last_index, given.last_index), learned_index = given.learned_index,
+    refined_index = given.refined_index, episode_index = given.episode_index,
+    summarised_index = given.summarised_index,
     status = given.status, last_activity = given.last_activity
 FROM jsonb_populate_recordset(NULL::conversation_sessions, %(rows)s::jsonb) AS given
 WHERE session.user_id = given.user_id AND session.session_id = given.session_id;

@@ -8,18 +8,18 @@ SET importance_score = greatest(memory_entries.importance_score, excluded.import
     expires_at = CASE WHEN memory_entries.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL
                       ELSE greatest(memory_entries.expires_at, excluded.expires_at) END
 RETURNING content, metadata, occurred_at AS timestamp, source, importance_score, memory_type, entry_id, user_id, agent_name,
-       session_id, created_at, expires_at, last_used, usage_count;
+       session_id, created_at, expires_at, last_used, usage_count, learned;
 
 -- name: get
 SELECT content, metadata, occurred_at AS timestamp, source, importance_score, memory_type, entry_id, user_id, agent_name,
-       session_id, created_at, expires_at, last_used, usage_count
+       session_id, created_at, expires_at, last_used, usage_count, learned
 FROM memory_entries
 WHERE user_id = %(user_id)s AND entry_id = %(entry_id)s::uuid
   AND (expires_at IS NULL OR expires_at > clock_timestamp());
 
 -- name: list
 SELECT content, metadata, occurred_at AS timestamp, source, importance_score, memory_type, entry_id, user_id, agent_name,
-       session_id, created_at, expires_at, last_used, usage_count
+       session_id, created_at, expires_at, last_used, usage_count, learned
 FROM memory_entries
 WHERE user_id = %(user_id)s AND (%(memory_type)s::text IS NULL OR memory_type = %(memory_type)s)
   AND (expires_at IS NULL OR expires_at > clock_timestamp())
@@ -33,3 +33,68 @@ DELETE FROM memory_entries WHERE user_id = %(user_id)s AND entry_id = %(entry_id
 WITH gone AS (DELETE FROM memory_entries WHERE expires_at <= now() RETURNING user_id, entry_id)
 INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
 SELECT user_id, 'maintenance', 'expire', 'entry', entry_id::text FROM gone;
+
+-- name: learn
+INSERT INTO memory_entries (
+    user_id, entry_id, agent_name, session_id, memory_type, content, content_hash, importance_score, source, metadata,
+    occurred_at, learned)
+VALUES (%(user_id)s, %(entry_id)s::uuid, %(agent)s, %(session_id)s, 'episodic', %(content)s, %(content_hash)s,
+        %(importance)s::float, 'conversation', %(metadata)s::jsonb, %(occurred_at)s::timestamptz, true)
+ON CONFLICT (user_id, memory_type, content_hash) DO NOTHING;
+
+-- name: unconsolidated
+SELECT content, metadata, occurred_at AS timestamp, source, importance_score, memory_type, entry_id, user_id, agent_name,
+       session_id, created_at, expires_at, last_used, usage_count, learned
+FROM memory_entries
+WHERE user_id = %(user_id)s AND NOT consolidated AND embedding IS NOT NULL
+ORDER BY created_at, entry_id
+LIMIT %(limit)s;
+
+-- name: like
+SELECT other.content, other.metadata, other.occurred_at AS timestamp, other.source, other.importance_score,
+       other.memory_type, other.entry_id, other.user_id, other.agent_name, other.session_id, other.created_at,
+       other.expires_at, other.last_used, other.usage_count, other.learned,
+       1 - (other.embedding <=> entry.embedding) AS similarity
+FROM memory_entries AS entry
+JOIN memory_entries AS other
+  ON other.user_id = entry.user_id AND other.entry_id <> entry.entry_id AND other.memory_type = entry.memory_type
+ AND (other.created_at, other.entry_id) < (entry.created_at, entry.entry_id) AND other.embedding IS NOT NULL
+WHERE entry.user_id = %(user_id)s AND entry.entry_id = %(entry_id)s::uuid AND entry.embedding IS NOT NULL
+  AND 1 - (other.embedding <=> entry.embedding) >= %(similarity)s::float
+ORDER BY other.embedding <=> entry.embedding
+LIMIT %(limit)s;
+
+-- name: merge
+UPDATE memory_entries
+SET metadata = %(metadata)s::jsonb, importance_score = greatest(importance_score, %(importance)s::float),
+    usage_count = usage_count + %(usage_count)s::integer,
+    expires_at = CASE WHEN expires_at IS NULL OR %(expires_at)s::timestamptz IS NULL THEN NULL
+                      ELSE greatest(expires_at, %(expires_at)s::timestamptz) END
+WHERE user_id = %(user_id)s AND entry_id = %(entry_id)s::uuid;
+
+-- name: consolidated
+UPDATE memory_entries SET consolidated = true
+WHERE user_id = %(user_id)s AND entry_id = ANY(%(entry_ids)s::uuid[]) AND NOT consolidated;
+
+-- name: forget_learned
+DELETE FROM memory_entries WHERE user_id = %(user_id)s AND learned;
+
+-- name: used
+UPDATE memory_entries AS entry SET usage_count = entry.usage_count + given.times, last_used = now()
+FROM unnest(%(ids)s::uuid[], %(times)s::integer[]) AS given (id, times)
+WHERE entry.user_id = %(user_id)s AND entry.entry_id = given.id;
+
+-- name: prune
+WITH ranked AS (
+    SELECT user_id, entry_id,
+           row_number() OVER (PARTITION BY user_id ORDER BY
+               importance_score * power(0.5, extract(epoch FROM now() - coalesce(last_used, occurred_at)) / 15552000)
+               + 0.1 * ln(1 + usage_count) DESC, entry_id) AS place
+    FROM memory_entries WHERE learned
+), gone AS (
+    DELETE FROM memory_entries AS entry USING ranked
+    WHERE entry.user_id = ranked.user_id AND entry.entry_id = ranked.entry_id AND ranked.place > %(budget)s::integer
+    RETURNING entry.user_id, entry.entry_id
+)
+INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
+SELECT user_id, 'maintenance', 'prune', 'entry', entry_id::text FROM gone;

@@ -6,24 +6,25 @@ UPDATE user_agent_prompt_customizations SET active = false, updated_at = now()
 WHERE user_id = %(user_id)s AND agent_name = %(agent)s AND active;
 
 -- name: add
-INSERT INTO user_agent_prompt_customizations (user_id, id, agent_name, content, version)
-SELECT %(user_id)s::text, %(id)s::uuid, %(agent)s::text, %(content)s::text, 1 + coalesce(max(version), 0)
+INSERT INTO user_agent_prompt_customizations (user_id, id, agent_name, content, version, learned)
+SELECT %(user_id)s::text, %(id)s::uuid, %(agent)s::text, %(content)s::text, 1 + coalesce(max(version), 0),
+       %(learned)s::boolean
 FROM user_agent_prompt_customizations WHERE user_id = %(user_id)s::text AND agent_name = %(agent)s::text
-RETURNING agent_name, content, version, active, created_at, updated_at, id, user_id;
+RETURNING agent_name, content, version, active, created_at, updated_at, id, user_id, learned;
 
 -- name: get
-SELECT agent_name, content, version, active, created_at, updated_at, id, user_id
+SELECT agent_name, content, version, active, created_at, updated_at, id, user_id, learned
 FROM user_agent_prompt_customizations
 WHERE user_id = %(user_id)s AND agent_name = %(agent)s AND active;
 
 -- name: list
-SELECT agent_name, content, version, active, created_at, updated_at, id, user_id
+SELECT agent_name, content, version, active, created_at, updated_at, id, user_id, learned
 FROM user_agent_prompt_customizations
 WHERE user_id = %(user_id)s AND active
 ORDER BY agent_name;
 
 -- name: history
-SELECT agent_name, content, version, active, created_at, updated_at, id, user_id
+SELECT agent_name, content, version, active, created_at, updated_at, id, user_id, learned
 FROM user_agent_prompt_customizations
 WHERE user_id = %(user_id)s AND agent_name = %(agent)s
 ORDER BY version;

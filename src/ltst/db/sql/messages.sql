@@ -82,3 +82,11 @@ SELECT copied.user_id, %(fork_id)s::text, copied.new_id, copied.role, copied.con
        copied.relevance_score, copied.is_context_message
 FROM copied LEFT JOIN copied AS parent ON parent.message_id = copied.parent_message_id
 ORDER BY copied.message_index;
+
+-- name: after
+SELECT session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
+       is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at
+FROM conversation_messages
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND message_index > %(after)s
+ORDER BY message_index
+LIMIT %(limit)s;

@@ -8,19 +8,28 @@ FROM (
             timestamp AS occurred_at
      FROM conversation_messages AS message
      WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
-       AND message_id <> ALL(%(skip)s::uuid[])
+       AND NOT EXISTS (SELECT FROM derived_work AS work
+                       WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = message_id::text
+                         AND (NOT %(careful)s::boolean OR set_aside_at IS NOT NULL OR not_before > now()
+                              OR leased_until > now()))
      ORDER BY created_at DESC LIMIT %(limit)s)
     UNION ALL
     (SELECT 'fact', fact_id, fact_key || ': ' || fact_value, NULL, NULL, NULL, valid_from
      FROM user_facts
      WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
-       AND fact_id <> ALL(%(skip)s::uuid[])
+       AND NOT EXISTS (SELECT FROM derived_work AS work
+                       WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = fact_id::text
+                         AND (NOT %(careful)s::boolean OR set_aside_at IS NOT NULL OR not_before > now()
+                              OR leased_until > now()))
      LIMIT %(limit)s)
     UNION ALL
     (SELECT 'entry', entry_id, content, NULL, NULL, NULL, occurred_at
      FROM memory_entries
      WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
-       AND entry_id <> ALL(%(skip)s::uuid[])
+       AND NOT EXISTS (SELECT FROM derived_work AS work
+                       WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = entry_id::text
+                         AND (NOT %(careful)s::boolean OR set_aside_at IS NOT NULL OR not_before > now()
+                              OR leased_until > now()))
      LIMIT %(limit)s)
     UNION ALL
     (SELECT 'document', chunk_id, content, NULL, NULL,
@@ -28,25 +37,21 @@ FROM (
              WHERE document.user_id = chunk.user_id AND document.document_id = chunk.document_id), NULL
      FROM document_chunks AS chunk
      WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
-       AND chunk_id <> ALL(%(skip)s::uuid[])
+       AND NOT EXISTS (SELECT FROM derived_work AS work
+                       WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = chunk_id::text
+                         AND (NOT %(careful)s::boolean OR set_aside_at IS NOT NULL OR not_before > now()
+                              OR leased_until > now()))
      LIMIT %(limit)s)
-) AS due
-LIMIT %(limit)s;
-
--- name: due_users
-SELECT user_id FROM (
-    SELECT user_id FROM conversation_messages WHERE terms IS NULL OR embedding IS NULL
-    UNION SELECT user_id FROM user_facts WHERE terms IS NULL OR embedding IS NULL
-    UNION SELECT user_id FROM memory_entries WHERE terms IS NULL OR embedding IS NULL
-    UNION SELECT user_id FROM document_chunks WHERE terms IS NULL OR embedding IS NULL
 ) AS due
 LIMIT %(limit)s;
 
 -- name: index_messages
 UPDATE conversation_messages AS row
 SET terms = given.terms::tsvector, embedding = coalesce(row.embedding, CASE WHEN model.same THEN given.embedding::vector END),
-    ann = EXISTS (SELECT FROM large_users WHERE user_id = %(user_id)s)
-FROM unnest(%(ids)s::uuid[], %(embeddings)s::text[], %(terms)s::text[]) AS given (id, embedding, terms),
+    ann = EXISTS (SELECT FROM large_users WHERE user_id = %(user_id)s),
+    relevance_score = CASE row.relevance_score WHEN 0 THEN given.importance ELSE row.relevance_score END
+FROM unnest(%(ids)s::uuid[], %(embeddings)s::text[], %(terms)s::text[], %(importances)s::float[])
+         AS given (id, embedding, terms, importance),
      (SELECT EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = %(model)s) AS same) AS model
 WHERE row.user_id = %(user_id)s AND row.message_id = given.id AND (row.terms IS NULL OR row.embedding IS NULL)
 RETURNING row.message_id;
@@ -92,10 +97,18 @@ ON CONFLICT DO NOTHING;
 -- name: state
 SELECT model.name AS model, model.source, model.dimensions,
        EXISTS (SELECT FROM large_users WHERE user_id = %(user_id)s AND ready) AS large, memory.version,
-       EXISTS (SELECT FROM conversation_messages WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL))
-       OR EXISTS (SELECT FROM user_facts WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL))
-       OR EXISTS (SELECT FROM memory_entries WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL))
-       OR EXISTS (SELECT FROM document_chunks WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL))
+       EXISTS (SELECT FROM conversation_messages WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL)
+               AND NOT EXISTS (SELECT FROM derived_work AS work
+                               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = message_id::text))
+       OR EXISTS (SELECT FROM user_facts WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL)
+               AND NOT EXISTS (SELECT FROM derived_work AS work
+                               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = fact_id::text))
+       OR EXISTS (SELECT FROM memory_entries WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL)
+               AND NOT EXISTS (SELECT FROM derived_work AS work
+                               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = entry_id::text))
+       OR EXISTS (SELECT FROM document_chunks WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL)
+               AND NOT EXISTS (SELECT FROM derived_work AS work
+                               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = chunk_id::text))
        AS due,
        (SELECT retrieved_context FROM memory_retrieval_cache AS cache
         WHERE user_id = %(user_id)s AND cache_key = %(cache_key)s AND expires_at > now()
@@ -201,10 +214,14 @@ SELECT 'message' AS kind, message_id AS key, message_id AS id, content, timestam
 FROM conversation_messages WHERE user_id = %(user_id)s AND message_id = ANY(%(keys)s::uuid[])
 UNION ALL
 SELECT 'fact', fact_id, fact_id, fact_key || ': ' || fact_value, valid_from, NULL, NULL, NULL,
-       array_remove(ARRAY[source_message_id], NULL)
-FROM user_facts WHERE user_id = %(user_id)s AND fact_id = ANY(%(keys)s::uuid[])
+       ARRAY(SELECT source_message_id WHERE source_message_id IS NOT NULL
+             UNION SELECT message_id FROM claims WHERE claims.user_id = fact.user_id AND row_id = fact.fact_id)
+FROM user_facts AS fact WHERE user_id = %(user_id)s AND fact_id = ANY(%(keys)s::uuid[])
 UNION ALL
-SELECT 'entry', entry_id, entry_id, content, occurred_at, session_id, NULL, NULL, '{}'
+SELECT 'entry', entry_id, entry_id, content, occurred_at, session_id, NULL, NULL,
+       ARRAY(SELECT source::uuid FROM jsonb_array_elements_text(
+                 CASE WHEN learned AND jsonb_typeof(metadata -> 'sources') = 'array'
+                      THEN metadata -> 'sources' ELSE '[]' END) AS source)
 FROM memory_entries
 WHERE user_id = %(user_id)s AND entry_id = ANY(%(keys)s::uuid[]) AND (expires_at IS NULL OR expires_at > now())
 UNION ALL
@@ -245,3 +262,7 @@ SELECT owner_id FROM marked ORDER BY owner_id DESC LIMIT 1;
 
 -- name: finish_large
 UPDATE large_users SET ready = true WHERE user_id = %(user_id)s;
+
+-- name: vectors
+SELECT message_id AS id, embedding::real[] AS vector FROM conversation_messages
+WHERE user_id = %(user_id)s AND message_id = ANY(%(ids)s::uuid[]) AND embedding IS NOT NULL;

@@ -86,3 +86,34 @@ WITH due AS (
 )
 INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
 SELECT user_id, 'maintenance', 'delete', 'session', session_id FROM deleted;
+
+-- name: progress
+SELECT last_index, learned_index, refined_index, episode_index, summarised_index, agent_name, last_activity,
+       session_name, context_summary
+FROM conversation_sessions
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s;
+
+-- name: learned
+UPDATE conversation_sessions SET learned_index = %(to)s::integer
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND learned_index = %(from)s::integer;
+
+-- name: refined
+UPDATE conversation_sessions SET refined_index = %(to)s::integer
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND refined_index = %(from)s::integer;
+
+-- name: told
+UPDATE conversation_sessions
+SET episode_index = %(to)s::integer, relevance_score = coalesce((
+        SELECT avg(best.relevance_score) FROM (
+            SELECT message.relevance_score FROM conversation_messages AS message
+            WHERE message.user_id = %(user_id)s AND message.session_id = %(session_id)s
+            ORDER BY message.relevance_score DESC LIMIT 5) AS best), relevance_score)
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND episode_index = %(from)s::integer;
+
+-- name: summarised
+UPDATE conversation_sessions SET summarised_index = %(to)s::integer, context_summary = %(summary)s
+WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND summarised_index = %(from)s::integer;
+
+-- name: unlearn
+UPDATE conversation_sessions SET learned_index = 0, refined_index = 0, episode_index = 0
+WHERE user_id = %(user_id)s;

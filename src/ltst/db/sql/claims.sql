@@ -1,0 +1,35 @@
+-- name: add
+INSERT INTO claims (user_id, claim_id, message_id, noun, claim_key, claim_value, change, single_valued, confidence,
+                    said_at, valid_from, valid_to, reader, details)
+SELECT %(user_id)s, given.claim_id, given.message_id, given.noun, given.claim_key, given.claim_value, given.change,
+       given.single_valued, given.confidence, given.said_at, given.valid_from, given.valid_to, given.reader,
+       given.details
+FROM jsonb_populate_recordset(NULL::claims, %(rows)s::jsonb) AS given
+JOIN conversation_messages AS message  -- it may be gone meanwhile
+  ON message.user_id = %(user_id)s AND message.message_id = given.message_id
+ON CONFLICT DO NOTHING
+RETURNING noun, claim_key;
+
+-- name: of
+SELECT claim_id, message_id, noun, claim_key, claim_value, change, single_valued, confidence, said_at, valid_from,
+       valid_to, reader, details, recorded_at, row_id
+FROM claims
+WHERE user_id = %(user_id)s AND noun = %(noun)s AND claim_key = %(key)s
+ORDER BY said_at, claim_id;
+
+-- name: rest_on
+UPDATE claims AS claim SET row_id = given.row_id
+FROM unnest(%(claim_ids)s::uuid[], %(row_ids)s::uuid[]) AS given (claim_id, row_id)
+WHERE claim.user_id = %(user_id)s AND claim.claim_id = given.claim_id AND claim.row_id IS DISTINCT FROM given.row_id;
+
+-- name: forget
+DELETE FROM claims WHERE user_id = %(user_id)s AND noun = %(noun)s AND claim_key = %(key)s;
+
+-- name: forget_all
+DELETE FROM claims WHERE user_id = %(user_id)s;
+
+-- name: unsettled
+SELECT noun, claim_key FROM unsettled_claims WHERE user_id = %(user_id)s ORDER BY noun, claim_key;
+
+-- name: settled
+DELETE FROM unsettled_claims WHERE user_id = %(user_id)s AND noun = %(noun)s AND claim_key = %(key)s;

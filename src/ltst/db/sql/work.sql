@@ -1,0 +1,132 @@
+-- Work is found in the rows that lack something; `derived_work` only says who is at it and what went wrong.
+
+-- name: due_users
+SELECT due.user_id
+FROM (
+    SELECT user_id, 'index' AS task, '' AS subject FROM conversation_messages AS message
+    WHERE (terms IS NULL OR embedding IS NULL)
+      AND NOT EXISTS (SELECT FROM derived_work AS work WHERE work.user_id = message.user_id AND task = 'embed'
+                      AND subject = message.message_id::text AND set_aside_at IS NOT NULL)
+    UNION ALL SELECT user_id, 'index', '' FROM user_facts WHERE terms IS NULL OR embedding IS NULL
+    UNION ALL SELECT user_id, 'index', '' FROM memory_entries AS entry
+    WHERE (terms IS NULL OR embedding IS NULL)
+      AND NOT EXISTS (SELECT FROM derived_work AS work WHERE work.user_id = entry.user_id AND task = 'embed'
+                      AND subject = entry.entry_id::text AND set_aside_at IS NOT NULL)
+    UNION ALL SELECT user_id, 'index', '' FROM document_chunks AS chunk
+    WHERE (terms IS NULL OR embedding IS NULL)
+      AND NOT EXISTS (SELECT FROM derived_work AS work WHERE work.user_id = chunk.user_id AND task = 'embed'
+                      AND subject = chunk.chunk_id::text AND set_aside_at IS NOT NULL)
+    UNION ALL SELECT session.user_id, 'learn', session_id FROM conversation_sessions AS session
+    LEFT JOIN user_learning AS learning USING (user_id)
+    WHERE learned_index < last_index AND coalesce((switches ->> 'extraction')::boolean, %(extraction)s::boolean)
+    UNION ALL SELECT session.user_id, 'refine', session_id FROM conversation_sessions AS session
+    LEFT JOIN user_learning AS learning USING (user_id)
+    WHERE refined_index < last_index AND last_activity < now() - %(pause)s::interval AND %(model)s::boolean
+      AND coalesce((switches ->> 'extraction')::boolean, %(extraction)s::boolean)
+    UNION ALL SELECT session.user_id, 'episode', session_id FROM conversation_sessions AS session
+    LEFT JOIN user_learning AS learning USING (user_id)
+    WHERE episode_index < last_index AND last_activity < now() - %(idle)s::interval
+      AND coalesce((switches ->> 'episodes')::boolean, %(episodes)s::boolean)
+    UNION ALL SELECT user_id, 'weigh', '' FROM unsettled_claims
+    UNION ALL SELECT entry.user_id, 'consolidate', '' FROM memory_entries AS entry
+    LEFT JOIN user_learning AS learning USING (user_id)
+    WHERE NOT consolidated AND embedding IS NOT NULL
+      AND coalesce((switches ->> 'consolidation')::boolean, %(consolidation)s::boolean)
+) AS due
+LEFT JOIN derived_work AS work
+  ON work.user_id = due.user_id AND work.task = due.task AND work.subject = due.subject
+ AND (work.set_aside_at IS NOT NULL OR work.not_before > now() OR work.leased_until > now())
+WHERE work.user_id IS NULL
+GROUP BY due.user_id
+LIMIT %(limit)s;
+
+-- name: claim
+INSERT INTO derived_work (user_id, task, subject, holder, leased_until)
+VALUES (%(user_id)s, %(task)s, %(subject)s, %(holder)s::uuid, clock_timestamp() + %(lease)s::interval)
+ON CONFLICT (user_id, task, subject) DO UPDATE
+SET attempts = derived_work.attempts + 1, holder = excluded.holder, leased_until = excluded.leased_until
+WHERE derived_work.set_aside_at IS NULL AND derived_work.not_before <= clock_timestamp()
+  AND (derived_work.leased_until IS NULL OR derived_work.leased_until <= clock_timestamp())
+RETURNING subject, attempts;
+
+-- name: claim_sessions
+WITH due AS (
+    SELECT session_id FROM conversation_sessions AS session
+    WHERE user_id = %(user_id)s
+      AND CASE %(task)s::text
+          WHEN 'learn' THEN learned_index < last_index
+          WHEN 'refine' THEN refined_index < last_index AND last_activity < now() - %(pause)s::interval
+          WHEN 'episode' THEN episode_index < last_index AND last_activity < now() - %(idle)s::interval
+              OR (last_index > summarised_index + 1
+                  AND (SELECT sum(token_count) FROM conversation_messages AS message
+                       WHERE message.user_id = %(user_id)s AND message.session_id = session.session_id
+                         AND message_index > summarised_index) > %(tokens)s::integer)
+          END
+      AND NOT EXISTS (SELECT FROM derived_work AS work
+                      WHERE work.user_id = %(user_id)s AND task = %(task)s AND subject = session.session_id
+                        AND (set_aside_at IS NOT NULL OR not_before > now() OR leased_until > now()))
+    ORDER BY last_activity
+    LIMIT %(limit)s
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+INSERT INTO derived_work (user_id, task, subject, holder, leased_until)
+SELECT %(user_id)s, %(task)s, session_id, %(holder)s::uuid, clock_timestamp() + %(lease)s::interval FROM due
+ON CONFLICT (user_id, task, subject) DO UPDATE
+SET attempts = derived_work.attempts + 1, holder = excluded.holder, leased_until = excluded.leased_until
+WHERE derived_work.set_aside_at IS NULL AND derived_work.not_before <= clock_timestamp()
+  AND (derived_work.leased_until IS NULL OR derived_work.leased_until <= clock_timestamp())
+RETURNING subject, attempts;
+
+-- name: renew
+UPDATE derived_work SET leased_until = clock_timestamp() + %(lease)s::interval
+WHERE user_id = %(user_id)s AND task = %(task)s AND subject = ANY(%(subjects)s::text[]) AND holder = %(holder)s::uuid
+  AND leased_until IS NOT NULL;
+
+-- name: finish
+DELETE FROM derived_work
+WHERE user_id = %(user_id)s AND task = %(task)s AND subject = %(subject)s AND holder = %(holder)s::uuid
+  AND leased_until IS NOT NULL;
+
+-- name: put_off
+UPDATE derived_work
+SET leased_until = NULL, not_before = clock_timestamp() + %(delay)s::interval, reason = %(reason)s,
+    attempts = CASE WHEN %(counted)s::boolean THEN attempts ELSE attempts - 1 END,
+    set_aside_at = CASE WHEN %(counted)s::boolean AND attempts >= %(most)s::integer THEN clock_timestamp() END
+WHERE user_id = %(user_id)s AND task = %(task)s AND subject = %(subject)s AND holder = %(holder)s::uuid
+  AND leased_until IS NOT NULL;
+
+-- name: set_aside
+INSERT INTO derived_work (user_id, task, subject, reason, set_aside_at)
+SELECT %(user_id)s, %(task)s, subject, %(reason)s, clock_timestamp() FROM unnest(%(subjects)s::text[]) AS subject
+ON CONFLICT (user_id, task, subject) DO UPDATE
+SET reason = excluded.reason, set_aside_at = excluded.set_aside_at, leased_until = NULL;
+
+-- name: set_aside_crashed
+UPDATE derived_work SET set_aside_at = clock_timestamp(), leased_until = NULL,
+                        reason = coalesce(reason, 'whoever was at it ended before it was done')
+WHERE user_id = %(user_id)s AND set_aside_at IS NULL AND attempts >= %(most)s::integer
+  AND leased_until <= clock_timestamp();
+
+-- name: held
+SELECT count(*) FROM derived_work
+WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND leased_until > now() AND set_aside_at IS NULL;
+
+-- name: careful
+SELECT EXISTS (SELECT FROM derived_work WHERE user_id = %(user_id)s AND task = 'embed' AND set_aside_at IS NULL
+                 AND not_before <= now() AND (leased_until IS NULL OR leased_until <= now()));
+
+-- name: aside
+SELECT task, count(*) AS items, max(reason) AS reason FROM derived_work
+WHERE set_aside_at IS NOT NULL GROUP BY task ORDER BY task;
+
+-- name: retry
+DELETE FROM derived_work WHERE set_aside_at IS NOT NULL;
+
+-- name: clean
+DELETE FROM derived_work AS work
+WHERE task = 'embed'
+  AND NOT EXISTS (SELECT FROM conversation_messages AS message
+                  WHERE message.user_id = work.user_id AND message_id::text = subject)
+  AND NOT EXISTS (SELECT FROM user_facts AS fact WHERE fact.user_id = work.user_id AND fact_id::text = subject)
+  AND NOT EXISTS (SELECT FROM memory_entries AS entry WHERE entry.user_id = work.user_id AND entry_id::text = subject)
+  AND NOT EXISTS (SELECT FROM document_chunks AS chunk WHERE chunk.user_id = work.user_id AND chunk_id::text = subject);

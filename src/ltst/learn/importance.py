@@ -1,0 +1,50 @@
+"""Importance: how much a text is worth remembering, from what can be seen in it; no model is asked."""
+
+from __future__ import annotations
+
+import re
+
+# What each sign is worth; together they are at most 1.
+NAMES, NUMBERS, DATES, DECISION, SELF, ASKED = 0.2, 0.15, 0.15, 0.2, 0.25, -0.1
+LEAST = 0.05
+SPOKEN = {"human": 0.1, "ai": 0.0, "system": 0.0, "tool": 0.0}
+SHORT_WORDS = 4
+# A long text is read at its beginning: where it is important, it is so from the first page on.
+READ = 4_000
+
+NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-zA-Z'’-]+")
+NUMBER = re.compile(r"\d")
+DATE = re.compile(
+    r"\b(?:\d{4}-\d\d|\d{1,2}(?:st|nd|rd|th)|(?:jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)[a-z]*|may \d|in may"
+    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|today|tomorrow|yesterday|tonight"
+    r"|(?:next|last|this) (?:week|month|year|weekend))\b",
+    re.IGNORECASE,
+)
+DECIDED = re.compile(
+    r"\b(?:decided|agreed|chose|choose|will|we['’]ll|i['’]ll|let['’]s|going to|plan(?:ning)? to|booked|signed|"
+    r"promised?|deadline|must|important|remember)\b",
+    re.IGNORECASE,
+)
+ABOUT_SELF = re.compile(
+    r"\b(?:my|mine|i['’]m|i am|i was|i have|i['’]ve|i had|i live|i work|i like|i love|i hate|i prefer|i need|i want)\b",
+    re.IGNORECASE,
+)
+QUESTION = re.compile(r"\?\s*$")
+
+
+def importance(text: str, role: str | None = None) -> float:
+    """From 0, an empty phrase, to 1: names, numbers, dates, decisions and what people say of themselves count."""
+    read = text[:READ]
+    score = SPOKEN.get(role or "", 0.1)
+    score += min(2, len(NAME.findall(read))) * NAMES / 2
+    score += NUMBERS * bool(NUMBER.search(read)) + DATES * bool(DATE.search(read))
+    score += DECISION * bool(DECIDED.search(read)) + SELF * bool(ABOUT_SELF.search(read)) * (role != "ai")
+    score += ASKED * bool(QUESTION.search(read))
+    if len(read.split()) < SHORT_WORDS:
+        score /= 2
+    return round(max(LEAST, min(1.0, score)), 3)
+
+
+def decided(sentence: str) -> bool:
+    """Whether a sentence tells of a decision."""
+    return bool(DECIDED.search(sentence)) and not QUESTION.search(sentence)

@@ -1,0 +1,67 @@
+"""Listening: reads what new messages of a session say about their speaker, and weighs it against what is known."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ltst.db.pool import Database, user_scope
+from ltst.learn.extract import claims as claims_in
+from ltst.learn.hints import hints
+from ltst.learn.weigh import NO_AGENT, weigh
+from ltst.records import Claim, ConversationMessage
+from ltst.rooms import claims, messages, sessions, work
+from ltst.rooms.claims import Said
+from ltst.rooms.work import Lease, LeaseLost
+
+BATCH = 200
+LOCAL = "local"
+# Where the words of a user's message come from elsewhere, as its metadata may say.
+FOREIGN = frozenset({"tool", "web", "document", "email", "file", "import", "paste"})
+
+
+async def listen(database: Database, lease: Lease, *, inference: bool) -> None:
+    """Read claims from the messages of a session that were not read yet, and note how far."""
+    calls = database.user(lease.user_id)
+    progress = await sessions.progress(calls, lease.subject)
+    unread = [] if progress is None else await messages.after(calls, lease.subject, progress.learned_index, BATCH)
+    agent = progress.agent_name if progress else None
+    said = await asyncio.to_thread(_said, unread, agent, inference)
+    async with database.transaction(user_scope(lease.user_id)) as tx:
+        if progress is not None:
+            await weigh(tx, await claims.add(tx, said, reader=LOCAL))
+            last = unread[-1].message_index if unread else progress.last_index
+            if not await sessions.learned(tx, lease.subject, progress.learned_index, last or 0):
+                raise LeaseLost("the session was read by another")
+        await work.finish(tx, lease)
+
+
+def own_words(message: ConversationMessage) -> bool:
+    """Whether the user speaks for themself here; only then anything may be learnt about them."""
+    told = message.metadata
+    return (
+        message.role == "human"
+        and message.message_type == "message"
+        and told.get("trust", "high") != "low"
+        and told.get("source") not in FOREIGN
+    )
+
+
+def _said(unread: Sequence[ConversationMessage], agent: str | None, inference: bool) -> list[Said]:
+    return [each for message in unread if own_words(message) for each in _of(message, agent, inference)]
+
+
+def _of(message: ConversationMessage, agent: str | None, inference: bool) -> Iterable[Said]:
+    assert message.timestamp is not None and message.message_id is not None, "it comes from the database"
+    found = claims_in(message.content, message.timestamp)
+    if inference:
+        known = {claim.key for claim in found if claim.noun == "preference"}
+        found += [claim for claim in hints(message.content) if claim.key not in known]
+    for claim in found:
+        yield Said(message.message_id, message.timestamp, addressed(claim, agent))
+
+
+def addressed(claim: Claim, agent: str | None) -> Claim:
+    """An instruction is for the agent that the user talks with."""
+    return replace(claim, key=agent or NO_AGENT) if claim.noun == "instruction" else claim

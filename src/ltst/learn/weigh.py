@@ -1,0 +1,255 @@
+"""Weighing: folds what was said into facts, preferences and instructions, anew whenever a claim comes or goes.
+
+What was said is never weighed by its likeness to something else: only the same key brings two claims together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ltst.db.pool import Executor
+from ltst.records import UserPreference
+from ltst.rooms import claims, events, facts, instructions, preferences
+from ltst.rooms.claims import Heard
+from ltst.support.text import normalised
+from ltst.support.timeline import Statement
+
+ACTOR = "learning"
+# The agent of conversations that name none.
+NO_AGENT = "default"
+# From how many times on what was only hinted at counts as wanted.
+REPEATED = 3
+FIRST_GUESS = 0.5
+STEP = 0.1
+SUREST_GUESS = 0.8
+
+
+async def weigh(tx: Executor, keys: Iterable[tuple[str, str]]) -> None:
+    """Fold each of these nouns and keys, in an order that is everyone's."""
+    for noun, key in sorted(set(keys)):
+        await FOLDS[noun](tx, key)
+        await claims.settled(tx, noun, key)
+
+
+async def weigh_fact(tx: Executor, key: str) -> None:
+    """The same for a fact, and enter into the ledger what changed."""
+    folded = await fold_fact(tx, key)
+    for fact_id in folded.changed:
+        await events.add(tx, ACTOR, "learn", "fact", fact_id)
+    for fact_id in folded.gone:
+        await events.add(tx, ACTOR, "unlearn", "fact", fact_id)
+
+
+async def fold_fact(tx: Executor, key: str) -> facts.Folded:
+    """Put all that was said and written about a key onto its line of time."""
+    await facts.lock(tx, key)
+    heard = await claims.of(tx, "fact", key)
+    folded = await facts.fold(tx, key, [*map(_statement, heard)], single_valued=claims.single_valued(heard))
+    known = {each.claim_id: each.row_id for each in heard}
+    await claims.rest_on(tx, {claim: row for claim, row in folded.rests.items() if known[claim] != row})
+    return folded
+
+
+async def weigh_preference(tx: Executor, key: str) -> None:
+    """Let the strongest and latest wish stand."""
+    row = await preferences.row_id(tx, key)
+    known, heard = await preferences.own(tx, key), await claims.of(tx, "preference", key)
+    if known is not None and known.sensitive:
+        return
+    by_hand, wanted = _by_hand(known), wish(heard)
+    if wanted is None or (by_hand is not None and not _overrules(wanted, by_hand)):
+        await _without_wish(tx, key, known, by_hand)
+        return
+    metadata = {"sources": wanted.sources} | ({"by_hand": by_hand} if by_hand else {})
+    if known is None or not known.learned or _differs(known, wanted, metadata):
+        await preferences.set(
+            tx,
+            row,
+            key,
+            wanted.value,
+            type=wanted.type,
+            sensitive=False,
+            source=wanted.source,
+            confidence=wanted.confidence,
+            learned=True,
+            metadata=json.dumps(metadata),
+        )
+        await events.add(tx, ACTOR, "learn", "preference", row)
+    await claims.rest_on(tx, {each.claim_id: row for each in heard if each.row_id != row})
+
+
+async def weigh_instruction(tx: Executor, agent: str) -> None:
+    """What was set by hand, and after it what the user has asked for since."""
+    await instructions.lock(tx, agent)
+    versions = await instructions.history(tx, agent)
+    written = [each for each in versions if not each.learned]
+    base = written[-1] if written else None
+    heard = await claims.of(tx, "instruction", agent)
+    lines = _lines(heard, base.content if base else "", base.created_at if base else None)
+    active = next((each for each in versions if each.active), None)
+    if not lines and base is None:
+        await instructions.retire(tx, agent)
+        return
+    content = "\n".join([*([base.content] if base else []), *lines])
+    if active is None or active.content != content:
+        instruction, _ = await instructions.set(tx, agent, content, learned=bool(lines))
+        await events.add(tx, ACTOR, "learn", "instruction", instruction.id, {"version": instruction.version})
+
+
+FOLDS = {"fact": weigh_fact, "preference": weigh_preference, "instruction": weigh_instruction}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How the user wants something, how that is known, since when and from which messages."""
+
+    value: str
+    type: str
+    source: str
+    confidence: float
+    said_at: datetime
+    sources: list[str]
+
+
+def wish(heard: Sequence[Heard]) -> Wish | None:
+    """What is wanted: the latest of what was asked for, else of what was said, else what was hinted at repeatedly."""
+    living = _not_over(heard)
+    for source, chosen in (
+        ("explicit", [each for each in living if each.details.get("explicit")]),
+        ("learned", [each for each in living if not each.details.get("explicit") and not each.details.get("hint")]),
+        ("inferred", _repeated([each for each in living if each.details.get("hint")])),
+    ):
+        if chosen:
+            return _wish(source, chosen)
+    return None
+
+
+def _wish(source: str, heard: Sequence[Heard]) -> Wish:
+    last = heard[-1]
+    alike = [each for each in heard if normalised(each.claim_value) == normalised(last.claim_value)]
+    times = len({each.said_at for each in alike})
+    confidence = (
+        min(SUREST_GUESS, FIRST_GUESS + STEP * (times - REPEATED))
+        if source == "inferred"
+        else min(0.99, 1 - (1 - last.confidence) ** times)
+    )
+    kind = str(last.details.get("type", "general"))
+    return Wish(
+        last.claim_value,
+        kind if kind in preferences.PREFERENCE_TYPES else "general",
+        source,
+        round(confidence, 4),
+        last.said_at,
+        [*dict.fromkeys(each.message_id for each in alike)],
+    )
+
+
+def _not_over(heard: Sequence[Heard]) -> list[Heard]:
+    """What was not taken back later."""
+    ended = {normalised(each.claim_value): each.said_at for each in heard if each.change == "ends"}
+    return [
+        each
+        for each in heard
+        if each.change == "holds"
+        and (normalised(each.claim_value) not in ended or ended[normalised(each.claim_value)] < each.said_at)
+    ]
+
+
+def _repeated(hints: Sequence[Heard]) -> list[Heard]:
+    """The hints at what was hinted at most often, if that is often enough."""
+    times = Counter(
+        normalised(each.claim_value) for each in {(each.said_at, each.claim_value): each for each in hints}.values()
+    )
+    if not times:
+        return []
+    value, most = max(times.items(), key=lambda item: (item[1], item[0]))
+    return [each for each in hints if normalised(each.claim_value) == value] if most >= REPEATED else []
+
+
+def _statement(heard: Heard) -> Statement:
+    return Statement(
+        heard.claim_id,
+        heard.claim_value,
+        heard.valid_from,
+        heard.said_at,
+        ends=heard.change == "ends",
+        until=heard.valid_to,
+        confidence=heard.confidence,
+        source=heard.message_id,
+        details=heard.details,
+    )
+
+
+def _by_hand(known: UserPreference | None) -> Mapping[str, Any] | None:
+    """What was set by hand, also where a later word has taken its place."""
+    if known is None:
+        return None
+    if known.learned:
+        found: Mapping[str, Any] | None = known.metadata.get("by_hand")
+        return found
+    return {
+        "value": known.preference_value,
+        "type": known.preference_type,
+        "source": known.source,
+        "confidence": known.confidence_score,
+        "at": known.updated_at.isoformat(),
+    }
+
+
+def _overrules(wanted: Wish, by_hand: Mapping[str, Any]) -> bool:
+    """Explicit beats learned beats inferred; of two alike the later."""
+    rank = {"explicit": 2, "learned": 1, "inferred": 0}
+    one, other = rank[wanted.source], rank[str(by_hand["source"])]
+    return one > other or (one == other and wanted.said_at > datetime.fromisoformat(str(by_hand["at"])))
+
+
+async def _without_wish(
+    tx: Executor, key: str, known: UserPreference | None, by_hand: Mapping[str, Any] | None
+) -> None:
+    """Nothing is asked for any more: what was set by hand stands again, what was learnt goes."""
+    if known is None or not known.learned:
+        return
+    if by_hand is None:
+        await preferences.forget(tx, key)
+        await events.add(tx, ACTOR, "unlearn", "preference", known.preference_id)
+        return
+    await preferences.set(
+        tx,
+        known.preference_id,
+        key,
+        str(by_hand["value"]),
+        type=str(by_hand["type"]),
+        sensitive=False,
+        source=str(by_hand["source"]),
+        confidence=float(by_hand["confidence"]),
+    )
+    await events.add(tx, ACTOR, "set", "preference", known.preference_id)
+
+
+def _differs(known: UserPreference, wanted: Wish, metadata: Mapping[str, Any]) -> bool:
+    return (known.preference_value, known.preference_type, known.source, known.confidence_score, known.metadata) != (
+        wanted.value,
+        wanted.type,
+        wanted.source,
+        wanted.confidence,
+        metadata,
+    )
+
+
+def _lines(heard: Sequence[Heard], written: str, since: datetime | None) -> list[str]:
+    """What was asked for since the last instruction by hand, each thing once and not what was taken back."""
+    lines: dict[str, str] = {}
+    for each in heard:
+        name = normalised(each.claim_value)
+        if since is not None and each.recorded_at <= since:
+            continue
+        if each.change == "ends":
+            lines.pop(name, None)
+        elif name not in normalised(written):
+            lines[name] = each.claim_value
+    return [*lines.values()]

@@ -1,0 +1,110 @@
+"""Claims: what messages say about their speaker; the evidence that facts, preferences and instructions rest on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ltst.db.pool import Executor
+from ltst.records import Claim, Metadata
+from ltst.support.ids import new_id
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A claim as it is kept: with its message, its times and what rests on it."""
+
+    claim_id: str
+    message_id: str
+    noun: str
+    claim_key: str
+    claim_value: str
+    change: str
+    single_valued: bool
+    confidence: float
+    said_at: datetime
+    valid_from: datetime
+    valid_to: datetime | None
+    reader: str
+    details: Metadata
+    recorded_at: datetime
+    row_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A claim with the message that it was read in."""
+
+    message_id: str
+    said_at: datetime
+    claim: Claim
+
+
+async def add(tx: Executor, said: Iterable[Said], *, reader: str) -> list[tuple[str, str]]:
+    """Keep claims; what the message was known to say already is not said twice. The nouns and keys of new ones."""
+    rows = [_row(each, reader) for each in said]
+    if not rows:
+        return []
+    added = await tx.dicts("claims.add", user_id=tx.scope.user_id, rows=json.dumps(rows))
+    return sorted({(row["noun"], row["claim_key"]) for row in added})
+
+
+async def of(tx: Executor, noun: str, key: str) -> list[Heard]:
+    """All that was said about a key, in the order of saying."""
+    return await tx.rows("claims.of", Heard, user_id=tx.scope.user_id, noun=noun, key=key)
+
+
+async def rest_on(tx: Executor, rows: Mapping[str, str | None]) -> None:
+    """Note which row rests on which claim."""
+    if rows:
+        await tx.run("claims.rest_on", user_id=tx.scope.user_id, claim_ids=[*rows], row_ids=[*rows.values()])
+
+
+async def forget(tx: Executor, noun: str, key: str) -> int:
+    """Remove what was said about a key, since it is to be forgotten; the number of claims removed."""
+    gone = await tx.run("claims.forget", user_id=tx.scope.user_id, noun=noun, key=key)
+    await settled(tx, noun, key)
+    return gone
+
+
+async def forget_all(tx: Executor) -> int:
+    """Remove every claim of the user; the messages say it all again."""
+    return await tx.run("claims.forget_all", user_id=tx.scope.user_id)
+
+
+async def unsettled(tx: Executor) -> list[tuple[str, str]]:
+    """The nouns and keys that lost claims and were not folded since."""
+    return [(row["noun"], row["claim_key"]) for row in await tx.dicts("claims.unsettled", user_id=tx.scope.user_id)]
+
+
+async def settled(tx: Executor, noun: str, key: str) -> None:
+    """Note that a key was folded."""
+    await tx.run("claims.settled", user_id=tx.scope.user_id, noun=noun, key=key)
+
+
+def _row(said: Said, reader: str) -> dict[str, Any]:
+    claim = said.claim
+    since = claim.valid_from or said.said_at
+    return {
+        "claim_id": new_id(),
+        "message_id": said.message_id,
+        "noun": claim.noun,
+        "claim_key": claim.key,
+        "claim_value": claim.value,
+        "change": claim.change,
+        "single_valued": claim.single_valued,
+        "confidence": claim.confidence,
+        "said_at": said.said_at.isoformat(),
+        "valid_from": since.isoformat(),
+        "valid_to": claim.valid_to.isoformat() if claim.valid_to and claim.valid_to >= since else None,
+        "reader": reader,
+        "details": dict(claim.details),
+    }
+
+
+def single_valued(heard: Sequence[Heard]) -> bool:
+    """Whether a key has one value at a time, as those say who spoke of it."""
+    return all(each.single_valued for each in heard)

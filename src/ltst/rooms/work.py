@@ -1,0 +1,156 @@
+"""Work: who is at which derived work, what went wrong with it, and what was set aside; never what is due."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from ltst.db.pool import Executor
+from ltst.errors import LtstError
+from ltst.support.ids import new_id
+
+MOST_ATTEMPTS = 5
+FIRST_DELAY = timedelta(seconds=1)
+LONGEST_DELAY = timedelta(minutes=10)
+
+
+class LeaseLost(LtstError):
+    """Somebody else took the work up meanwhile, or its user is gone: nothing of it may be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to do one piece of work, for a while. `attempts` counts this one too."""
+
+    user_id: str
+    task: str
+    subject: str
+    holder: str
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is to be learnt, and from when on a conversation rests."""
+
+    extraction: bool
+    episodes: bool
+    consolidation: bool
+    model: bool
+    pause: timedelta
+    idle: timedelta
+    tokens: int
+    lease: timedelta
+
+
+async def due_users(tx: Executor, rules: Rules, limit: int) -> list[str]:
+    """Users for whom something is due that nobody is at."""
+    return await tx.values(
+        "work.due_users",
+        extraction=rules.extraction,
+        episodes=rules.episodes,
+        consolidation=rules.consolidation,
+        model=rules.model,
+        pause=rules.pause,
+        idle=rules.idle,
+        limit=limit,
+    )
+
+
+async def claim(tx: Executor, rules: Rules, user_id: str, task: str, subject: str = "") -> Lease | None:
+    """Take up a piece of work, unless somebody is at it, it rests after a failure, or it was set aside."""
+    asked = Lease(user_id, task, subject, new_id(), 0)
+    found = await tx.dicts("work.claim", **_named(asked), lease=rules.lease)
+    return replace(asked, attempts=found[0]["attempts"]) if found else None
+
+
+async def claim_sessions(tx: Executor, rules: Rules, user_id: str, task: str, limit: int) -> list[Lease]:
+    """Take up a task of some sessions for which it is due."""
+    holder = new_id()
+    found = await tx.dicts(
+        "work.claim_sessions",
+        user_id=user_id,
+        task=task,
+        holder=holder,
+        pause=rules.pause,
+        idle=rules.idle,
+        tokens=rules.tokens,
+        lease=rules.lease,
+        limit=limit,
+    )
+    return [Lease(user_id, task, row["subject"], holder, row["attempts"]) for row in found]
+
+
+async def renew(tx: Executor, rules: Rules, leases: Iterable[Lease]) -> None:
+    """Say that work is still going on."""
+    held = [*leases]
+    if held:
+        await tx.run(
+            "work.renew",
+            user_id=held[0].user_id,
+            task=held[0].task,
+            holder=held[0].holder,
+            subjects=[each.subject for each in held],
+            lease=rules.lease,
+        )
+
+
+async def finish(tx: Executor, lease: Lease) -> None:
+    """End the work, in the transaction that writes what came of it; LeaseLost undoes them both."""
+    if not await tx.run("work.finish", **_named(lease)):
+        raise LeaseLost(f"the work {lease.task} was taken up by another")
+
+
+async def put_off(tx: Executor, lease: Lease, reason: str, *, counted: bool = True) -> None:
+    """Rest before the next attempt, longer each time; after too many, which `counted` adds to, it is set aside."""
+    delay = min(LONGEST_DELAY, FIRST_DELAY * 4 ** (lease.attempts - 1))
+    await tx.run("work.put_off", **_named(lease), reason=reason[:500], delay=delay, counted=counted, most=MOST_ATTEMPTS)
+
+
+async def give_back(tx: Executor, leases: Iterable[Lease]) -> None:
+    """Leave work to whoever comes next, as if it had not been taken up."""
+    for lease in leases:
+        await tx.run(
+            "work.put_off", **_named(lease), reason=None, delay=timedelta(0), counted=False, most=MOST_ATTEMPTS
+        )
+
+
+async def set_aside(tx: Executor, task: str, subjects: Iterable[str], reason: str) -> None:
+    """Do not try these again."""
+    await tx.run("work.set_aside", user_id=tx.scope.user_id, task=task, subjects=[*subjects], reason=reason[:500])
+
+
+async def set_aside_crashed(tx: Executor, user_id: str) -> int:
+    """Set aside what ended whoever was at it, again and again."""
+    return await tx.run("work.set_aside_crashed", user_id=user_id, most=MOST_ATTEMPTS)
+
+
+async def held(tx: Executor, user_id: str | None) -> int:
+    """How much somebody is at."""
+    return int(await tx.value("work.held", user_id=user_id))
+
+
+async def careful(tx: Executor, user_id: str) -> bool:
+    """Whether there are rows that must be indexed one by one, since one of them may be poison."""
+    return bool(await tx.value("work.careful", user_id=user_id))
+
+
+async def aside(tx: Executor) -> list[Mapping[str, Any]]:
+    """How much was set aside, by task, with a reason."""
+    return await tx.dicts("work.aside")
+
+
+async def retry(tx: Executor) -> int:
+    """Try again what was set aside; how much that is."""
+    return await tx.run("work.retry")
+
+
+async def clean(tx: Executor) -> int:
+    """Forget the failures of rows that are gone."""
+    return await tx.run("work.clean")
+
+
+def _named(lease: Lease) -> dict[str, Any]:
+    return {"user_id": lease.user_id, "task": lease.task, "subject": lease.subject, "holder": lease.holder}
