@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ltst.records import Completion
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,6 +39,24 @@ class Reranker(Protocol):
 
     def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """A score for each text, higher for better; ModelUnavailable if the model cannot."""
+        ...
+
+
+class LanguageModel(Protocol):
+    """Answers a conversation with a text. It may block, so it is never asked on an event loop."""
+
+    @property
+    def name(self) -> str:
+        """Names the model in what is told of it."""
+        ...
+
+    def complete(
+        self, messages: Sequence[Mapping[str, str]], *, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
+    ) -> Completion:
+        """The answer to messages of `role` (system, user, assistant) and `content`; ModelUnavailable if it cannot.
+
+        With a JSON schema the text is meant to be JSON of that shape. It is a wish: whoever asks checks the answer.
+        """
         ...
 
 

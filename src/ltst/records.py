@@ -132,6 +132,28 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Completion:
+    """What a language model answered, and what it read and wrote for it."""
+
+    text: str
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a language model was asked for so far, in this process. `cost` is None where no price is set."""
+
+    model: str
+    calls: int = 0
+    failures: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class UserPreference:
     """How the user wants things. A sensitive value is stored encrypted and reads in clear here."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from ltst.errors import Invalid
 
@@ -56,6 +58,18 @@ class Settings:
     """Counts the tokens of a text for the budget of a context; unset means a quarter of its bytes."""
     embedder_api_key: str | None = field(default=None, repr=False)
     """LTST_EMBEDDER_API_KEY: the key for an embedding model behind an OpenAI-compatible endpoint."""
+    llm_model: str | None = None
+    """LTST_LLM_MODEL: the language model that helps to learn and to summarise; unset means that none does."""
+    llm_base_url: str | None = None
+    """LTST_LLM_BASE_URL: the OpenAI-compatible endpoint of that model, up to /v1; unset means OpenAI's own."""
+    llm_api_key: str | None = field(default=None, repr=False)
+    """LTST_LLM_API_KEY: the key for that endpoint; unset sends none."""
+    llm_timeout: float = 60.0
+    """LTST_LLM_TIMEOUT: seconds that one request to that endpoint may take."""
+    llm_input_price: float | None = None
+    """LTST_LLM_INPUT_PRICE: what a million tokens read by that model cost, in any currency; for the count of costs."""
+    llm_output_price: float | None = None
+    """LTST_LLM_OUTPUT_PRICE: what a million tokens written by that model cost, in the same currency."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot work, with the name of the setting."""
@@ -72,6 +86,23 @@ class Settings:
             raise Invalid("token_counter must be a function from a text to its number of tokens")
         if self.log is not None and self.log.lower() not in LOG_LEVELS:
             raise Invalid(f"LTST_LOG must be one of {', '.join(LOG_LEVELS)}, not {self.log!r}")
+        self._check_language_model()
+
+    def _check_language_model(self) -> None:
+        if self.llm_model is not None and not (isinstance(self.llm_model, str) and self.llm_model.strip()):
+            raise Invalid("llm_model must be the name of a model, or None for no model")
+        if self.llm_base_url is not None and self.llm_model is None:
+            raise Invalid("llm_base_url is set without llm_model (LTST_LLM_MODEL): name the model to ask for there")
+        if self.llm_base_url is not None and not _is_address(self.llm_base_url):
+            raise Invalid(
+                "llm_base_url must begin with http:// or https:// and a host, such as http://localhost:8080/v1"
+            )
+        if not _is_number(self.llm_timeout) or self.llm_timeout <= 0:
+            raise Invalid(f"llm_timeout must be a number of seconds above 0, not {self.llm_timeout!r}")
+        for name in ("llm_input_price", "llm_output_price"):
+            price = getattr(self, name)
+            if price is not None and (not _is_number(price) or price < 0):
+                raise Invalid(f"{name} must be the price of a million tokens, 0 or more, not {price!r}")
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None, **arguments: Any) -> Settings:
@@ -93,6 +124,31 @@ def _switch(value: str) -> bool:
     return SWITCH[value.lower()]
 
 
+def _number(variable: str) -> Callable[[str], float]:
+    def convert(value: str) -> float:
+        try:
+            return float(value)
+        except ValueError:
+            raise Invalid(f"{variable} must be a number, not {value!r}") from None
+
+    return convert
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_address(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        url = urlsplit(value)
+        url.port  # noqa: B018 - it is read to see whether it can be
+    except ValueError:
+        return False
+    return url.scheme in ("http", "https") and bool(url.hostname)
+
+
 SWITCH = {"on": True, "off": False, "1": True, "0": False, "true": True, "false": False}
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
@@ -104,4 +160,10 @@ VARIABLES: Mapping[str, tuple[str, Any]] = {
     "LTST_LOG": ("log", str),
     "LTST_WORKER": ("worker", _switch),
     "LTST_EMBEDDER_API_KEY": ("embedder_api_key", str),
+    "LTST_LLM_MODEL": ("llm_model", str),
+    "LTST_LLM_BASE_URL": ("llm_base_url", str),
+    "LTST_LLM_API_KEY": ("llm_api_key", str),
+    "LTST_LLM_TIMEOUT": ("llm_timeout", _number("LTST_LLM_TIMEOUT")),
+    "LTST_LLM_INPUT_PRICE": ("llm_input_price", _number("LTST_LLM_INPUT_PRICE")),
+    "LTST_LLM_OUTPUT_PRICE": ("llm_output_price", _number("LTST_LLM_OUTPUT_PRICE")),
 }

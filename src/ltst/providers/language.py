@@ -1,0 +1,307 @@
+"""The language model: any endpoint that speaks OpenAI's /chat/completions, asked with care and counted."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ltst.errors import Invalid, LtstError, ModelUnavailable
+from ltst.records import Completion, Usage
+from ltst.support import tokens
+from ltst.support.logs import LOGGER
+
+if TYPE_CHECKING:
+    from ltst.protocols import LanguageModel
+    from ltst.settings import Settings
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+MOST_TOKENS = 1024
+MILLION = 1_000_000
+FORMATS = ("json_schema", "json_object", "text")
+# The client takes these from variables of its own; they belong to another account or host than the one set here.
+FOREIGN_HEADERS = ("OpenAI-Organization", "OpenAI-Project")
+REFUSED_REQUEST = frozenset((400, 422))
+MEANINGS = {
+    401: "refused the key (LTST_LLM_API_KEY)",
+    403: "does not allow this key (LTST_LLM_API_KEY) to use the model",
+    404: "knows neither the model (LTST_LLM_MODEL) nor maybe the address (LTST_LLM_BASE_URL)",
+    413: "says that the request is too large",
+    429: "is too busy, or the quota of the key is used up",
+}
+
+Messages = Sequence[Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Dialect:
+    """What an endpoint takes; endpoints differ, and only their refusals tell."""
+
+    format: str = FORMATS[0]
+    limit: str = "max_tokens"
+    temperature: bool = True
+
+    def request(self, messages: Messages, schema: Mapping[str, Any] | None, max_tokens: int) -> dict[str, Any]:
+        """The arguments of one request."""
+        asked: dict[str, Any] = {"messages": [dict(each) for each in messages], self.limit: max_tokens}
+        if self.temperature:
+            asked["temperature"] = 0
+        if schema is not None:
+            asked.update(self._shape(asked["messages"], schema))
+        return asked
+
+    def _shape(self, messages: list[dict[str, str]], schema: Mapping[str, Any]) -> dict[str, Any]:
+        if self.format == "json_schema":
+            wanted = {"name": "answer", "strict": True, "schema": schema}
+            return {"response_format": {"type": "json_schema", "json_schema": wanted}}
+        told = "Answer with one JSON object and nothing else. It follows this JSON schema: " + json.dumps(schema)
+        shape: dict[str, Any] = {"messages": [{"role": "system", "content": told}, *messages]}
+        if messages and messages[0]["role"] == "system":
+            # Some models take a single system message only.
+            first = {"role": "system", "content": f"{messages[0]['content']}\n\n{told}"}
+            shape["messages"] = [first, *messages[1:]]
+        if self.format == "json_object":
+            shape["response_format"] = {"type": "json_object"}
+        return shape
+
+    def simpler(self, refusal: str, shaped: bool) -> _Dialect | None:
+        """What to try after a refusal; None when there is nothing simpler."""
+        if "max_tokens" in refusal and self.limit == "max_tokens":
+            return replace(self, limit="max_completion_tokens")
+        if "temperature" in refusal and self.temperature:
+            return replace(self, temperature=False)
+        if shaped and self.format != FORMATS[-1]:
+            return replace(self, format=FORMATS[FORMATS.index(self.format) + 1])
+        return None
+
+
+class OpenAILanguageModel:
+    """Asks an endpoint such as OpenAI's, vLLM's, llama.cpp's or Ollama's. Blocking; safe to use from many threads."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout: float = 60.0,
+        retries: int = 2,
+    ) -> None:
+        """`base_url` ends before /chat/completions; `timeout` in seconds for each of the `retries` + 1 attempts.
+
+        Nothing is connected to and the `openai` package is not needed until the first question.
+        """
+        if not model.strip():
+            raise Invalid("model must be the name of a model that the endpoint knows, not blank")
+        if timeout <= 0 or retries < 0:
+            raise Invalid("timeout must be above 0 seconds and retries 0 or more")
+        self._url = (base_url or DEFAULT_BASE_URL).rstrip("/")
+        self._host = _host(self._url)
+        self._model, self._key, self._timeout, self._retries = model, api_key, timeout, retries
+        self._dialect = _Dialect()
+        self._opened: Any = None
+        self._opening = threading.Lock()
+        self.name = f"{model}@{self._host}"
+
+    def __repr__(self) -> str:
+        """Without the key."""
+        return f"OpenAILanguageModel({self.name!r})"
+
+    def complete(
+        self, messages: Messages, *, schema: Mapping[str, Any] | None = None, max_tokens: int = MOST_TOKENS
+    ) -> Completion:
+        """The answer; in the shape of the schema if the endpoint knows how, else in one that was asked for in words."""
+        dialect = self._dialect
+        while True:
+            answer = self._ask(dialect.request(messages, schema, max_tokens))
+            if not isinstance(answer, _Refused):
+                # Kept only now: a prompt that is too long is refused in every dialect, and tells nothing about it.
+                self._dialect = dialect
+                return self._read(answer, messages)
+            simpler = dialect.simpler(answer.said, schema is not None)
+            if simpler is None:
+                raise ModelUnavailable(f"{self._host} refused the request for {self._model} with HTTP {answer.status}")
+            LOGGER.info("language_model_refused", extra={"host": self._host, "format": simpler.format})
+            dialect = simpler
+
+    def _ask(self, asked: dict[str, Any]) -> Any:
+        """The answer of the endpoint, or its refusal of the request.
+
+        No failure passes on what the endpoint said: it may have repeated the key or the conversation.
+        """
+        client = self._client()
+        import openai
+
+        try:
+            return client.chat.completions.create(model=self._model, **asked)
+        except openai.APIStatusError as problem:
+            if problem.status_code in REFUSED_REQUEST:
+                return _Refused(problem.status_code, f"{problem.param} {problem}")
+            said = self._meaning(problem.status_code)
+        except openai.APITimeoutError:
+            said = f"{self._host} gave no answer within {self._timeout:g} seconds, {self._retries + 1} times in a row"
+        except openai.APIConnectionError:
+            said = f"{self._host} cannot be reached, or broke off, {self._retries + 1} times in a row"
+        except (openai.OpenAIError, ValueError) as problem:
+            said = f"{self._host} could not be asked: {type(problem).__name__}"
+        raise ModelUnavailable(said)
+
+    def _meaning(self, status: int) -> str:
+        if status in MEANINGS:
+            return f"{self._host} {MEANINGS[status]}: HTTP {status} for {self._model}"
+        return f"{self._host} gave no answer: HTTP {status} for {self._model}"
+
+    def _read(self, answer: Any, messages: Messages) -> Completion:
+        try:
+            text = answer.choices[0].message.content or ""
+        except (AttributeError, IndexError, TypeError, KeyError):
+            text = None
+        if not isinstance(text, str):
+            raise ModelUnavailable(f"{self._host} answered with something else than a completion")
+        read = _counted(answer, "prompt_tokens", lambda: sum(tokens.count(each["content"]) for each in messages))
+        return Completion(text, read, _counted(answer, "completion_tokens", lambda: tokens.count(text)))
+
+    def _client(self) -> Any:
+        with self._opening:
+            if self._opened is None:
+                self._opened = self._open()
+            return self._opened
+
+    def _open(self) -> Any:
+        try:
+            import openai
+        except ImportError:
+            raise ModelUnavailable(
+                'a language model is asked through the openai package, which is missing: pip install "ltst[openai]"'
+            ) from None
+        # A redirect would carry the conversation to another host.
+        connections = openai.DefaultHttpxClient(
+            timeout=self._timeout, follow_redirects=False, event_hooks={"request": [self._own_headers]}
+        )
+        return openai.OpenAI(
+            base_url=self._url,
+            api_key=self._key or "none",  # or else the client looks for another one's in the environment
+            timeout=self._timeout,
+            max_retries=self._retries,
+            http_client=connections,
+        )
+
+    def _own_headers(self, request: Any) -> None:
+        for name in FOREIGN_HEADERS if self._key else (*FOREIGN_HEADERS, "Authorization"):
+            request.headers.pop(name, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """The endpoint does not take the request as it is; what it `said` is looked into and never told."""
+
+    status: int
+    said: str
+
+
+class CountedModel:
+    """A language model whose calls, tokens, time and cost are counted. Safe to use from many threads."""
+
+    def __init__(
+        self, model: LanguageModel, *, input_price: float | None = None, output_price: float | None = None
+    ) -> None:
+        """Prices are for a million tokens."""
+        self.model = model
+        self._prices = None if input_price is None and output_price is None else (input_price or 0, output_price or 0)
+        self._usage = Usage(model.name, cost=None if self._prices is None else 0.0)
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The model's own."""
+        return self.model.name
+
+    @property
+    def usage(self) -> Usage:
+        """What was counted so far."""
+        return self._usage
+
+    def complete(
+        self, messages: Messages, *, schema: Mapping[str, Any] | None = None, max_tokens: int = MOST_TOKENS
+    ) -> Completion:
+        """The model's answer, counted; whatever way the model fails in, it is ModelUnavailable."""
+        began = time.monotonic()
+        answer: Completion | None = None
+        try:
+            answer = ask(self.model, messages, schema=schema, max_tokens=max_tokens)
+            return answer
+        finally:
+            self._count(answer, time.monotonic() - began)
+
+    def _count(self, answer: Completion | None, seconds: float) -> None:
+        read, written = (answer.input_tokens, answer.output_tokens) if answer else (0, 0)
+        with self._lock:
+            known = self._usage
+            self._usage = replace(
+                known,
+                calls=known.calls + 1,
+                failures=known.failures + (answer is None),
+                input_tokens=known.input_tokens + read,
+                output_tokens=known.output_tokens + written,
+                seconds=known.seconds + seconds,
+                cost=self._cost(known.input_tokens + read, known.output_tokens + written),
+            )
+
+    def _cost(self, read: int, written: int) -> float | None:
+        if self._prices is None:
+            return None
+        return (read * self._prices[0] + written * self._prices[1]) / MILLION
+
+
+def ask(
+    model: LanguageModel, messages: Messages, *, schema: Mapping[str, Any] | None = None, max_tokens: int = MOST_TOKENS
+) -> Completion:
+    """The model's answer. Someone else's model may fail in its own way: to the caller it is not to be had."""
+    try:
+        answer: object = model.complete(messages, schema=schema, max_tokens=max_tokens)
+    except LtstError:
+        raise
+    except Exception as problem:  # noqa: BLE001 - its words may hold the conversation, so only its kind is told
+        failure = type(problem).__name__
+    else:
+        if isinstance(answer, Completion) and isinstance(answer.text, str):
+            return answer
+        failure = "it gave something else than a Completion"
+    raise ModelUnavailable(f"the language model {model.name} failed: {failure}")
+
+
+def configured(settings: Settings, given: LanguageModel | None = None) -> CountedModel | None:
+    """The given model, else the one of the settings, counted; None, which is normal, where there is neither."""
+    model = given
+    if model is None and settings.llm_model is not None:
+        model = OpenAILanguageModel(
+            settings.llm_model,
+            base_url=settings.llm_base_url,
+            api_key=settings.llm_api_key,
+            timeout=settings.llm_timeout,
+        )
+    if model is None:
+        return None
+    return CountedModel(model, input_price=settings.llm_input_price, output_price=settings.llm_output_price)
+
+
+def _host(url: str) -> str:
+    """Host and port, without the name and the password that an address may hold."""
+    try:
+        parts = urlsplit(url)
+        port = "" if parts.port is None else f":{parts.port}"
+    except ValueError:  # a port that is no number, half an IPv6 address
+        parts, port = urlsplit(""), ""
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise Invalid("base_url must begin with http:// or https:// and a host, such as http://localhost:8080/v1")
+    return parts.hostname + port
+
+
+def _counted(answer: Any, name: str, estimate: Callable[[], int]) -> int:
+    """What the endpoint counted; not all of them do."""
+    found = getattr(getattr(answer, "usage", None), name, None)
+    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else estimate()

@@ -1,0 +1,156 @@
+"""A language model's endpoint on this machine: real HTTP in OpenAI's words, and whatever trouble a test wants."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request as it came over the wire; the names of the headers are in small letters."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+
+    @property
+    def format(self) -> str | None:
+        return (self.body.get("response_format") or {}).get("type")
+
+    @property
+    def system(self) -> str:
+        return "\n".join(each["content"] for each in self.body["messages"] if each["role"] == "system")
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The quoted data in the last message."""
+        return json.loads(self.body["messages"][-1]["content"])
+
+
+@dataclass(frozen=True)
+class Status:
+    """An answer that is not a completion."""
+
+    code: int
+    body: Any = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A body that is sent as it is, under 200."""
+
+    body: bytes
+
+
+class Hang:
+    """No answer at all until the server stops."""
+
+
+class Close:
+    """The connection is closed in the middle of the answer."""
+
+
+Reply = str | dict[str, Any] | list[Any] | Status | Raw | Hang | Close
+Scripted = Reply | Callable[[Asked], Reply]
+
+
+@dataclass
+class LanguageServer:
+    """Gives what is scripted, in order, then `otherwise`; keeps what it was asked."""
+
+    url: str = ""
+    script: list[Scripted] = field(default_factory=list)
+    otherwise: Scripted = "Hello."
+    refused_formats: frozenset[str] = frozenset()
+    counts_tokens: bool = True
+    asked: list[Asked] = field(default_factory=list)
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    def reply(self, asked: Asked) -> Reply:
+        self.asked.append(asked)
+        if asked.path != "/v1/chat/completions":
+            return Status(404, {"error": {"message": "no such path"}})
+        if asked.format in self.refused_formats:
+            return Status(400, {"error": {"message": f"response_format {asked.format} is not supported"}})
+        scripted = self.script.pop(0) if self.script else self.otherwise
+        return scripted(asked) if callable(scripted) else scripted
+
+    def completion(self, text: str) -> dict[str, Any]:
+        """An answer in OpenAI's shape."""
+        message = {"role": "assistant", "content": text}
+        answer = {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 1_700_000_000,
+            "model": "scripted",
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        }
+        if self.counts_tokens:
+            answer["usage"] = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+        return answer
+
+
+class _Handler(BaseHTTPRequestHandler):
+    played: LanguageServer
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        reply = self.played.reply(Asked(self.path, headers, body))
+        if isinstance(reply, Hang):
+            self.played.stopped.wait()
+            self.close_connection = True
+        elif isinstance(reply, Close):
+            self._start(200, {"Content-Length": "1000"})
+            self.wfile.write(b'{"id": ')
+            self.close_connection = True
+        elif isinstance(reply, Status):
+            self._send(reply.code, _bytes(reply.body), reply.headers)
+        elif isinstance(reply, Raw):
+            self._send(200, reply.body, {})
+        else:
+            text = reply if isinstance(reply, str) else json.dumps(reply)
+            self._send(200, _bytes(self.played.completion(text)), {})
+
+    def _send(self, code: int, body: bytes, headers: Mapping[str, str]) -> None:
+        self._start(code, {"Content-Length": str(len(body)), **headers})
+        with suppress(OSError):  # whoever asked may have gone
+            self.wfile.write(body)
+
+    def _start(self, code: int, headers: Mapping[str, str]) -> None:
+        self.send_response(code)
+        for name, value in {"Content-Type": "application/json", **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def _bytes(body: Any) -> bytes:
+    return body if isinstance(body, bytes) else json.dumps(body).encode()
+
+
+@contextmanager
+def language_server() -> Iterator[LanguageServer]:
+    """A server on a free port for as long as the block runs."""
+    played = LanguageServer()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"played": played}))
+    server.daemon_threads = True
+    played.url = f"http://127.0.0.1:{server.server_port}/v1"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield played
+    finally:
+        played.stopped.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
