@@ -1,0 +1,121 @@
+"""Rules for who somebody is and where they are at home."""
+
+from __future__ import annotations
+
+import re
+
+from ltst.learn.extract import values, words
+from ltst.learn.extract.rules import Rule, rule
+
+_HERE = r"(?=$|[,.;:!?)(]| -| and\b| but\b| from\b| so\b| now\b| by the way\b| btw\b| here\b| today\b| yesterday\b| last\b| this\b| in\b| on\b| who\b| if\b| as of\b| already\b| old\b| years\b| yo\b| y/o\b| too\b)"
+_MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+_DAY = rf"(?:{_MONTH}\.? (?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|(?:the )?\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}(?:,? \d{{4}})?|\d{{4}}-\d\d-\d\d|\d{{1,2}}[/.]\d{{1,2}}(?:[/.]\d{{2,4}})?)"
+
+
+def _nationality(text: str) -> list[str]:
+    found = values.member(words.DEMONYMS, longest=2)(text)
+    return found if found and re.match(r"(?: (?:citizen|national|passport|and\b|by birth|but\b|so\b|actually|originally|guy|girl|man|woman|person)|$|[,.;:!?)-])", _after(text, found[0])) else []
+
+
+def _citizen(text: str) -> list[str]:
+    found = re.match(r"(?:an? )?(?:dual |proud |naturali[sz]ed )*([\w ]{3,20}?) (?:citizen|national|passport|citizenship)\b", text, re.I)
+    return values.member(words.DEMONYMS, longest=2)(found[1]) if found else []
+
+
+def _heritage(text: str) -> list[str]:
+    found = re.match(r"(half|part) (\w+)(?:(?:,| and) half (\w+))?", text, re.I)
+    if not found or found[2].lower() not in words.DEMONYMS:
+        return []
+    return [found[0]]
+
+
+def _with_job(text: str) -> list[str]:
+    """The nationality of "I'm a Portuguese nurse"."""
+    found = re.match(r"an? (?:\d{1,3}[- ]years?[- ]old )?(\w+) (?=\w)", text)
+    return [found[1]] if found and found[1].lower() in words.DEMONYMS and values.occupation(text) else []
+
+
+def _after(text: str, value: str) -> str:
+    at = text.find(value)
+    return text[at + len(value) :]
+
+
+def _own_name(text: str) -> list[str]:
+    """A name after "I'm": only a name, and nothing that other words with capitals mean."""
+    found = values.person(text)
+    if not found or len(found[0].split()) > 3 or not re.match(r"(?:$|[,.;:!?)(]| -| and (?:I|my|this|we)\b| from\b| but I\b| by the way\b| btw\b| here\b)", _after(text, found[0])):
+        return []
+    lowered = found[0].lower()
+    if lowered in words.LANGUAGES or lowered in words.TOOLS or lowered.isdigit() or found[0].isupper() or lowered in words.DIETS or values.occupation(lowered):
+        return []
+    return found
+
+
+def _hometown(text: str) -> list[str]:
+    found = values.place(text)
+    return [] if found and re.match(r"(?:Team|Department|Marketing|Sales|Support|HR|IT|Accounting)\b", found[0]) else found
+
+
+def _date(text: str) -> list[str]:
+    found = re.match(rf"(?:on )?({_DAY})", text, re.I)
+    return [re.sub(r"(\d)(?:st|nd|rd|th)\b", r"\1", re.sub(r"^the | of\b", "", found[1], flags=re.I))] if found else []
+
+
+_BE = r"(?:is|was|'s|will be|='?s?|:)"
+RULES: list[Rule] = [
+    rule("name", "my", rf"(?:(?:full|first|real|given|legal|actual|christian) )?name(?:'s| is|:)(?: actually| really)? (?P<v>.+)", values.person, confidence=0.95),
+    rule("name", "other", r"(?:the )?name(?:'s| is) (?P<v>(?-i:[A-Z]).+)", values.person, confidence=0.9),
+    rule("name", "other", r"this is (?P<v>(?-i:[A-Z][a-z]+)(?: (?-i:[A-Z][a-z]+))?)(?=$|[,.!]| here| from| speaking)", _own_name),
+    rule("name", "do", r"go by the name (?:of )?(?P<v>.+)", values.person),
+    rule("name", "am", r"(?:called |named )(?P<v>.+)", values.person, confidence=0.9),
+    rule("name", "am", r"(?P<v>(?-i:[A-Z]).+)", _own_name),
+    rule("nickname", "my", r"nickname(?:'s| is)(?: actually)? (?P<v>.+)", values.thing, confidence=0.9),
+    rule("nickname", "my", r"(?:friends|family|colleagues|mates|mom|mum|dad|parents|siblings|teammates|coworkers|buddies|kids|wife|husband)(?: and \w+)?(?: all| usually| just)* calls? me (?P<v>(?-i:[A-Z]).+)", values.person),
+    rule("nickname", "other", r"(?:everyone|everybody|people|friends|most people|they|folks)(?: all| usually| just| here| always| at work)* calls? me (?P<v>(?-i:[A-Z]).+)", values.person),
+    rule("nickname", "am", r"(?:better |also |usually |mostly )?known as (?P<v>(?-i:[A-Z]).+)", values.person),
+    rule("nickname", "do", r"(?:go|went) by (?P<v>(?-i:[A-Z]).+)", values.person),
+    rule("age", "am", rf"(?P<v>\d{{1,3}})(?: (?:years?|yrs?)(?: old| of age| young)| yo\b| y/o\b|{_HERE})(?! ?(?:%|minutes|weeks|months|days))", values.number, confidence=0.9),
+    rule("age", "am", rf"(?P<v>[a-z]+(?:-[a-z]+)?)(?: years? old\b|(?=$|[,.;!]| and\b))", values.number),
+    rule("age", "am", r"an? (?:\w+ )?(?P<v>\d{1,3})[- ]years?[- ]old\b", values.number, confidence=0.9),
+    rule("age", "am", r"(?P<v>\d{1,3})[- ]years?[- ]old\b", values.number, confidence=0.9),
+    rule("age", "other", r"as an? (?:\w+ )?(?P<v>\d{1,3})[- ]years?[- ]old\b", values.number),
+    rule("age", "do,have", rf"(?:turned|hit|reached) (?P<v>\d{{1,3}}|[a-z]+(?:-[a-z]+)?){_HERE}", values.number, dated=True, confidence=0.9),
+    rule("age", "my", r"age is (?P<v>\d{1,3})", values.number, confidence=0.9),
+    rule("birthday", "my", r"(?:birthday|bday|b-day|date of birth|dob)(?:'s| is|:)(?: actually| coming up)? (?P<v>.+)", _date, confidence=0.9),
+    rule("birthday", "was", r"born (?P<v>.+)", _date, confidence=0.9),
+    rule("birthday", "do", r"born (?P<v>.+)", _date),
+    rule("birthday", "am", r"a leap (?:day|year) baby,? born (?P<v>.+)", _date),
+    rule("birthday", "do", r"celebrate my birthday (?P<v>.+)", _date),
+    rule("birthday", "other", r"(?:the )?(?P<v>.+) is my birthday\b", _date),
+    rule("home", "do", r"(?:live|living|reside|residing|settled|settled down)(?: (?:right|now|here|alone|happily|down|currently|mostly))* in (?P<v>.+)", values.place, dated=True, confidence=0.9),
+    rule("home", "do", r"(?:live|living) (?:just |right )?(?:near|outside|outside of|close to) (?P<v>.+)", values.place, confidence=0.7),
+    rule("home", "am", r"(?:living|based|residing|settled|located)(?: now| here| happily| currently| mainly| out)* (?:in|of) (?P<v>.+)", values.place, dated=True, confidence=0.9),
+    rule("home", "have", r"(?:been living|lived|been based|been residing|resided|settled)(?: here| happily)* in (?P<v>.+)", values.place, dated=True, confidence=0.9),
+    rule("home", "do,have", r"(?:moved|relocated|emigrated|immigrated|migrated)(?: back| out| over| away| down| up| all the way| permanently| house)*(?: from [\w .']{2,30}?)? to (?P<v>.+)", values.place, dated=True, confidence=0.9),
+    rule("home", "do,have", r"(?:moved|relocated)(?: back)? (?:into|in) (?:an?|our|my|the) (?:\w+ ){0,3}(?:in|near) (?P<v>.+)", values.place, dated=True),
+    rule("home", "do,have", r"(?:moved|relocated|gone)(?: back)? (?:home )?(?:here )?to (?P<v>(?-i:[A-Z]).+)", values.place, dated=True),
+    rule("home", "do,have", r"(?:bought|rent|rented|own|got) (?:an?|our|my|the) (?:\w+ ){0,3}(?:house|flat|apartment|home|place|condo|studio) in (?P<v>.+)", values.place, dated=True, confidence=0.6),
+    rule("home", "do", r"call (?P<v>(?-i:[A-Z])[\w ]+?) (?:my )?home\b", values.place),
+    rule("home", "my", r"(?:home|house|flat|apartment|place) (?:is|'s) in (?P<v>.+)", values.place),
+    rule("home", "my", r"(?:home ?town|city|town|home city|home base|address|home) (?:is|'s) now (?P<v>.+)", values.place),
+    rule("home", "my", r"(?:home base|home city|city|location|current city)(?:'s| is|:) (?P<v>.+)", values.place),
+    rule("home", "do,have", r"(?:moved|relocated)(?: away)? from (?P<v>.+)", values.place, change="ends", dated=True, confidence=0.7),
+    rule("home", "do,have", r"(?:moved out of|left) (?P<v>(?-i:[A-Z]).+?) (?:and (?:moved|now live)|for (?=[A-Z]))", values.place, change="ends", dated=True, confidence=0.7),
+    rule("home", "do,have", r"moved (?:out of|away from) (?P<v>.+)", values.place, change="ends", dated=True),
+    rule("hometown", "am", r"(?:originally |actually )?from (?P<v>.+)", _hometown, confidence=0.9),
+    rule("hometown", "am", r"(?:a )?(?P<v>(?-i:[A-Z])\w+)[ -](?:native|born and (?:bred|raised))\b", values.place),
+    rule("hometown", "am", r"an? (?:[\w-]+ ){1,4}from (?P<v>(?-i:[A-Z]).+)", _hometown, confidence=0.7),
+    rule("hometown", "do", r"(?:originally )?(?:come|came|hail) from (?P<v>.+)", _hometown, confidence=0.9),
+    rule("hometown", "do", r"grew up(?: mostly| mainly)? (?:in|near|outside) (?P<v>.+)", values.place, confidence=0.9),
+    rule("hometown", "was", r"(?:born and )?(?:raised|brought up|born)(?: and raised| and bred)? (?:in|near) (?P<v>.+)", values.place, confidence=0.9),
+    rule("hometown", "my", r"home ?town(?:'s| is|:) (?!now\b)(?P<v>.+)", values.place, confidence=0.9),
+    rule("nationality", "am", r"(?:an? )?(?P<v>.+)", _nationality, confidence=0.9),
+    rule("nationality", "am,do,have", r"(?:become |became |got |a |an )?(?P<v>.+)", _citizen, dated=True, confidence=0.9),
+    rule("nationality", "have,do", r"(?:(?:got|hold|have|received|obtained|a|an|my) )*(?P<v>(?:an? )?[\w ]{3,20}? (?:passport|citizenship)\b.*)", _citizen, dated=True),
+    rule("nationality", "am", r"(?P<v>(?:half|part) .+)", _heritage),
+    rule("nationality", "am", r"(?P<v>an? .+)", _with_job, confidence=0.7),
+    rule("nationality", "my", r"nationality(?:'s| is|:) (?P<v>.+)", values.member(words.DEMONYMS, longest=2), confidence=0.9),
+    rule("email", "my", r"(?:new |work |personal |private |current )*(?:e-?mail|gmail)(?: address)?(?:'s| is|:|,)?(?: now)? (?P<v>\S+@\S+\.\S+)", values.verbatim, confidence=0.95),
+    rule("email", "other", r"(?:(?:you can |please )?(?:reach|email|e-mail|contact|write(?: to)?|mail) me (?:at|on|via|under)|(?:new |my )?e-?mail(?: address)?:|(?:it's|that's)) (?P<v>\S+@\S+\.\S+)", values.verbatim, confidence=0.9),
+    rule("email", "can", r"be reached at (?P<v>\S+@\S+\.\S+)", values.verbatim, confidence=0.9),
+]
