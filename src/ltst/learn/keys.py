@@ -1,0 +1,39 @@
+"""The keys: what a claim can be about, and whether a user has one of it or several."""
+
+from __future__ import annotations
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a list that is written as a text."""
+    return frozenset(text.split())
+
+
+SINGLE_VALUED = words(
+    """
+    name nickname age birthday home hometown nationality job employer studies school relationship_status partner diet
+    car phone commute email
+    """
+)
+SEVERAL_VALUED = words(
+    """
+    child sibling parent pet allergy dislike like hobby language learning tool possession health sport plan goal
+    instrument
+    """
+)
+FACTS = SINGLE_VALUED | SEVERAL_VALUED
+
+# Each with the type of preference that it is.
+PREFERENCES = {
+    "address_as": "communication",
+    "answer_length": "communication",
+    "answer_language": "communication",
+    "tone": "communication",
+    "format": "communication",
+    "detail": "communication",
+    "units": "general",
+    "theme": "general",
+    "code_style": "coding",
+    "programming_language": "coding",
+}
+PREFERS = "prefers"  # one thing over another: the key is prefers_ and the thing
+INSTRUCTION = "instruction"

@@ -1,0 +1,412 @@
+"""Learning with a language model: one call for a batch of turns, and nothing kept that the turns do not bear out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from calendar import monthrange
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from ltst.learn import grounding, keys
+from ltst.providers.language import ask
+from ltst.recall import temporal
+from ltst.records import Claim, ConversationMessage, Fact
+from ltst.support import tokens
+from ltst.support.logs import LOGGER
+
+if TYPE_CHECKING:
+    from ltst.protocols import LanguageModel
+
+# In characters: what a model with a window of 8,000 tokens reads beside the prompt, with room for the answer.
+LONGEST_INPUT = 12_000
+LONGEST_TURN = 4_000
+LONGEST_REPLY = 600  # of an assistant's turn, which is there to understand the user's
+SHORTEST_TURN = 80
+MOST_KNOWN = 40
+LONGEST_KNOWN = 100
+LONGEST_VALUE = 200
+LONGEST_KIND = 40
+LONGEST_ANSWER = 20_000
+MOST_CLAIMS = 64
+ANSWER_TOKENS = 3_000
+THINKING_TOKENS = 512
+HIGHEST_CONFIDENCE = 0.9
+USUAL_CONFIDENCE = 0.7
+WORDS_PER_TOKEN = 0.6
+EARLIEST_YEAR, LATEST_YEAR = 1900, 9000
+FURTHEST_PLAN = 10  # years
+SLACK = timedelta(days=1)  # between two time zones' ideas of a date
+
+SPEAKERS = {"human": "user", "ai": "assistant"}
+KINDS = {"child": "relation", "sibling": "relation", "parent": "relation", "pet": "species"}
+FORMS = {"email": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"), "age": re.compile(r"(?:1[0-2]|[1-9])?\d\b.*|\D+")}
+DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:T.*)?")
+THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.S)
+FENCE = re.compile(r"\A\s*```\w*\s*|\s*```\s*\Z")
+ARTICLE = re.compile(r"(?:a|an|the|my|our)\s+", re.I)
+COMPARED = re.compile(r"\s+(?:over|to|than|rather than|instead of)\s+", re.I)
+WHOLE = re.compile(r".*(?:[.!?…][\"'”’)]*(?=\s|\Z)|[。！？])", re.S)
+
+
+def _or_null(kind: str) -> dict[str, list[str]]:
+    return {"type": [kind, "null"]}
+
+
+_FIELDS: dict[str, Any] = {
+    "turn": {"type": "integer"},
+    "key": {"type": "string", "enum": sorted({*keys.FACTS, *keys.PREFERENCES, keys.PREFERS, keys.INSTRUCTION})},
+    "value": {"type": "string"},
+    "change": {"type": "string", "enum": ["holds", "ends"]},
+    "kind": _or_null("string"),
+    "since": _or_null("string"),
+    "date": _or_null("string"),
+    "explicit": {"type": "boolean"},
+    "confidence": {"type": "number"},
+}
+_CLAIM = {"type": "object", "properties": _FIELDS, "required": [*_FIELDS], "additionalProperties": False}
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"claims": {"type": "array", "items": _CLAIM}},
+    "required": ["claims"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A turn as the model sees it: under a short number, and no longer than it may be."""
+
+    number: int
+    message: ConversationMessage
+    text: str
+
+    def as_data(self) -> dict[str, Any]:
+        """What goes into the prompt."""
+        data: dict[str, Any] = {"id": self.number, "by": SPEAKERS[self.message.role]}
+        if self.message.timestamp is not None:
+            data["on"] = f"{self.message.timestamp:%Y-%m-%d}"
+        return {**data, "text": self.text}
+
+
+@dataclass(slots=True)
+class Weighed:
+    """What became of a model's claims: kept with the ids of their messages, or refused with the reason."""
+
+    kept: list[tuple[str, Claim]] = field(default_factory=list)
+    refused: list[tuple[Mapping[str, Any], str]] = field(default_factory=list)
+
+
+class _Refused(Exception):
+    """The claim is not kept; says why."""
+
+
+async def extracted(
+    model: LanguageModel, turns: Sequence[ConversationMessage], known: Sequence[Fact]
+) -> list[tuple[str, Claim]]:
+    """What the user's turns say about the user, each with the id of the message that says it, in one call.
+
+    Of more than fits one prompt the latest is read; `batches` cuts turns so that all of it is. ModelUnavailable if the
+    model cannot be asked.
+    """
+    shown = shown_turns(turns)
+    if not any(each.message.role == "human" for each in shown):
+        return []
+    answer = await asyncio.to_thread(ask, model, request(shown, known), schema=SCHEMA, max_tokens=ANSWER_TOKENS)
+    weighed = weigh(answer.text, shown)
+    LOGGER.info("claims_weighed", extra={"kept": len(weighed.kept), "refused": len(weighed.refused)})
+    return weighed.kept
+
+
+async def summarised(model: LanguageModel, turns: Sequence[ConversationMessage], max_tokens: int) -> str | None:
+    """A summary in the model's words, at most so long; None where it tells names or numbers that nobody said."""
+    said = [turn for turn in turns if turn.role in SPEAKERS and turn.content.strip()]
+    if not said or max_tokens < 1:
+        return None
+    longest = max(SHORTEST_TURN, LONGEST_INPUT // len(said))
+    shown = _latest([Shown(at, turn, _cut(turn.content, longest)) for at, turn in enumerate(said, 1)])
+    data = {"words": max(1, int(max_tokens * WORDS_PER_TOKEN)), "turns": [each.as_data() for each in shown]}
+    room = 2 * max_tokens + THINKING_TOKENS
+    answer = await asyncio.to_thread(ask, model, _messages("summarise.md", data), max_tokens=room)
+    summary = _whole(answer.text, max_tokens, answer.output_tokens < room)
+    if summary and summary.isprintable() and _borne_out(summary, shown):
+        return summary
+    LOGGER.info("summary_refused")
+    return None
+
+
+def batches(turns: Iterable[ConversationMessage]) -> list[list[ConversationMessage]]:
+    """The turns cut into batches, each of which one prompt holds whole."""
+    found: list[list[ConversationMessage]] = []
+    room = 0
+    for turn in turns:
+        size = _size(turn)
+        if not found or size > room:
+            found.append([])
+            room = LONGEST_INPUT
+        found[-1].append(turn)
+        room -= size
+    return found
+
+
+def shown_turns(turns: Sequence[ConversationMessage]) -> list[Shown]:
+    """What of the turns goes to the model: the user's and, shorter, the assistant's; the output of tools never."""
+    said = [turn for turn in turns if turn.role in SPEAKERS and turn.message_id and turn.content.strip()]
+    return _latest([Shown(at, turn, _cut(turn.content, _limit(turn))) for at, turn in enumerate(said, 1)])
+
+
+def request(shown: Sequence[Shown], known: Sequence[Fact]) -> list[dict[str, str]]:
+    """The messages that ask for claims; the first is always the same, which the caches of endpoints like."""
+    facts = [{"key": fact.key, "value": _cut(fact.value, LONGEST_KNOWN)} for fact in known[:MOST_KNOWN]]
+    return _messages("extract.md", {"known": facts, "turns": [each.as_data() for each in shown]})
+
+
+def weigh(answer: str, shown: Sequence[Shown]) -> Weighed:
+    """The claims in an answer, however broken, held against the turns that they cite."""
+    weighed = Weighed()
+    told: set[tuple[str, str, str, str]] = set()
+    for raw in _claims_in(answer)[:MOST_CLAIMS]:
+        try:
+            source, claim = _checked(raw, shown)
+        except _Refused as problem:
+            weighed.refused.append((raw, str(problem)))
+            continue
+        same = (source, claim.key, claim.value.casefold(), claim.change)
+        if same not in told:
+            told.add(same)
+            weighed.kept.append((source, claim))
+    return weighed
+
+
+def _checked(raw: Mapping[str, Any], shown: Sequence[Shown]) -> tuple[str, Claim]:
+    turn = _cited(raw.get("turn"), shown)
+    key, value, change = str(raw.get("key")).strip().lower(), _value(raw.get("value")), raw.get("change", "holds")
+    if change not in ("holds", "ends"):
+        raise _Refused("a change that is neither holds nor ends")
+    if key == keys.INSTRUCTION:
+        claim = _instruction(raw, turn, value, change)
+    elif key in keys.FACTS:
+        claim = _fact(raw, turn, key, _bare(value), change)
+    else:
+        claim = _preference(raw, turn, key, _bare(value), change)
+    assert turn.message.message_id is not None
+    return turn.message.message_id, claim
+
+
+def _cited(number: object, shown: Sequence[Shown]) -> Shown:
+    if isinstance(number, str) and number.isdecimal() and len(number) < 9:
+        number = int(number)
+    for each in shown:
+        if each.number == number and not isinstance(number, bool):
+            if each.message.role != "human":
+                raise _Refused("a turn that is not the user's")
+            return each
+    raise _Refused("a turn that is not there")
+
+
+def _value(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**9:
+        value = str(value)  # an age
+    if not isinstance(value, str) or len(value) > 10 * LONGEST_VALUE:
+        raise _Refused("a value that is no short text")
+    value = " ".join(value.split())
+    if not value or len(value) > LONGEST_VALUE or not value.isprintable():
+        raise _Refused("a value that is no short text")
+    return value
+
+
+def _bare(value: str) -> str:
+    """Without the article before it and the full stop behind it."""
+    return ARTICLE.sub("", value.strip(" .,;:!?"), count=1) if ARTICLE.match(value) else value.strip(" .,;:!?")
+
+
+def _fact(raw: Mapping[str, Any], turn: Shown, key: str, value: str, change: str) -> Claim:
+    if key in FORMS and not FORMS[key].fullmatch(value):
+        raise _Refused(f"a value that is no {key}")
+    if not grounding.has(turn.text, value):
+        raise _Refused("a value that the turn does not have")
+    if not grounding.says_fact(turn.text, key, value, change):
+        raise _Refused("the turn denies, asks or imagines it, or means someone else")
+    since = _moment(raw.get("since"), turn)
+    # A day on which something ended is the moment from which the end holds.
+    single = key in keys.SINGLE_VALUED
+    return Claim("fact", key, value, change, single, _confidence(raw), since, None, _details(raw, turn, key))
+
+
+def _preference(raw: Mapping[str, Any], turn: Shown, key: str, value: str, change: str) -> Claim:
+    if key == keys.PREFERS or key.startswith(f"{keys.PREFERS}_"):
+        key, kind = _prefers(value), "general"
+    elif key in keys.PREFERENCES:
+        kind = keys.PREFERENCES[key]
+    else:
+        raise _Refused("a key that is not in the list")
+    if not grounding.says_preference(turn.text, value):
+        raise _Refused("a wish that the turn does not say, or says for once")
+    details = {"type": kind, "explicit": raw.get("explicit") is True}
+    return Claim("preference", key, value, change, True, _confidence(raw), details=details)
+
+
+def _instruction(raw: Mapping[str, Any], turn: Shown, value: str, change: str) -> Claim:
+    if change != "holds" or not grounding.says_instruction(turn.text, value):
+        raise _Refused("a standing order that the turn does not give")
+    return Claim("instruction", "", value, single_valued=False, confidence=_confidence(raw))
+
+
+def _prefers(value: str) -> str:
+    thing = "_".join(re.findall(r"\w+", COMPARED.split(value)[0].casefold()))
+    if not thing:
+        raise _Refused("a preference for nothing")
+    return f"{keys.PREFERS}_{thing}"[:64].rstrip("_")
+
+
+def _confidence(raw: Mapping[str, Any]) -> float:
+    given = raw.get("confidence")
+    if isinstance(given, bool) or not isinstance(given, int | float) or given != given:
+        return USUAL_CONFIDENCE
+    return float(min(max(given, 0.0), HIGHEST_CONFIDENCE))
+
+
+def _details(raw: Mapping[str, Any], turn: Shown, key: str) -> dict[str, str]:
+    if key == "plan":
+        date = _plan_date(raw.get("date"), turn)
+        return {"date": date} if date else {}
+    kind = raw.get("kind")
+    if key not in KINDS or not isinstance(kind, str) or not 0 < len(kind.strip()) <= LONGEST_KIND:
+        return {}
+    return {KINDS[key]: kind.strip().lower()} if grounding.has(turn.text, kind.strip()) else {}
+
+
+def _moment(written: object, turn: Shown) -> datetime | None:
+    """A sane date that the turn speaks of; else none, which stands for the day on which it was said."""
+    said_at, days = _said_at(turn), _date(written)
+    if said_at is None or days is None:
+        return None
+    start, end = (day.replace(tzinfo=said_at.tzinfo) for day in days)
+    if start - said_at > SLACK:
+        return None
+    for named in temporal.intervals(turn.text, said_at):
+        if _meet(named, start, end):
+            return start if start == end else max(start, named.start)
+    return None
+
+
+def _plan_date(written: object, turn: Shown) -> str | None:
+    """The date of a plan, if the turn speaks of it and it is not over."""
+    said_at, days = _said_at(turn), _date(written)
+    if said_at is None or days is None:
+        return None
+    start, end = (day.replace(tzinfo=said_at.tzinfo) for day in days)
+    if said_at - end > SLACK or start.year > said_at.year + FURTHEST_PLAN:
+        return None
+    # "In June" is read as the June that was, and here the one to come is meant.
+    past = [each.replace(year=each.year - 1, day=min(each.day, 28)) for each in (start, end)]
+    named = temporal.intervals(turn.text, said_at)
+    near = any(_meet(each, start, end) or _meet(each, *past) for each in named)
+    return str(written).partition("T")[0] if near else None
+
+
+def _meet(named: temporal.Interval, start: datetime, end: datetime) -> bool:
+    """Whether an interval and days, the last one included, have a moment in common, give or take a time zone."""
+    return named.start - end < 2 * SLACK and start - named.end < SLACK
+
+
+def _said_at(turn: Shown) -> datetime | None:
+    said_at = turn.message.timestamp
+    if said_at is None or not EARLIEST_YEAR <= said_at.year < LATEST_YEAR:
+        return None
+    return said_at if said_at.tzinfo else said_at.replace(tzinfo=UTC)
+
+
+def _date(written: object) -> tuple[datetime, datetime] | None:
+    """The first and the last day of a written date, month or year."""
+    found = DATE.fullmatch(written) if isinstance(written, str) and len(written) <= 40 else None
+    if found is None:
+        return None
+    year, month, day = (int(part) if part else None for part in found.groups())
+    assert year is not None
+    try:
+        start = datetime(year, month or 1, day or 1)
+        end = datetime(year, month or 12, day or monthrange(year, month or 12)[1])
+    except ValueError:
+        return None
+    return (start, end) if start.year >= EARLIEST_YEAR else None
+
+
+def _claims_in(answer: str) -> list[Mapping[str, Any]]:
+    """The objects that look like claims, also of an answer that breaks off or has words around them."""
+    text = FENCE.sub("", THOUGHT.sub("", answer))[:LONGEST_ANSWER]
+    reader = json.JSONDecoder()
+    found: list[Mapping[str, Any]] = []
+    at = text.find("{")
+    while at >= 0:
+        try:
+            read, after = reader.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            after = at + 1
+        else:
+            found += _claims_of(read)
+        at = text.find("{", after)
+    return found
+
+
+def _claims_of(read: object) -> list[Mapping[str, Any]]:
+    if not isinstance(read, dict):
+        return []
+    listed = read.get("claims")
+    if isinstance(listed, list):
+        return [each for each in listed if isinstance(each, dict)]
+    return [read] if "key" in read and "value" in read else []
+
+
+def _borne_out(summary: str, shown: Sequence[Shown]) -> bool:
+    texts = [each.text for each in shown]
+    days = [f"{day:%Y-%m-%d %B} {day.day}" for each in shown if (day := each.message.timestamp)]
+    return grounding.shares_words(summary, texts) and not grounding.strangers(summary, [*texts, *days])
+
+
+def _whole(text: str, max_tokens: int, complete: bool) -> str:
+    """As many of its sentences as fit, without one that breaks off."""
+    text = " ".join(FENCE.sub("", THOUGHT.sub("", text)).split())
+    if complete and tokens.count(text) <= max_tokens:
+        return text
+    room = max_tokens * tokens.BYTES_PER_TOKEN
+    found = WHOLE.match(text.encode()[:room].decode(errors="ignore"))
+    return found.group().strip() if found else ""
+
+
+def _messages(prompt: str, data: Mapping[str, Any]) -> list[dict[str, str]]:
+    quoted = json.dumps(data, ensure_ascii=False)
+    return [{"role": "system", "content": _prompt(prompt)}, {"role": "user", "content": quoted}]
+
+
+@cache
+def _prompt(name: str) -> str:
+    return (resources.files("ltst.learn") / "prompts" / name).read_text(encoding="utf-8").strip()
+
+
+def _latest(shown: Sequence[Shown]) -> list[Shown]:
+    """As many of the last as fit together."""
+    room, kept = LONGEST_INPUT, list[Shown]()
+    for each in reversed(shown):
+        room -= len(each.text)
+        if room < 0:
+            break
+        kept.append(each)
+    return kept[::-1]
+
+
+def _size(turn: ConversationMessage) -> int:
+    return min(len(turn.content), _limit(turn)) if turn.role in SPEAKERS else 0
+
+
+def _limit(turn: ConversationMessage) -> int:
+    return LONGEST_TURN if turn.role == "human" else LONGEST_REPLY
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
