@@ -32,7 +32,8 @@ LARGE = b"SELECT true FROM large_users WHERE user_id = %s AND ready"
 MARKED = b"SELECT count(*) FROM conversation_messages WHERE user_id = %s AND ann"
 VECTORS = (
     b"SELECT uuid_send(message_id), vector_send(embedding) FROM conversation_messages "
-    b"WHERE user_id = %s AND embedding IS NOT NULL"
+    b"WHERE user_id = %(user)s AND embedding IS NOT NULL "
+    b"UNION ALL SELECT uuid_send(owner_id), vector_send(embedding) FROM embedding_parts WHERE user_id = %(user)s"
 )
 VECTOR_HEAD = 4  # bytes before the numbers
 SESSION = b"INSERT INTO conversation_sessions (user_id, session_id) VALUES (%s, %s)"
@@ -113,8 +114,8 @@ async def candidates(connection: AsyncConnection, user_id: str, parameters: Mapp
 
 
 async def vectors(connection: AsyncConnection, user_id: str) -> tuple[Sequence[bytes], NDArray[np.float32]]:
-    """The keys of a user's messages and their vectors, as they are stored."""
+    """The keys of a user's messages and their vectors, as they are stored; a long one has several."""
     cursor = connection.cursor(binary=True)
-    await cursor.execute(VECTORS, (user_id,))
+    await cursor.execute(VECTORS, {"user": user_id})
     ids, packed = zip(*await cursor.fetchall(), strict=True)
     return ids, np.array([np.frombuffer(each, ">f4", offset=VECTOR_HEAD) for each in packed], np.float32)

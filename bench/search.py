@@ -153,8 +153,11 @@ def _nearest(packed: bytes) -> list[bytes]:
 
 def _share(found: Iterable[bytes], ids: Sequence[bytes], scores: NDArray[np.float32]) -> float:
     """How many of the best were found; one that is as near as the last of them is as good."""
-    least = float(np.partition(scores, -BEST)[-BEST]) - ROUNDING
-    best = {ids[place] for place in np.flatnonzero(scores >= least)}
+    owners, owner = np.unique(np.array(ids, "V16"), return_inverse=True)
+    nearest = np.full(len(owners), -2.0, np.float32)
+    np.maximum.at(nearest, owner, scores)
+    least = float(np.partition(nearest, -BEST)[-BEST]) - ROUNDING
+    best = {owners[place].tobytes() for place in np.flatnonzero(nearest >= least)}
     return sum(each in best for each in found) / BEST
 
 

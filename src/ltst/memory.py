@@ -27,12 +27,14 @@ from ltst.handles.entries import AsyncEntries
 from ltst.handles.events import AsyncEvents
 from ltst.handles.facts import AsyncFacts
 from ltst.handles.instructions import AsyncInstructions
+from ltst.handles.learning import AsyncLearning
 from ltst.handles.models import Models
 from ltst.handles.preferences import AsyncPreferences
 from ltst.handles.recall import assemble, checked, find
 from ltst.handles.retention import AsyncRetention
 from ltst.handles.sessions import AsyncSessions
-from ltst.protocols import Embedder, Reranker
+from ltst.protocols import Embedder, LanguageModel, Reranker
+from ltst.providers.language import configured
 from ltst.recall.context import Context, checked_budget
 from ltst.records import (
     Check,
@@ -50,11 +52,13 @@ from ltst.rooms import (
     contexts,
     entries,
     health,
+    learning,
     metrics,
     preferences,
     relationships,
     search,
     sessions,
+    work,
 )
 from ltst.rooms import messages as message_room
 from ltst.settings import Settings
@@ -66,6 +70,7 @@ FLUSH_SECONDS = 5.0
 RESERVED_USER = "system"
 KEYS_PER_BATCH = 100
 LOW_DISK_BYTES = 1024**3
+CONTEXTS_PER_SESSION = 1000
 SNAPSHOT_MESSAGES = 50
 SNAPSHOT_TOKENS = 4000
 ADD_ARGUMENTS = frozenset({"role", "content", "at", "metadata", "parent", "key"})
@@ -81,19 +86,21 @@ class AsyncMemory:
         *,
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
+        language_model: LanguageModel | None = None,
         settings: Settings | None = None,
     ) -> None:
         """Use the given database, else DATABASE_URL, else the embedded Postgres.
 
         Without an `embedder` it uses the model whose vectors the database holds, in a new one a local model that
-        needs no key and no network. A `reranker` judges the best of each search anew.
+        needs no key and no network. A `reranker` judges the best of each search anew. A `language_model`, given or
+        named by the settings, helps to learn; without one everything works too.
         """
         if not isinstance(settings, Settings | None) or not isinstance(database_url, str | None):
             raise Invalid("Memory takes a database URL as text, and settings=Settings(...)")
         given = settings or Settings.from_environment()
-        models = Models(embedder, reranker, given.embedder_api_key)
+        models = Models(embedder, reranker, given.embedder_api_key, configured(given, language_model))
         self._core = Core(given if database_url is None else replace(given, database_url=database_url), models)
-        self._worker = Worker(self._core)
+        self._worker = Worker(self._core, self.maintain)
         self._held = AsyncExitStack()
         self._flusher: asyncio.Task[None] | None = None
 
@@ -179,16 +186,19 @@ class AsyncMemory:
         return await cancel(self._core.database)
 
     async def maintain(self) -> dict[str, int]:
-        """One pass of expiry and retention over all users; how many rows each step touched."""
+        """One pass of expiry, retention and pruning over all users; how many rows each step touched."""
         today = now()
         async with self._core.database.transaction(KEEPER) as tx:
             return {
                 "contexts_expired": await contexts.clean(tx),
+                "contexts_pruned": await contexts.prune(tx, CONTEXTS_PER_SESSION),
                 "entries_expired": await entries.clean(tx),
+                "entries_pruned": await entries.prune(tx, self.settings.episode_budget),
                 "cache_expired": await cache.clean(tx),
                 "sessions_deleted": await sessions.delete_due(tx, today),
                 "sessions_archived": await sessions.archive_due(tx, today),
                 "metrics_pruned": await metrics.prune(tx),
+                "failures_forgotten": await work.clean(tx),
             }
 
     async def health(self) -> Health:
@@ -203,6 +213,7 @@ class AsyncMemory:
                 await health.check_isolation(tx, tables),
                 await health.check_index_usage(tx, tables),
                 await health.check_slow_queries(tx, slow),
+                _work_check(await work.aside(tx)),
             ]
         return Health((await self._schema_check(), *checks, self._disk_check()))
 
@@ -210,7 +221,15 @@ class AsyncMemory:
         """Percentiles of each operation over the last day, sizes and growth of the tables."""
         await self._core.flush()
         async with self._core.database.snapshot(KEEPER) as tx:
-            return await metrics.stats(tx, migrate.names_of("TABLE"))
+            seen = await metrics.stats(tx, migrate.names_of("TABLE"))
+            return replace(seen, models=tuple(await learning.usage(tx)))
+
+    async def retry(self) -> int:
+        """Try again what was set aside because it failed too often; how much that is."""
+        again = await work.retry(self._core.database.keeper())
+        for user_id in await self._worker.due():
+            self._core.written(user_id)
+        return again
 
     async def session_owner(self, session_id: str) -> str:
         """The one user who has this session; Conflict where several do. For callers that know no users."""
@@ -293,6 +312,11 @@ class AsyncUser:
     def documents(self) -> AsyncDocuments:
         """Knowledge given as text or files."""
         return AsyncDocuments(self._desk)
+
+    @property
+    def learning(self) -> AsyncLearning:
+        """What is learnt about the user."""
+        return AsyncLearning(self._desk)
 
     @property
     def retention(self) -> AsyncRetention:
@@ -435,7 +459,7 @@ class AsyncChat:
         async with core.measured("storage", "messages.add", self.user_id, self._session_id) as tally:
             stored = await message_room.add(core.database, self.user_id, self._opening, turn)
             tally.rows = 1
-        core.written()
+        core.written(self.user_id)
         return stored
 
     async def add_many(self, messages: Iterable[Mapping[str, Any]]) -> builtins.list[ConversationMessage]:
@@ -591,6 +615,13 @@ class AsyncChat:
         await contexts.fork(tx, source.session_id, fork_id)
         await relationships.link(tx, source.session_id, fork_id, type="fork", similarity=1.0, strength=1.0)
         await self._desk.tell(tx, "fork", "session", fork_id, {"from": source.session_id, "count": copied})
+
+
+def _work_check(aside: builtins.list[dict[str, Any]]) -> Check:
+    if not aside:
+        return Check("derived work", "ok", "nothing was set aside")
+    told = "; ".join(f"{row['items']} × {row['task']} ({row['reason']})" for row in aside)
+    return Check("derived work", "warning", f"set aside after too many failures: {told}; run: ltst worker --retry")
 
 
 def _check_index(given: int | None, following: int) -> None:

@@ -257,7 +257,10 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Something that a search found. `scores` tells each arm's part; `sources` are the messages it rests on."""
+    """Something that a search found. `scores` tells each arm's part; `sources` are the messages it rests on.
+
+    What tools, documents or pages said, and what was stored with `{"trust": "low"}`, is not `trusted`: nobody's word.
+    """
 
     kind: str
     id: str
@@ -269,6 +272,7 @@ class Hit:
     role: str | None
     sources: tuple[str, ...]
     speaker: str | None = None
+    trusted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,6 +382,7 @@ class Stats:
     operations: tuple[OperationStats, ...]
     tables: tuple[TableStats, ...]
     database_bytes: int
+    models: tuple[Usage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

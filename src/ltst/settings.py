@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 from ltst.errors import Invalid
 
 ONE_MEBIBYTE = 1024 * 1024
+# What is derived from messages, and can be switched off.
+FEATURES = ("extraction", "inference", "episodes", "relationships", "consolidation")
 
 
 def default_home() -> Path:
@@ -52,6 +54,17 @@ class Settings:
     """Whether the time of each operation is recorded."""
     worker: bool = True
     """LTST_WORKER: whether derived work is done in the background of this process; on or off."""
+    learn: Collection[str] = FEATURES
+    """LTST_LEARN: what is derived from messages: all, off, or some of extraction, inference, episodes, relationships,
+    consolidation, comma-separated. Each can also be switched for one user."""
+    idle_after: float = 1800.0
+    """LTST_IDLE_AFTER: seconds without a message after which a conversation rests and its episode is told."""
+    summary_tokens: int = 4000
+    """How many tokens a conversation may grow by before its older half is summarised."""
+    episode_budget: int = 10_000
+    """The most episodes that are kept for one user; the least important go first."""
+    lease: float = 60.0
+    """LTST_LEASE: seconds after which the work of a worker that ended is taken up by another."""
     large_memory: int = 50_000
     """From how many vectors on a user's are found by the HNSW index instead of being compared one by one."""
     token_counter: Callable[[str], int] | None = None
@@ -74,12 +87,15 @@ class Settings:
     def __post_init__(self) -> None:
         """Refuse what cannot work, with the name of the setting."""
         object.__setattr__(self, "home", Path(self.home))
-        for name in ("pool_size", "max_content_bytes", "large_memory"):
+        for name in ("pool_size", "max_content_bytes", "large_memory", "summary_tokens", "episode_budget"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise Invalid(f"{name} must be at least 1, a whole number, not {value!r}")
-        if not isinstance(self.pool_timeout, int | float) or not self.pool_timeout > 0:
-            raise Invalid(f"pool_timeout must be a number of seconds above 0, not {self.pool_timeout!r}")
+        for name in ("pool_timeout", "idle_after", "lease"):
+            value = getattr(self, name)
+            if not _is_number(value) or value <= 0:
+                raise Invalid(f"{name} must be a number of seconds above 0, not {value!r}")
+        object.__setattr__(self, "learn", _features(self.learn))
         if not isinstance(self.actor, str) or not 1 <= len(self.actor.strip()) <= 255:
             raise Invalid("actor must be 1 to 255 characters and not blank")
         if self.token_counter is not None and not callable(self.token_counter):
@@ -116,6 +132,16 @@ class Settings:
         if unknown:
             raise Invalid(f"there is no setting {', '.join(sorted(unknown))}")
         return cls(**values)
+
+
+def _features(given: object) -> frozenset[str]:
+    """What is to be learnt; LTST_LEARN says it in one line."""
+    named = [each.strip() for each in given.lower().split(",")] if isinstance(given, str) else given
+    if named in (["all"], ["off"]):
+        named = FEATURES if named == ["all"] else ()
+    if not isinstance(named, Collection) or not set(named) <= set(FEATURES):
+        raise Invalid(f"learn must be all, off, or some of {', '.join(FEATURES)}; not {given!r}")
+    return frozenset(named)
 
 
 def _switch(value: str) -> bool:
@@ -159,6 +185,9 @@ VARIABLES: Mapping[str, tuple[str, Any]] = {
     "LTST_MASTER_KEY": ("master_key", str),
     "LTST_LOG": ("log", str),
     "LTST_WORKER": ("worker", _switch),
+    "LTST_LEARN": ("learn", str),
+    "LTST_IDLE_AFTER": ("idle_after", _number("LTST_IDLE_AFTER")),
+    "LTST_LEASE": ("lease", _number("LTST_LEASE")),
     "LTST_EMBEDDER_API_KEY": ("embedder_api_key", str),
     "LTST_LLM_MODEL": ("llm_model", str),
     "LTST_LLM_BASE_URL": ("llm_base_url", str),

@@ -17,6 +17,7 @@ from ltst.handles.entries import AsyncEntries
 from ltst.handles.events import AsyncEvents
 from ltst.handles.facts import AsyncFacts
 from ltst.handles.instructions import AsyncInstructions
+from ltst.handles.learning import AsyncLearning
 from ltst.handles.preferences import AsyncPreferences
 from ltst.handles.retention import AsyncRetention
 from ltst.handles.sessions import AsyncSessions
@@ -55,14 +56,18 @@ class Memory:
         *,
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
+        language_model: LanguageModel | None = None,
         settings: Settings | None = None,
     ) -> None:
         """Use the given database, else DATABASE_URL, else the embedded Postgres.
 
         Without an `embedder` it uses the model whose vectors the database holds, in a new one a local model that
-        needs no key and no network. A `reranker` judges the best of each search anew.
+        needs no key and no network. A `reranker` judges the best of each search anew. A `language_model`, given or
+        named by the settings, helps to learn; without one everything works too.
         """
-        self._inner = AsyncMemory(database_url, embedder=embedder, reranker=reranker, settings=settings)
+        self._inner = AsyncMemory(
+            database_url, embedder=embedder, reranker=reranker, language_model=language_model, settings=settings
+        )
         self._portal = Portal()
 
     def __enter__(self) -> Self:
@@ -127,7 +132,7 @@ class Memory:
         return self._portal.run(self._inner.cancel_switch())
 
     def maintain(self) -> dict[str, int]:
-        """One pass of expiry and retention over all users; how many rows each step touched."""
+        """One pass of expiry, retention and pruning over all users; how many rows each step touched."""
         return self._portal.run(self._inner.maintain())
 
     def health(self) -> Health:
@@ -137,6 +142,10 @@ class Memory:
     def stats(self) -> Stats:
         """Percentiles of each operation over the last day, sizes and growth of the tables."""
         return self._portal.run(self._inner.stats())
+
+    def retry(self) -> int:
+        """Try again what was set aside because it failed too often; how much that is."""
+        return self._portal.run(self._inner.retry())
 
     def session_owner(self, session_id: str) -> str:
         """The one user who has this session; Conflict where several do. For callers that know no users."""
@@ -189,6 +198,11 @@ class User:
     def documents(self) -> Documents:
         """Knowledge given as text or files."""
         return Documents(self._portal, self._inner.documents)
+
+    @property
+    def learning(self) -> Learning:
+        """What is learnt about the user."""
+        return Learning(self._portal, self._inner.learning)
 
     @property
     def retention(self) -> Retention:
@@ -598,6 +612,49 @@ class Instructions:
     def forget(self, agent: str) -> bool:
         """Remove all versions for an agent; whether there were any."""
         return self._portal.run(self._inner.forget(agent))
+
+
+class Learning:
+    """What is learnt about a user."""
+
+    def __init__(self, portal: Portal, inner: AsyncLearning) -> None:
+        """Made by `user.learning`."""
+        self._portal = portal
+        self._inner = inner
+
+    def get(self) -> dict[str, bool]:
+        """Which features are on for this user: extraction, inference, episodes, relationships, consolidation."""
+        return self._portal.run(self._inner.get())
+
+    def set(
+        self,
+        *,
+        extraction: bool | None = None,
+        inference: bool | None = None,
+        episodes: bool | None = None,
+        relationships: bool | None = None,
+        consolidation: bool | None = None,
+    ) -> dict[str, bool]:
+        """Switch features on or off for this user alone; what is not named stays as it is. All of them, as they are.
+
+        What was learnt stays; what is said while a feature is off is learnt when it is switched on again.
+        """
+        return self._portal.run(
+            self._inner.set(
+                extraction=extraction,
+                inference=inference,
+                episodes=episodes,
+                relationships=relationships,
+                consolidation=consolidation,
+            )
+        )
+
+    def restart(self) -> builtins.int:
+        """Forget what was learnt, and let it be learnt anew from the messages; the number of conversations.
+
+        What was set by hand stays, and what was rejected stays rejected.
+        """
+        return self._portal.run(self._inner.restart())
 
 
 class Preferences:

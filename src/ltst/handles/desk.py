@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
@@ -13,7 +14,7 @@ from ltst.db.pool import Database, Executor, SingleCall, Transaction, user_scope
 from ltst.errors import DatabaseUnavailable, Unavailable
 from ltst.handles.models import Models
 from ltst.protocols import Cipher
-from ltst.rooms import events, metrics, preferences, search
+from ltst.rooms import entries, events, learning, metrics, preferences, search
 from ltst.settings import Settings
 from ltst.support import logs, validate
 from ltst.support.crypto import MasterKeys, WrappedKey
@@ -57,7 +58,7 @@ class Measured:
             self._core.note(seen)
 
 
-def _nothing() -> None:
+def _nothing(user_id: str) -> None:
     """No worker listens."""
 
 
@@ -73,8 +74,9 @@ class Core:
         self.settings = settings
         self.models = models
         self.written = _nothing
-        """Called when something was written that derived work is due for."""
+        """Called with the user when something was written that derived work is due for."""
         self._tasks: set[asyncio.Task[None]] = set()
+        self._shown: dict[str, Counter[tuple[str, str]]] = {}
         self.keys = MasterKeys(settings.master_key, settings.home / "master.key")
         self.recorder = metrics.Recorder()
         self.opened: Database | None = None
@@ -87,13 +89,23 @@ class Core:
         return self.opened
 
     async def flush(self) -> None:
-        """Write the measurements; they are not worth an error to anyone."""
-        if self.opened is None or not len(self.recorder):
+        """Write what was counted: measurements, tokens, uses; they are not worth an error to anyone."""
+        if self.opened is None:
             return
         try:
-            await self.recorder.flush(self.opened.keeper())
+            if len(self.recorder):
+                await self.recorder.flush(self.opened.keeper())
+            if (asked := self.models.asked()) is not None:
+                await learning.count_usage(self.opened.keeper(), asked)
+            while self._shown:
+                user_id, shown = self._shown.popitem()
+                await _count(self.opened.user(user_id), shown)
         except Exception as problem:  # noqa: BLE001 - whatever it is, no call may fail because of it
             logs.LOGGER.warning("metrics could not be written", extra={"reason": str(problem)})
+
+    def shown(self, user_id: str, noun: str, ids: Iterable[str]) -> None:
+        """Count that these preferences or entries went into a prompt."""
+        self._shown.setdefault(user_id, Counter()).update((noun, id) for id in ids)
 
     async def embedding(self) -> Embedding:
         """The embedder of the model whose vectors the database holds."""
@@ -126,6 +138,13 @@ class Core:
             logs.LOGGER.warning("slow operation", extra=told)
 
 
+async def _count(calls: SingleCall, shown: Counter[tuple[str, str]]) -> None:
+    for noun, used in (("preference", preferences.used), ("entry", entries.used)):
+        times = {id: count for (kind, id), count in shown.items() if kind == noun}
+        if times:
+            await used(calls, times)
+
+
 class Desk:
     """One user's place to work."""
 
@@ -156,7 +175,7 @@ class Desk:
         ):
             yield tx
             tally.rows = tx.seen
-        self.core.written()
+        self.core.written(self.user_id)
 
     async def tell(
         self, tx: Transaction, action: str, noun: str, row_id: str, details: Mapping[str, Any] | None = None

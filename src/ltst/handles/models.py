@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ltst.db.pool import Database
 from ltst.errors import ModelUnavailable
 from ltst.protocols import Embedder, Reranker
+from ltst.records import Usage
 from ltst.rooms import search
 
 if TYPE_CHECKING:
     from ltst.providers.embedding import Embedding
+    from ltst.providers.language import CountedModel
 
 DEFAULT = "local"
 
@@ -20,9 +23,17 @@ DEFAULT = "local"
 class Models:
     """Keeps the embedder at work, and changes it when the database's model has changed."""
 
-    def __init__(self, embedder: Embedder | None, reranker: Reranker | None, api_key: str | None = None) -> None:
+    def __init__(
+        self,
+        embedder: Embedder | None,
+        reranker: Reranker | None,
+        api_key: str | None = None,
+        language: CountedModel | None = None,
+    ) -> None:
         """Nothing is loaded before it is needed; the key is for an embedder that is asked over the network."""
         self.reranker = reranker
+        self.language = language
+        self._counted: Usage | None = None if language is None else language.usage
         self._api_key = api_key
         self._given = embedder
         self._brought = {} if embedder is None else {embedder.name: embedder}
@@ -71,6 +82,14 @@ class Models:
         finally:
             await embedding.close()
 
+    def asked(self) -> Usage | None:
+        """What the language model was asked since this was called last; None if nothing."""
+        if self.language is None or self.language.usage == self._counted:
+            return None
+        now, before = self.language.usage, self._counted
+        self._counted = now
+        return _since(now, before) if before else now
+
     async def close(self) -> None:
         """Let go of the embedders."""
         for embedding in [*self._retired, self._embedding]:
@@ -102,6 +121,18 @@ class Models:
             f"the vectors of this database are of the model {model.name!r}, which this program does not bring: "
             "give it as `embedder`, or change the database's model with `ltst embedder switch`"
         )
+
+
+def _since(now: Usage, before: Usage) -> Usage:
+    return replace(
+        now,
+        calls=now.calls - before.calls,
+        failures=now.failures - before.failures,
+        input_tokens=now.input_tokens - before.input_tokens,
+        output_tokens=now.output_tokens - before.output_tokens,
+        seconds=now.seconds - before.seconds,
+        cost=None if now.cost is None else now.cost - (before.cost or 0.0),
+    )
 
 
 def _unseen(done: int, total: int) -> None:

@@ -10,18 +10,19 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ltst.db.pool import SingleCall
 from ltst.errors import Invalid, ModelUnavailable
 from ltst.handles.contexts import AsyncWorking
 from ltst.handles.desk import Desk, now
 from ltst.handles.preferences import AsyncPreferences
+from ltst.learn.weigh import NO_AGENT
 from ltst.providers.rerank import reranked
 from ltst.recall.context import STRATEGIES, Context, Ingredients, Recalled, pack
 from ltst.recall.temporal import mentions_time
-from ltst.records import Hit
+from ltst.records import ConversationMessage, Hit
 from ltst.rooms import cache, facts, instructions, messages, search, sessions
 from ltst.rooms.messages import Opening
 from ltst.rooms.search import KINDS, Filters, State
+from ltst.rooms.sessions import Progress
 from ltst.support import tokens, validate
 from ltst.support.logs import LOGGER
 from ltst.support.text import sha256
@@ -116,9 +117,11 @@ async def assemble(desk: Desk, opening: Opening, query: str | None, max_tokens: 
     validate.choice(strategy, "strategy", STRATEGIES)
     found = [] if query is None else await find(desk, Search(query, None, Filters(), RECALLED, None))
     async with desk.core.measured("merging", "context", desk.user_id, opening.session_id) as tally:
-        ingredients = await _ingredients(desk, opening, query, found)
+        ingredients = await _ingredients(desk, opening, query, found, strategy)
         packed = pack(ingredients, max_tokens, desk.settings.token_counter or tokens.count, strategy)
         tally.rows = len(packed.sections)
+    desk.core.shown(desk.user_id, "preference", [each.preference_id for each in ingredients.preferences])
+    desk.core.shown(desk.user_id, "entry", [each.id for each in ingredients.episodes])
     return packed
 
 
@@ -176,22 +179,24 @@ async def _embedded(desk: Desk, question: Question, state: State) -> tuple[Quest
     return replace(question, model=embedding.name, vector=written(vector)), complete
 
 
-async def _ingredients(desk: Desk, opening: Opening, query: str | None, found: list[Hit]) -> Ingredients:
+async def _ingredients(desk: Desk, opening: Opening, query: str | None, found: list[Hit], strategy: str) -> Ingredients:
     calls = desk.core.database.user(desk.user_id)
-    instruction, session, wanted, known, working, window = await asyncio.gather(
-        _instruction(calls, opening.agent),
-        sessions.get(calls, opening.session_id),
+    instruction, progress, wanted, known, working, window = await asyncio.gather(
+        instructions.get(calls, opening.agent or NO_AGENT),
+        sessions.progress(calls, opening.session_id),
         AsyncPreferences(desk).list(),
         facts.list_all(calls, None),
         AsyncWorking(desk, opening).all(),
         messages.window(desk.core.database, desk.user_id, opening.session_id, WINDOW, None),
     )
+    summary, window = _so_far(progress, window, strategy)
     return Ingredients(
-        instructions=instruction,
+        instructions=instruction.content if instruction else None,
         preferences=wanted,
         facts=known,
-        summary=session.context_summary if session else None,
-        episodes=_recalled(found, "entry"),
+        summary=summary,
+        # The window tells of this conversation itself.
+        episodes=_recalled([hit for hit in found if hit.session_id != opening.session_id], "entry"),
         documents=_recalled(found, "document"),
         recalled=_recalled(found, "message"),
         working=working,
@@ -200,9 +205,22 @@ async def _ingredients(desk: Desk, opening: Opening, query: str | None, found: l
     )
 
 
-async def _instruction(calls: SingleCall, agent: str | None) -> str | None:
-    instruction = await instructions.get(calls, agent) if agent else None
-    return instruction.content if instruction else None
+def _so_far(
+    progress: Progress | None, window: list[ConversationMessage], strategy: str
+) -> tuple[str | None, list[ConversationMessage]]:
+    """The running summary, and the turns to show beside it.
+
+    What it tells is not shown too where a summary is wanted; else it is told only where turns are missing.
+    """
+    if progress is None or not progress.summarised_index:
+        # One that was set by hand stands for itself.
+        return progress.context_summary if progress else None, window
+    if strategy == "sliding_window_summary":
+        return progress.context_summary, [
+            each for each in window if (each.message_index or 0) > progress.summarised_index
+        ]
+    whole = bool(window) and window[0].message_index == 1
+    return None if whole else progress.context_summary, window
 
 
 def _recalled(found: list[Hit], kind: str) -> list[Recalled]:
@@ -216,7 +234,7 @@ def _recalled(found: list[Hit], kind: str) -> list[Recalled]:
             hit.session_id,
             hit.score,
             hit.sources,
-            trusted=hit.role != "tool" and kind != "document",
+            trusted=hit.trusted,
         )
         for hit in found
         if hit.kind == kind

@@ -8,19 +8,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from ltst.db.pool import Database, SingleCall, Transaction, user_scope
+from ltst.errors import ModelUnavailable
 from ltst.learn.importance import decided, importance
+from ltst.protocols import LanguageModel
 from ltst.recall.summary import MODEL_ROLES, Sentence, details, sentences, summarise
 from ltst.records import ConversationMessage
 from ltst.rooms import entries, events, messages, search, sessions, work
 from ltst.rooms.sessions import Progress
 from ltst.rooms.work import Lease, LeaseLost, Rules
+from ltst.support import tokens
 from ltst.support.ids import new_id
-
-if TYPE_CHECKING:
-    from ltst.learn.model import Teller
+from ltst.support.logs import LOGGER
 
 ACTOR = "learning"
 # What one episode tells of, and how long it is, in tokens.
@@ -46,15 +46,15 @@ class Episode:
     topics: list[str]
 
 
-async def tell(database: Database, lease: Lease, rules: Rules, teller: Teller | None = None) -> None:
+async def tell(database: Database, lease: Lease, rules: Rules, model: LanguageModel | None = None) -> None:
     """Write the episodes of a session that rests, and its running summary if it is long."""
     calls = database.user(lease.user_id)
     progress = await sessions.progress(calls, lease.subject)
     if progress is None:
         await work.finish(calls, lease)
         return
-    told = await _told(calls, lease.subject, progress, rules, teller)
-    running = await _running(calls, lease.subject, progress, rules, teller)
+    told = await _told(calls, lease.subject, progress, rules, model)
+    running = await _running(calls, lease.subject, progress, rules, model)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if told is not None:
             await _keep(tx, lease.subject, progress, *told)
@@ -66,7 +66,7 @@ async def tell(database: Database, lease: Lease, rules: Rules, teller: Teller | 
 
 
 async def _told(
-    calls: SingleCall, session_id: str, progress: Progress, rules: Rules, teller: Teller | None
+    calls: SingleCall, session_id: str, progress: Progress, rules: Rules, model: LanguageModel | None
 ) -> tuple[list[Episode], int] | None:
     """The episodes of what was not told yet, and up to where they tell; none while the conversation goes on."""
     if progress.last_activity >= datetime.now(UTC) - rules.idle:
@@ -75,22 +75,22 @@ async def _told(
     if not unread:
         return [], progress.last_index
     vectors = await search.vectors(calls, [str(each.message_id) for each in unread])
-    found = [await _episode(portion, vectors, teller) for portion in portions(unread)]
+    found = [await _episode(portion, vectors, model) for portion in portions(unread)]
     return [each for each in found if each is not None], unread[-1].message_index or 0
 
 
 async def _episode(
-    portion: Sequence[ConversationMessage], vectors: dict[str, list[float]], teller: Teller | None
+    portion: Sequence[ConversationMessage], vectors: dict[str, list[float]], model: LanguageModel | None
 ) -> Episode | None:
     said = [each for each in portion if spoken(each)]
     if sum(len(each.content.split()) for each in said) < FEWEST_WORDS:
         return None
-    written = await teller.summary(said, EPISODE_TOKENS) if teller else None
+    written = await _written(model, said, EPISODE_TOKENS)
     return await asyncio.to_thread(_composed, said, vectors, written)
 
 
 async def _running(
-    calls: SingleCall, session_id: str, progress: Progress, rules: Rules, teller: Teller | None
+    calls: SingleCall, session_id: str, progress: Progress, rules: Rules, model: LanguageModel | None
 ) -> tuple[int, str] | None:
     """Up to where the running summary of a long conversation tells, and the summary; the newer half stays raw."""
     unread = await messages.after(calls, session_id, progress.summarised_index, READ)
@@ -98,14 +98,28 @@ async def _running(
         return None
     older = unread[: _half(unread)]
     said = [each for each in older if spoken(each)]
-    written = await teller.summary(said, SUMMARY_TOKENS, progress.context_summary) if teller and said else None
-    text = written or await asyncio.to_thread(_condensed, progress.context_summary, said)
+    before = progress.context_summary
+    written = await _written(model, said, SUMMARY_TOKENS)
+    text = "\n".join([before or "", written]).strip() if written else ""
+    if not text or tokens.count(text) > SUMMARY_TOKENS:
+        text = await asyncio.to_thread(_condensed, before, said)
     return older[-1].message_index or 0, text
 
 
-async def _keep(
-    tx: Transaction, session_id: str, progress: Progress, told: Sequence[Episode], end: int
-) -> None:
+async def _written(model: LanguageModel | None, said: Sequence[ConversationMessage], max_tokens: int) -> str | None:
+    """A summary in a model's own words; without one, or if it cannot or errs, the words that were said do."""
+    if model is None or not said:
+        return None
+    from ltst.learn.model import summarised
+
+    try:
+        return await summarised(model, said, max_tokens)
+    except ModelUnavailable as problem:
+        LOGGER.warning("a summary goes without the model", extra={"reason": str(problem)})
+        return None
+
+
+async def _keep(tx: Transaction, session_id: str, progress: Progress, told: Sequence[Episode], end: int) -> None:
     for episode in told:
         entry_id = new_id()
         await entries.learn(
@@ -146,9 +160,7 @@ def portions(unread: Sequence[ConversationMessage]) -> Iterator[list[Conversatio
         yield part
 
 
-def _composed(
-    said: Sequence[ConversationMessage], vectors: dict[str, list[float]], written: str | None
-) -> Episode:
+def _composed(said: Sequence[ConversationMessage], vectors: dict[str, list[float]], written: str | None) -> Episode:
     chosen = [each for each in sentences(said) if _tells(each, said)]
     rows = [vectors.get(str(said[each.turn].message_id)) for each in chosen]
     known = [row for row in rows if row is not None]
@@ -206,4 +218,3 @@ def _line(line: str, turn: int) -> Sentence:
     """A line of an earlier summary, with its speaker as it was."""
     speaker, mark, text = line.partition(": ")
     return Sentence(text, speaker, turn) if mark and speaker in MODEL_ROLES.values() else Sentence(line, None, turn)
-

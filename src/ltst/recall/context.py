@@ -350,10 +350,10 @@ def _value(value: Any) -> str:
 
 
 def _turn(message: ConversationMessage, index: int) -> _Item:
-    """A turn under its role. What a tool returned is data: quoted, and in a turn that cannot speak as the system."""
+    """A turn under its role. What a tool or a page said is data: quoted, in a turn that cannot speak as the system."""
     role = _role(message)
-    speaks = role in ("user", "assistant", "system")
-    shown = _verbatim if speaks else partial(_block, "tool_result", {})
+    speaks = role in ("user", "assistant", "system") and message.metadata.get("trust") != "low"
+    shown = _verbatim if speaks else partial(_block, "tool_result", {"trust": "low"})
     sources = () if message.message_id is None else (message.message_id,)
     return _Item(message.content, shown, (index,), sources, message.message_id, role if speaks else "user")
 

@@ -84,3 +84,8 @@ async def fork(tx: Executor, session_id: str, fork_id: str) -> int:
 async def clean(tx: Executor) -> int:
     """Remove what has expired; the number removed."""
     return int(await tx.value("contexts.clean"))
+
+
+async def prune(tx: Executor, most: int) -> int:
+    """Of each session that holds more contexts than that, remove the least relevant; the number removed."""
+    return await tx.run("contexts.prune", most=most)

@@ -6,9 +6,7 @@ import json
 from collections.abc import Mapping
 
 from ltst.db.pool import Executor
-from ltst.records import ModelUsage
-
-FEATURES = ("extraction", "inference", "episodes", "relationships", "consolidation")
+from ltst.records import Usage
 
 
 async def switches(tx: Executor) -> dict[str, bool]:
@@ -24,7 +22,7 @@ async def set(tx: Executor, switched: Mapping[str, bool]) -> dict[str, bool]:
     return kept
 
 
-async def count_usage(tx: Executor, usage: ModelUsage) -> None:
+async def count_usage(tx: Executor, usage: Usage) -> None:
     """Add to what a language model was asked today."""
     await tx.run(
         "learning.count_usage",
@@ -33,10 +31,11 @@ async def count_usage(tx: Executor, usage: ModelUsage) -> None:
         failures=usage.failures,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
+        seconds=usage.seconds,
         cost=usage.cost,
     )
 
 
-async def usage(tx: Executor) -> list[ModelUsage]:
+async def usage(tx: Executor) -> list[Usage]:
     """What language models were asked so far."""
-    return await tx.rows("learning.usage", ModelUsage)
+    return await tx.rows("learning.usage", Usage)

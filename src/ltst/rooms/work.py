@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -137,7 +137,7 @@ async def careful(tx: Executor, user_id: str) -> bool:
     return bool(await tx.value("work.careful", user_id=user_id))
 
 
-async def aside(tx: Executor) -> list[Mapping[str, Any]]:
+async def aside(tx: Executor) -> list[dict[str, Any]]:
     """How much was set aside, by task, with a reason."""
     return await tx.dicts("work.aside")
 

@@ -87,7 +87,8 @@ CREATE TABLE model_usage (
     failures      BIGINT NOT NULL DEFAULT 0,
     input_tokens  BIGINT NOT NULL DEFAULT 0,
     output_tokens BIGINT NOT NULL DEFAULT 0,
-    cost          FLOAT NOT NULL DEFAULT 0,
+    seconds       FLOAT NOT NULL DEFAULT 0,
+    cost          FLOAT,
     PRIMARY KEY (day, model)
 );
 

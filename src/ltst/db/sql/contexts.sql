@@ -45,3 +45,18 @@ WHERE user_id = %(user_id)s AND session_id = %(session_id)s
 
 -- name: clean
 SELECT clean_expired_context();
+
+-- name: prune
+WITH ranked AS (
+    SELECT user_id, context_id,
+           row_number() OVER (PARTITION BY user_id, session_id
+                              ORDER BY relevance_score DESC, created_at DESC, context_id) AS place
+    FROM conversation_context
+), gone AS (
+    DELETE FROM conversation_context AS context USING ranked
+    WHERE context.user_id = ranked.user_id AND context.context_id = ranked.context_id
+      AND ranked.place > %(most)s::integer
+    RETURNING context.user_id, context.context_id
+)
+INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
+SELECT user_id, 'maintenance', 'prune', 'context', context_id::text FROM gone;

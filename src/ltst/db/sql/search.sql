@@ -210,22 +210,24 @@ FROM units;
 
 -- name: hits
 SELECT 'message' AS kind, message_id AS key, message_id AS id, content, timestamp AS occurred_at, session_id, role,
-       coalesce(metadata ->> 'speaker', metadata ->> 'name') AS said_by, ARRAY[message_id] AS sources
+       coalesce(metadata ->> 'speaker', metadata ->> 'name') AS said_by, ARRAY[message_id] AS sources,
+       role <> 'tool' AND coalesce(metadata ->> 'trust', '') <> 'low' AS trusted
 FROM conversation_messages WHERE user_id = %(user_id)s AND message_id = ANY(%(keys)s::uuid[])
 UNION ALL
 SELECT 'fact', fact_id, fact_id, fact_key || ': ' || fact_value, valid_from, NULL, NULL, NULL,
        ARRAY(SELECT source_message_id WHERE source_message_id IS NOT NULL
-             UNION SELECT message_id FROM claims WHERE claims.user_id = fact.user_id AND row_id = fact.fact_id)
+             UNION SELECT message_id FROM claims WHERE claims.user_id = fact.user_id AND row_id = fact.fact_id), true
 FROM user_facts AS fact WHERE user_id = %(user_id)s AND fact_id = ANY(%(keys)s::uuid[])
 UNION ALL
 SELECT 'entry', entry_id, entry_id, content, occurred_at, session_id, NULL, NULL,
-       ARRAY(SELECT source::uuid FROM jsonb_array_elements_text(
+       ARRAY(SELECT told::uuid FROM jsonb_array_elements_text(
                  CASE WHEN learned AND jsonb_typeof(metadata -> 'sources') = 'array'
-                      THEN metadata -> 'sources' ELSE '[]' END) AS source)
+                      THEN metadata -> 'sources' ELSE '[]' END) AS told),
+       coalesce(metadata ->> 'trust', '') <> 'low'
 FROM memory_entries
 WHERE user_id = %(user_id)s AND entry_id = ANY(%(keys)s::uuid[]) AND (expires_at IS NULL OR expires_at > now())
 UNION ALL
-SELECT 'document', chunk_id, document_id, content, document.created_at, NULL, NULL, NULL, '{}'
+SELECT 'document', chunk_id, document_id, content, document.created_at, NULL, NULL, NULL, '{}', false
 FROM document_chunks JOIN documents AS document USING (user_id, document_id)
 WHERE user_id = %(user_id)s AND chunk_id = ANY(%(keys)s::uuid[]);
 

@@ -1,0 +1,102 @@
+"""Learning about a user: what is switched on, and how to begin anew."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+
+from ltst.errors import Invalid
+from ltst.handles.desk import Core, Desk
+from ltst.rooms import claims, entries, learning, relationships, sessions
+from ltst.rooms.work import Rules
+from ltst.settings import FEATURES
+from ltst.support import validate
+
+# A language model reads whole stretches of a conversation, not every message by itself.
+PAUSE = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What is derived from a user's messages."""
+
+    extraction: bool
+    inference: bool
+    episodes: bool
+    relationships: bool
+    consolidation: bool
+
+
+class AsyncLearning:
+    """What is learnt about a user."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Made by `user.learning`."""
+        self._desk = desk
+
+    async def get(self) -> dict[str, bool]:
+        """Which features are on for this user: extraction, inference, episodes, relationships, consolidation."""
+        return asdict(await features(self._desk.core, self._desk.user_id))
+
+    async def set(
+        self,
+        *,
+        extraction: bool | None = None,
+        inference: bool | None = None,
+        episodes: bool | None = None,
+        relationships: bool | None = None,
+        consolidation: bool | None = None,
+    ) -> dict[str, bool]:
+        """Switch features on or off for this user alone; what is not named stays as it is. All of them, as they are.
+
+        What was learnt stays; what is said while a feature is off is learnt when it is switched on again.
+        """
+        named = {
+            "extraction": extraction,
+            "inference": inference,
+            "episodes": episodes,
+            "relationships": relationships,
+            "consolidation": consolidation,
+        }
+        switched = {name: validate.flag(value, name) for name, value in named.items() if value is not None}
+        if not switched:
+            raise Invalid(f"name at least one of {', '.join(FEATURES)}")
+        async with self._desk.writing("learning.set") as tx:
+            await learning.set(tx, switched)
+            await self._desk.tell(tx, "set", "learning", self._desk.user_id, switched)
+        return await self.get()
+
+    async def restart(self) -> builtins.int:
+        """Forget what was learnt, and let it be learnt anew from the messages; the number of conversations.
+
+        What was set by hand stays, and what was rejected stays rejected.
+        """
+        async with self._desk.writing("learning.restart") as tx:
+            await claims.forget_all(tx)
+            await entries.forget_learned(tx)
+            await relationships.forget_learned(tx)
+            again = await sessions.unlearn(tx)
+            await self._desk.tell(tx, "restart", "learning", self._desk.user_id, {"sessions": again})
+        return again
+
+
+async def features(core: Core, user_id: str) -> Features:
+    """What is on for a user: as the settings say, unless it was switched for this user."""
+    own = await learning.switches(core.database.user(user_id))
+    return Features(**{name: bool(own.get(name, name in core.settings.learn)) for name in FEATURES})
+
+
+def rules(core: Core) -> Rules:
+    """What a worker goes by."""
+    settings = core.settings
+    return Rules(
+        extraction="extraction" in settings.learn,
+        episodes="episodes" in settings.learn,
+        consolidation="consolidation" in settings.learn,
+        model=core.models.language is not None,
+        pause=PAUSE,
+        idle=timedelta(seconds=settings.idle_after),
+        tokens=settings.summary_tokens,
+        lease=timedelta(seconds=settings.lease),
+    )

@@ -1,0 +1,36 @@
+"""Refining: lets a language model read what the local rules may have missed, a stretch of a conversation at a time."""
+
+from __future__ import annotations
+
+from ltst.db.pool import Database, user_scope
+from ltst.learn.listen import addressed, own_words
+from ltst.learn.model import extracted
+from ltst.learn.weigh import weigh
+from ltst.protocols import LanguageModel
+from ltst.rooms import claims, facts, messages, sessions, work
+from ltst.rooms.claims import Said
+from ltst.rooms.work import Lease, LeaseLost
+
+BATCH = 40
+MODEL = "model"
+
+
+async def refine(database: Database, lease: Lease, model: LanguageModel) -> None:
+    """Read claims with a language model from what it has not read yet, in one call, and note how far."""
+    calls = database.user(lease.user_id)
+    progress = await sessions.progress(calls, lease.subject)
+    unread = [] if progress is None else await messages.after(calls, lease.subject, progress.refined_index, BATCH)
+    speaks = {str(each.message_id): each for each in unread if own_words(each)}
+    found = await extracted(model, unread, await facts.list_all(calls, None)) if speaks else []
+    async with database.transaction(user_scope(lease.user_id)) as tx:
+        if progress is not None:
+            said = [
+                Said(message_id, moment, addressed(claim, progress.agent_name))
+                for message_id, claim in found
+                if message_id in speaks and (moment := speaks[message_id].timestamp) is not None
+            ]
+            await weigh(tx, await claims.add(tx, said, reader=MODEL))
+            last = unread[-1].message_index if unread else progress.last_index
+            if not await sessions.refined(tx, lease.subject, progress.refined_index, last or 0):
+                raise LeaseLost("the session was read by another")
+        await work.finish(tx, lease)
