@@ -29,7 +29,11 @@ def claims(text: str, said_at: datetime) -> list[Claim]:
     said_at = validate.moment(said_at, "said_at")
     found: dict[tuple[str, str, str, str], Claim] = {}
     last: Claim | None = None
-    for sentence in sentences(own_words(text)):
+    own = own_words(text)
+    for name in person.introduced(own):
+        claim = rules.fact("name", name, confidence=0.85)
+        found[_identity(claim)] = claim
+    for sentence in sentences(own):
         last = _named_later(sentence, last, found)
         for claim in _read(sentence, said_at):
             found.setdefault(_identity(claim), claim)

@@ -24,6 +24,7 @@ _CUES = re.compile(
     r"|january|february|march|april|may\b|june|july|august|september|october|november|december",
     re.I,
 )
+_PAST = re.compile(r"\b(?:last \w+|yesterday|\w+ (?:days|weeks|months|years) ago|a \w+ ago)\b", re.I)
 _FIRST_OF = re.compile(r"\bthe first of (?=[A-Z])", re.I)
 
 
@@ -39,7 +40,7 @@ def since(text: str, said_at: datetime) -> datetime | None:
 
 def planned(text: str, said_at: datetime) -> str | None:
     """The day, month or year that a plan is for, as `2026-06-01`, `2026-06` or `2026`."""
-    text = text[:LONGEST]
+    text = _PAST.sub("", text[:LONGEST])
     if ahead := _IN.search(text):
         start = _shifted(said_at, _number(ahead["n"]), ahead["unit"].lower())
         return start and start.strftime("%Y-%m" if ahead["unit"].lower() == "month" else "%Y-%m-%d")

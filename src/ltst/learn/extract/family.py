@@ -24,7 +24,7 @@ _RELATIVE = re.compile(
 )
 _APPOSED = re.compile(rf"{_NAME}(?:,| is\b| was\b|\)|'s\b| (?!and\b)[a-z]|$|[.!?;]| and\b)")
 _REVERSED = re.compile(
-    rf"\b(?P<names>{_NAME})(?:,| is| and) (?:my|our) {_ADJECTIVES}(?:(?P<partner>{_PARTNERS})|(?P<child>{_CHILDREN})|(?P<sibling>{_SIBLINGS})|(?P<parent>{_PARENTS})|(?P<pet>{_SPECIES}))\b(?!'s)",
+    rf"\b(?P<names>{_NAME}) is (?:my|our) {_ADJECTIVES}(?:(?P<partner>{_PARTNERS})|(?P<child>{_CHILDREN})|(?P<sibling>{_SIBLINGS})|(?P<parent>{_PARENTS})|(?P<pet>{_SPECIES}))\b(?!'s)",
     re.I,
 )
 _GONE = re.compile(
@@ -47,8 +47,7 @@ def named(text: str, said_at: datetime) -> Iterator[Claim]:
         yield from _relatives(group, found, found_names, text, said_at)
     for found in _REVERSED.finditer(text):
         group = next(key for key in _KEYS if found[key])
-        if " and" not in found[0]:
-            yield from _relatives(group, found, values.person(found["names"]), text, said_at)
+        yield from _relatives(group, found, values.person(found["names"]), text, said_at)
 
 
 def _relatives(group: str, found: re.Match[str], found_names: list[str], text: str, said_at: datetime) -> Iterator[Claim]:
@@ -108,7 +107,7 @@ RULES: list[Rule] = [
     rule("relationship_status", "am", rf"(?:(?:happily|recently|newly|currently|legally|still|freshly) )*{_STATUS}{_ENDED}", _status, dated=True, confidence=0.9),
     rule("relationship_status", "have", rf"been (?:happily )?{_STATUS}{_ENDED}", _status, dated=True, confidence=0.9),
     rule("relationship_status", "do,have", rf"(?:got|gotten|get) (?:re)?(?P<v>married|engaged|divorced|separated){_ENDED}", dated=True, confidence=0.9),
-    rule("relationship_status", "my", r"(?:relationship|marital) status(?:'s| is|:) (?P<v>married|single|engaged|divorced|widowed|separated|in a relationship|it's complicated)"),
+    rule("relationship_status", "my", r"(?:relationship|marital) status(?:'s| is|:) (?P<v>married|single|engaged|divorced|widowed|separated|in a relationship)"),
     rule("relationship_status", "my", r"(?:divorce (?:was|is|got) (?:finali[sz]ed|final)|divorce came through)", fixed="divorced", dated=True),
     rule("relationship_status", "do", r"tied the knot", fixed="married", dated=True),
     rule("relationship_status", "my", rf"(?:{_PARTNERS}) and I (?:just |recently |have |finally )*(?:got|tied|are|became) (?P<v>married|engaged|divorced|separated)", dated=True),

@@ -51,6 +51,15 @@ def _own_name(text: str) -> list[str]:
     return found
 
 
+_INTRODUCED = re.compile(r"(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening|day))(?: (?:there|again|everyone|all|team))?[,!.]* (?:it's |this is |I'm )(?P<v>(?-i:[A-Z]).{0,60})", re.I)
+
+
+def introduced(text: str) -> list[str]:
+    """The name in a message that begins with "Hello, this is Ana"."""
+    found = _INTRODUCED.match(text)
+    return _own_name(re.split(r"[\n!?.,]", found["v"])[0]) if found else []
+
+
 def _hometown(text: str) -> list[str]:
     found = values.place(text)
     return [] if found and re.match(r"(?:Team|Department|Marketing|Sales|Support|HR|IT|Accounting)\b", found[0]) else found
@@ -65,7 +74,7 @@ _BE = r"(?:is|was|'s|will be|='?s?|:)"
 RULES: list[Rule] = [
     rule("name", "my", rf"(?:(?:full|first|real|given|legal|actual|christian) )?name(?:'s| is|:)(?: actually| really)? (?P<v>.+)", values.person, confidence=0.95),
     rule("name", "other", r"(?:the )?name(?:'s| is) (?P<v>(?-i:[A-Z]).+)", values.person, confidence=0.9),
-    rule("name", "other", r"this is (?P<v>(?-i:[A-Z][a-z]+)(?: (?-i:[A-Z][a-z]+))?)(?=$|[,.!]| here| from| speaking)", _own_name),
+    rule("name", "other", r"this is (?P<v>(?-i:[A-Z][a-z]+)(?: (?-i:[A-Z][a-z]+))?) (?=here\b|speaking\b)", _own_name),
     rule("name", "do", r"go by the name (?:of )?(?P<v>.+)", values.person),
     rule("name", "am", r"(?:called |named )(?P<v>.+)", values.person, confidence=0.9),
     rule("name", "am", r"(?P<v>(?-i:[A-Z]).+)", _own_name),

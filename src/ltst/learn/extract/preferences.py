@@ -142,7 +142,7 @@ _STANDING = re.compile(
 )
 _TOLD = re.compile(r"\b(?:you|me|my|your|i|please|answer|reply|use|ask|check|remind|cite|add|include|write|explain|give|show|start|end|tell|call|mention|assume|suggest|warn|double-check|translate|keep|confirm|sign|summari[sz]e|convert|say|send|share|run|put|make|list|offer|avoid|reveal|quote|delete|verify|format|provide|begin|greet|finish|apologi[sz]e|recommend|let)\b", re.I)
 _NOT_TOLD = re.compile(
-    r"(?:please |and |but |so |ok |okay )*(?:always (?:been|was|had|love|thought|wanted|the|a|so|nice|good|happy|great|fun)|never (?:mind|been|had|heard|thought|knew|tried|seen|again|ever|a|the|said|would|could|did|have|again|liked|really|too)|every ?time (?:i|we|he|she|they|it|the|my|a)\b[^,]*$|every ?time (?:i|we|my) [^,]*, (?:i|it|my|we|the|he|she|they|there|a)\b|whenever (?:i|we|my) [^,]*(?:, (?:i|it|my|we|the|he|she|they|there)\b|$)|from now on,? (?:i|we|my|i'll|i'm|it|he|she|they|there)\b|in (?:the )?future,? (?:i|we|my|i'd|it|the|a|he|she|they|there|there's)\b|going forward,? (?:i|we|my|it)\b|each time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$)|any ?time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$))", re.I
+    r"(?:please |and |but |so |ok |okay )*(?:(?:always|never) (?:\w+ing|there|here|by|in|on|for|with|at|up|your|my|room|time|more|going|ready|welcome|remember that)\b|always (?:been|was|had|love|thought|wanted|the|a|so|nice|good|happy|great|fun)\b|never (?:mind|been|had|heard|thought|knew|tried|seen|again|ever|a|the|said|would|could|did|have|again|liked|really|too)\b|every ?time (?:i|we|he|she|they|it|the|my|a)\b[^,]*$|every ?time (?:i|we|my)\b[^,]*, (?:i|it|my|we|the|he|she|they|there|a)\b|whenever (?:i|we|my|you)\b[^,]*(?:, (?:i|it|it's|my|we|the|he|she|they|there|just let me know|let me know|feel free|i'm|i'll)\b|$)|from now on,? (?:i|we|my|i'll|i'm|it|he|she|they|there)\b|in (?:the )?future,? (?:i|we|my|i'd|it|the|a|he|she|they|there|there's)\b|going forward,? (?:i|we|my|it)\b|each time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$)|any ?time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$))", re.I
 )
 
 
@@ -179,12 +179,13 @@ def _compared(text: str) -> Iterator[Claim]:
     """"I prefer tea to coffee", under a key of its own."""
     if found := _OVER.match(text):
         first, second = values.cut(found["a"]), values.cut(found["b"])
+        first = re.split(r" for ", first)[0]
         second = re.split(r" (?:for|on|at|in|when) ", second)[0]
         if _nameable(first) and second:
             yield from _over(first, second)
         return
     if found := _PREFER.match(text):
-        first = values.cut(found["a"])
+        first = re.split(r" (?:for|when|in|at|on|with) ", values.cut(found["a"]))[0]
         if _nameable(first) and not re.match(r"(?:to|it|that|this|not|if|when)\b", first, re.I):
             yield _programmed(first) or _preference(f"prefers_{_snake(first)}", first, True)
 

@@ -54,8 +54,19 @@ def _likes(text: str) -> list[str]:
     text = re.sub(r"^(?:to (?:eat|drink|watch|read|play|listen to|cook|wear|go) |(?:eating|drinking|watching|reading|listening to|cooking with) (?=\w))", "", text, flags=re.I) if not re.match(r"(?:to go|to play|reading$|watching$|cooking$|reading\b(?= and|,|$))", text, re.I) else text
     if re.match(r"to \w+$|to \w+ ", text):
         return []
-    found = values.things(text)
-    return [each for each in found if _worldly(each)]
+    found = values.things(text) if not re.match(r"(?:the sound|the smell|the taste|two|three|four|some of)\b", text, re.I) else []
+    return [each for each in found if _worldly(each) and _known_doing(each)]
+
+
+def _known_doing(value: str) -> bool:
+    """Of what one loves to do, only the short: "capturing the beauty of it all" tells nothing."""
+    tokens = value.lower().split()
+    if not tokens[0].endswith("ing") or value.lower() in words.HOBBIES or value.lower() in words.SPORTS:
+        return True
+    return len(tokens) in (2, 3) and tokens[-1] not in _PARTICLES and not {"to", "my", "our", "up", "into", "about"} & set(tokens)
+
+
+_PARTICLES = frozenset("a an the to in on at of for with up out off my our and or into about by from around away over new".split())
 
 
 _WORLDLY = re.compile(
@@ -65,7 +76,7 @@ _WORLDLY = re.compile(
 
 
 def _worldly(value: str) -> bool:
-    return not _WORLDLY.match(value) and not re.search(r"\b(?:you|your|yours|he|she|his|him|her|their|them|it|this|these|those|me|us|I)\b", value) and not re.search(r"\b(?:answers?|replies|responses|explanations|idea|too|much)$", value, re.I)
+    return not _WORLDLY.match(value) and not re.search(r"\b(?:you|your|yours|he|she|his|him|her|their|them|it|this|these|those|me|us|I|is|are|was|were|my|our|one|particular)\b", value) and not re.search(r"\b(?:answers?|replies|responses|explanations|ideas?|too|much|vibes?|looks?|feel|and|or|together|a|the|of|to)$", value, re.I)
 
 
 def _favourite(text: str) -> list[str]:
@@ -81,15 +92,20 @@ def _collects(text: str) -> list[str]:
 def _vehicle(text: str) -> list[str]:
     value = re.split(r" (?:with|that|to|in|for|from) ", values.cut(text))[0]
     tokens = [token.strip(".,").lower() for token in value.split()]
-    brand = any(token in words.CARS for token in tokens) or " ".join(tokens[-2:]) in words.CARS or " ".join(tokens[:2]) in words.CARS
-    generic = tokens and tokens[-1] in ("car", "truck", "van") and len(tokens) == 1
-    return [value] if brand and not generic and len(tokens) <= 6 and not re.search(r"\b(?:payment|insurance|key|loan|accident|rental|ride|sales|charger|game|course|tournament|class|club|clubs|guard)\b", value, re.I) else []
+    brand = next((n for n in range(len(tokens)) if tokens[n] in words.CARS or " ".join(tokens[n : n + 2]) in words.CARS), None)
+    # "A Tom Ford perfume" and "a car cover" are no cars.
+    if brand is None or any(token[0].isupper() for token in value.split()[:brand]) or (tokens[brand] in _KINDS and (brand == 0 or brand + 1 < len(tokens))):
+        return []
+    return [value] if len(tokens) <= 6 and not re.search(r"\b(?:payment|insurance|key|loan|accident|rental|ride|sales|charger|game|course|tournament|class|club|clubs|guard)\b", value, re.I) else []
+
+
+_KINDS = frozenset("car truck van suv sedan pickup minivan convertible hatchback golf focus polo leaf accord panda mini seat beetle outback forester".split())
 
 
 def _phone(text: str) -> list[str]:
     value = re.split(r" (?:with|that|to|in|for|from) ", values.cut(text))[0]
     lowered = value.lower()
-    return [value] if any(re.match(rf"{re.escape(each)}\b", lowered) for each in words.PHONES) and len(value.split()) <= 5 and not re.search(r"\b(?:charger|case|app|tv|watch|tablet|laptop|fridge)\b", lowered) else []
+    return [value] if any(re.match(rf"{re.escape(each)}\b", lowered) for each in words.PHONES) and len(value.split()) <= 5 and not re.search(r"\b(?:charger|case|app|buds|earbuds|tv|watch|tablet|laptop|fridge)\b", lowered) else []
 
 
 def _new_phone(text: str) -> list[str]:
@@ -140,19 +156,19 @@ RULES: list[Rule] = [
     rule("like", "have", r"(?:always loved|loved|always liked|a (?:soft spot|weakness|passion|thing) for|always been (?:into|fond of|a fan of)|been a (?:huge |big )?fan of) (?P<v>.+)", _likes, confidence=0.8),
     rule("like", "am", r"(?:(?:an? )?(?:\w+ )?(?:fan|lover) of|(?:really |very |super |so |big |totally )*(?:into|fond of|keen on|crazy about|obsessed with|passionate about|mad about|nuts about|partial to|addicted to)) (?P<v>.+)", _likes, confidence=0.85),
     rule("like", "am", r"an? (?:big |huge |massive |real |avid |die-?hard |lifelong )*(?P<v>[\w' ]{2,30}?) (?:fan|lover|enthusiast|buff|nerd|geek|addict|person)(?=$|[,.!]| and\b| so\b| but\b| myself\b| who\b| through)", lambda text: [] if re.match(r"(?:big|huge|people|good|bad|nice|private|quiet|busy|simple|different|happy|lazy|positive|creative|social|shy|only|changed|an?|real|morning|night|the|introverted|kind|terrible|visual|practical|type|total|such|great|hard|computer|math)\b", text, re.I) else values.thing(text), confidence=0.7),
-    rule("like", "my", r"(?:all-time |absolute |current )?favou?rite (?!programming|part|thing (?:about|to)|way|moment|memory|person)(?:[\w' -]{2,30}?)(?:'s| is| are|:| has to be| would be) (?P<v>.+)", _favourite, confidence=0.85),
+    rule("like", "my", r"(?:all-time |absolute |current )?favou?rite (?!programming|part|thing (?:about|to)|way|moment|memory|person|ones?\b|from|of|so far)(?:[\w' -]{2,30}?)(?:'s| is| are|:| has to be| would be) (?P<v>.+)", _favourite, confidence=0.85),
     rule("like", "my", r"(?:go-to|comfort) (?:[\w' -]{2,30}?)(?:'s| is| are) (?P<v>.+)", _favourite, confidence=0.6),
     rule("hobby", "my", r"(?:main |new |favou?rite |biggest |other )?(?:hobby|hobbies|pastimes?|passions?)(?:'s| is| are| include|:)(?: currently)? (?P<v>.+)", values.things, confidence=0.9),
-    rule("hobby", "do", r"(?:go|went|do|doing|practi[sc]e|practi[sc]ing|enjoy doing|get into)(?: some| a lot of| a bit of)? (?P<v>.+)", _hobbies, confidence=0.85),
+    rule("hobby", "do", r"(?:go|do|doing|practi[sc]e|practi[sc]ing|enjoy doing|get into)(?: some| a lot of| a bit of)? (?P<v>.+)", _hobbies, confidence=0.85),
     rule("hobby", "am", r"(?:into|really into|getting into|an? (?:keen|avid|passionate|amateur|hobby)) (?P<v>.+)", _hobbies, confidence=0.8),
     rule("hobby", "have,do", r"(?:started|taken up|took up|picked up|begun|got into|gotten into|started doing|got back into|been doing|been getting into)(?: doing)? (?P<v>.+)", _hobbies, dated=True, confidence=0.85),
     rule("hobby", "do", r"collect(?:ing)? (?P<v>.+)", _collects, confidence=0.85),
     rule("hobby", "am", r"an? (?:keen |avid |amateur |passionate |hobbyist |hobby )+(?P<v>photographer|baker|gardener|birdwatcher|birder|hiker|knitter|painter|cook|reader|gamer|woodworker|astronomer|beekeeper|potter|writer)\b", confidence=0.7),
     rule("hobby", "do", rf"(?P<v>paint|knit|crochet|sew|garden|bake|draw|sketch|hike|birdwatch|fish|quilt|whittle|woodwork|journal|blog)(?=$|[,.!]| (?:in my|as a hobby|for fun|on weekends|at weekends|every|to relax|a lot|regularly))", confidence=0.75),
-    rule("hobby", "do", r"(?P<v>[\w ]{3,40}?) (?:as a hobby|in my (?:free|spare) time|for fun)\b", values.verbatim, confidence=0.7),
+    rule("hobby", "do", r"(?P<v>[\w ]{3,30}?) (?:as a hobby|in my (?:free|spare) time|for fun)\b", lambda text: [text] if len(text.split()) <= 3 and not re.match(r"(?:it|that|this|love|like|enjoy|do|just)\b", text, re.I) else [], confidence=0.7),
     rule("hobby", "do", r"play (?P<v>chess|poker|video games|board games|dungeons (?:and|&) dragons|d&d|scrabble|bridge|go|mahjong|minecraft)\b", confidence=0.8),
     rule("sport", "do", r"(?:play|playing|do|doing|practi[sc]e|practi[sc]ing|train|compete in|go|train in|coach|run|ride)(?: in)? (?P<v>.+)", _sports, confidence=0.85),
-    rule("sport", "have", r"(?:been (?:playing|doing|practi[sc]ing|training)|played|done|practi[sc]ed|taken up|started|picked up|joined an?) (?P<v>.+)", _sports, dated=True, confidence=0.85),
+    rule("sport", "have", r"(?:been (?:playing|doing|practi[sc]ing|training)|played|practi[sc]ed|taken up|started|picked up|joined an?) (?P<v>.+)", _sports, dated=True, confidence=0.85),
     rule("sport", "do", r"(?:started|took up|picked up|got into|started (?:playing|doing)|joined an?|signed up for) (?P<v>.+)", _sports, dated=True, confidence=0.85),
     rule("sport", "am", r"(?:on|in|part of) (?:an?|the|my|our) (?:local |school |university |amateur |\w+ )?(?P<v>[\w -]{3,20}?) (?:team|club|league|squad)\b", lambda text: _sports(text), confidence=0.85),
     rule("sport", "am", r"(?:really |very |big )?(?:into|training (?:in|for)) (?P<v>.+)", lambda text: _sports(text) if not re.match(r"(?:a|the)\b", text) else [], confidence=0.8),

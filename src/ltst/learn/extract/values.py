@@ -15,7 +15,7 @@ MOST_LISTED = 8
 # Where a value ends: punctuation, the next clause, or the when and why of it.
 _STOP = re.compile(
     r"[,;:!?()\[\]{}\"…→|]|\.(?= |$)| [-–—]+ | (?:and|but|so|because|cause|cuz|since|although|though|while|which|who|whom|where|when|if|as|unless|until|till|these days|nowadays|right now|now"
-    r"|currently|at the moment|at present|too|as well|any ?more|any longer|already|again|btw|by the way|please|lol|haha|today|yesterday|tomorrow|last|next|this|ago|every|each|after|before|recently|lately|a few"
+    r"|currently|at the moment|at present|too|as well|any ?more|any longer|already|again|btw|by the way|please|lol|haha|today|yesterday|tomorrow|last|next|this|ago|(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|a|an|several) (?:day|week|month|year)s? ago|every|each|after|before|recently|lately|a few"
     r"|a couple|for (?:a|the|about|almost|over|nearly|my|now|\w+ (?:year|month|week|day)s?)|in (?:january|february|march|april|may|june|july|august|september|october|november|december|\d{4}|the|my|order|a)"
     r"|on (?:my|the|mondays?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?|weekends|weekdays|january|february|march|april|may|june|july|august|september|october|november|december)|by|with (?:my|a|an|the|two|three|some|our)|from \d"
     r"|instead|rather than|a lot|so much|very much|so badly|more than|most of|at all|to bits|to death|though|actually|really|honestly|either|just|especially|mostly|mainly|even|whatever|that|all day|all the time|one day|some day|someday|twice|once|daily|full[- ]time|part[- ]time|back in|here|not)\b",
@@ -49,7 +49,7 @@ _PRONOUNS = re.compile(
     re.I,
 )
 _THE_OK = re.compile(
-    r"the (?-i:[A-Z])|the (?:beach|sea|ocean|mountains?|outdoors|rain|snow|cold|heat|sun|forest|smell of|sound of|taste of|countryside|cinema|theat(?:re|er)|gym|opera|ballet|woods|city|piano|violin|winter|summer|autumn|fall|dark)\b",
+    r"the (?-i:[A-Z])\w+s\b(?! (?-i:[A-Z]))|the Lord of|the (?:beach|sea|ocean|mountains?|outdoors|rain|snow|cold|heat|sun|forest|countryside|cinema|theat(?:re|er)|gym|opera|ballet|woods|city|piano|violin|winter|summer|autumn|fall|dark)\b",
     re.I,
 )
 
@@ -85,7 +85,7 @@ def phrase(text: str) -> list[str]:
 
 
 def _fits(value: str, most: int = 6) -> bool:
-    return 0 < len(value) <= LONGEST and len(value.split()) <= most and not _PRONOUNS.match(value) and value[0].isalnum()
+    return 1 < len(value) <= LONGEST and len(value.split()) <= most and not _PRONOUNS.match(value) and value[0].isalnum()
 
 
 def things(text: str) -> list[str]:
@@ -97,7 +97,7 @@ def things(text: str) -> list[str]:
     text = text[: found_at.start()] if (found_at := _STOP_NARROW.search(text)) else text
     for number, part in enumerate(_AND.split(text)[:MOST_LISTED]):
         value = bare(part)
-        if not _fits(value, 8) or (number and _PRONOUNS.match(part.strip())):
+        if not _fits(value, 8) or _PRONOUNS.match(part.strip()):
             break
         found.append(value)
     return found
@@ -209,7 +209,7 @@ def organisation(text: str) -> list[str]:
 
 
 _ROLE_END = re.compile(r" (?:at|for|in|from|on|with|by|working|living|based|specializing|specialising|who|near|of (?:my|a|an|two|three|the)|to|out|here|over|during|under)\b", re.I)
-_OLD = re.compile(r"^(?:\d{1,3}[- ]years?[- ]old |very |really |fairly |pretty |big |huge |proud |humble |simple |professional |full[- ]time |part[- ]time |certified |licensed |qualified )+", re.I)
+_OLD = re.compile(r"^(?:\d{1,3}[- ]years?[- ]old |(?:first|second|third|fourth|final)[- ]year |very |really |fairly |pretty |big |huge |proud |humble |simple |professional |full[- ]time |part[- ]time |certified |licensed |qualified )+", re.I)
 
 
 def occupation(text: str) -> list[str]:

@@ -102,6 +102,14 @@ def _employer(text: str) -> list[str]:
     return [] if not found or re.match(r"(?:home|night|nights|Home|Monday|Mondays|Christmas|Starbucks today)\b", found[0]) else found
 
 
+def _with_role(text: str) -> list[str]:
+    """The company of "I'm a nurse at Mercy Hospital"."""
+    found = re.match(r"((?:an? |the )[\w' -]{2,50}?) (?:at|for|with) ((?-i:[A-Z]|the [A-Z]|an? ).+)", text, re.I)
+    if not found or not (values.occupation(found[1]) or _the_role(found[1])) or "student" in found[1]:
+        return []
+    return _employer(found[2])
+
+
 _WORKPLACE = r"(?:at|for|with)"
 RULES: list[Rule] = [
     rule("job", "am", r"(?:(?:now|currently|working as|employed as|training as|self-employed as) )*(?P<v>(?:an? |freelance |retired )?.+)", lambda text: values.occupation(text) if re.match(r"(?:an? |freelance |self-employed |retired |working as |employed as )", text, re.I) else []),
@@ -114,7 +122,7 @@ RULES: list[Rule] = [
     rule("job", "am", r"working in (?P<v>.+)", _field, confidence=0.7),
     rule("job", "have", r"been (?:(?:working|employed) as )?(?:an? |the )?(?P<v>.+)", values.occupation, dated=True, confidence=0.9),
     rule("job", "have,do", r"(?:got|landed|found|accepted|took|started|begun|began|been offered|been given|secured) (?:an? |my |the )?(?:new |first |dream )?(?:job|position|role|work|gig)(?: (?:at|with|for) [\w .&'-]{2,40}?)? as (?:an? |the )?(?P<v>.+)", values.occupation, dated=True, confidence=0.9),
-    rule("job", "have,do,was", r"(?:(?:got|been|was|just) )?(?:promoted|appointed|made|hired|named|recruited)(?: to| as)? (?:be )?(?:an? |the )?(?P<v>.+)", values.occupation, dated=True, confidence=0.9),
+    rule("job", "have,do,was", r"(?:(?:(?:got|been|was|just) )*(?:promoted to|appointed(?: as| to)?|hired as|recruited as)|(?:been|was|got) (?:made|named)) (?:be )?(?:an? |the )?(?P<v>.+)", values.occupation, dated=True, confidence=0.9),
     rule("job", "have,do", r"(?:became|become|started(?: out)?(?: working)? as|started work as|qualified as|retrained as|joined [\w .&'-]{2,40}? as|took over as) (?:an? |the )?(?P<v>.+)", values.occupation, dated=True, confidence=0.9),
     rule("job", "my", r"(?:current |new |day )?(?:job|profession|occupation|role|job title|title|position)(?:'s| is|:)(?: now)? (?:(?:being |as |that of )?(?:an? |the )?)(?P<v>.+)", _title, confidence=0.85),
     rule("job", "do", r"(?P<v>(?:teach|repair|build|design|sell|write|fix|make|translate|train) [\w ]{2,30}?) for a living\b", values.verbatim),
@@ -123,7 +131,7 @@ RULES: list[Rule] = [
     rule("job", "do,have", r"(?:quit|left|lost) my (?P<v>[\w -]{3,30}?) job\b", values.occupation, change="ends", dated=True),
     rule("employer", "do", rf"(?:work|working|worked)(?: full[- ]time| part[- ]time| remotely| nights| there)*(?: as [\w ,'-]{{2,40}}?| in [\w ]{{2,30}}?| on [\w ]{{2,30}}?)? {_WORKPLACE} (?P<v>.+)", _employer, dated=True, confidence=0.9),
     rule("employer", "am", rf"(?:working|employed)(?: full[- ]time| part[- ]time)*(?: as [\w ,'-]{{2,40}}?| in [\w ]{{2,30}}?)? (?:at|for|by|with) (?P<v>.+)", _employer, dated=True, confidence=0.9),
-    rule("employer", "am", r"(?:an? |the )[\w -]{2,50}? (?:at|for|with) (?P<v>(?-i:[A-Z]|the [A-Z]|an? ).+)", _employer, confidence=0.8),
+    rule("employer", "am", r"(?P<v>(?:an? |the ).+)", _with_role, confidence=0.8),
     rule("employer", "am", r"(?:the |an? )?(?:ceo|cto|cfo|coo|founder|co-?founder|owner|head|director|president|editor) of (?P<v>(?-i:[A-Z]|the [A-Z]).+)", _employer),
     rule("employer", "have", rf"(?:been (?:working|employed)|worked|been an? [\w -]{{2,40}}?)(?: as [\w ,'-]{{2,40}}?)? (?:at|for|with|by) (?P<v>.+)", _employer, dated=True, confidence=0.9),
     rule("employer", "have,do", r"(?:joined|started (?:working |work |a (?:new )?(?:job|position|role) |my (?:new )?(?:job|position|role) )?(?:as [\w ,'-]{2,40}? )?(?:at|with|for)|begun (?:working )?at) (?P<v>(?-i:[A-Z]|the [A-Z]|an? ).+)", _employer, dated=True, confidence=0.9),
@@ -151,13 +159,14 @@ RULES: list[Rule] = [
     rule("school", "my", r"(?:school|university|college|uni|alma mater)(?:'s| is|:)(?: called)? (?P<v>.+)", _named_school),
     rule("school", "do,have", r"(?:dropped out of|left) (?P<v>.+)", _school, change="ends", dated=True),
     rule("commute", "do", r"(?P<v>(?:bike|cycle|walk|drive|run|bus|skate|jog|scooter))(?: [\w-]+ (?:km|miles|minutes|mins))? (?:in )?to (?:work|the office|my office|school|campus|university|uni)\b"),
-    rule("commute", "do", r"(?:commute|get to work|go to work|travel to work|get to the office)(?: to (?:work|the office|[\w ]{3,20}?))? (?:by|on|via|with) (?P<v>.+)", _by_commute),
+    rule("commute", "do", r"(?:commute|get to work|go to work|travel to work|get to the office)(?: to (?:work|the office|[\w ]{3,20}?))? (?:by|on|via) (?P<v>(?:[\w-]+ )?(?:train|bus|bike|bicycle|car|metro|subway|tram|ferry|foot|scooter|tube|motorbike|motorcycle|boat|e-bike|carpool|underground)\b)", _by_commute),
     rule("commute", "do", r"(?:take|catch|ride|use) (?:the |a |my )(?P<v>[\w:. -]{2,30}?) (?:in )?to (?:work|the office|my office|school|campus|university|uni)\b"),
     rule("commute", "do", r"commute(?: for)? (?P<v>(?:about |almost )?[\w-]+ (?:minutes|mins|hours?|km|miles)(?: each way| a day)?)"),
     rule("commute", "my", r"commute(?:'s| is| takes|:)(?: me)?(?: about| around| roughly)? (?P<v>.+)", lambda text: [found[0]] if (found := re.match(r"(?:an? |by )?[\w-]+(?: (?:minutes?|mins|hours?|min|km|miles|minute|hour|bus|train|bike|metro|walk|drive))+(?: (?:each way|one way|by [\w ]{3,12}|ride|walk|drive|on the [\w ]{3,12}))*", text, re.I)) else []),
-    rule("learning", "am", r"(?:(?:currently|slowly|finally) )*(?:learning|self-studying|teaching myself|trying to learn|taking up|studying|practicing|practising)(?: how)?(?: to (?:play|speak|use|code in|program in))? (?P<v>.+)", _skill, dated=True, confidence=0.85),
-    rule("learning", "do,have", r"(?:(?:started|begun|began|been|taken up|took up|picked up|just started) )+(?:learning|teaching myself|studying)(?: how)?(?: to (?:play|speak|use))? (?P<v>.+)", _skill, dated=True, confidence=0.85),
-    rule("learning", "do", r"learning (?P<v>.+)", _skill),
+    rule("learning", "am", r"(?:(?:currently|slowly|finally) )*(?:learning|self-studying|teaching myself|trying to learn|taking up)(?: how)?(?: to (?:play|speak|use|code in|program in))? (?P<v>.+)", _skill, dated=True, confidence=0.85),
+    rule("learning", "am,have", r"(?:been )?(?:studying|practicing|practising) (?P<v>.+)", values.members(words.LANGUAGES), dated=True),
+    rule("learning", "do,have", r"(?:(?:started|begun|began|been|taken up|took up|picked up|just started) )+(?:learning|teaching myself)(?: how)?(?: to (?:play|speak|use))? (?P<v>.+)", _skill, dated=True, confidence=0.85),
+    rule("learning", "do", r"(?:currently )?(?:learn|learning) (?P<v>.+)", _skill),
     rule("learning", "am,do,have", r"(?:(?:started|been) )*(?:taking|take|signed up for|having|have) (?P<v>[\w +#'-]+? (?:lessons?|classes)\b.*)", _lessons, dated=True),
     rule("learning", "am,do,have", r"(?:(?:started|been) )*(?:taking|take|doing|signed up for|enrolled in|started) (?:an? |my )?(?:[\w-]+ )?(?:course|class|classes|lessons|workshop) (?:in|on|about) (?P<v>.+)", values.thing, dated=True),
     rule("tool", "do,am", r"(?:use|using|rely on|work with|working with|develop with|working in|work in|code in|coding in|program in|programming in|write in|write code in|build with|develop in|developing in|run|running|edit in|edit with|design in|deploy on|deploy to|work on)(?: mostly| mainly| primarily| only| both)? (?P<v>.+)", _tools, dated=True, confidence=0.85),
