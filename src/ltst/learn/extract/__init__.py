@@ -48,12 +48,18 @@ def _identity(claim: Claim) -> tuple[str, str, str, str]:
 
 
 def _read(sentence: Sentence, said_at: datetime) -> Iterator[Claim]:
-    yield from preferences.requests(sentence.text, sentence.asks)
+    wanted = [*preferences.requests(sentence.text)]
+    yield from wanted
     if not sentence.doubtful:
+        for key, value in person.described(sentence.text):
+            yield rules.fact(key, value, confidence=0.75)
         yield from family.named(sentence.text, said_at)
         yield from family.together(sentence.text, said_at)
     for clause in sentence.clauses:
         for claim in rules.apply(_RULES, clause, said_at):
+            # How answers are liked is no taste.
+            if wanted and claim.key in ("like", "dislike"):
+                continue
             yield claim
             yield from _corrected(claim, clause)
         yield from _birthday(clause, said_at)
@@ -63,7 +69,7 @@ def _corrected(claim: Claim, clause: Clause) -> Iterator[Claim]:
     """"I live in Porto, not Lisbon" also ends Lisbon."""
     if claim.change == "ends" or not claim.single_valued:
         return
-    found = re.search(rf"{re.escape(claim.value)},? (?:and )?not (?:in |at |for |an? )?(?P<v>[\w .&'-]{{2,40}})$", clause.whole)
+    found = re.search(rf"{re.escape(claim.value)},? (?:and )?not (?:in |at |for )?(?P<v>[\w .&'-]{{2,40}})$", clause.whole)
     if found:
         yield replace(claim, value=found["v"].strip(" ."), change="ends", valid_from=None)
 

@@ -117,7 +117,7 @@ _USED_TO = re.compile(r"used to (?:(?P<be>be )|(?P<have>have |own ))?", re.I)
 _STOPPED = re.compile(r"(?:(?:have )?(?:stopped|quit|given up|gave up|gave up on|gotten out of) )(?=\w+ing\b)(?:(?P<be>being )|(?P<have>having ))?", re.I)
 _ANY_MORE = re.compile(r"\b(?:any ?more|any longer|these days|after all|now)\b", re.I)
 _IMPLIED = re.compile(
-    r"(?:just |recently |finally |now )?(?:turned|got|bought|adopted|started|moved|joined|switched|quit|left|sold|became|graduated|can't stand|cannot stand|cant stand|(?:hate|love)(?! (?:is|was|this|that|it|the|how|your|you|to|a|an|these|those|when|for|and|hearing|seeing)\b)|work as|work at|work for|working as|working at"
+    r"been (?:living|working|learning|playing|using|vegan|vegetarian|married)\b|(?:just |recently |finally |now )?(?:turned|got|bought|adopted|started|moved|joined|switched|quit|left|sold|became|graduated|can't stand|cannot stand|cant stand|(?:hate|love)(?! (?:is|was|this|that|it|the|how|your|you|to|a|an|these|those|when|for|and|hearing|seeing)\b)|work as|work at|work for|working as|working at"
     r"|live in|living in|based in|born on|born in|married to|allergic to|grew up|currently (?:learning|studying)|broke up|signed up|don't like|not a fan of|big fan of|huge fan of|retired)\b",
     re.I,
 )
@@ -130,7 +130,7 @@ _PARTICIPLE = re.compile(r"(?:working|living|based|married|allergic|currently|re
 def sentences(text: str) -> Iterator[Sentence]:
     """The sentences of the writer's own words, in order."""
     for raw in _END.split(text)[:MOST_SENTENCES]:
-        sentence = raw.strip(" *_#-")
+        sentence = raw.strip(" *_-").lstrip("# ")
         if sentence:
             yield _sentence(sentence[:LONGEST_SENTENCE])
 
@@ -232,6 +232,8 @@ def _opened(piece: _Piece, before: Clause | None, first: bool) -> Clause | None:
         tail = (subject["tail"] or subject["bare"] or "").lower()
         plural = (subject["who"] or subject["plain"] or "I").lower() == "we"
         return _verbed(text[subject.end() :], _TAILS.get(tail, ""), whole, plural)
+    if first and (been := re.match(r"been (?=\w)", text, re.I)) and _IMPLIED.match(text):
+        return _verbed(text, "have", whole, False) if been else None
     if first and _IMPLIED.match(text):
         return _verbed(text, "am" if _PARTICIPLE.match(text) or " fan of" in text[:14] else "", whole, False)
     return Clause("other", text, whole)

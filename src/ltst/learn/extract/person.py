@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ltst.learn.extract import values, words
 from ltst.learn.extract.rules import Rule, rule
@@ -14,7 +15,7 @@ _DAY = rf"(?:{_MONTH}\.? (?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|(?:th
 
 def _nationality(text: str) -> list[str]:
     found = values.member(words.DEMONYMS, longest=2)(text)
-    return found if found and re.match(r"(?: (?:citizen|national|passport|and\b|by birth|but\b|so\b|actually|originally|guy|girl|man|woman|person)|$|[,.;:!?)-])", _after(text, found[0])) else []
+    return found if found and re.match(r"(?: (?:citizen|national|passport|and\b|by birth|but\b|so\b|actually|originally|guy|girl|man|woman|person|eh|myself|too|living|btw|though)|$|[,.;:!?)-])", _after(text, found[0])) else []
 
 
 def _citizen(text: str) -> list[str]:
@@ -32,6 +33,9 @@ def _heritage(text: str) -> list[str]:
 def _with_job(text: str) -> list[str]:
     """The nationality of "I'm a Portuguese nurse"."""
     found = re.match(r"an? (?:\d{1,3}[- ]years?[- ]old )?(\w+) (?=\w)", text)
+    # "An English teacher" teaches it.
+    if found and re.search(rf"{found[1]} (?:teacher|tutor|professor|translator|interpreter|instructor|student)\b", text):
+        return []
     return [found[1]] if found and found[1].lower() in words.DEMONYMS and values.occupation(text) else []
 
 
@@ -52,6 +56,26 @@ def _own_name(text: str) -> list[str]:
 
 
 _INTRODUCED = re.compile(r"(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening|day))(?: (?:there|again|everyone|all|team))?[,!.]* (?:it's |this is |I'm )(?P<v>(?-i:[A-Z]).{0,60})", re.I)
+
+
+_HERE_IS = re.compile(r"(?:(?:hi|hello|hey)(?: there| all)?[,!.]* )?(?:it's )?(?P<v>[\w-]+(?: [\w-]+){0,2}?) (?:here|again|speaking)\b(?=$|[,.!:;\n]| -)", re.I)
+_AS_A = re.compile(r"(?:^|(?<=[,.;!] )|(?<=\b(?:and|but) ))as an? (?P<v>[\w' -]{3,40}?),? (?:I|I'm|I've|my|we)\b", re.I)
+
+
+def described(text: str) -> Iterator[tuple[str, str]]:
+    """What "vegan here" and "as a nurse, I ..." say: a key and its value."""
+    for found in (_HERE_IS.match(text), *_AS_A.finditer(text)):
+        value = found["v"] if found else ""
+        if diet := values.member(words.DIETS, longest=3)(value):
+            yield "diet", diet[0]
+        elif value.lower() in words.DEMONYMS:
+            yield "nationality", value
+        elif job := values.occupation(value):
+            yield "job", job[0]
+        if found and (age := re.match(r"(\d{1,3})[- ]years?[- ]old", value)):
+            yield "age", age[1]
+        elif found and found.re is _HERE_IS and (name := _own_name(value)):
+            yield "name", name[0]
 
 
 def introduced(text: str) -> list[str]:
@@ -80,17 +104,16 @@ RULES: list[Rule] = [
     rule("name", "am", r"(?P<v>(?-i:[A-Z]).+)", _own_name),
     rule("nickname", "my", r"nickname(?:'s| is)(?: actually)? (?P<v>.+)", values.thing, confidence=0.9),
     rule("nickname", "my", r"(?:friends|family|colleagues|mates|mom|mum|dad|parents|siblings|teammates|coworkers|buddies|kids|wife|husband)(?: and \w+)?(?: all| usually| just)* calls? me (?P<v>(?-i:[A-Z]).+)", values.person),
-    rule("nickname", "other", r"(?:everyone|everybody|people|friends|most people|they|folks)(?: all| usually| just| here| always| at work)* calls? me (?P<v>(?-i:[A-Z]).+)", values.person),
+    rule("nickname", "other", r"(?:[\w ]{0,20} )?(?:everyone|everybody|people|friends|most people|they|folks)(?: all| usually| just| here| always| at work)* calls? me (?P<v>(?-i:[A-Z]).+)", values.person),
     rule("nickname", "am", r"(?:better |also |usually |mostly )?known as (?P<v>(?-i:[A-Z]).+)", values.person),
     rule("nickname", "do", r"(?:go|went) by (?P<v>(?-i:[A-Z]).+)", values.person),
     rule("age", "am", rf"(?P<v>\d{{1,3}})(?: (?:years?|yrs?)(?: old| of age| young)| yo\b| y/o\b|{_HERE})(?! ?(?:%|minutes|weeks|months|days))", values.number, confidence=0.9),
     rule("age", "am", rf"(?P<v>[a-z]+(?:-[a-z]+)?)(?: years? old\b|(?=$|[,.;!]| and\b))", values.number),
     rule("age", "am", r"an? (?:\w+ )?(?P<v>\d{1,3})[- ]years?[- ]old\b", values.number, confidence=0.9),
     rule("age", "am", r"(?P<v>\d{1,3})[- ]years?[- ]old\b", values.number, confidence=0.9),
-    rule("age", "other", r"as an? (?:\w+ )?(?P<v>\d{1,3})[- ]years?[- ]old\b", values.number),
     rule("age", "do,have", rf"(?:turned|hit|reached) (?P<v>\d{{1,3}}|[a-z]+(?:-[a-z]+)?){_HERE}", values.number, dated=True, confidence=0.9),
     rule("age", "my", r"age is (?P<v>\d{1,3})", values.number, confidence=0.9),
-    rule("birthday", "my", r"(?:birthday|bday|b-day|date of birth|dob)(?:'s| is|:)(?: actually| coming up)? (?P<v>.+)", _date, confidence=0.9),
+    rule("birthday", "my", r"(?:birthday|bday|b-day|date of birth|dob)(?:'s| is|:| falls| comes)(?: actually| coming up| always)?(?: on)? (?P<v>.+)", _date, confidence=0.9),
     rule("birthday", "was", r"born (?P<v>.+)", _date, confidence=0.9),
     rule("birthday", "do", r"born (?P<v>.+)", _date),
     rule("birthday", "am", r"a leap (?:day|year) baby,? born (?P<v>.+)", _date),
@@ -109,7 +132,7 @@ RULES: list[Rule] = [
     rule("home", "my", r"(?:home ?town|city|town|home city|home base|address|home) (?:is|'s) now (?P<v>.+)", values.place),
     rule("home", "my", r"(?:home base|home city|city|location|current city)(?:'s| is|:) (?P<v>.+)", values.place),
     rule("home", "do,have", r"(?:moved|relocated)(?: away)? from (?P<v>.+)", values.place, change="ends", dated=True, confidence=0.7),
-    rule("home", "do,have", r"(?:moved out of|left) (?P<v>(?-i:[A-Z]).+?) (?:and (?:moved|now live)|for (?=[A-Z]))", values.place, change="ends", dated=True, confidence=0.7),
+    rule("home", "other", r"(?:home for (?:me|us) is|home is(?: now)?) (?P<v>.+)", values.place),
     rule("home", "do,have", r"moved (?:out of|away from) (?P<v>.+)", values.place, change="ends", dated=True),
     rule("hometown", "am", r"(?:originally |actually )?from (?P<v>.+)", _hometown, confidence=0.9),
     rule("hometown", "am", r"(?:a )?(?P<v>(?-i:[A-Z])\w+)[ -](?:native|born and (?:bred|raised))\b", values.place),
@@ -123,6 +146,7 @@ RULES: list[Rule] = [
     rule("nationality", "have,do", r"(?:(?:got|hold|have|received|obtained|a|an|my) )*(?P<v>(?:an? )?[\w ]{3,20}? (?:passport|citizenship)\b.*)", _citizen, dated=True),
     rule("nationality", "am", r"(?P<v>(?:half|part) .+)", _heritage),
     rule("nationality", "am", r"(?P<v>an? .+)", _with_job, confidence=0.7),
+    rule("nationality", "am", r"of (?P<v>\w+) (?:nationality|citizenship)\b", values.member(words.DEMONYMS)),
     rule("nationality", "my", r"nationality(?:'s| is|:) (?P<v>.+)", values.member(words.DEMONYMS, longest=2), confidence=0.9),
     rule("email", "my", r"(?:new |work |personal |private |current )*(?:e-?mail|gmail)(?: address)?(?:'s| is|:|,)?(?: now)? (?P<v>\S+@\S+\.\S+)", values.verbatim, confidence=0.95),
     rule("email", "other", r"(?:(?:you can |please )?(?:reach|email|e-mail|contact|write(?: to)?|mail) me (?:at|on|via|under)|(?:new |my )?e-?mail(?: address)?:|(?:it's|that's)) (?P<v>\S+@\S+\.\S+)", values.verbatim, confidence=0.9),

@@ -8,13 +8,13 @@ from ltst.learn.extract import values
 from ltst.learn.extract.rules import Rule, rule
 
 _AHEAD = re.compile(
-    r"\b(?:tomorrow|tonight|next \w+|this (?:weekend|week|month|year|spring|summer|fall|autumn|winter|coming|\w+day|afternoon|evening)|in (?:a|an|one|two|three|four|five|six|\d{1,2}) (?:day|week|month|year)s?|in a few|in a couple"
+    r"\b(?:tomorrow|tonight|next \w+|this (?:weekend|month|year|spring|summer|fall|autumn|winter|coming|\w+day|afternoon|evening)|in (?:a|an|one|two|three|four|five|six|\d{1,2}) (?:day|week|month|year)s?|in a few|in a couple"
     r"|(?:in|on|for|at|by|until|from|for the)(?: early| late| mid| the)?(?: (?:first|second|third|last|end|beginning|start|middle) of)? ?(?:january|february|march|april|may|june|july|august|september|october|november|december|\d{1,2}(?:st|nd|rd|th)|20\d\d|spring|summer|autumn|fall|winter|christmas|easter|monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
     r"|(?:january|february|march|april|may|june|july|august|september|october|november|december) \d)",
     re.I,
 )
 _MOVES = r"(?:flying|moving|travell?ing|relocating|heading|going|driving|returning|emigrating|going back|moving back|heading back|flying back|flying out) (?:\w+ )?to\b"
-_EVENTS = r"(?:getting married|retiring|graduating|getting (?:a|an|my|our) \w+|starting (?:a|an|my|at|as|work|school|university|college|uni)|having (?:surgery|a baby|an operation|my|our|a party|a)|expecting|running (?:the|a|my)|leaving|taking (?:the|my|an?) [\w ]+ exam|visiting|hosting|throwing|meeting|launching|adopting|buying|attending|seeing|taking|going on|doing|presenting|competing|participating|performing|publishing|defending|opening|closing|quitting|spending|hiking|turning \d+)\b"
+_EVENTS = r"(?:getting married|retiring|graduating|getting (?:a|an|my|our|the) \w+|starting (?:a|an|my|at|as|work|school|university|college|uni)|having (?:(?:\w+ )?surgery|a baby|an operation|my|our|a party|a)|expecting|running (?:the|a|my)|leaving|taking (?:the|my|an?) [\w ]+ exam|visiting|hosting|throwing|meeting|launching|adopting|buying|attending|seeing|taking|going on|doing|presenting|competing|participating|performing|publishing|defending|opening|closing|quitting|spending|hiking|turning \d+)\b"
 
 
 def _dated(text: str) -> list[str]:
@@ -46,12 +46,15 @@ RULES: list[Rule] = [
     rule("plan", "am", r"(?P<v>(?:going to|gonna) .+)", _intention, confidence=0.75),
     rule("plan", "will", rf"be (?P<v>(?:{_MOVES}|{_EVENTS}).*)", _dated, confidence=0.75),
     rule("plan", "will", r"(?P<v>(?:move|fly|travel|relocate|retire|graduate|get married|start (?:at|my|a|work|school|university)|visit|run the|run a|turn \d+|return to|go to|join|attend|have surgery)\b.*)", _dated, confidence=0.75),
+    rule("plan", "do", r"(?P<v>(?:start|begin|fly|leave for|graduate|retire|move to|move into|set off) .+)", _dated, confidence=0.75),
     rule("plan", "have,do", rf"{_BOOKED} (?P<v>.+)", lambda text: [values.bare(each) for each in _plan(text)], confidence=0.8),
     rule("plan", "have,do", r"(?:signed up for|registered for|entered) (?P<v>.+)", lambda text: [values.bare(each) for each in _dated(text)], confidence=0.7),
     rule("plan", "have", rf"(?:got )?{_APPOINTMENT}", lambda text: [values.bare(each) for each in _dated(text)], confidence=0.8),
     rule("plan", "my", rf"(?P<v>(?:[\w'-]+ ){{0,2}}(?:appointment|interview|exam|surgery|wedding|flight|trip|presentation|deadline|concert|graduation|operation|vacation|holiday|defense|thesis defense)) (?:is|will be|is scheduled|is coming up|'s)(?: scheduled| set| booked)?(?: for)? .+", values.verbatim, confidence=0.75),
     rule("goal", "my", r"(?:(?:main|big|biggest|long-term|short-term|ultimate|current|next|fitness|career|personal|new year's|overall|financial|only) )*(?:goal|aim|target|ambition|objective|resolution|new year's resolution)(?: (?:this|for the|for this|for next) \w+| for \d{4}| in life)?(?:'s| is|:)(?: currently| now)? (?P<v>.+)", _aim, confidence=0.9),
     rule("goal", "am", r"(?P<v>(?:saving(?: up)?(?: money)? for|saving to|training for|working towards?) .+)", values.action, confidence=0.85),
+    rule("goal", "am", r"(?:aiming to|determined to) (?P<v>(?!make|keep|do|get|be\b|overcome).+)", _aim, confidence=0.75),
+    rule("goal", "other", r"one of my (?:\w+ )?(?:goals|aims|ambitions|targets|resolutions)(?: [\w ]{2,15})? is (?P<v>.+)", _aim, confidence=0.85),
     rule("goal", "am", r"(?:trying to|working on|hoping to) (?P<v>(?:lose (?:weight|\d+)|quit smoking|stop smoking|get (?:fit|in shape|healthier)|save (?:money|up)|cut (?:down|back|out)|gain (?:weight|muscle)|eat (?:healthier|less|better)|run a|become|learn to|drink less|read more|exercise more|sleep better|lower my|improve my (?:english|spanish|french|german|fitness|health))\b.*)", values.action, confidence=0.8),
     rule("goal", "have", r"(?:set (?:myself )?)?(?:an? |the |my )?goal (?:to|of) (?P<v>.+)", _aim, confidence=0.85),
     rule("goal", "do", r"(?:aim to|am determined to|set (?:myself )?a goal (?:to|of)) (?P<v>.+)", _aim, confidence=0.8),

@@ -62,7 +62,7 @@ def _name_to_use(text: str) -> list[str]:
     if found:
         return found
     value = values.cut(text)
-    bad = re.match(r"(?:a|an|the|when|if|back|later|tomorrow|today|at|on|by|in|crazy|old|maybe|what|out|names?|boss|stupid|cynical|picky|biased|lazy|old-fashioned|paranoid|weird|whatever|anything|it|that|this|up|now|ishmael|right|again)\b", text, re.I)
+    bad = re.match(r"(?:a|an|the|when|if|back|later|tomorrow|today|at|on|by|in|crazy|old|maybe|what|out|names?|boss|stupid|cynical|picky|they|them|he|she|him|biased|lazy|old-fashioned|paranoid|weird|whatever|anything|it|that|this|up|now|ishmael|right|again)\b", text, re.I)
     return [value] if value and not bad and len(value.split()) == 1 and value.isalpha() else []
 
 
@@ -88,8 +88,11 @@ PREFERENCES: list[Preference] = [
     _wish("answer_language", rf"{_PLEASE}(?:use|switch to|stick to|speak) (?P<v>{_LANGUAGE})(?=$|[,.!]| (?:please|when|with me|from now on|for|in (?:your|all|our)|only)\b)"),
     _wish("answer_language", rf"{_I_WANT} (?:your |my |all )?(?:{_ANSWERS} )(?:to be )?in (?P<v>{_LANGUAGE})\b"),
     _wish("answer_language", rf"{_I_WANT} (?:to (?:speak|chat|talk|be answered|converse|write)(?: with you)? in )(?P<v>{_LANGUAGE})\b"),
+    _wish("answer_language", rf"{_PLEASE}let's (?:speak|talk|chat|write|continue|switch|do this|communicate)(?: in| to)? (?P<v>{_LANGUAGE})\b"),
     _wish("answer_language", rf"(?P<v>{_LANGUAGE}) (?:only|answers|replies),? please\b"),
     _wish("tone", rf"{_PLEASE}(?:be|stay|sound|keep it|keep things|keep the tone|keep your tone|make your tone|act) (?P<v>{_TONES})\b(?! (?:enough|if|who|for))(?! about (?:this|that|my|the))"),
+    _wish("tone", rf"{_PLEASE}(?:talk|speak|write) to me (?P<v>like an? [\w ]{{3,20}}|as if [\w ]{{3,30}})"),
+    _wish("tone", rf"(?:i'd (?:prefer|like|love) (?:it )?if you (?:were|could be|would be)|i (?:want|need) you to be) (?P<v>{_TONES})\b"),
     _wish("tone", rf"{_PLEASE}(?:use|write in|adopt|keep|take|answer in|reply in|speak in|talk in|maintain|with) (?:an? |your )?(?P<v>{_TONES}) (?:tone|style|voice|manner|way|language)\b"),
     _wish("tone", rf"{_I_WANT} (?:you to be |it if you were |an? |your tone to be |the |your )?(?P<v>{_TONES}) ?(?:tone|style|voice|manner|answers|replies|with me|feedback|from you)\b"),
     _wish("tone", rf"{_I_LIKE} (?:an? |it when you're |when you are |it when you are )?(?P<v>{_TONES}) (?:tone|style|answers|replies|voice|feedback)\b", explicit=False),
@@ -103,26 +106,30 @@ PREFERENCES: list[Preference] = [
     _wish("format", rf"{_I_LIKE} (?:my |your |the )?(?:{_ANSWERS} )?(?:as |in |with )?(?P<v>{_FORMATS})\b", explicit=False),
     _wish("format", rf"i (?:don't|do not) (?:like|want|need|enjoy)(?: seeing| any)? (?P<v>{_FORMATS})\b", _no),
     _wish("format", rf"i (?:hate|dislike|can't stand) (?P<v>{_FORMATS}) in\b", _no),
-    _wish("units", rf"{_PLEASE}(?:use|stick to|switch to|give me|work in|convert (?:everything |things )?to|show (?:me )?|write|display|report|answer in|always use|quote)(?: (?:all |the |me )?(?:distances|temperatures|weights|measurements|prices|times|units|everything|amounts|quantities|lengths|recipes?|dates))?(?: in| as| using)? (?:the )?(?P<v>{_UNITS})\b(?! of\b)"),
+    _wish("units", rf"{_PLEASE}(?:use|stick to|switch to|give me|give|work in|convert (?:everything |things )?to|show (?:me )?|write|display|report|answer in|always use|quote)(?: (?:all |the |me )?(?:distances|temperatures|weights|measurements|prices|times|units|everything|amounts|quantities|lengths|recipes?|dates))?(?: in| as| using)? (?:the )?(?P<v>{_UNITS})\b(?! of\b)"),
     _wish("units", rf"{_I_WANT} (?:the |my )?(?:(?:distances|temperatures|weights|measurements|prices|times|units|everything|recipes) )?(?:in |to use |using )?(?:the )?(?P<v>{_UNITS})\b(?! of\b)"),
     _wish("units", rf"{_I_LIKE} (?:the |my )?(?:(?:distances|temperatures|weights|measurements|recipes) )?(?:in |think in )?(?:the )?(?P<v>{_UNITS}) (?:units|system|measurements)\b", explicit=False),
     _wish("units", rf"i think in (?P<v>{_UNITS})\b", explicit=False),
     _wish("units", rf"(?P<v>{_UNITS})(?: units)?,? (?:please|only)\b"),
-    _wish("theme", rf"(?:{_I_WANT}|{_PLEASE}(?:use|switch to|turn on|enable|set)) (?:the |my |everything in |apps in |to |using )*(?P<v>{_THEMES})\b"),
+    _wish("theme", rf"(?:{_I_WANT}|{_PLEASE}(?:use|switch to|turn on|enable|set)) (?:the |a |an |my |everything in |apps in |to |using )*(?P<v>{_THEMES})\b"),
     _wish("theme", rf"(?:{_I_LIKE}|i (?:always )?have everything in|i'm a) (?:the |my |everything in )*(?P<v>{_THEMES})\b", explicit=False),
     _wish("theme", rf"(?P<v>{_THEMES}) (?:always|please|everywhere)\b", explicit=True),
-    _wish("code_style", rf"{_PLEASE}(?:don't|do not|never|no|avoid|skip|stop)(?: use| using| add| adding| put| write| writing)*(?: any)? (?P<v>{_CODE})\b(?! (?:to|in|about) (?:this|that|the))", _no),
+    _wish("code_style", rf"{_PLEASE}(?:don't|do not|never|no|avoid|skip|stop)(?: use| using| add| adding| put| write| writing)*(?: any)? (?P<v>{_CODE})\b(?! (?:to|in|about) (?:this|that|the (?!code)))", _no),
     _wish("code_style", rf"{_PLEASE}(?:always )?(?:use|write|add|include|indent with|indent using|put|stick to|follow|format (?:the |my |all )?code with|prefer|write code with)(?: \w+)? ?(?P<v>{_CODE})(?=$|[,.!]| (?:in|for|please|everywhere|when|and|instead|over|with|on|not)\b)(?! (?:to|in) (?:this|that|the))"),
     _wish("code_style", rf"{_I_WANT} (?:my code with |to use |code with |using )?(?P<v>{_CODE})\b"),
     _wish("code_style", rf"{_I_LIKE} (?:my code with |code with )?(?P<v>{_CODE})(?: in|$|[,.!]| for| when| over)", explicit=False),
     _wish("code_style", rf"(?P<v>{_CODE}),? please\b"),
+    _wish("code_style", rf"i'd (?:rather|prefer (?:it )?if) you used? (?P<v>{_CODE})\b"),
     _wish("code_style", rf"(?:my|our) (?:team|company|project|codebase|repo|code) (?:uses|follows|requires|has) (?P<v>{_CODE})\b"),
     _wish("programming_language", rf"{_PLEASE}(?:give|show|write|use|answer|provide)(?: me)?(?: (?:all |your |the |my |any )?(?:code|examples?|snippets?|code examples|code samples|samples|solutions|scripts))(?: to me)? (?:in|using) (?P<v>{_PROGRAMMING})(?![\w+#])(?! (?:that|to|which|for))", _capital_programming),
     _wish("programming_language", rf"(?:for (?:code|coding|scripts|programming|scripting|examples|backend|everything)[, ]+)?{_I_WANT} (?:to (?:use|code in|write|program in|work in|work with) |coding in |writing |using |(?:code|examples|snippets|my code|your code|code examples) in )?(?P<v>{_PROGRAMMING})(?![\w+#])", _capital_programming),
+    _wish("programming_language", rf"my (?:preferred|favou?rite) (?:programming |coding )?language is (?P<v>{_PROGRAMMING})(?![\w+#])", _capital_programming),
     _wish("programming_language", rf"{_PLEASE}(?:use|stick to|write) (?P<v>{_PROGRAMMING})(?![\w+#]) (?:for (?:code|all|any|my|examples|coding|everything|snippets)|in (?:your|all|examples|code)|unless|by default|when you)", _capital_programming),
-    _wish("detail", rf"{_PLEASE}(?:explain|walk me through|describe|teach|break)(?: me)? (?:things|everything|it all|stuff|concepts|it|down|problems|your reasoning|all|solutions|them)(?: down| to me| for me)? ?(?:in )?(?P<v>step[- ]by[- ]step|(?:more |less |great )detail|simply|in simple terms|simple terms|from scratch|like i'm (?:five|5)|plain english|with examples|layman's terms|in depth)\b"),
+    _wish("detail", rf"{_PLEASE}(?:explain|walk me through|describe|teach|break)(?: me)? (?:things|everything|it all|stuff|concepts|it|down|problems|your reasoning|all|solutions|them)(?: down| to me| for me)? ?(?:in )?(?P<v>step[- ]by[- ]step|in (?:more |less |great |full )?detail|(?:more |less |great )detail|simply|in simple terms|simple terms|from scratch|like i'm (?:five|5)|plain english|with examples|layman's terms|in depth)\b"),
     _wish("detail", rf"{_PLEASE}(?:explain|answer|go|work|think) (?P<v>step[- ]by[- ]step|in (?:more |great )?detail)(?=$|[,.!]| please| always| from now on)"),
     _wish("detail", rf"{_PLEASE}(?P<v>skip the (?:basics|intro|introduction|preamble|small talk|pleasantries|theory|obvious))(?=$|[,.!]| (?:when|in|please|and|with|every)\b)", lambda text: [text.lower()]),
+    _wish("detail", rf"{_PLEASE}(?:don't|do not|no need to) (?:explain|go over|cover|repeat) (?:the )?(?P<v>basics|obvious)\b", _no),
+    _wish("detail", rf"{_PLEASE}(?:keep|make) (?:your |the |all )?explanations (?P<v>(?:very )?(?:simple|high-level|basic|beginner-friendly|technical|detailed|in-depth))\b"),
     _wish("detail", rf"{_I_WANT} (?:your |my |the |to see )?(?:an? )?(?P<v>step[- ]by[- ]step|more detailed|in-depth|high-level|detailed|simple) (?:explanations?|instructions|guides?|overviews?)\b"),
     _wish("detail", rf"{_I_LIKE} (?:your |my |the )?(?:an? )?(?P<v>step[- ]by[- ]step|in-depth|high-level|simple) (?:explanations?|instructions|guides?|overviews?)\b", explicit=False),
     _wish("detail", rf"{_I_WANT} (?:things |everything |it )?(?:explained |to be explained )(?P<v>step[- ]by[- ]step|simply|in (?:more |great )?detail|in simple terms)\b"),
@@ -142,12 +149,13 @@ _STANDING = re.compile(
 )
 _TOLD = re.compile(r"\b(?:you|me|my|your|i|please|answer|reply|use|ask|check|remind|cite|add|include|write|explain|give|show|start|end|tell|call|mention|assume|suggest|warn|double-check|translate|keep|confirm|sign|summari[sz]e|convert|say|send|share|run|put|make|list|offer|avoid|reveal|quote|delete|verify|format|provide|begin|greet|finish|apologi[sz]e|recommend|let)\b", re.I)
 _NOT_TOLD = re.compile(
-    r"(?:please |and |but |so |ok |okay )*(?:(?:always|never) (?:\w+ing|there|here|by|in|on|for|with|at|up|your|my|room|time|more|going|ready|welcome|remember that)\b|always (?:been|was|had|love|thought|wanted|the|a|so|nice|good|happy|great|fun)\b|never (?:mind|been|had|heard|thought|knew|tried|seen|again|ever|a|the|said|would|could|did|have|again|liked|really|too)\b|every ?time (?:i|we|he|she|they|it|the|my|a)\b[^,]*$|every ?time (?:i|we|my)\b[^,]*, (?:i|it|my|we|the|he|she|they|there|a)\b|whenever (?:i|we|my|you)\b[^,]*(?:, (?:i|it|it's|my|we|the|he|she|they|there|just let me know|let me know|feel free|i'm|i'll)\b|$)|from now on,? (?:i|we|my|i'll|i'm|it|he|she|they|there)\b|in (?:the )?future,? (?:i|we|my|i'd|it|the|a|he|she|they|there|there's)\b|going forward,? (?:i|we|my|it)\b|each time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$)|any ?time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$))", re.I
+    r"(?:please |and |but |so |ok |okay )*(?:(?:always|never) (?:\w+ing|there|here|by|in|on|for|with|at|up|your|my|room|time|more|going|ready|welcome|remember that)\b|always (?:been|was|had|love|thought|wanted|the|a|so|nice|good|happy|great|fun)\b|never (?:mind|been|had|heard|thought|knew|tried|seen|again|a|the|said|would|could|did|have|again|liked|really|too)\b|every ?time (?:i|we|he|she|they|it|the|my|a)\b[^,]*$|every ?time (?:i|we|my)\b[^,]*, (?:i|it|my|we|the|he|she|they|there|a)\b|whenever (?:i|we|my|you)\b[^,]*(?:, (?:i|it|it's|my|we|the|he|she|they|there|just let me know|let me know|feel free|i'm|i'll)\b|$)|from now on,? (?:i|we|my|i'll|i'm|it|he|she|they|there)\b|in (?:the )?future,? (?:i|we|my|i'd|it|the|a|he|she|they|there|there's)\b|going forward,? (?:i|we|my|it)\b|each time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$)|any ?time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$))", re.I
 )
 
 
-def requests(text: str, asks: bool) -> Iterator[Claim]:
+def requests(text: str) -> Iterator[Claim]:
     """The preferences or the instruction in a sentence; a wish for this once is neither."""
+    asks = text.endswith("?")
     if _ONCE.search(text) or (asks and not re.match(r"(?:can|could|would|will) you\b", text, re.I)):
         return
     found = [*_preferences(text)]
@@ -201,8 +209,11 @@ def _programmed(value: str) -> Claim | None:
     return None
 
 
+_VAGUE = re.compile(r"(?:it|this|that|these|those|you|your|him|her|his|them|their|me|my|not|to|if|when|something|anything|things?|one|more|the (?:first|second|latter|former))\b", re.I)
+
+
 def _nameable(value: str) -> bool:
-    return 0 < len(value.split()) <= 4 and not values._PRONOUNS.match(value) and len(value) <= 40
+    return 0 < len(value.split()) <= 4 and not _VAGUE.match(value) and len(value) <= 40
 
 
 def _snake(value: str) -> str:

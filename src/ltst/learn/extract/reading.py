@@ -27,13 +27,15 @@ _STOPS = re.compile(
     r"|\b(?:role-?\s?play\w*|pretend|act as|act like you|you are now an?|let's play|my (?:main )?character\b|in character)"
     r"|^(?:subject|from|fwd?|re):|^dear\s\w+|^(?:begin|start) of (?:text|document)|^\s*\*{0,2}(?:lyrics|quote)\b[^:\n]{0,30}:"
     r"|\b(?:sentence|phrase|headline|caption|slogan|lyrics|paragraph|passage|excerpt|article|transcript|review)\s?:"
-    r"|\b(?:wrote|writes?|reads|replied|sang|sings)\s?:|^(?:q|a|user|assistant|human|bot|me|him|her)\s?:",
+    r"|\b(?:wrote|writes?|reads|replied|sang|sings|texted|told|messaged|emailed|said|says|asked|goes|went)(?: (?:me|us|him|her|them|this|back))?\s?:|\b(?:the|this|first|last|his|her|their|a|an|opening|from the) (?:[\w-]+ )?(?:letter|line|message|email|note|bio|text|post|tweet|title|sign|card|song|chorus|ad|article|prompt|poem|diary|verse|example)(?: is| says| reads| goes)?\s?:|^(?:q|a|user|assistant|human|bot|me|him|her)\s?:",
     re.I | re.M,
 )
 # What follows on the same line is only supposed.
 _SUPPOSED = re.compile(
     r"\b(?:imagin(?:e|ing)|suppos(?:e|ing)|assum(?:e|ing)|let's say|say that i|hypothetically|what if|picture this|for the sake of argument"
     r"|in (?:my|a|this|the) (?:dream|story|novel|book|game|movie|film|play|scenario|script|scene|chapter|world|simulation|campaign)"
+    r"|(?:write|compose|draft|generate|invent|make up|tell|create|sing)(?: me| us)? (?:an?|some|the|another) (?:[\w-]+ ){0,3}(?:story|poem|song|lyrics|script|screenplay|scene|dialogue|monologue|essay|novel|speech|bio|letter|email|message|ad|tweet|post|haiku|limerick|rap|joke|fairy tale|tale|cover letter|profile|sketch|obituary|toast)\b"
+    r"|(?:her|his|their|the|whose) (?:bio|profile|sign|shirt|t-shirt|caption|status|post|email|text) (?:says|said|reads|read)\b|how (?:do|would|can) (?:you|i|we) say\b"
     r"|in (?:another|a past|my next|my past) (?:life|universe|world)|in chapter|once upon a time"
     r"|(?:he|she|they|it|who|mom|mum|dad|friend|and i|i) (?:go|goes|went|was like|were like|is like|said|says|asked|yelled),)"
     r"[^\n]*",

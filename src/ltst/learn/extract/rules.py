@@ -17,6 +17,9 @@ SINGLE = frozenset(
     " phone commute email".split()
 )
 # Said of several people these tell nothing of one of them.
+# Said of today only these are no facts: "I'm working at a café today".
+STEADY = frozenset("home employer diet car tool hobby like phone school".split())
+_FLEETING = re.compile(r"\b(?:today|tonight|this (?:week|weekend|morning|afternoon|evening)|for the (?:week|weekend|day|night))\b", re.I)
 PERSONAL = frozenset("name nickname age birthday nationality job employer school studies health phone email".split())
 
 
@@ -55,7 +58,8 @@ def rule(
     fixed: str | None = None,
 ) -> Rule:
     """A rule as the tables write it; openers are separated by commas."""
-    compiled = re.compile(pattern, re.I)
+    # Names begin with capitals of other alphabets too.
+    compiled = re.compile(pattern.replace("[A-Z]", "[A-ZÀ-ÖØ-ÞĀ-Ž]"), re.I)
     return Rule(key, tuple(openers.split(",")), compiled, reader, change, dated, confidence, fixed)
 
 
@@ -71,8 +75,9 @@ def by_opener(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
 def apply(rules: dict[str, list[Rule]], clause: Clause, said_at: datetime) -> Iterator[Claim]:
     """What the rules read in a clause; of each key and change, the first rule that reads something."""
     done: set[tuple[str, str]] = set()
+    skipped = STEADY if clause.opener == "am" and _FLEETING.search(clause.whole) else frozenset()
     for each in rules.get(clause.opener, ()):
-        if clause.plural and each.key in PERSONAL:
+        if each.key in skipped or (clause.plural and each.key in PERSONAL):
             continue
         found = each.pattern.match(clause.rest)
         change = "ends" if clause.change == "ends" else each.change

@@ -7,7 +7,7 @@ import re
 from ltst.learn.extract import values, words
 from ltst.learn.extract.rules import Rule, rule
 
-_MEDICINE = re.compile(r"\w+(?:formin|statin|pril|sartan|olol|azole|prazole|pine|zepam|zolam|oxetine|aline|cillin|mycin|profen|ine|one|ide|ate|tinib|mab|lukast|terol|thyroxine|tidine|tadine|pram|triptan)\b", re.I)
+_MEDICINE = re.compile(r"\w+(?:formin|statin|pril|sartan|olol|azole|zepam|zolam|oxetine|raline|cillin|mycin|profen|tinib|mab|lukast|terol|thyroxine|tidine|tadine|pram|triptan|sone|dipine|apine|idone|trigine|gabalin|pentin|afil|parin|gliptin|glutide|xaban|setron|dronate|semide|thiazide|afaxine|xetine|phenidate|amphetamine)\b", re.I)
 _MEDICINES = words.listed("insulin, ibuprofen, aspirin, antidepressants, blood thinners, statins, antihistamines, birth control, the pill, iron supplements, ssris, beta blockers, prednisone, adderall, ritalin, vyvanse, ozempic, lexapro, zoloft, prozac, xanax, humira, methotrexate, levothyroxine, warfarin, albuterol, gabapentin, lithium, melatonin, vitamin d, metformin, sertraline, concerta, wegovy, mounjaro")
 _NOT_MEDICINE = words.listed("one, time, medicine, some time, none, ine, someone, anyone, everyone, line, online, a ride, ride, pride, side, phone, date, late, aside, cocaine, wine, caffeine, a break, mine, alone, state, inside, outside")
 
@@ -105,7 +105,7 @@ _KINDS = frozenset("car truck van suv sedan pickup minivan convertible hatchback
 def _phone(text: str) -> list[str]:
     value = re.split(r" (?:with|that|to|in|for|from) ", values.cut(text))[0]
     lowered = value.lower()
-    return [value] if any(re.match(rf"{re.escape(each)}\b", lowered) for each in words.PHONES) and len(value.split()) <= 5 and not re.search(r"\b(?:charger|case|app|buds|earbuds|tv|watch|tablet|laptop|fridge)\b", lowered) else []
+    return [value] if any(re.match(rf"(?:(?:old|new|trusty|ancient|refurbished|second-hand|used|battered|blue|black|white|red) )*{re.escape(each)}\b", lowered) for each in words.PHONES) and len(value.split()) <= 5 and not re.search(r"\b(?:charger|case|app|buds|earbuds|tv|watch|tablet|laptop|fridge)\b", lowered) else []
 
 
 def _new_phone(text: str) -> list[str]:
@@ -138,9 +138,7 @@ RULES: list[Rule] = [
     rule("diet", "do,have", r"(?:follow|following|started|switched to|keep to|eat|stick to|been on|been following|went on) (?:an? |the )?(?:strict )?(?P<v>.+? diet)\b", lambda text: _diet(text) or ([text[:-5]] if len(text.split()) <= 3 and text.lower() not in ("diet", "healthy diet", "balanced diet", "strict diet", "new diet", "special diet") else []), dated=True),
     rule("diet", "am", r"(?:following|on|doing|trying|starting|sticking to) (?:an? |the )?(?:strict )?(?P<v>.+? diet)\b", _diet, dated=True),
     rule("diet", "my", r"diet(?:'s| is|:)(?: now| mostly| strictly)? (?P<v>.+)", _diet),
-    rule("diet", "other", r"as an? (?:strict |lifelong )?(?P<v>[\w-]+),? I\b", _diet),
     rule("diet", "other", r"(?:so )?call it (?P<v>\w+)$", _diet, confidence=0.6),
-    rule("diet", "not do", r"eat (?P<v>meat(?: or (?:fish|dairy|eggs))?|pork|beef|gluten|dairy|animal products|red meat|seafood|fish|sugar|eggs)\b", lambda text: [f"no {text}"], confidence=0.7),
     rule("allergy", "am", r"(?:(?:severely|highly|mildly|very|deathly|badly|extremely|slightly|also) )*allergic to (?P<v>.+)", _allergens, confidence=0.95),
     rule("allergy", "am", r"(?:\w+ )?(?P<v>lactose|gluten|histamine|fructose)[- ]intolerant\b", confidence=0.9),
     rule("allergy", "not am", r"allergic to (?P<v>.+)", _allergens, change="ends", confidence=0.7),
@@ -149,6 +147,8 @@ RULES: list[Rule] = [
     rule("allergy", "my", r"(?:\w+ )?allerg(?:y|ies)(?:'s| is| are| include|:)(?: to)? (?P<v>.+)", _allergens, confidence=0.7),
     rule("dislike", "do", r"(?:hate|dislike|despise|detest|loathe|can't stand|avoid|am sick of)(?: eating| drinking| watching)? (?P<v>.+)", _likes, confidence=0.85),
     rule("dislike", "cannot", r"(?:stand|bear|abide|tolerate)(?: the (?:taste|smell|sight|sound|texture) of)? (?P<v>.+)", _likes, confidence=0.85),
+    rule("dislike", "not have", r"(?:(?:really|ever|much) )*(?:liked|enjoyed|loved|cared for) (?P<v>.+)", _likes, confidence=0.75),
+    rule("like", "cannot", r"get enough of (?P<v>.+)", _likes, confidence=0.75),
     rule("dislike", "not do", r"(?:(?:really|particularly|much) )*(?:like|enjoy|love|care for)(?: eating| drinking)? (?P<v>.+)", _likes, confidence=0.8),
     rule("dislike", "not am", r"(?:a |much of a |a big |a huge |really a |that )*(?:fan of|into|keen on|fond of|crazy about) (?P<v>.+)", _likes, confidence=0.8),
     rule("dislike", "am", r"(?:not a fan of|no fan of|terrified of|scared of|afraid of) (?P<v>.+)", lambda text: _likes(text) if not re.match(r"\w+ing\b", text) else [], confidence=0.6),
@@ -156,12 +156,13 @@ RULES: list[Rule] = [
     rule("like", "have", r"(?:always loved|loved|always liked|a (?:soft spot|weakness|passion|thing) for|always been (?:into|fond of|a fan of)|been a (?:huge |big )?fan of) (?P<v>.+)", _likes, confidence=0.8),
     rule("like", "am", r"(?:(?:an? )?(?:\w+ )?(?:fan|lover) of|(?:really |very |super |so |big |totally )*(?:into|fond of|keen on|crazy about|obsessed with|passionate about|mad about|nuts about|partial to|addicted to)) (?P<v>.+)", _likes, confidence=0.85),
     rule("like", "am", r"an? (?:big |huge |massive |real |avid |die-?hard |lifelong )*(?P<v>[\w' ]{2,30}?) (?:fan|lover|enthusiast|buff|nerd|geek|addict|person)(?=$|[,.!]| and\b| so\b| but\b| myself\b| who\b| through)", lambda text: [] if re.match(r"(?:big|huge|people|good|bad|nice|private|quiet|busy|simple|different|happy|lazy|positive|creative|social|shy|only|changed|an?|real|morning|night|the|introverted|kind|terrible|visual|practical|type|total|such|great|hard|computer|math)\b", text, re.I) else values.thing(text), confidence=0.7),
-    rule("like", "my", r"(?:all-time |absolute |current )?favou?rite (?!programming|part|thing (?:about|to)|way|moment|memory|person|ones?\b|from|of|so far)(?:[\w' -]{2,30}?)(?:'s| is| are|:| has to be| would be) (?P<v>.+)", _favourite, confidence=0.85),
+    rule("like", "my", r"(?:all-time |absolute |current )?favou?rite (?!programming|hobby|hobbies|sport|instrument|part|thing (?:about|to)|way|moment|memory|person|ones?\b|from|of|so far)(?:[\w' -]{2,30}?)(?:'s| is| are|:| has to be| would be) (?P<v>.+)", _favourite, confidence=0.85),
     rule("like", "my", r"(?:go-to|comfort) (?:[\w' -]{2,30}?)(?:'s| is| are) (?P<v>.+)", _favourite, confidence=0.6),
     rule("hobby", "my", r"(?:main |new |favou?rite |biggest |other )?(?:hobby|hobbies|pastimes?|passions?)(?:'s| is| are| include|:)(?: currently)? (?P<v>.+)", values.things, confidence=0.9),
     rule("hobby", "do", r"(?:go|do|doing|practi[sc]e|practi[sc]ing|enjoy doing|get into)(?: some| a lot of| a bit of)? (?P<v>.+)", _hobbies, confidence=0.85),
     rule("hobby", "am", r"(?:into|really into|getting into|an? (?:keen|avid|passionate|amateur|hobby)) (?P<v>.+)", _hobbies, confidence=0.8),
     rule("hobby", "have,do", r"(?:started|taken up|took up|picked up|begun|got into|gotten into|started doing|got back into|been doing|been getting into)(?: doing)? (?P<v>.+)", _hobbies, dated=True, confidence=0.85),
+    rule("hobby", "do", r"spend (?:all |most of |much of |a lot of )?my (?:weekends|free time|spare time|evenings|sundays|saturdays|downtime|days off) (?P<v>\w+ing\b.*)", lambda text: values.phrase(text) if len(text) < 60 else [], confidence=0.8),
     rule("hobby", "do", r"collect(?:ing)? (?P<v>.+)", _collects, confidence=0.85),
     rule("hobby", "am", r"an? (?:keen |avid |amateur |passionate |hobbyist |hobby )+(?P<v>photographer|baker|gardener|birdwatcher|birder|hiker|knitter|painter|cook|reader|gamer|woodworker|astronomer|beekeeper|potter|writer)\b", confidence=0.7),
     rule("hobby", "do", rf"(?P<v>paint|knit|crochet|sew|garden|bake|draw|sketch|hike|birdwatch|fish|quilt|whittle|woodwork|journal|blog)(?=$|[,.!]| (?:in my|as a hobby|for fun|on weekends|at weekends|every|to relax|a lot|regularly))", confidence=0.75),
@@ -181,11 +182,12 @@ RULES: list[Rule] = [
     rule("instrument", "my", r"(?:main |first |favou?rite )?instrument(?:'s| is|:) (?P<v>.+)", _instruments, confidence=0.9),
     rule("instrument", "do", r"(?P<v>drum)(?= in\b|$|[,.])", fixed="drums"),
     rule("instrument", "am", r"(?:the |an? )(?P<v>drummer|bassist|guitarist|pianist|violinist|cellist|keyboardist|saxophonist) in\b", lambda text: [_PLAYERS[text.lower()]]),
-    rule("health", "have", r"(?:got |been living with |suffered from |always had )?(?:(?:severe|mild|chronic|bad|really bad|terrible|moderate|slight|some) )?(?P<v>.+)", values.member(words.CONDITIONS), dated=True, confidence=0.85),
+    rule("health", "have", r"(?:got |had |been living with |suffered from |always had )?(?:(?:severe|mild|chronic|bad|really bad|terrible|moderate|slight|some) )?(?P<v>.+)", values.member(words.CONDITIONS), dated=True, confidence=0.85),
     rule("health", "am", r"(?:(?:(?:slightly|partially|completely|severely|legally|\w+ months|\w+ weeks) )?)(?P<v>.+)", lambda text: found if (found := values.member(words.HEALTH_ADJECTIVES, frozenset({"a diabetic"}))(text)) and not re.match(r" (?:to|about|with|on one eye|spot)\b", text[len(found[0]) :]) else [], confidence=0.85),
     rule("health", "am", r"(?:a )?(?P<v>(?:type [12] )?diabetic|asthmatic|epileptic|celiac|coeliac)\b", confidence=0.85),
     rule("health", "was,have,do", r"(?:(?:been|got|was|just been) )*(?:re)?diagnosed (?:with|as(?: having)?) (?P<v>.+)", _diagnosis, dated=True, confidence=0.95),
     rule("health", "do", r"(?:suffer|suffering) from (?P<v>.+)", _diagnosis, confidence=0.9),
+    rule("health", "do", r"live with (?P<v>.+)", values.member(words.CONDITIONS), confidence=0.8),
     rule("health", "do", r"struggle with (?P<v>.+)", values.member(words.CONDITIONS), confidence=0.8),
     rule("health", "am", r"(?:living with|suffering from|recovering from|being treated for) (?P<v>.+)", _diagnosis, confidence=0.8),
     rule("health", "do,am,have", r"(?:take|taking|been taking|started taking|started on|on|been on|been prescribed|was prescribed|am prescribed|inject|use) (?P<v>.+)", _medicine, dated=True, confidence=0.8),
@@ -205,7 +207,7 @@ RULES: list[Rule] = [
     rule("phone", "my", r"(?:new |current |mobile |cell ?|phone |cell phone |work )*(?:phone )?number(?:'s| is|:)(?: now)? (?P<v>\+?[\d][\d ()-]{5,18}\d)", values.verbatim, confidence=0.9),
     rule("phone", "have,do", r"(?:bought|got|ordered)(?: myself)? a new phone(?: [\w ]{2,20}?)?(?:,|:| -) (?:an? |the )?(?P<v>.+)", _new_phone, dated=True),
     rule("phone", "do,have", r"(?:sold|lost|broke|replaced) my (?P<v>.+?)(?= for\b| to\b|$|[,.;]| last| in\b| yesterday)", lambda text: _phone(text), change="ends", dated=True),
-    rule("possession", "have,do", r"(?:(?:got|own|have|bought|just bought|purchased|inherited|recently bought|ordered) )*(?:an? |my own |our own |two |three )(?P<v>.+)", _owned, dated=True, confidence=0.75),
+    rule("possession", "have,do", r"(?:(?:got|own|have|bought|just bought|purchased|inherited|recently bought|ordered|bought myself|got myself|treated myself to) )*(?:an? |my own |our own |two |three )(?P<v>.+)", _owned, dated=True, confidence=0.75),
     rule("possession", "do", r"own (?:an? |two |three |the |my own |some )(?P<v>.+)", _anything_owned, confidence=0.8),
     rule("possession", "do,have", r"(?:sold|got rid of|gave away|donated|lost) (?:my|our) (?P<v>.+?)(?= for\b| to\b|$|[,.;]| last| in\b| yesterday| this)", _owned, change="ends", dated=True),
 ]

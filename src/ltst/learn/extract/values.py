@@ -22,10 +22,10 @@ _STOP = re.compile(
     re.I,
 )
 _STOP_NARROW = re.compile(
-    r"[;:!?()\[\]{}\"…→|]|\.(?= |$)| [-–—]+ |, ?(?:and|but|so|which|who|because|though|I|my|it|he|she|they|we|not|especially|even|that|usually|mostly|generally|particularly)\b"
+    r"[;:!?()\[\]{}\"…→|]|\.(?= |$)| [-–—]+ |, ?(?:and|but|so|which|who|because|though|I|my|it|he|she|they|we|not|even|that|at least|too|always|[a-z]+ly|not just|hence|any|please|can|could|do|what|how|unless|apart)\b"
     r"| (?:but|so|because|cause|cuz|since|although|though|while|which|who|where|when|if|as|unless|until|these days|nowadays|right now|now|currently|at the moment|too|as well|any ?more|any longer|already|again|btw|by the way"
     r"|please|lol|haha|today|yesterday|tomorrow|last|next|every|after|before|recently|lately|ago|with (?:my|the|all|a)|for (?:my|the|a|now|\w+ (?:year|month|week|day)s?)|in (?:my|the morning|general|\d{4}|january|february|march|april|may|june|july|august|september|october|november|december)|on (?:my|the side|\w+days?|weekends)|instead|a lot|so much|very much|more than"
-    r"|at all|to bits|to death|actually|really|honestly|especially|just|even|that|all day|all the time|myself|at (?:work|home|school|night|the moment)|from time to time|by (?:christmas|the|next|\w+day)|I|we|he|she|they)\b",
+    r"|at all|to bits|to death|actually|really|honestly|especially|just|even|that|here|all day|all the time|myself|at (?:work|home|school|night|the moment)|from time to time|by (?:christmas|the|next|\w+day)|I|we|he|she|they)\b",
     re.I,
 )
 _ARTICLE = re.compile(r"(?:a|an|the|my|our|some|any|another|this|own|new|brand[- ]new|pair of|couple of)\s+", re.I)
@@ -35,8 +35,8 @@ _NAME_WORD = r"(?:[^\W\d_a-zß-öø-ÿ][\w'’-]*)"
 _PLACE = re.compile(
     rf"(?:the )?((?:St\. |San |The )?{_CAPITAL}(?: (?:(?:de|of|upon|la|las|los|le|del|do|da|dos|di|am|an der|aan|den|el|al|on|sur|and the)(?: the)? )?{_CAPITAL})*)"
 )
-_CALLED = re.compile(r"\b(?:called|named|outside(?: of)?|near|in|of) (?=(?:the )?[A-Z])")
-_NAME = re.compile(rf"({_NAME_WORD}(?:(?: (?:de|da|van|von|der|del|la|bin|al))* {_NAME_WORD}){{0,3}})")
+_CALLED = re.compile(r"\b(?:called|named|outside(?: of)?|near|in|of) (?=(?:the )?[^\W\d_a-zß-öø-ÿ])")
+_NAME = re.compile(rf"((?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{_NAME_WORD}(?:(?: (?:de|da|van|von|der|del|la|bin|al))* {_NAME_WORD}){{0,3}})")
 _LOWER_PLACE = re.compile(r"(?:(?!the\b|a\b|an\b|my\b|your\b|our\b|this\b|that\b|fear\b|constant\b|hope\b)[a-z'-]+)(?: [a-z'-]+){0,2}$")
 _NOT_PLACES = words.listed("""
     I, Python, Java, Mac, Linux, Windows, God, Monday, Tuesday, Wednesday, Thursday, Friday, Saturday, Sunday, January, February, March, April, June, July, August, September, October,
@@ -174,7 +174,7 @@ def person(text: str) -> list[str]:
     if not found:
         return []
     value = re.sub(r"'s$", "", found[1].strip(_JUNK))
-    first = value.split(" ")[0].lower()
+    first = re.sub(r"^(?:Dr|Mr|Mrs|Ms|Prof)\.? ", "", value).split(" ")[0].lower()
     if first in words.NOT_NAMES or value.lower() in words.JOKES or first in words.DEMONYMS:
         return []
     return [value]
@@ -220,6 +220,8 @@ def occupation(text: str) -> list[str]:
     value = _ROLE_END.split(value)[0].strip(_JUNK)
     lowered = value.lower()
     tokens = lowered.split()
+    if tokens[-1:] == ["student"] and lowered not in _STUDENTS:
+        return []
     if not tokens or len(tokens) > 5 or lowered in words.NOT_JOBS or tokens[-1] in words.NOT_JOBS:
         return []
     if tokens[0] in words.DEMONYMS and len(tokens) > 1:
@@ -227,11 +229,32 @@ def occupation(text: str) -> list[str]:
     return [value] if _is_job(tokens) else []
 
 
+_STUDENTS = words.listed("student, grad student, graduate student, phd student, college student, university student, high school student, full-time student, exchange student")
+
+
 def _is_job(tokens: list[str]) -> bool:
     phrase, last, two = " ".join(tokens), tokens[-1], " ".join(tokens[-2:])
     if phrase in words.NEVER_ALONE or tokens[0] in ("bad", "good", "terrible", "great", "lousy", "slow", "fast", "better", "worse", "decent", "natural", "born", "secret"):
         return False
     return phrase in words.OCCUPATIONS or last in words.OCCUPATIONS or two in words.OCCUPATIONS or last.endswith(("ologist", "ographer", "surgeon"))
+
+
+def pets(text: str) -> list[str]:
+    """Animals by what they are: "cat", "two rabbits and a parrot"."""
+    found: list[str] = []
+    for part in re.split(r"(?:,| and|, and) (?=(?:an?|one|two|three|four|five|six|\d+|another)\b)", text[:LONGEST])[:MOST_LISTED]:
+        animal = _ANIMAL.match(part)
+        if not animal or animal["species"].lower() == "pet":
+            break
+        found.append(re.sub(r"^(?:(?:an?|one|another|my|our) )?(?:(?:new|lovely|cute|beloved|old) )?", "", animal[0].strip()))
+    return found
+
+
+_ANIMAL = re.compile(
+    rf"(?:(?:an?|one|another|two|three|four|five|six|seven|eight|ten|\d{{1,2}}|several) )?(?:(?!and\b|with\b|of\b|for\b)[\w-]+ ){{0,2}}?(?P<species>{'|'.join(sorted(map(re.escape, words.SPECIES), key=len, reverse=True))})(?:s|es)?\b"
+    r"(?! (?:food|allergy|person|problem|sitter|bed|toy|toys|costume|video|shelter|show|park|lover|owner|walker|groomer|in (?:my|the)|of an?|chow|house|door|race|fur|hair|phobia)|-)",
+    re.I,
+)
 
 
 def number(text: str) -> list[str]:

@@ -52,10 +52,10 @@ OCCUPATIONS = listed("""
     tax advisor, taxi driver, teacher, teaching assistant, tech lead, team lead, technician, technologist, telemarketer, tester,
     therapist, tiler, toolmaker, tour guide, toxicologist, trader, trainee, trainer, train driver, translator, travel agent,
     treasurer, truck driver, trucker, tutor, undertaker, undergrad, undergraduate, upholsterer, usher, ux designer, valet,
-    vet, vet tech, vet nurse, veterinarian, video editor, videographer, vintner, violinist, virologist, vp, vlogger,
+    vet, vet tech, vet nurse, veterinarian, video editor, videographer, vintner, virologist, vp, vlogger,
     volunteer, waiter, waitress, warden, warehouse worker, watchmaker, weaver, web designer, web developer, welder, winemaker,
     wedding planner, event planner, planner, woodworker, worker, writer, yoga teacher, youtuber, zookeeper, zoologist, freelance,
-    quant, rep, lead, line cook, sous chef, engineering manager, clown, cellist, bassist, drummer, guitarist, vocalist, organist, farrier, goalkeeper
+    quant, rep, lead, line cook, sous chef, engineering manager, clown, farrier, goalkeeper, tuner, hygienist, cleric, imam, bailiff, dispatcher, copyeditor, webmaster, realtor, stagehand, groundskeeper
 """)
 # Words that are jobs only beside others: nobody is "a lead", but a "design lead" is one.
 NEVER_ALONE = listed("""
@@ -227,6 +227,6 @@ NOT_NAMES = listed("""
     what, where, who, how, why, which, this, that, these, those, there, can, could, will, would, should, do, does, did, has, have, had, are, be, been, who's, that's, it's, he's, she's, i'm, i've, i'd, i'll, what's, lol, omg, btw, asap,
     all, back, done, good, great, fine, happy, sad, tired, ready, interested, looking, trying, going, really, very, too, aware, currently, still, always, never, actually, both, someone, anyone, everyone, nobody, covid, jewish, muslim,
     christian, catholic, hindu, buddhist, buddhism, republican, democrat, european, asian, african, latino, latina, hispanic, black, white, gay, lesbian, bisexual, trans, queer, lgbtq, ai, gen, team, type, infj, intj, enfp, infp, entp, istj,
-    virgo, libra, scorpio, taurus, aries, leo, pisces, cancer, gemini, capricorn, aquarius, sagittarius, mr, mrs, ms, dr, dad, mom, mum, after, before, since, because, while, though, although, until, once, however, afterwards, yesterday, today, tomorrow, oh, well, wow, haha
+    virgo, libra, scorpio, taurus, aries, leo, pisces, cancer, gemini, capricorn, aquarius, sagittarius, mr, mrs, ms, dr, dad, mom, mum, after, before, since, because, while, though, although, until, once, however, afterwards, yesterday, today, tomorrow, oh, well, wow, haha, yeah, yep, nope, nah, aww, ah, hmm, lol, congrats, cool, nice, awesome, anyway, honestly, sadly, luckily, unfortunately, maybe, perhaps, plus, meanwhile, speaking, besides, only, same, right, exactly, absolutely, definitely, also, again, even, even, like, love, home, work, one, two, three, four, five
 """) - {"leo"}
 COLOURS = listed("blue, red, green, yellow, purple, orange, pink, black, white, teal, turquoise, burgundy, brown, grey, gray, navy, lavender")
