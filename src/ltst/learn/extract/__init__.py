@@ -69,7 +69,7 @@ def _corrected(claim: Claim, clause: Clause) -> Iterator[Claim]:
     """"I live in Porto, not Lisbon" also ends Lisbon."""
     if claim.change == "ends" or not claim.single_valued:
         return
-    found = re.search(rf"{re.escape(claim.value)},? (?:and )?not (?:in |at |for )?(?P<v>[\w .&'-]{{2,40}})$", clause.whole)
+    found = re.search(rf"{re.escape(claim.value)},? (?:and )?not (?:in |at |for )?(?!an?\b)(?P<v>[\w .&'-]{{2,40}})$", clause.whole)
     if found:
         yield replace(claim, value=found["v"].strip(" ."), change="ends", valid_from=None)
 

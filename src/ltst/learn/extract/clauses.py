@@ -68,7 +68,7 @@ _LEADS = re.compile(
     r"|it turns out(?: that)?|turns out(?: that)?|just to let you know|let me tell you|i should mention(?: that)?|i must admit(?: that)?|i have to admit(?: that)?|i must say(?: that)?|i have to say(?: that)?|i confess"
     r"|i should say|i'll admit|i should add(?: that)?|i'm happy to say(?: that)?|i'm proud to say(?: that)?|sorry|ah|aha|haha|lol|hmm|um|wow|yay|first|second|then|finally|in case you wondered"
     r"|my doctor (?:confirmed|says|said|told me)(?: that)?|i (?:just )?found out(?: that)?|i (?:just )?learned that|the thing is|thing is|to be honest|tbh|truth is|sadly|unfortunately|luckily|happily"
-    r"|about me|a bit about me|a little about me|background|me|correction|for now|on (?:weekends|weekdays|sundays|saturdays|mondays|tuesdays|wednesdays|thursdays|fridays)|at weekends|at work|every (?:day|week|morning|weekend|sunday|saturday|summer|winter|evening)"
+    r"|by (?:profession|trade|training)|about me|a bit about me|a little about me|background|me|correction|for now|on (?:weekends|weekdays|sundays|saturdays|mondays|tuesdays|wednesdays|thursdays|fridays)|at weekends|at work|every (?:day|week|morning|weekend|sunday|saturday|summer|winter|evening)"
     r"|in my (?:free|spare) time|after [\w ]{3,30},(?= I)|outside (?:of )?work|for code|for coding|no seriously|seriously)(?![\w'])[,:!.-]* ?",
     re.I,
 )
@@ -99,7 +99,7 @@ _SUBJECT = re.compile(r"(?P<who>I|we)'(?P<tail>m|ve|d|ll|re)\b ?|(?P<bare>im|ive
 _TAILS = {"m": "am", "re": "am", "ve": "have", "d": "would", "ll": "will", "im": "am", "ive": "have"}
 _ADVERBS = re.compile(
     r"(?:(?:also|currently|now|still|actually|really|just|recently|presently|finally|usually|generally|mostly|mainly|always|often|already|only|simply|personally|absolutely|totally"
-    r"|truly|definitely|certainly|obviously|officially|happily|proudly|sadly|unfortunately|fortunately|honestly|newly|normally|typically|regularly|both|all|do(?= (?:love|like|have|enjoy|live|work|speak|own|play|use|hate|prefer|eat|drive|take|study)\b)|secretly|genuinely|of course|myself|myself a|as of today|since|thoroughly|particularly|especially|even|then|eventually|originally|sort of|kind of|kinda) )+",
+    r"|truly|definitely|certainly|obviously|officially|happily|proudly|sadly|unfortunately|fortunately|honestly|newly|normally|typically|regularly|both|all|do(?= (?:love|like|have|enjoy|live|work|speak|own|play|use|hate|prefer|eat|drive|take|study)\b)|secretly|genuinely|of course|myself|myself a|as of today|since|thoroughly|quite|thankfully|particularly|tend to|especially|even|then|eventually|originally|sort of|kind of|kinda) )+",
     re.I,
 )
 _AUXILIARIES = re.compile(
@@ -115,7 +115,7 @@ _NOT = re.compile(r"(?:not|never|hardly|barely|rarely)\b ?", re.I)
 _NO_LONGER = re.compile(r"(?:no longer|not any longer|not anymore|formerly|previously)\b ?", re.I)
 _USED_TO = re.compile(r"used to (?:(?P<be>be )|(?P<have>have |own ))?", re.I)
 _STOPPED = re.compile(r"(?:(?:have )?(?:stopped|quit|given up|gave up|gave up on|gotten out of) )(?=\w+ing\b)(?:(?P<be>being )|(?P<have>having ))?", re.I)
-_ANY_MORE = re.compile(r"\b(?:any ?more|any longer|these days|after all|now)\b", re.I)
+_ANY_MORE = re.compile(r"\b(?:any ?more|any longer|these days|after all)\b", re.I)
 _IMPLIED = re.compile(
     r"been (?:living|working|learning|playing|using|vegan|vegetarian|married)\b|(?:just |recently |finally |now )?(?:turned|got|bought|adopted|started|moved|joined|switched|quit|left|sold|became|graduated|can't stand|cannot stand|cant stand|(?:hate|love)(?! (?:is|was|this|that|it|the|how|your|you|to|a|an|these|those|when|for|and|hearing|seeing)\b)|work as|work at|work for|working as|working at"
     r"|live in|living in|based in|born on|born in|married to|allergic to|grew up|currently (?:learning|studying)|broke up|signed up|don't like|not a fan of|big fan of|huge fan of|retired)\b",
@@ -261,6 +261,8 @@ def _verbed(rest: str, auxiliary: str, whole: str, plural: bool) -> Clause | Non
         opener = (found.lastgroup or "").replace("_", " ")
         rest = rest[found.end() :].lstrip(" ,")
     opener = opener or "do"
+    if opener == "had" and re.match(r"(?:an?|our|my|to put|to say) ", rest, re.I):
+        opener, rest = "do", f"had {rest}"
     if opener in ("would", "modal", "had"):
         return None
     rest = _ADVERBS.sub("", rest, count=1) if _ADVERBS.match(rest) else rest
@@ -271,6 +273,7 @@ def _verbed(rest: str, auxiliary: str, whole: str, plural: bool) -> Clause | Non
     if opener == "not do" and re.match(r"have\b|own\b", rest, re.I):
         opener, rest = "not have", rest.partition(" ")[2]
     if opener.startswith("not ") and _ANY_MORE.search(whole):
+        rest = _ANY_MORE.sub("", rest).strip()
         return Clause(opener[4:], rest, whole, plural, "ends")
     return Clause(opener, rest, whole, plural)
 

@@ -64,6 +64,8 @@ def _relatives(group: str, found: re.Match[str], found_names: list[str], text: s
 def together(text: str, said_at: datetime) -> Iterator[Claim]:
     """Two people who marry or part: "Nadia and I got married in May"."""
     found = _TOGETHER.search(text)
+    if found and re.search(r"\b(?:ex|friend|cousin|colleague) $", text[: found.start()], re.I):
+        return
     name = values.person(found["name"]) if found else []
     if not found or not name:
         return
@@ -118,16 +120,17 @@ RULES: list[Rule] = [
     rule("child", "have", rf"(?:got )?{_COUNT} (?:[\w-]+ )?(?P<relation>{_CHILDREN})s?, (?P<v>(?-i:[A-Z]).+)", values.names, confidence=0.85),
     rule("child", "have", r"(?:got )?(?P<v>(?:an? |one |two |three |four |five |six |seven |\d )(?:(?:little|young|small|grown|grown-up|adult|teenage|wonderful|beautiful|lovely|amazing|\d{1,2}[- ]year[- ]old|\d{1,2}[- ](?:month|week)s?[- ]old|\d{1,2}[- ]years?[- ]old|(?:two|three|four|five|six|seven|eight|nine|ten)[- ](?:year|month|week)[- ]old|baby|older|younger) )*(?:kids|children|daughters?|sons?|boys|girls|toddlers?|teenagers?|teens|twins|stepdaughters?|stepsons?|babies|baby|newborn|child))\b(?! (?:on the way|brother|sister|carrot|steps))", lambda text: [values.bare(text)], confidence=0.85),
     rule("child", "have", r"(?:got )?(?P<v>twins|triplets|twin (?:boys|girls)|kids|children)(?=$|[,.!]| and\b| who\b| aged\b)", confidence=0.7),
-    rule("child", "am", r"(?:now )?(?:an? |the )?(?:\w+ )?(?:mother|father|mom|mum|dad|parents?|mama|single mom|single dad|single mum|proud father) (?:of|to) (?P<v>(?:an? )?(?:two|three|four|five|six|\d|one|twins|triplets)(?: (?:[\w-]+ )?(?:kids|children|boys|girls|daughters|sons))?)\b", lambda text: [values.bare(text)], confidence=0.85),
+    rule("child", "am", r"(?:now )?(?:an? |the )?(?:[\w-]+ )?(?:mother|father|mom|mum|dad|parents?|mama|single mom|single dad|single mum|proud father) (?:of|to) (?P<v>(?:an? )?(?:(?:baby |little |newborn |\w+-year-old )(?:girl|boy|daughter|son)|two|three|four|five|six|\d|one|twins|triplets)(?: (?:[\w-]+ )?(?:kids|children|boys|girls|daughters|sons))?)\b", lambda text: [values.bare(text)], confidence=0.85),
     rule("child", "do,have", rf"(?:had|adopted|welcomed|just had|given birth to|gave birth to|became? (?:a )?(?:father|mother|parents?|mom|dad|mum) (?:of|to)) (?:our |my |an? )?(?P<v>(?:[\w-]+ )?(?:baby (?:boy|girl)|baby|daughter|son|twins|twin girls|twin boys))\b(?:,? (?:called|named) (?P<name>{_NAME}))?", lambda text: [values.bare(text)], dated=True, confidence=0.8),
     rule("sibling", "have,am", rf"(?:got )?{_COUNT} (?:[\w-]+ )*?(?P<relation>{_SIBLINGS})s?,? (?:called|named|whose names? (?:is|are)|:) ?(?P<v>.+)", values.names, confidence=0.9),
     rule("sibling", "have", rf"(?:got )?{_COUNT} (?:[\w-]+ )*?(?P<relation>{_SIBLINGS})s?, (?P<v>(?-i:[A-Z]).+)", values.names, confidence=0.85),
     rule("sibling", "have", rf"(?:got )?(?P<v>{_COUNT} (?:(?:older|younger|big|little|elder|half|step|twin|baby|identical|wonderful) )*(?:{_SIBLINGS})s?(?: and {_COUNT} (?:(?:older|younger|big|little|elder) )*(?:brothers?|sisters?))?)\b", lambda text: [values.bare(text)], confidence=0.85),
-    rule("pet", "have,do", rf"(?:(?:own|got|adopted|bought|rescued|keep|took in|take care of|brought home|foster|welcomed|gotten|got myself|got ourselves|share [\w ]{2,20} with|live with) )*(?:{_COUNT}|another|our) (?:[\w-]+ ){{0,3}}?(?P<species>{_SPECIES})(?:s|es)?(?: puppy| kitten)?,? (?:called|named|whose names? (?:is|are)|by the name of|:) ?(?P<v>.+)", values.names, dated=True, confidence=0.9),
+    rule("pet", "have,do", rf"(?:(?:own|got|adopted|bought|rescued|keep|took in|take care of|brought home|foster|welcomed|gotten|got myself|got ourselves|share [\w ]{2,20}? with|live with) )*(?:{_COUNT}|another|our) (?:[\w-]+ ){{0,3}}?(?P<species>{_SPECIES})(?:s|es)?(?: puppy| kitten)?,? (?:called|named|whose names? (?:is|are)|by the name of|:) ?(?P<v>.+)", values.names, dated=True, confidence=0.9),
     rule("pet", "have,do", rf"(?:(?:own|got|adopted|bought|rescued) )*{_COUNT} (?:[\w-]+ ){{0,2}}?(?P<species>{_SPECIES})(?:s|es)?, (?P<v>(?-i:[A-Z]).+)", values.names, dated=True, confidence=0.8),
     rule("pet", "have", r"(?:got |adopted |bought |rescued |gotten )?(?P<v>(?:an? |one |another ).+)", values.pets, dated=True, confidence=0.85),
     rule("pet", "have,do", r"(?:(?:own|keep|got|have|adopted|bought|rescued|raise|breed) )?(?P<v>(?:two|three|four|five|six|seven|eight|ten|\d{1,2}|several) .+)", values.pets, dated=True, confidence=0.8),
     rule("pet", "do", r"(?:own|got|adopted|bought|rescued|brought home|took in|got myself|got ourselves) (?P<v>(?:an? |another ).+)", values.pets, dated=True, confidence=0.85),
+    rule("pet", "do", r"(?:keep|raise|breed) (?P<v>(?:chickens|bees|hens|ducks|goats|sheep|rabbits|pigeons|horses|alpacas|quails|koi|tropical fish|pigs)\b)", lambda text: [text] if text.lower() != "bees" else []),
     rule("pet", "do,have", rf"(?:had to (?:put|say goodbye to)|lost|put|rehomed|gave away|buried|said goodbye to) (?:(?:my|our) (?P<species>{_SPECIES})(?! (?:in|at|on)\b)(?:,? )?)(?P<v>(?-i:[A-Z])[\w'-]+)", values.person, change="ends", dated=True),
     rule("pet", "my", rf"(?:{_ADJECTIVES})(?P<v>{_SPECIES})(?: (?:just|sadly|recently))* (?:died|passed away|has died|has passed away|was put down|was put to sleep|crossed the rainbow)\b", change="ends", dated=True),
     rule("pet", "do,have", rf"(?:rehomed|gave away|had to put down|had to put) (?:my|our) (?P<v>{_SPECIES})\b", change="ends", dated=True),

@@ -72,6 +72,8 @@ def described(text: str) -> Iterator[tuple[str, str]]:
             yield "nationality", value
         elif job := values.occupation(value):
             yield "job", job[0]
+        elif found and found.re is _HERE_IS and (status := re.fullmatch(r"(?:recently |newly |happily )?(married|single|divorced|engaged|widowed)", value, re.I)):
+            yield "relationship_status", status[1]
         if found and (age := re.match(r"(\d{1,3})[- ]years?[- ]old", value)):
             yield "age", age[1]
         elif found and found.re is _HERE_IS and (name := _own_name(value)):
@@ -100,11 +102,13 @@ RULES: list[Rule] = [
     rule("name", "other", r"(?:the )?name(?:'s| is) (?P<v>(?-i:[A-Z]).+)", values.person, confidence=0.9),
     rule("name", "other", r"this is (?P<v>(?-i:[A-Z][a-z]+)(?: (?-i:[A-Z][a-z]+))?) (?=here\b|speaking\b)", _own_name),
     rule("name", "do", r"go by the name (?:of )?(?P<v>.+)", values.person),
+    rule("name", "my", r"(?:parents|mother|father|mom|mum|dad)(?: \w+)? named me (?P<v>(?-i:[A-Z]).+)", values.person),
+    rule("name", "was", r"(?:named|christened|baptised|baptized) (?P<v>(?-i:[A-Z]).+)", values.person),
     rule("name", "am", r"(?:called |named )(?P<v>.+)", values.person, confidence=0.9),
     rule("name", "am", r"(?P<v>(?-i:[A-Z]).+)", _own_name),
     rule("nickname", "my", r"nickname(?:'s| is)(?: actually)? (?P<v>.+)", values.thing, confidence=0.9),
     rule("nickname", "my", r"(?:friends|family|colleagues|mates|mom|mum|dad|parents|siblings|teammates|coworkers|buddies|kids|wife|husband)(?: and \w+)?(?: all| usually| just)* calls? me (?P<v>(?-i:[A-Z]).+)", values.person),
-    rule("nickname", "other", r"(?:[\w ]{0,20} )?(?:everyone|everybody|people|friends|most people|they|folks)(?: all| usually| just| here| always| at work)* calls? me (?P<v>(?-i:[A-Z]).+)", values.person),
+    rule("nickname", "other", r"(?:[\w ]{0,20} )?(?:everyone|everybody|people|friends|most people|they|folks)(?: all| usually| just| here| always| at work)* (?:calls? me|knows? me as) (?P<v>(?-i:[A-Z]).+)", values.person),
     rule("nickname", "am", r"(?:better |also |usually |mostly )?known as (?P<v>(?-i:[A-Z]).+)", values.person),
     rule("nickname", "do", r"(?:go|went) by (?P<v>(?-i:[A-Z]).+)", values.person),
     rule("age", "am", rf"(?P<v>\d{{1,3}})(?: (?:years?|yrs?)(?: old| of age| young)| yo\b| y/o\b|{_HERE})(?! ?(?:%|minutes|weeks|months|days))", values.number, confidence=0.9),
@@ -112,6 +116,7 @@ RULES: list[Rule] = [
     rule("age", "am", r"an? (?:\w+ )?(?P<v>\d{1,3})[- ]years?[- ]old\b", values.number, confidence=0.9),
     rule("age", "am", r"(?P<v>\d{1,3})[- ]years?[- ]old\b", values.number, confidence=0.9),
     rule("age", "do,have", rf"(?:turned|hit|reached) (?P<v>\d{{1,3}}|[a-z]+(?:-[a-z]+)?){_HERE}", values.number, dated=True, confidence=0.9),
+    rule("age", "other", rf"being (?P<v>\d{{1,3}})(?: years old)?{_HERE}", values.number),
     rule("age", "my", r"age is (?P<v>\d{1,3})", values.number, confidence=0.9),
     rule("birthday", "my", r"(?:birthday|bday|b-day|date of birth|dob)(?:'s| is|:| falls| comes)(?: actually| coming up| always)?(?: on)? (?P<v>.+)", _date, confidence=0.9),
     rule("birthday", "was", r"born (?P<v>.+)", _date, confidence=0.9),
@@ -119,14 +124,16 @@ RULES: list[Rule] = [
     rule("birthday", "am", r"a leap (?:day|year) baby,? born (?P<v>.+)", _date),
     rule("birthday", "do", r"celebrate my birthday (?P<v>.+)", _date),
     rule("birthday", "other", r"(?:the )?(?P<v>.+) is my birthday\b", _date),
-    rule("home", "do", r"(?:live|living|reside|residing|settled|settled down)(?: (?:right|now|here|alone|happily|down|currently|mostly))* in (?P<v>.+)", values.place, dated=True, confidence=0.9),
+    rule("home", "do", r"(?:live|living|reside|residing|settled|settled down)(?: (?:right|now|here|alone|happily|down|currently|mostly|up|out|over|together|with [\w ]{2,25}?))* (?:in|on the (?=Isle|Island|island)) ?(?P<v>.+)", values.place, dated=True, confidence=0.9),
     rule("home", "do", r"(?:live|living) (?:just |right )?(?:near|outside|outside of|close to) (?P<v>.+)", values.place, confidence=0.7),
     rule("home", "am", r"(?:living|based|residing|settled|located)(?: now| here| happily| currently| mainly| out)* (?:in|of) (?P<v>.+)", values.place, dated=True, confidence=0.9),
+    rule("home", "have", r"been (?:here )?in (?P<v>(?-i:[A-Z])[\w .'-]*?)(?= (?:since|for (?:\w+ )?\w+ years?)\b)", values.place, dated=True),
+    rule("home", "do,have", r"made the move(?: back)? (?:from [\w ]{2,20} )?to (?P<v>.+)", values.place, dated=True),
     rule("home", "have", r"(?:been living|lived|been based|been residing|resided|settled)(?: here| happily)* in (?P<v>.+)", values.place, dated=True, confidence=0.9),
     rule("home", "do,have", r"(?:moved|relocated|emigrated|immigrated|migrated)(?: back| out| over| away| down| up| all the way| permanently| house)*(?: from [\w .']{2,30}?)? to (?P<v>.+)", values.place, dated=True, confidence=0.9),
     rule("home", "do,have", r"(?:moved|relocated)(?: back)? (?:into|in) (?:an?|our|my|the) (?:\w+ ){0,3}(?:in|near) (?P<v>.+)", values.place, dated=True),
     rule("home", "do,have", r"(?:moved|relocated|gone)(?: back)? (?:home )?(?:here )?to (?P<v>(?-i:[A-Z]).+)", values.place, dated=True),
-    rule("home", "do,have", r"(?:bought|rent|rented|own|got) (?:an?|our|my|the) (?:\w+ ){0,3}(?:house|flat|apartment|home|place|condo|studio) in (?P<v>.+)", values.place, dated=True, confidence=0.6),
+    rule("home", "do,have", r"(?:bought|rent|rented|got) (?:an?|our|my|the) (?:\w+ ){0,3}(?:house|flat|apartment|home|place|condo|studio) in (?P<v>.+)", values.place, dated=True, confidence=0.6),
     rule("home", "do", r"call (?P<v>(?-i:[A-Z])[\w ]+?) (?:my )?home\b", values.place),
     rule("home", "my", r"(?:home|house|flat|apartment|place) (?:is|'s) in (?P<v>.+)", values.place),
     rule("home", "my", r"(?:home ?town|city|town|home city|home base|address|home) (?:is|'s) now (?P<v>.+)", values.place),
@@ -139,6 +146,7 @@ RULES: list[Rule] = [
     rule("hometown", "am", r"an? (?:[\w-]+ ){1,4}from (?P<v>(?-i:[A-Z]).+)", _hometown, confidence=0.7),
     rule("hometown", "do", r"(?:originally )?(?:come|came|hail) from (?P<v>.+)", _hometown, confidence=0.9),
     rule("hometown", "do", r"grew up(?: mostly| mainly)? (?:in|near|outside) (?P<v>.+)", values.place, confidence=0.9),
+    rule("hometown", "do", r"spent my (?:whole )?(?:childhood|youth|early years|formative years) (?:in|near) (?P<v>.+)", values.place),
     rule("hometown", "was", r"(?:born and )?(?:raised|brought up|born)(?: and raised| and bred)? (?:in|near) (?P<v>.+)", values.place, confidence=0.9),
     rule("hometown", "my", r"home ?town(?:'s| is|:) (?!now\b)(?P<v>.+)", values.place, confidence=0.9),
     rule("nationality", "am", r"(?:an? )?(?P<v>.+)", _nationality, confidence=0.9),

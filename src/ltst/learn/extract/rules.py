@@ -84,6 +84,8 @@ def apply(rules: dict[str, list[Rule]], clause: Clause, said_at: datetime) -> It
         if not found or (each.key, change) in done or (clause.change == "ends" and each.change == "ends"):
             continue
         values = each.values(found)
+        if each.key == "possession" and ("home", "holds") in done:
+            continue
         if values:
             done.add((each.key, change))
             yield from _claims(each, found, values, change, clause, said_at)

@@ -214,7 +214,7 @@ _OLD = re.compile(r"^(?:\d{1,3}[- ]years?[- ]old |(?:first|second|third|fourth|f
 
 def occupation(text: str) -> list[str]:
     """A job: its last word is on the list of jobs, and it is nothing that one merely is."""
-    value = bare(_OLD.sub("", bare(cut(text))))
+    value = bare(_OLD.sub("", bare(cut(_OLD.sub("", bare(text[: LONGEST * 2]))))))
     if head := re.match(r"(?:deputy |assistant )?(?:head|director|vp|chief|manager|professor|editor|vice president) of [\w &]{2,40}", value, re.I):
         return [head[0]]
     value = _ROLE_END.split(value)[0].strip(_JUNK)
@@ -222,14 +222,20 @@ def occupation(text: str) -> list[str]:
     tokens = lowered.split()
     if tokens[-1:] == ["student"] and lowered not in _STUDENTS:
         return []
-    if not tokens or len(tokens) > 5 or lowered in words.NOT_JOBS or tokens[-1] in words.NOT_JOBS:
+    if not tokens or len(tokens) > 5 or lowered in words.NOT_JOBS or (tokens[-1] in words.NOT_JOBS and not tokens[0].startswith("stay-at-home")) or two_in(tokens):
         return []
-    if tokens[0] in words.DEMONYMS and len(tokens) > 1:
+    if tokens[0] in words.DEMONYMS and len(tokens) > 1 and tokens[-1] not in _TEACHERS:
         value, tokens = value.partition(" ")[2], tokens[1:]
     return [value] if _is_job(tokens) else []
 
 
+_TEACHERS = frozenset("teacher tutor professor translator interpreter instructor".split())
 _STUDENTS = words.listed("student, grad student, graduate student, phd student, college student, university student, high school student, full-time student, exchange student")
+
+
+def two_in(tokens: list[str]) -> bool:
+    """Whether the last two words together are no job: a native speaker, a team player."""
+    return " ".join(tokens[-2:]) in words.NOT_JOBS or tokens[0] == "native"
 
 
 def _is_job(tokens: list[str]) -> bool:
@@ -293,6 +299,6 @@ def action(text: str) -> list[str]:
 
 _STOP_ACTION = re.compile(
     r"[;:!?()\"…]|\.(?= |$)| [-–—]+ |, ?| (?:but|so|because|cause|since|although|though|which|if|when|please|btw|lol|haha|right now|now|tomorrow|tonight|today|next (?:week|month|year|spring|summer|fall|autumn|winter|\w+day)|this (?:week|weekend|month|year|spring|summer|fall|autumn|winter|\w+day|afternoon|evening)"
-    r"|(?:in|on|for|at|by|from|during)(?: early| late| mid)?(?: the)?(?: (?:first|second|third|last|end|beginning|start|middle) of)? (?:january|february|march|april|may|june|july|august|september|october|november|december|\d{1,2}(?:st|nd|rd|th)?\b|\d{4}|spring|summer|autumn|fall|winter|christmas|easter|new year|\w+day\b|a (?:week|month|year|few)|(?:two|three|four|five|six|\d) (?:day|week|month|year)s?|a couple)|I|we)\b",
+    r"|(?:in|on|for|at|by|from|during)(?: early| late| mid)?(?: the)?(?: (?:first|second|third|last|end|beginning|start|middle) of)? (?:january|february|march|april|may|june|july|august|september|october|november|december|\d{1,2}(?:st|nd|rd|th)\b|\d{4}|spring|summer|autumn|fall|winter|christmas|easter|new year|\w+day\b|a (?:week|month|year|few)|(?:two|three|four|five|six|\d) (?:day|week|month|year)s?|a couple)|I|we)\b",
     re.I,
 )

@@ -79,7 +79,7 @@ DIETS = listed("""
     vegan, vegetarian, pescatarian, pescetarian, flexitarian, omnivore, omnivorous, carnivore, halal, kosher, keto, ketogenic,
     paleo, gluten-free, gluten free, dairy-free, dairy free, low-carb, low carb, plant-based, plant based, raw vegan, lacto-vegetarian,
     ovo-vegetarian, lacto-ovo vegetarian, mediterranean, dash, low-fodmap, low fodmap, sugar-free, sugar free, carnivorous, macrobiotic, fruitarian,
-    low-sodium, low sodium, high-protein, whole30, nut-free, nut free, mostly vegan, mostly vegetarian, strict vegan, strict vegetarian
+    low-sodium, low sodium, high-protein, whole30, nut-free, nut free, mostly vegan, mostly vegetarian
 """)
 DEMONYMS = listed("""
     afghan, albanian, algerian, american, angolan, argentinian, argentine, armenian, australian, austrian, azerbaijani, bahraini,
@@ -177,7 +177,7 @@ CONDITIONS = listed("""
 """)
 HEALTH_ADJECTIVES = listed("""
     diabetic, type 1 diabetic, type 2 diabetic, asthmatic, autistic, epileptic, dyslexic, colorblind, colour-blind, color-blind, colour blind, color blind, deaf, hard of hearing,
-    blind, legally blind, lactose intolerant, lactose-intolerant, gluten intolerant, gluten-intolerant, celiac, coeliac, anemic, anaemic, pregnant, nearsighted,
+    blind, legally blind, celiac, coeliac, anemic, anaemic, pregnant, nearsighted,
     short-sighted, shortsighted, farsighted, bipolar, hypertensive, neurodivergent, prediabetic, pre-diabetic, a diabetic, immunocompromised, a cancer survivor, a recovering alcoholic,
     hypothyroid, an asthmatic, left-handed, HIV positive
 """) - {"left-handed"}
