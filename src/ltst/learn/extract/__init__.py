@@ -21,6 +21,7 @@ from ltst.support import validate
 
 _RULES = rules.by_opener([*person.RULES, *work.RULES, *family.RULES, *tastes.RULES, *plans.RULES])
 MOST_CLAIMS = 60
+_SELF = re.compile(r"\b(?:I|we|my|our|me|im|ive|here)\b", re.I)
 _NAMELESS = frozenset(("pet", "child", "sibling", "partner"))
 
 
@@ -50,7 +51,7 @@ def _identity(claim: Claim) -> tuple[str, str, str, str]:
 def _read(sentence: Sentence, said_at: datetime) -> Iterator[Claim]:
     wanted = [*preferences.requests(sentence.text)]
     yield from wanted
-    if not sentence.doubtful:
+    if not sentence.doubtful and _SELF.search(sentence.text):
         for key, value in person.described(sentence.text):
             yield rules.fact(key, value, confidence=0.75)
         yield from family.named(sentence.text, said_at)
@@ -102,9 +103,12 @@ def _consistent(found: Iterable[Claim]) -> Iterator[Claim]:
     """Without a bare "dog" beside "Rex the dog", and without an ending of what the same message says to hold."""
     kept = [*found]
     holds = {(each.key, each.value.lower()) for each in kept if each.change == "holds"}
+    done = {each.value.lower() for each in kept if each.key in ("hobby", "sport")}
     species = {str(each.details.get("species")) for each in kept if each.key == "pet" and each.details.get("species")}
     for each in kept:
         if each.change == "ends" and (each.key, each.value.lower()) in holds:
+            continue
+        if each.key == "like" and each.value.lower() in done:
             continue
         if each.key == "pet" and each.value.lower() in species and not each.details:
             continue

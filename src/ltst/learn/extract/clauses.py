@@ -85,7 +85,7 @@ _DATED = re.compile(
 _DOUBTS = re.compile(
     r"(?:if|even if|unless|when|whenever|whether|once|until|had i|were i|should i|imagine|suppose|supposing|assuming|as if|as though|maybe|perhaps|probably|possibly|hopefully|ideally"
     r"|in case|it's possible|i (?:wish|hope|doubt|dream|imagine|suppose|guess|think|thought|feel like|wonder)|i'm (?:thinking|considering|hoping|dreaming|planning to|not sure)|i'd|i would|i might|i may|i could|i want"
-    r"|we (?:wish|hope|might|may|could|want)|we'd|we're (?:thinking|considering|hoping)|if only|hoping|wishing|would|might|could|in theory|say i)(?![\w])",
+    r"|we (?:wish|hope|might|may|could|want)|we'd|we're (?:thinking|considering|hoping)|if only|hoping|wishing|would|might|could|in theory|say i|according to|provided|as soon as|by the time|on paper|as far as|for all you know|technically)(?![\w])",
     re.I,
 )
 _PAST = re.compile(
@@ -99,7 +99,7 @@ _SUBJECT = re.compile(r"(?P<who>I|we)'(?P<tail>m|ve|d|ll|re)\b ?|(?P<bare>im|ive
 _TAILS = {"m": "am", "re": "am", "ve": "have", "d": "would", "ll": "will", "im": "am", "ive": "have"}
 _ADVERBS = re.compile(
     r"(?:(?:also|currently|now|still|actually|really|just|recently|presently|finally|usually|generally|mostly|mainly|always|often|already|only|simply|personally|absolutely|totally"
-    r"|truly|definitely|certainly|obviously|officially|happily|proudly|sadly|unfortunately|fortunately|honestly|newly|normally|typically|regularly|both|all|do(?= (?:love|like|have|enjoy|live|work|speak|own|play|use|hate|prefer|eat|drive|take|study)\b)|secretly|genuinely|of course|myself|myself a|as of today|since|thoroughly|quite|thankfully|particularly|tend to|especially|even|then|eventually|originally|sort of|kind of|kinda) )+",
+    r"|truly|definitely|certainly|obviously|officially|happily|proudly|sadly|unfortunately|fortunately|honestly|newly|normally|typically|regularly|both|all|do(?= (?:love|like|have|enjoy|live|work|speak|own|play|use|hate|prefer|eat|drive|take|study)\b)|secretly|genuinely|of course|myself|myself a|as of today|since|thoroughly|quite|thankfully|particularly|tend to|especially|even|then|eventually|originally) )+",
     re.I,
 )
 _AUXILIARIES = re.compile(
@@ -122,7 +122,10 @@ _IMPLIED = re.compile(
     re.I,
 )
 # Before a participle that belongs to the verb: "I've been living in", "I love living in".
-_VERBAL = re.compile(r"(?:\bI|\b(?:been|am|are|we|now|currently|started|still|just|stopped|was|were|of|by|about|love|enjoy|like|hate|happily|to|not|from|than|is|actually|for|start|keep|here|while|as)|'m|'re)$", re.I)
+_VERBAL = re.compile(r"(?:\bI|\b(?:been|am|are|we|now|currently|started|still|just|stopped|was|were|of|by|about|love|enjoy|like|hate|happily|to|not|from|than|is|actually|for|start|keep|here|while|as|longer)|'m|'re)$", re.I)
+_BOTH = re.compile(r"(?:(?:my|our) (?:[\w-]+ ){1,2}|(?-i:[A-Z])\w+ )and I (?=\w)|me and my (?:[\w-]+ ){1,2}?(?=(?:live|moved|have|are|love|own|just)\b)", re.I)
+# These hold for the main clause too: "as soon as I have kids, I'm moving to Kent".
+_GOVERNED = re.compile(r"(?:according to|as soon as|on paper|by the time|provided|technically|in theory|if only|once (?:i|we))\b", re.I)
 _DEED = re.compile(r"(?:just |now )?(?:moved|switched|got|bought|started|joined|became|went)\b", re.I)
 _PARTICIPLE = re.compile(r"(?:working|living|based|married|allergic|currently|retired|teaching)\b", re.I)
 
@@ -162,6 +165,8 @@ def _clauses(text: str) -> Iterator[Clause]:
     before: Clause | None = None
     stated = True
     for number, piece in enumerate(pieces):
+        if _GOVERNED.match(_led(piece.text)[0]):
+            return
         if piece.dependent and not stated:
             continue
         clause = _opened(piece, before, number == 0)
@@ -225,6 +230,8 @@ def _opened(piece: _Piece, before: Clause | None, first: bool) -> Clause | None:
     whole = f"{text} {when}".strip()
     if piece.kind in ("shared", "listed", "beside"):
         return _resumed(text, whole, before, piece.kind)
+    if both := _BOTH.match(text):
+        return _verbed(text[both.end() :], "", whole, True)
     if mine := re.match(r"(?:my|our)\b ", text, re.I):
         return Clause("my", text[mine.end() :], whole, text[0] in "oO")
     subject = _SUBJECT.match(text)

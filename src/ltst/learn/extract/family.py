@@ -15,11 +15,11 @@ _PARTNERS = "wife|husband|spouse|partner|girlfriend|boyfriend|fiancée|fiancee|f
 _CHILDREN = "daughter|son|stepson|stepdaughter|baby girl|baby boy|baby|toddler|kid|child|newborn"
 _SIBLINGS = "twin brother|twin sister|half-brother|half-sister|stepbrother|stepsister|brother|sister|sibling|twin"
 _PARENTS = "mother|father|mom|mum|mama|dad|papa|stepmother|stepfather|stepmom|stepdad"
-_ADJECTIVES = r"(?:(?:two|three|four|five|little|older|elder|younger|big|baby|kid|oldest|eldest|youngest|middle|new|beloved|dear|late|lovely|sweet|old|twin|only|other|first|adopted|rescue|\d{1,2}[- ](?:year|month|week)[- ]old|(?:two|three|four|five|six|seven|eight|nine|ten)[- ](?:year|month)[- ]old|black|white|orange|ginger|tabby|fluffy|tiny|cute|golden) )*"
+_ADJECTIVES = r"(?:(?:two|three|four|five|little|older|elder|younger|big|baby|kid|oldest|eldest|youngest|middle|new|beloved|dear|late|lovely|sweet|old|twin|only|other|adopted|rescue|\d{1,2}[- ](?:year|month|week)[- ]old|(?:two|three|four|five|six|seven|eight|nine|ten)[- ](?:year|month)[- ]old|black|white|orange|ginger|tabby|fluffy|tiny|cute|golden) )*"
 _NAME = r"(?-i:[A-Z])[\w'-]*"
 _RELATIVE = re.compile(
     rf"\b(?:my|our) {_ADJECTIVES}(?:(?P<partner>{_PARTNERS})|(?P<child>{_CHILDREN})|(?P<sibling>{_SIBLINGS})|(?P<parent>{_PARENTS})|(?P<pet>{_SPECIES}))"
-    rf"(?P<many>s|ies|ren)?(?:'s? name(?:s)?(?: is| was| are|'s)|'s? (?:called|named)|,? (?:is|are|was|were)?,? ?(?:called|named)| are|, (?!I\b)|: | \(| )(?: )?(?P<names>{_NAME}.{{0,80}})",
+    rf"(?P<many>s|ies|ren)?(?:'s? name(?:s)?(?: is| are|'s)|'s? (?:called|named)|,? (?:is|are)?,? ?(?:called|named)| are|, (?!I\b)|: | \(| )(?: )?(?P<names>{_NAME}.{{0,80}})",
     re.I,
 )
 _APPOSED = re.compile(rf"{_NAME}(?:,| is\b| was\b|\)|'s\b| (?!and\b)[a-z]|$|[.!?;]| and\b)")
@@ -38,7 +38,11 @@ _PRONAMED = re.compile(rf"(?:his|her|its|their|the (?:puppy|kitten|dog|cat|baby)
 
 def named(text: str, said_at: datetime) -> Iterator[Claim]:
     """Relatives and animals that the sentence names, wherever it does: "my daughter Mia starts school"."""
+    asks = text.endswith("?")
     for found in _RELATIVE.finditer(text):
+        # "Is my dog called Rex?" asks for what "food for my dog Rex?" knows.
+        if asks and re.search(r"\b(?:called|named|name|is|are)\b", found[0][: found.start("names") - found.start()], re.I):
+            continue
         group = next(key for key in _KEYS if found[key])
         # "My sister Rome" does not exist, but "my mom Sunday" does: a name stands alone, or is announced.
         if not (found["many"] or "nam" in found[0] or "called" in found[0] or _APPOSED.match(found["names"])):
@@ -85,8 +89,8 @@ def pronamed(text: str) -> list[str]:
 
 
 _COUNT = r"(?:an?|one|two|three|four|five|six|seven|\d)"
-_STATUS = r"(?P<v>married|single|engaged|divorced|widowed|separated|in a (?:long[- ]distance |serious |committed |long-term |new |open )?relationship|a (?:widow|widower|bachelor)|newlyweds?|happily married|recently divorced|recently married|newly married|newly single|newly divorced|newly engaged|single again)"
-_ENDED = r"(?=$|[,.;:!?)]| and\b| but\b| now\b| with\b| any\b| to (?!my (?:work|job|career|phone)|the (?:job|game))| for\b| since\b| so\b| again\b| last\b| in\b| at the moment| on\b| this\b| yesterday| \w+ (?:years|months|weeks|days) ago| a )"
+_STATUS = r"(?P<v>married|single|engaged(?! in\b| with\b)|divorced|widowed|separated|in a (?:long[- ]distance |serious |committed |long-term |new |open )?relationship|a (?:widow|widower|bachelor)|newlyweds?|happily married|recently divorced|recently married|newly married|newly single|newly divorced|newly engaged|single again)"
+_ENDED = r"(?=$|[,.;:!?)]| and\b| but\b| now\b| with\b| any\b| to (?!(?:my|the|this|our|your)\b)| for\b| since\b| so\b| again\b| last\b| in\b| at the moment| on\b| this\b| yesterday| \w+ (?:years|months|weeks|days) ago| a )"
 
 
 def _status(text: str) -> list[str]:
@@ -118,7 +122,7 @@ RULES: list[Rule] = [
     rule("partner", "do,have", r"(?:broke up|broken up|split up|split|separated|got divorced) (?:with|from) (?P<v>(?-i:[A-Z]).+)", values.person, change="ends", dated=True, confidence=0.9),
     rule("child", "have,am", rf"(?:got )?{_COUNT} (?:[\w-]+ )?(?P<relation>{_CHILDREN})s?,? (?:called|named|whose names? (?:is|are)|:) ?(?P<v>.+)", values.names, confidence=0.9),
     rule("child", "have", rf"(?:got )?{_COUNT} (?:[\w-]+ )?(?P<relation>{_CHILDREN})s?, (?P<v>(?-i:[A-Z]).+)", values.names, confidence=0.85),
-    rule("child", "have", r"(?:got )?(?P<v>(?:an? |one |two |three |four |five |six |seven |\d )(?:(?:little|young|small|grown|grown-up|adult|teenage|wonderful|beautiful|lovely|amazing|\d{1,2}[- ]year[- ]old|\d{1,2}[- ](?:month|week)s?[- ]old|\d{1,2}[- ]years?[- ]old|(?:two|three|four|five|six|seven|eight|nine|ten)[- ](?:year|month|week)[- ]old|baby|older|younger) )*(?:kids|children|daughters?|sons?|boys|girls|toddlers?|teenagers?|teens|twins|stepdaughters?|stepsons?|babies|baby|newborn|child))\b(?! (?:on the way|brother|sister|carrot|steps))", lambda text: [values.bare(text)], confidence=0.85),
+    rule("child", "have", r"(?:got )?(?P<v>(?:an? |one |two |three |four |five |six |seven |\d )(?:(?:little|young|small|grown|grown-up|adult|teenage|wonderful|beautiful|lovely|amazing|\d{1,2}[- ]year[- ]old|\d{1,2}[- ](?:month|week)s?[- ]old|\d{1,2}[- ]years?[- ]old|(?:two|three|four|five|six|seven|eight|nine|ten)[- ](?:year|month|week)[- ]old|baby|older|younger) )*(?:kids|children|daughters?|sons?|boys|girls|toddlers?|teenagers?|teens|twins|stepdaughters?|stepsons?|babies|baby|newborn|child))\b(?!'| (?:on the way|brother|sister|carrot|steps))", lambda text: [values.bare(text)], confidence=0.85),
     rule("child", "have", r"(?:got )?(?P<v>twins|triplets|twin (?:boys|girls)|kids|children)(?=$|[,.!]| and\b| who\b| aged\b)", confidence=0.7),
     rule("child", "am", r"(?:now )?(?:an? |the )?(?:[\w-]+ )?(?:mother|father|mom|mum|dad|parents?|mama|single mom|single dad|single mum|proud father) (?:of|to) (?P<v>(?:an? )?(?:(?:baby |little |newborn |\w+-year-old )(?:girl|boy|daughter|son)|two|three|four|five|six|\d|one|twins|triplets)(?: (?:[\w-]+ )?(?:kids|children|boys|girls|daughters|sons))?)\b", lambda text: [values.bare(text)], confidence=0.85),
     rule("child", "do,have", rf"(?:had|adopted|welcomed|just had|given birth to|gave birth to|became? (?:a )?(?:father|mother|parents?|mom|dad|mum) (?:of|to)) (?:our |my |an? )?(?P<v>(?:[\w-]+ )?(?:baby (?:boy|girl)|baby|daughter|son|twins|twin girls|twin boys))\b(?:,? (?:called|named) (?P<name>{_NAME}))?", lambda text: [values.bare(text)], dated=True, confidence=0.8),

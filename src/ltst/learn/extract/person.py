@@ -13,14 +13,18 @@ _MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|a
 _DAY = rf"(?:{_MONTH}\.? (?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|(?:the )?\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}(?:,? \d{{4}})?|\d{{4}}-\d\d-\d\d|\d{{1,2}}[/.]\d{{1,2}}(?:[/.]\d{{2,4}})?)"
 
 
+_demonym = values.member(words.DEMONYMS, longest=2)
+_diet = values.member(words.DIETS, longest=3)
+
+
 def _nationality(text: str) -> list[str]:
-    found = values.member(words.DEMONYMS, longest=2)(text)
+    found = _demonym(text)
     return found if found and re.match(r"(?: (?:citizen|national|passport|and\b|by birth|but\b|so\b|actually|originally|guy|girl|man|woman|person|eh|myself|too|living|btw|though)|$|[,.;:!?)-])", _after(text, found[0])) else []
 
 
 def _citizen(text: str) -> list[str]:
     found = re.match(r"(?:an? )?(?:dual |proud |naturali[sz]ed )*([\w ]{3,20}?) (?:citizen|national|passport|citizenship)\b", text, re.I)
-    return values.member(words.DEMONYMS, longest=2)(found[1]) if found else []
+    return _demonym(found[1]) if found else []
 
 
 def _heritage(text: str) -> list[str]:
@@ -52,6 +56,8 @@ def _own_name(text: str) -> list[str]:
     lowered = found[0].lower()
     if lowered in words.LANGUAGES or lowered in words.TOOLS or lowered.isdigit() or found[0].isupper() or lowered in words.DIETS or values.occupation(lowered):
         return []
+    if values.place(lowered) or re.match(r"(?:Captain|Queen|King|Miss|Lord|Lady|Master|Agent|Team|Chief|President|Professor|Team)\b", found[0]):
+        return []
     return found
 
 
@@ -66,7 +72,9 @@ def described(text: str) -> Iterator[tuple[str, str]]:
     """What "vegan here" and "as a nurse, I ..." say: a key and its value."""
     for found in (_HERE_IS.match(text), *_AS_A.finditer(text)):
         value = found["v"] if found else ""
-        if diet := values.member(words.DIETS, longest=3)(value):
+        if not value:
+            continue
+        if diet := _diet(value):
             yield "diet", diet[0]
         elif value.lower() in words.DEMONYMS:
             yield "nationality", value
@@ -108,7 +116,7 @@ RULES: list[Rule] = [
     rule("name", "am", r"(?P<v>(?-i:[A-Z]).+)", _own_name),
     rule("nickname", "my", r"nickname(?:'s| is)(?: actually)? (?P<v>.+)", values.thing, confidence=0.9),
     rule("nickname", "my", r"(?:friends|family|colleagues|mates|mom|mum|dad|parents|siblings|teammates|coworkers|buddies|kids|wife|husband)(?: and \w+)?(?: all| usually| just)* calls? me (?P<v>(?-i:[A-Z]).+)", values.person),
-    rule("nickname", "other", r"(?:[\w ]{0,20} )?(?:everyone|everybody|people|friends|most people|they|folks)(?: all| usually| just| here| always| at work)* (?:calls? me|knows? me as) (?P<v>(?-i:[A-Z]).+)", values.person),
+    rule("nickname", "other", r"(?!not?\b|nobody|only|if|when|don't|why)(?:[\w ]{0,20} )?(?:everyone|everybody|people|friends|most people|they|folks)(?: all| usually| just| here| always| at work)* (?:calls? me|knows? me as) (?P<v>(?-i:[A-Z]).+)", values.person),
     rule("nickname", "am", r"(?:better |also |usually |mostly )?known as (?P<v>(?-i:[A-Z]).+)", values.person),
     rule("nickname", "do", r"(?:go|went) by (?P<v>(?-i:[A-Z]).+)", values.person),
     rule("age", "am", rf"(?P<v>\d{{1,3}})(?: (?:years?|yrs?)(?: old| of age| young)| yo\b| y/o\b|{_HERE})(?! ?(?:%|minutes|weeks|months|days))", values.number, confidence=0.9),
@@ -155,7 +163,7 @@ RULES: list[Rule] = [
     rule("nationality", "am", r"(?P<v>(?:half|part) .+)", _heritage),
     rule("nationality", "am", r"(?P<v>an? .+)", _with_job, confidence=0.7),
     rule("nationality", "am", r"of (?P<v>\w+) (?:nationality|citizenship)\b", values.member(words.DEMONYMS)),
-    rule("nationality", "my", r"nationality(?:'s| is|:) (?P<v>.+)", values.member(words.DEMONYMS, longest=2), confidence=0.9),
+    rule("nationality", "my", r"nationality(?:'s| is|:) (?P<v>.+)", _demonym, confidence=0.9),
     rule("email", "my", r"(?:new |work |personal |private |current )*(?:e-?mail|gmail)(?: address)?(?:'s| is|:|,)?(?: now)? (?P<v>\S+@\S+\.\S+)", values.verbatim, confidence=0.95),
     rule("email", "other", r"(?:(?:you can |please )?(?:reach|email|e-mail|contact|write(?: to)?|mail) me (?:at|on|via|under)|(?:new |my )?e-?mail(?: address)?:|(?:it's|that's)) (?P<v>\S+@\S+\.\S+)", values.verbatim, confidence=0.9),
     rule("email", "can", r"be reached at (?P<v>\S+@\S+\.\S+)", values.verbatim, confidence=0.9),

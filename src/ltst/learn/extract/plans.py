@@ -24,17 +24,17 @@ def _dated(text: str) -> list[str]:
 
 def _plan(text: str) -> list[str]:
     found = [re.sub(r" (?:for|on|in|at|by|to|from)$", "", each) for each in values.action(text)]
-    return found if found and not re.search(r"\b(?:last|ago|yesterday|a while back)\b", found[0]) and not re.match(r"(?:going to (?:be|need|try|have to|take a look|say|ask|bed|sleep|work|the (?:gym|store|shop|office)$)|going (?:crazy|mad|insane|through)|heading (?:out|to bed))\b", found[0], re.I) else []
+    return found if found and not re.search(r"\b(?:last|ago|yesterday|a while back)\b", found[0]) and not re.match(r"(?:going to (?:be|need|try|have to|take a look|say|ask|bed|sleep|work|the (?:gym|store|shop|shops|office|supermarket|bank|post office|bathroom|pharmacy|park|movies|cinema|mall|grocery store|next|beach|library)\b)|going (?:crazy|mad|insane|through)|heading (?:out|to bed))\b", found[0], re.I) else []
 
 
 def _intention(text: str) -> list[str]:
     """"I'm going to run the marathon in May": only with a date, since so much else is said in this way."""
-    return _dated(re.sub(r"^(?:going to|gonna) ", "", text, flags=re.I)) if not re.match(r"(?:going to|gonna) (?:be|need|try|have|say|ask|take a look|sleep|look|see)\b", text, re.I) else []
+    return _dated(re.sub(r"^(?:going to|gonna) ", "", text, flags=re.I)) if not re.match(r"(?:going to|gonna) (?:be|need|try|have|say|ask|take a look|sleep|look|see|think|consider|check|talk|work|keep|the|an?|my|our|(?-i:[A-Z])\w+)\b", text, re.I) else []
 
 
 def _aim(text: str) -> list[str]:
     value = values.action(re.sub(r"^to ", "", text, flags=re.I))
-    return value if value and len(value[0].split()) >= 1 and not re.match(r"(?:this|that|it|here|unclear|simple|the same|not)\b", value[0], re.I) else []
+    return value if value and (len(value[0].split()) > 1 or text.startswith("to ")) and not re.match(r"(?:this|that|it|here|unclear|simple|the same|not)\b", value[0], re.I) else []
 
 
 _BOOKED = r"(?:booked|bought tickets? (?:for|to)|reserved|scheduled|got tickets (?:for|to))"

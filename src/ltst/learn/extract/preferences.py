@@ -47,8 +47,11 @@ def _no(text: str) -> list[str]:
     return [f"no {text.strip().lower()}"] if text else []
 
 
+_known_programming = values.member(words.PROGRAMMING)
+
+
 def _programming(text: str) -> list[str]:
-    return values.member(words.PROGRAMMING)(text)
+    return _known_programming(text)
 
 
 def _capital_programming(text: str) -> list[str]:
@@ -142,6 +145,13 @@ _OVER = re.compile(
     r"(?:(?:for|in|at|when)[\w ]{2,20}, )?(?:i (?:(?:really|much|strongly|generally|usually|definitely|always|personally|actually|still|also) )*prefer|i'd rather have|i would rather have|i'd always choose|i'd pick) (?P<a>.+?) (?:over|to|rather than|instead of|more than|than|vs\.?) (?P<b>.+)", re.I
 )
 _PREFER = re.compile(r"i (?:(?:really|much|strongly|generally|usually|definitely|always|personally|actually|still|also) )*prefer (?P<a>.+)", re.I)
+# Without one of these, no pattern below can match: most sentences end here.
+_GATE = re.compile(
+    r"\b(?:prefer\w*|preference|rather|call|address|refer|answer\w*|repl(?:y|ies)|respon\w+|explanations?|explain\w*|keep|be|stay|tone|talk|speak|write|sound|switch"
+    r"|use|using|avoid|stop|skip|no|don't|do not|never|always|drop|without|plain|markdown|json|bullet|format|units?|metric|imperial|celsius|fahrenheit|miles|kilomet\w+|euros|dollars|give|show|convert|mode|theme"
+    r"|tabs|spaces|hints|docstrings|please|code|examples|style|want|like|uses|indent|add|include|future|forward|henceforth|from now|whenever|when|every ?time|each time|any ?time|before|after|at the|limit|stick|favou?rite|think|let's|lists?|language|only|everywhere|tables|emojis?|set|put|choose|pick)\b",
+    re.I,
+)
 _ONCE = re.compile(
     r"\b(?:this (?:one|time|once|answer|question|email|text|message|paragraph|code|function|file|essay|letter|script)|just (?:this )?once|for (?:this|today|now)|today|right now|above|below|attached|following|these|that (?:one|last)|the (?:last|previous|next|second|first) (?:one|answer|part|question)|it in|for once|in this (?:chat|case|one|function|file))\b", re.I
 )
@@ -152,14 +162,14 @@ _STANDING = re.compile(
 )
 _TOLD = re.compile(r"\b(?:you|me|my|your|i|please|answer|reply|use|ask|check|remind|cite|add|include|write|explain|give|show|start|end|tell|call|mention|assume|suggest|warn|double-check|translate|keep|confirm|sign|summari[sz]e|convert|say|send|share|run|put|make|list|offer|avoid|reveal|quote|delete|verify|format|provide|begin|greet|finish|apologi[sz]e|recommend|let)\b", re.I)
 _NOT_TOLD = re.compile(
-    r"(?:please |and |but |so |ok |okay )*(?:(?:always|never) (?:\w+ing|there|here|by|in|on|for|with|at|up|your|my|room|time|more|going|ready|welcome|remember that)\b|always (?:been|was|had|love|thought|wanted|the|a|so|nice|good|happy|great|fun)\b|never (?:mind|been|had|heard|thought|knew|tried|seen|again|a|the|said|would|could|did|have|again|liked|really|too)\b|every ?time (?:i|we|he|she|they|it|the|my|a)\b[^,]*$|every ?time (?:i|we|my)\b[^,]*, (?:i|it|my|we|the|he|she|they|there|a)\b|whenever (?:i|we|my|you)\b[^,]*(?:, (?:i|it|it's|my|we|the|he|she|they|there|just let me know|let me know|feel free|i'm|i'll)\b|$)|from now on,? (?:i(?! want you| need you|'d like you)|we|my|it|he|she|they|there)\b|in (?:the )?future,? (?:i|we|my|i'd|it|the|a|he|she|they|there|there's)\b|going forward,? (?:i|we|my|it)\b|each time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$)|any ?time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$))", re.I
+    r"(?:please |and |but |so |ok |okay )*(?:(?:always|never) (?:\w+ing|gonna|there|here|by|in|on|for|with|at|up|your|my|room|time|more|going|ready|welcome|remember that)\b|always (?:been|was|had|love|thought|wanted|the|a|so|nice|good|happy|great|fun)\b|never (?:mind|been|had|heard|thought|knew|tried|seen|again|a|the|said|would|could|did|have|again|liked|really|too)\b|every ?time (?:i|we|he|she|they|it|the|my|a)\b[^,]*$|every ?time (?:i|we|my)\b[^,]*, (?:i|it|my|we|the|he|she|they|there|a)\b|whenever (?:i|we|my|you)\b[^,]*(?:, (?:i|it|it's|my|we|the|he|she|they|there|just let me know|let me know|feel free|i'm|i'll)\b|$)|from now on,? (?:i(?! want you| need you|'d like you)|we|my|it|he|she|they|there)\b|in (?:the )?future,? (?:i|we|my|i'd|it|the|a|he|she|they|there|there's)\b|going forward,? (?:i|we|my|it)\b|each time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$)|any ?time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$))", re.I
 )
 
 
 def requests(text: str) -> Iterator[Claim]:
     """The preferences or the instruction in a sentence; a wish for this once is neither."""
     asks = text.endswith("?")
-    if _ONCE.search(text) or (asks and not re.match(r"(?:can|could|would|will) you\b", text, re.I)):
+    if not _GATE.search(text) or _ONCE.search(text) or (asks and not re.match(r"(?:can|could|would|will) you\b", text, re.I)):
         return
     found = [*_preferences(text)]
     yield from found
@@ -212,7 +222,7 @@ def _programmed(value: str) -> Claim | None:
     return None
 
 
-_VAGUE = re.compile(r"(?:it|this|that|these|those|you|your|him|her|his|them|their|me|my|not|to|if|when|something|anything|things?|one|more|the (?:first|second|latter|former))\b", re.I)
+_VAGUE = re.compile(r"(?:it|this|that|these|those|you|your|him|her|his|them|their|me|my|not|to|if|when|something|anything|things?|one|more|first|second|third|last|latter|former|other|version|option|current|previous|shorter|longer)\b", re.I)
 
 
 def _nameable(value: str) -> bool:

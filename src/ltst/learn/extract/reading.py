@@ -13,11 +13,11 @@ _FENCE = re.compile(r"(?:```|~~~).*?(?:```|~~~|\Z)", re.S)
 _CODE = re.compile(r"`[^`\n]{1,500}`")
 _SINGLE = re.compile(r"‘[^‘\n]{0,500}?’(?!\w)")
 _DOUBLE = re.compile(r'"([^"\n]{0,2000})"')
-_STRAIGHT = re.compile(r"(?<![\w'])'[^'\n]{3,300}[,.!?]'(?!\w)")
+_STRAIGHT = re.compile(r"(?<![\w'])'(?:[^'\n]{3,300}[,.!?]|(?=I\b|I'|My\b|We\b|i\b)[^\n]{3,200}?)'(?!\w)")
 _SHORT = re.compile(r"(?!I\b|I'|i\b|my\b)[\w'.-]{1,30}(?: (?!am\b)[\w'.-]{1,30})?", re.I)
 _LINK = re.compile(r"(?:https?://|www\.)\S+", re.I)
 _SPACE = re.compile(r"[^\S\n]+")
-_BULLET = re.compile(r"(?:[-*•·]|\d{1,2}[.)])\s+")
+_BULLET = re.compile(r"^(?:[-*•·]|\d{1,2}[.)])\s+")
 _EMOJI = re.compile(r"[\U0001F000-\U0001FAFF\u2600-\u27BF\uFE0F\u200D\u200B]+")
 
 # From here on the words are no longer the writer's own about themself.
@@ -27,7 +27,7 @@ _STOPS = re.compile(
     r"|\b(?:role-?\s?play\w*|pretend|act as|act like you|you are now an?|let's play|my (?:main )?character\b|in character)"
     r"|^(?:subject|from|fwd?|re):|^dear\s\w+|^(?:begin|start) of (?:text|document)|^\s*\*{0,2}(?:lyrics|quote)\b[^:\n]{0,30}:"
     r"|\b(?:sentence|phrase|headline|caption|slogan|lyrics|paragraph|passage|excerpt|article|transcript|review)\s?:"
-    r"|\b(?:wrote|writes?|reads|replied|sang|sings|texted|told|messaged|emailed|said|says|asked|goes|went)(?: (?:me|us|him|her|them|this|back))?\s?:|\b(?:the|this|first|last|his|her|their|a|an|opening|from the) (?:[\w-]+ )?(?:letter|line|message|email|note|bio|text|post|tweet|title|sign|card|song|chorus|ad|article|prompt|poem|diary|verse|example)(?: is| says| reads| goes)?\s?:|^(?:q|a|user|assistant|human|bot|me|him|her)\s?:",
+    r"|\b(?:wrote|writes?|reads|replied|sang|sings|texted|told|messaged|emailed|said|says|asked|goes|went)(?: (?:me|us|him|her|them|this|back))?\s?:|\b(?:the|this|first|last|his|her|their|a|an|opening|from the) (?:[\w-]+ )?(?:letter|line|message|email|note|bio|text|post|tweet|title|sign|card|song|chorus|ad|article|prompt|poem|diary|verse|example)(?: is| says| reads| goes)?\s?:|^(?:e\.g\.|for example|example|prompt|text|input|sample|template)\s?:|\b(?:in the blank|conjugate)\b[^\n]{0,20}:|^(?:q|a|user|assistant|human|bot|me|him|her)\s?:",
     re.I | re.M,
 )
 # What follows on the same line is only supposed.
@@ -46,12 +46,13 @@ _SUPPOSED = re.compile(
 def own_words(text: str) -> str:
     """The beginning of a message without code, quotations, links, pasted blocks, fiction and suppositions."""
     text = _SINGLE.sub('""', text[:LONGEST].replace("\r", "\n")).translate(_PLAIN)
-    text = _FENCE.sub("\n", text)
+    if "```" in text or "~~~" in text:
+        text = _FENCE.sub("\n", text)
     text = _CODE.sub('""', text)
     text = _LINK.sub("", text)
     text = _DOUBLE.sub(_unquoted, text)
     text = _STRAIGHT.sub('""', text)
-    text = _EMOJI.sub(" . ", text)
+    text = text if text.isascii() else _EMOJI.sub(" . ", text)
     text = _SPACE.sub(" ", text)
     text = "\n".join(_BULLET.sub("", line.strip()) for line in text.split("\n") if _typed(line))
     stop = _STOPS.search(text)

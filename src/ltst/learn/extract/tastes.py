@@ -7,13 +7,18 @@ import re
 from ltst.learn.extract import values, words
 from ltst.learn.extract.rules import Rule, rule
 
-_MEDICINE = re.compile(r"\w+(?:formin|statin|pril|sartan|olol|azole|zepam|zolam|oxetine|raline|cillin|mycin|profen|tinib|mab|lukast|terol|thyroxine|tidine|tadine|pram|triptan|sone|dipine|apine|idone|trigine|gabalin|pentin|afil|parin|gliptin|glutide|xaban|setron|dronate|semide|thiazide|afaxine|xetine|phenidate|amphetamine)\b", re.I)
-_MEDICINES = words.listed("insulin, ibuprofen, aspirin, antidepressants, blood thinners, statins, antihistamines, birth control, the pill, iron supplements, ssris, beta blockers, prednisone, adderall, ritalin, vyvanse, ozempic, lexapro, zoloft, prozac, xanax, humira, methotrexate, levothyroxine, warfarin, albuterol, gabapentin, lithium, melatonin, vitamin d, metformin, sertraline, concerta, wegovy, mounjaro")
+_MEDICINE = re.compile(r"\w+(?:formin|statin|pril|sartan|olol|azole|zepam|zolam|oxetine|raline|cillin|mycin|tinib|mab|lukast|terol|thyroxine|tidine|tadine|pram|triptan|sone|dipine|apine|idone|trigine|gabalin|pentin|afil|parin|gliptin|glutide|xaban|setron|dronate|semide|thiazide|afaxine|xetine|phenidate|amphetamine)\b", re.I)
+_MEDICINES = words.listed("insulin, antidepressants, blood thinners, statins, antihistamines, birth control, the pill, iron supplements, ssris, beta blockers, prednisone, adderall, ritalin, vyvanse, ozempic, lexapro, zoloft, prozac, xanax, humira, methotrexate, levothyroxine, warfarin, albuterol, gabapentin, lithium, melatonin, vitamin d, metformin, sertraline, concerta, wegovy, mounjaro")
 _NOT_MEDICINE = words.listed("one, time, medicine, some time, none, ine, someone, anyone, everyone, line, online, a ride, ride, pride, side, phone, date, late, aside, cocaine, wine, caffeine, a break, mine, alone, state, inside, outside")
 
 
+_diets = values.member(words.DIETS, longest=3)
+_adjectives = values.member(words.HEALTH_ADJECTIVES, frozenset({"a diabetic"}))
+_species = values.member(words.SPECIES)
+
+
 def _diet(text: str) -> list[str]:
-    return values.member(words.DIETS, longest=3)(text)
+    return _diets(text)
 
 
 def _medicine(text: str) -> list[str]:
@@ -32,7 +37,7 @@ def _diagnosis(text: str) -> list[str]:
 
 def _allergens(text: str) -> list[str]:
     found = values.things(re.sub(r"^(?:both|all|most|certain|some kinds of|all kinds of) ", "", text, flags=re.I))
-    return [each for each in found if not re.match(r"(?:mondays?|work|mornings?|bullshit|drama|stupidity|exercise|people|fun|commitment|nonsense|idiots|meetings|math|early|effort|small talk|cardio|bs|responsibility|hard work|adulting|sundays|housework|cleaning|anything|everything|nothing)\b", each, re.I)]
+    return [each for each in found if not re.match(r"(?:mondays?|work|mornings?|bullshit|drama|stupidity|exercise|people|fun|commitment|nonsense|idiots|meetings|math|early|effort|small talk|cardio|bs|responsibility|decisions|spreadsheets|paperwork|hype|cheap|bad|early|working|losing|rules|change|success|failure|happiness|hard work|adulting|sundays|housework|cleaning|anything|everything|nothing)\b", each, re.I)]
 
 
 def _known(*lists: frozenset[str]) -> values.Reader:
@@ -70,7 +75,7 @@ _PARTICLES = frozenset("a an the to in on at of for with up out off my our and o
 
 
 _WORLDLY = re.compile(
-    r"(?:idea|ideas|suggestion|sound|look|looks|way|fact|vibe|answer|answers|response|responses|reply|replies|question|plan|option|options|first|second|last|latter|former|one|part|result|version|photo|picture|concept|approach|style|design|tone|that|dark mode|light mode|how|part about|recommendation|recommendations|tips?|examples?|details?|name|names|title|recipe|info|job|jobs|life|chat|chatting|hearing|seeing|when|where|short|long|concise|detailed)\b",
+    r"(?:idea|ideas|suggestion|sound|look|looks|way|fact|vibe|answer|answers|response|responses|reply|replies|question|plan|option|options|first|second|last|latter|former|one|part|result|version|photo|picture|concept|approach|style|design|tone|that|dark mode|light mode|how|part about|recommendation|recommendations|tips?|examples?|details?|name|names|title|recipe|info|job|jobs|life|chat|chatting|hearing|seeing|when|where)\b",
     re.I,
 )
 
@@ -85,7 +90,7 @@ def _favourite(text: str) -> list[str]:
 
 
 def _collects(text: str) -> list[str]:
-    found = values.thing(text)
+    found = values.thing(text) if not re.match(r"(?:my|your|the|his|her|this)\b", text, re.I) else []
     return [f"collecting {found[0]}"] if found and not re.match(r"(?:data|information|my|feedback|samples|money|evidence|requirements|dust|unemployment|the|it)\b", found[0], re.I) else []
 
 
@@ -94,7 +99,7 @@ def _vehicle(text: str) -> list[str]:
     tokens = [token.strip(".,").lower() for token in value.split()]
     brand = next((n for n in range(len(tokens)) if tokens[n] in words.CARS or " ".join(tokens[n : n + 2]) in words.CARS), None)
     # "A Tom Ford perfume" and "a car cover" are no cars.
-    if brand is None or any(token[0].isupper() for token in value.split()[:brand]) or (tokens[brand] in _KINDS and (brand == 0 or brand + 1 < len(tokens))):
+    if brand is None or any(token[0].isupper() or token in ("about", "of", "for", "on", "with") for token in value.split()[:brand]) or (tokens[brand] in _KINDS and (brand == 0 or brand + 1 < len(tokens))):
         return []
     return [value] if len(tokens) <= 6 and not re.search(r"\b(?:payment|insurance|key|loan|accident|rental|ride|sales|charger|game|course|tournament|class|club|clubs|guard)\b", value, re.I) else []
 
@@ -125,7 +130,7 @@ def _anything_owned(text: str) -> list[str]:
     value = re.split(r" (?:with|that|to|in|for|from|near|on|by|called) ", values.cut(text))[0]
     if _vehicle(text) or _phone(text) or re.match(r"(?:up|mistakes?|copy|shares?|stake|percent|\d|business|company|it|lots?|bunch)\b", value, re.I):
         return []
-    return [value] if value and len(value.split()) <= 4 and not values._PRONOUNS.match(value) and not values.member(words.SPECIES)(re.sub(r"^(?:two|three|four|\d) ", "", value)) else []
+    return [value] if value and len(value.split()) <= 4 and not values._PRONOUNS.match(value) and not _species(re.sub(r"^(?:two|three|four|\d) ", "", value)) else []
 
 
 _TIMES = r"(?:every day|every morning|weekly|daily|regularly|a lot|often|on weekends|at weekends)"
@@ -146,7 +151,7 @@ RULES: list[Rule] = [
     rule("allergy", "have", r"(?:got |developed )?(?:an? )?(?:\w+ )?allergy to (?P<v>.+)", _allergens, dated=True, confidence=0.9),
     rule("allergy", "my", r"(?:\w+ )?allerg(?:y|ies)(?:'s| is| are| include|:)(?: to)? (?P<v>.+)", _allergens, confidence=0.7),
     rule("dislike", "do", r"(?:hate|dislike|despise|detest|loathe|can't stand|avoid|am sick of)(?: eating| drinking| watching)? (?P<v>.+)", _likes, confidence=0.85),
-    rule("dislike", "cannot", r"(?:stand|bear|abide|tolerate)(?: the (?:taste|smell|sight|sound|texture) of)? (?P<v>.+)", _likes, confidence=0.85),
+    rule("dislike", "cannot", r"(?:stand|bear|abide|tolerate)(?! (?:up|still|straight|in|on|by|here|there|upright)\b)(?: the (?:taste|smell|sight|sound|texture) of)? (?P<v>.+)", _likes, confidence=0.85),
     rule("dislike", "not have", r"(?:(?:really|ever|much) )*(?:liked|enjoyed|loved|cared for) (?P<v>.+)", _likes, confidence=0.75),
     rule("like", "cannot", r"get enough of (?P<v>.+)", _likes, confidence=0.75),
     rule("dislike", "not do", r"(?:(?:really|particularly|much) )*(?:like|enjoy|love|care for)(?: eating| drinking)? (?P<v>.+)", _likes, confidence=0.8),
@@ -154,7 +159,6 @@ RULES: list[Rule] = [
     rule("dislike", "am", r"(?:not a fan of|no fan of|terrified of|scared of|afraid of) (?P<v>.+)", lambda text: _likes(text) if not re.match(r"\w+ing\b", text) else [], confidence=0.6),
     rule("like", "do", rf"{_LOVE}(?: all things| all kinds of| both)? (?P<v>.+)", _likes, confidence=0.85),
     rule("dislike", "have", r"(?:always )?(?:hated|despised|loathed|disliked|detested) (?P<v>.+)", _likes, confidence=0.8),
-    rule("like", "am", r"a sucker for (?P<v>.+)", _likes, confidence=0.7),
     rule("like", "have", r"been (?:really |very |super )?(?:into|obsessed with|hooked on) (?P<v>.+)", _likes, confidence=0.75),
     rule("like", "have", r"(?:always loved|loved|always liked|a (?:soft spot|weakness|passion|thing) for|always been (?:into|fond of|a fan of)|been a (?:huge |big )?fan of) (?P<v>.+)", _likes, confidence=0.8),
     rule("like", "am", r"(?:(?:an? )?(?:\w+ )?(?:fan|lover) of|(?:really |very |super |so |big |totally )*(?:into|fond of|keen on|crazy about|obsessed with|passionate about|mad about|nuts about|partial to|addicted to)) (?P<v>.+)", _likes, confidence=0.85),
@@ -185,9 +189,9 @@ RULES: list[Rule] = [
     rule("instrument", "my", r"(?:main |first |favou?rite )?instrument(?:'s| is|:) (?P<v>.+)", _instruments, confidence=0.9),
     rule("instrument", "do", r"(?P<v>drum)(?= in\b|$|[,.])", fixed="drums"),
     rule("instrument", "am", r"(?:the |an? )(?P<v>drummer|bassist|guitarist|pianist|violinist|cellist|keyboardist|saxophonist) in\b", lambda text: [_PLAYERS[text.lower()]]),
-    rule("health", "have", r"(?:got |had |been living with |suffered from |always had )?(?:(?:severe|mild|chronic|bad|really bad|terrible|moderate|slight|some) )?(?P<v>.+)", values.member(words.CONDITIONS), dated=True, confidence=0.85),
+    rule("health", "have", r"(?:got |had |been living with |suffered from |always had )?(?:(?:severe|mild|chronic|bad|really bad|terrible|moderate|slight|some) )?(?P<v>(?!.* (?:about|over) ).+)", values.member(words.CONDITIONS), dated=True, confidence=0.85),
     rule("health", "do,have", r"(?:had) (?:an? |my )?(?P<v>(?:[\w-]+ )?(?:replacement|transplant|bypass|stroke|heart attack))\b", dated=True, confidence=0.7),
-    rule("health", "am", r"(?:(?:(?:slightly|partially|completely|severely|legally|\w+ months|\w+ weeks) )?)(?P<v>.+)", lambda text: found if (found := values.member(words.HEALTH_ADJECTIVES, frozenset({"a diabetic"}))(text)) and not re.match(r" (?:to|about|with|on one eye|spot)\b", text[len(found[0]) :]) else [], confidence=0.85),
+    rule("health", "am", r"(?:(?:(?:slightly|partially|completely|severely|legally|\w+ months|\w+ weeks) )?)(?P<v>.+)", lambda text: found if (found := _adjectives(text)) and not re.match(r" (?:to|about|with|without|drunk|spot)\b", text[len(found[0]) :]) else [], confidence=0.85),
     rule("health", "am", r"(?:a )?(?P<v>(?:type [12] )?diabetic|asthmatic|epileptic|celiac|coeliac)\b", confidence=0.85),
     rule("health", "was,have,do", r"(?:(?:been|got|was|just been) )*(?:re)?diagnosed (?:with|as(?: having)?) (?P<v>.+)", _diagnosis, dated=True, confidence=0.95),
     rule("health", "do", r"(?:suffer|suffering) from (?P<v>.+)", _diagnosis, confidence=0.9),

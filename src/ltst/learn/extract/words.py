@@ -93,7 +93,7 @@ DEMONYMS = listed("""
     polish, portuguese, puerto rican, romanian, russian, rwandan, saudi, scottish, senegalese, serbian, singaporean, slovak,
     slovakian, slovene, slovenian, somali, south african, spanish, sri lankan, sudanese, swedish, swiss, syrian, taiwanese,
     tanzanian, thai, tibetan, tunisian, turkish, ugandan, ukrainian, uruguayan, uzbek, venezuelan, vietnamese, welsh, yemeni,
-    zambian, zimbabwean, kiwi, aussie, brit, swede, dane, finn, spaniard, briton, scot, pole, turk
+    zambian, zimbabwean, aussie, brit, swede, dane, finn, spaniard, briton, scot, pole, turk
 """)
 LANGUAGES = listed("""
     afrikaans, albanian, american sign language, amharic, arabic, armenian, asl, azerbaijani, basque, belarusian, bengali, bosnian,
@@ -164,13 +164,13 @@ HOBBIES = listed("""
 """)
 CONDITIONS = listed("""
     diabetes, type 1 diabetes, type 2 diabetes, asthma, adhd, add, autism, depression, anxiety, bipolar disorder, ocd, ptsd,
-    migraines, migraine, chronic migraines, epilepsy, arthritis, rheumatoid arthritis, osteoarthritis, celiac disease, coeliac disease, celiac, crohn's disease, crohn's,
+    migraines, chronic migraines, epilepsy, arthritis, rheumatoid arthritis, osteoarthritis, celiac disease, coeliac disease, celiac, crohn's disease, crohn's,
     ibs, ulcerative colitis, colitis, lupus, ms, multiple sclerosis, fibromyalgia, endometriosis, pcos, hypothyroidism,
     hyperthyroidism, hashimoto's, high blood pressure, hypertension, high cholesterol, heart disease, arrhythmia, afib, anemia, anaemia,
     cancer, breast cancer, prostate cancer, leukemia, psoriasis, eczema, rosacea, acne, scoliosis, sciatica, tinnitus, insomnia, sleep apnea, sleep apnoea,
     narcolepsy, glaucoma, cataracts, astigmatism, dyslexia, dyscalculia, dyspraxia, gout, gerd, acid reflux, kidney stones, osteoporosis, parkinson's,
     hay fever, vertigo, tendonitis, tendinitis, carpal tunnel, carpal tunnel syndrome, plantar fasciitis, a herniated disc, herniated disc, slipped disc, long covid, chronic fatigue syndrome,
-    chronic back pain, chronic pain, back pain, back problems, a bad back, bad back, a bad knee, bad knee, bad knees, a heart murmur, heart murmur, a heart condition, heart condition,
+    chronic back pain, chronic pain, back problems, a bad back, bad back, a bad knee, bad knee, bad knees, a heart murmur, heart murmur, a heart condition, heart condition,
     a pacemaker, lactose intolerance, gluten intolerance, prediabetes, copd, hiv, hepatitis b, raynaud's, tourette's, a stutter, vitiligo, ehlers-danlos, pots, knee problems, color blindness,
     colour blindness, sinusitis, gastritis, tennis elbow, shin splints, low blood pressure, thyroid issues, a thyroid condition, thyroid condition, a concussion, concussion, shingles, a torn acl, torn acl,
     a torn meniscus, torn meniscus, a broken leg, a broken arm, a broken wrist, a broken ankle, broken leg, broken arm, broken wrist, broken ankle, a sprained ankle, sprained ankle, pneumonia, bronchitis

@@ -38,9 +38,13 @@ def _any_subject(text: str) -> list[str]:
     return [value] if value and len(value.split()) <= 5 else []
 
 
+_learnable = values.members(words.LANGUAGES, words.INSTRUMENTS, words.TOOLS)
+_software = values.members(words.TOOLS)
+
+
 def _skill(text: str) -> list[str]:
     value = re.sub(r"^(?:how )?to (?:play (?:the )?|speak |use )?", "", text, flags=re.I)
-    language = values.members(words.LANGUAGES, words.INSTRUMENTS, words.TOOLS)(value)
+    language = _learnable(value)
     if language:
         return language
     value = values.cut(value)
@@ -55,7 +59,7 @@ def _lessons(text: str) -> list[str]:
 
 def _tools(text: str) -> list[str]:
     """Software: known, or written with a capital where it is used for something."""
-    known = values.members(words.TOOLS)(text)
+    known = _software(text)
     if known:
         return [each for each in known if each.lower() not in _AMBIGUOUS or each[0].isupper() or len(each) > 5]
     return []
@@ -90,7 +94,7 @@ def _title(text: str) -> list[str]:
 
 
 def _the_role(text: str) -> list[str]:
-    found = re.match(r"(?:the |an? )?((?:deputy |assistant |vice |senior |lead |co-?|acting )*(?:ceo|cto|cfo|coo|cmo|cio|founder|co-?founder|owner|head(?: of [\w ]{2,30})?|director(?: of [\w ]{2,30})?|manager|principal|president|head(?:teacher|master|mistress)|lead [\w ]{3,20}|chief [\w ]{3,20}|editor|headteacher|deputy head))(?= (?:of|at|for|in)\b|$|[,.!])", text, re.I)
+    found = re.match(r"(?:the |an? )?((?:deputy |assistant |vice |senior |lead |co-?|acting )*(?:ceo|cto|cfo|coo|cmo|cio|founder|co-?founder|owner|head(?: of [\w ]{2,30})?|director(?: of [\w ]{2,30})?|manager|principal|president|head(?:teacher|master|mistress)|lead [\w ]{3,20}|chief [\w ]{3,20}|editor|headteacher|deputy head))(?= of (?:(?-i:[A-Z])|an?\b|the\b|my\b|our\b)| (?:at|for|in)\b|$|[,.!])", text, re.I)
     return [found[1]] if found else []
 
 
@@ -150,7 +154,7 @@ RULES: list[Rule] = [
     rule("employer", "other", r"the (?:company|firm|place|startup|business) (?:that )?I (?:work (?:for|at)|founded|run)(?:'s| is)(?: called)? (?P<v>.+)", _employer),
     rule("employer", "do,have,was", r"(?:(?:got|was|been) )?(?:quit|left|laid off (?:from|by|at)|let go (?:from|by)|fired (?:from|by)|resigned from|retired from|made redundant (?:at|by|from))(?: my (?:job|position|role|gig) (?:at|with|for))? (?P<v>(?-i:[A-Z]|the [A-Z])(?!.* for (?-i:[A-Z])).+)", _employer, change="ends", dated=True, confidence=0.85),
     rule("employer", "do,have", r"(?:quit|left|lost|resigned from) my (?:[\w-]+ )?(?:job|position|role|gig) (?:at|with|for) (?P<v>.+)", _employer, change="ends", dated=True, confidence=0.9),
-    rule("studies", "do", r"(?:study|studying|studied|major in|majored in|read|graduated in) (?P<v>.+)", _subject, dated=True, confidence=0.9),
+    rule("studies", "do", r"(?:study|studying|major in|majored in|read|graduated in) (?P<v>.+)", _subject, dated=True, confidence=0.9),
     rule("studies", "am", r"(?:currently )?(?:studying(?: for an? [\w' ]{2,20} in)?|majoring in|reading|doing a (?:degree|master's|masters|bachelor's|phd|course) in|doing (?:my|an?) (?:phd|master's|masters|bachelor's|msc|bsc|ma|ba|mba|degree) in|pursuing (?:an?|my) [\w' ]{2,20} in|taking a degree in|(?:halfway|partway|midway) through an? [\w' ]{2,20} in|in the (?:first|second|third|last|final) year of an? [\w' ]{2,20} in) (?P<v>.+)", _subject, dated=True, confidence=0.9),
     rule("studies", "have", r"(?:an? |my |got an? |got my |just got my |finished my )?(?:degree|bachelor's|bachelors|master's|masters|phd|ph\.d\.|doctorate|diploma|bsc|msc|ba|ma|mba|bachelor's degree|master's degree)(?: degree)? in (?P<v>.+)", _any_subject, confidence=0.9),
     rule("studies", "do,have", r"(?:have |got |hold |earned |graduated with |did |started |finished )(?:an? |my )?(?:\w+ )?(?:degree|bachelor's|bachelors|master's|masters|phd|doctorate|diploma|bsc|msc|ba|ma)(?: degree)? in (?P<v>.+)", _any_subject, dated=True, confidence=0.9),
@@ -171,7 +175,7 @@ RULES: list[Rule] = [
     rule("commute", "do", r"(?:commute|get to work|go to work|travel to work|get to the office)(?: to (?:work|the office|[\w ]{3,20}?))? (?:by|on|via) (?P<v>(?:[\w-]+ )?(?:train|bus|bike|bicycle|car|metro|subway|tram|ferry|foot|scooter|tube|motorbike|motorcycle|boat|e-bike|carpool|underground)\b)", _by_commute),
     rule("commute", "do", r"(?:take|catch|ride|use) (?:the |a |my )(?P<v>[\w:. -]{2,30}?) (?:in )?to (?:work|the office|my office|school|campus|university|uni)\b"),
     rule("commute", "do", r"commute(?: for)? (?P<v>(?:about |almost )?[\w-]+ (?:minutes|mins|hours?|km|miles)(?: each way| a day)?)"),
-    rule("commute", "my", r"commute(?:'s| is| takes|:)(?: me)?(?: about| around| roughly)? (?P<v>.+)", lambda text: [found[0]] if (found := re.match(r"(?:by )?[\w-]+(?: (?:minutes?|mins|hours?|min|km|miles|minute|hour|bus|train|bike|metro|walk|drive))+(?: (?:each way|one way|by [\w ]{3,12}|ride|walk|drive|on the [\w ]{3,12}))*", values.bare(text), re.I)) else []),
+    rule("commute", "my", r"commute(?:'s| is| takes|:)(?: me)?(?: about| around| roughly)? (?P<v>.+)", lambda text: [found[0]] if (found := re.match(r"(?:(?:by )?[\w-]+ )?(?:minutes?|mins|hours?|min|km|miles|bus|train|bike|metro|walk|drive|foot)\b(?: (?:bus|train|bike|metro|walk|drive|ride))*(?: (?:each way|one way|by [\w ]{3,12}|ride|walk|drive|on the [\w ]{3,12}))*", values.bare(text), re.I)) else []),
     rule("learning", "am", r"(?:(?:currently|slowly|finally) )*(?:learning|self-studying|teaching myself|trying to learn|taking up)(?: how)?(?: to (?:play|speak|use|code in|program in))? (?P<v>.+)", _skill, dated=True, confidence=0.85),
     rule("learning", "am,have", r"(?:been )?(?:studying|practicing|practising) (?P<v>.+)", values.members(words.LANGUAGES), dated=True),
     rule("learning", "am", r"(?:brushing up on|improving|working on) (?:my )?(?P<v>.+)", values.members(words.LANGUAGES)),
