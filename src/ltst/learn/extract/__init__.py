@@ -21,6 +21,7 @@ from ltst.support import validate
 
 _RULES = rules.by_opener([*person.RULES, *work.RULES, *family.RULES, *tastes.RULES, *plans.RULES])
 MOST_CLAIMS = 60
+_SELF = re.compile(r"\b(?:I|we|my|our|me|im|ive|here)\b", re.I)
 _NAMELESS = frozenset(("pet", "child", "sibling", "partner"))
 
 
@@ -29,7 +30,11 @@ def claims(text: str, said_at: datetime) -> list[Claim]:
     said_at = validate.moment(said_at, "said_at")
     found: dict[tuple[str, str, str, str], Claim] = {}
     last: Claim | None = None
-    for sentence in sentences(own_words(text)):
+    own = own_words(text)
+    for name in person.introduced(own):
+        claim = rules.fact("name", name, confidence=0.85)
+        found[_identity(claim)] = claim
+    for sentence in sentences(own):
         last = _named_later(sentence, last, found)
         for claim in _read(sentence, said_at):
             found.setdefault(_identity(claim), claim)
@@ -44,12 +49,18 @@ def _identity(claim: Claim) -> tuple[str, str, str, str]:
 
 
 def _read(sentence: Sentence, said_at: datetime) -> Iterator[Claim]:
-    yield from preferences.requests(sentence.text, sentence.asks)
-    if not sentence.doubtful:
+    wanted = [*preferences.requests(sentence.text)]
+    yield from wanted
+    if not sentence.doubtful and _SELF.search(sentence.text):
+        for key, value in person.described(sentence.text):
+            yield rules.fact(key, value, confidence=0.75)
         yield from family.named(sentence.text, said_at)
         yield from family.together(sentence.text, said_at)
     for clause in sentence.clauses:
         for claim in rules.apply(_RULES, clause, said_at):
+            # How answers are liked is no taste.
+            if wanted and claim.key in ("like", "dislike"):
+                continue
             yield claim
             yield from _corrected(claim, clause)
         yield from _birthday(clause, said_at)
@@ -59,7 +70,7 @@ def _corrected(claim: Claim, clause: Clause) -> Iterator[Claim]:
     """"I live in Porto, not Lisbon" also ends Lisbon."""
     if claim.change == "ends" or not claim.single_valued:
         return
-    found = re.search(rf"{re.escape(claim.value)},? (?:and )?not (?:in |at |for |an? )?(?P<v>[\w .&'-]{{2,40}})$", clause.whole)
+    found = re.search(rf"{re.escape(claim.value)},? (?:and )?not (?:in |at |for )?(?!an?\b)(?P<v>[\w .&'-]{{2,40}})$", clause.whole)
     if found:
         yield replace(claim, value=found["v"].strip(" ."), change="ends", valid_from=None)
 
@@ -92,9 +103,12 @@ def _consistent(found: Iterable[Claim]) -> Iterator[Claim]:
     """Without a bare "dog" beside "Rex the dog", and without an ending of what the same message says to hold."""
     kept = [*found]
     holds = {(each.key, each.value.lower()) for each in kept if each.change == "holds"}
+    done = {each.value.lower() for each in kept if each.key in ("hobby", "sport")}
     species = {str(each.details.get("species")) for each in kept if each.key == "pet" and each.details.get("species")}
     for each in kept:
         if each.change == "ends" and (each.key, each.value.lower()) in holds:
+            continue
+        if each.key == "like" and each.value.lower() in done:
             continue
         if each.key == "pet" and each.value.lower() in species and not each.details:
             continue

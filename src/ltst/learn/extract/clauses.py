@@ -39,8 +39,9 @@ class Sentence:
 
 _SUBJECTS = r"(?:I|we|im|ive|my|our|he|she|they|you|it|there|his|her|their|your)\b"
 _ASKING = (
-    r"(?:do|does|did|am|is|are|was|were|can|could|would|should|will|shall|has|what|what's|whats|how|how's|why|when|where"
-    r"|who|who's|which|whose|any|don't|doesn't|isn't|aren't|wouldn't|couldn't|can't|won't|got any|have you|have i|since when)\b"
+    r"(?:do (?!not\b)|does|did|am|is|are|was|were|can|could|would|should|will|shall|has|what|what's|whats|how|how's|why|when|where"
+    r"|who|who's|which|whose|any|got any|have you|have i|since when|(?:don't|doesn't|isn't|aren't|wouldn't|couldn't|can't|won't|didn't|haven't)"
+    r" (?:i|we|you|he|she|they|it|that|there|my|this))\b(?!')"
 )
 _END = re.compile(r"(?<=[.!?…])(?<!\bMr\.)(?<!\bDr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)\)? +|\n+")
 _VERBS = (
@@ -48,12 +49,14 @@ _VERBS = (
     r"|became|run|teach|commute|collect|have (?:a|an|two|three|four|no|been|got|lived|worked)|can't stand|don't like|am|was born"
     r"|was raised|take|suffer|switched|just|recently|now (?:live|work|use)|also|never|currently|quit|left|sold|come from|do)\b"
 )
+# After a comma alone, so much else begins like a verb: "sports, like tennis".
+_LISTED = r"(?:live in|work (?:as|at|for)|moved|grew up|got|bought|adopted|started|joined|became|switched|quit|have (?:a|two|three)|can't stand|was born|married to|speak)\b"
 _JOINTS = re.compile(
     rf"(?: ?[,;:(—–]+| -{{1,2}})(?: (?:and|but|so|because|cause|cuz|since|as|though|although|plus|yet|then|also|now|while|actually))*"
     rf" (?=(?P<comma>{_SUBJECTS}|{_ASKING}|(?-i:[A-Z])\w+ and I\b))"
     rf"|(?: (?:and|but|so|because|cause|cuz|since|though|although|plus|yet|then|also|as|while))+ (?=(?P<joined>{_SUBJECTS}))"
-    rf"|,?(?: (?:and|but|or|then|now|who))+ (?=(?P<shared>{_VERBS}))|, (?=(?P<listed>{_VERBS}))"
-    rf"|,? (?=(?P<beside>(?:currently )?(?:living in|working (?:as|at|for)|based in|studying|married to|teaching at)\b))",
+    rf"|,?(?: (?:and|but|then|now))+ (?=(?P<shared>{_VERBS}))|, (?=(?P<listed>{_LISTED}))"
+    rf"|,? (?=(?P<beside>(?:currently )?(?:living in|working (?:as|at|for)|based in|married to)\b))",
     re.I,
 )
 _LEADS = re.compile(
@@ -61,11 +64,11 @@ _LEADS = re.compile(
     r"|also|and|but|plus|btw|by the way|fyi|actually|basically|honestly|frankly|anyway|anyways|besides|personally|for context|for reference|for the record"
     r"|for your information|some context|context|note that|note|please note(?: that)?|just so you know|so you know|you should know(?: that)?|as you know"
     r"|as i said|as i mentioned|like i said|remember that|remember|keep in mind(?: that)?|don't forget(?: that)?|to be clear|in fact|fun fact|update|quick update|good news|big news"
-    r"|sad news|bad news|these days|nowadays|currently|right now|now|at the moment|at present|lately|recently|because|since|as|although|even though|though|while"
+    r"|sad news|bad news|these days|nowadays|currently|right now|now|at the moment|at present|lately|recently|(?:because|since|as|although|even though|though|while)(?= (?:I|we|my|our|I'\w+|we'\w+)\b)"
     r"|it turns out(?: that)?|turns out(?: that)?|just to let you know|let me tell you|i should mention(?: that)?|i must admit(?: that)?|i have to admit(?: that)?|i must say(?: that)?|i have to say(?: that)?|i confess"
     r"|i should say|i'll admit|i should add(?: that)?|i'm happy to say(?: that)?|i'm proud to say(?: that)?|sorry|ah|aha|haha|lol|hmm|um|wow|yay|first|second|then|finally|in case you wondered"
     r"|my doctor (?:confirmed|says|said|told me)(?: that)?|i (?:just )?found out(?: that)?|i (?:just )?learned that|the thing is|thing is|to be honest|tbh|truth is|sadly|unfortunately|luckily|happily"
-    r"|about me|a bit about me|a little about me|background|me|correction|for now|on (?:weekends|weekdays|sundays|saturdays|mondays|tuesdays|wednesdays|thursdays|fridays)|at weekends|at work|every (?:day|week|morning|weekend|sunday|saturday|summer|winter|evening)"
+    r"|by (?:profession|trade|training)|about me|a bit about me|a little about me|background|me|correction|for now|on (?:weekends|weekdays|sundays|saturdays|mondays|tuesdays|wednesdays|thursdays|fridays)|at weekends|at work|every (?:day|week|morning|weekend|sunday|saturday|summer|winter|evening)"
     r"|in my (?:free|spare) time|after [\w ]{3,30},(?= I)|outside (?:of )?work|for code|for coding|no seriously|seriously)(?![\w'])[,:!.-]* ?",
     re.I,
 )
@@ -82,7 +85,7 @@ _DATED = re.compile(
 _DOUBTS = re.compile(
     r"(?:if|even if|unless|when|whenever|whether|once|until|had i|were i|should i|imagine|suppose|supposing|assuming|as if|as though|maybe|perhaps|probably|possibly|hopefully|ideally"
     r"|in case|it's possible|i (?:wish|hope|doubt|dream|imagine|suppose|guess|think|thought|feel like|wonder)|i'm (?:thinking|considering|hoping|dreaming|planning to|not sure)|i'd|i would|i might|i may|i could|i want"
-    r"|we (?:wish|hope|might|may|could|want)|we'd|we're (?:thinking|considering|hoping)|if only|hoping|wishing|would|might|could|in theory|say i)(?![\w])",
+    r"|we (?:wish|hope|might|may|could|want)|we'd|we're (?:thinking|considering|hoping)|if only|hoping|wishing|would|might|could|in theory|say i|according to|provided|as soon as|by the time|on paper|as far as|for all you know|technically)(?![\w])",
     re.I,
 )
 _PAST = re.compile(
@@ -96,7 +99,7 @@ _SUBJECT = re.compile(r"(?P<who>I|we)'(?P<tail>m|ve|d|ll|re)\b ?|(?P<bare>im|ive
 _TAILS = {"m": "am", "re": "am", "ve": "have", "d": "would", "ll": "will", "im": "am", "ive": "have"}
 _ADVERBS = re.compile(
     r"(?:(?:also|currently|now|still|actually|really|just|recently|presently|finally|usually|generally|mostly|mainly|always|often|already|only|simply|personally|absolutely|totally"
-    r"|truly|definitely|certainly|obviously|officially|happily|proudly|sadly|unfortunately|fortunately|honestly|newly|normally|typically|regularly|both|all|do|secretly|genuinely|of course|myself|myself a|as of today|since|thoroughly|particularly|especially|even|then|eventually|originally|sort of|kind of|kinda) )+",
+    r"|truly|definitely|certainly|obviously|officially|happily|proudly|sadly|unfortunately|fortunately|honestly|newly|normally|typically|regularly|both|all|do(?= (?:love|like|have|enjoy|live|work|speak|own|play|use|hate|prefer|eat|drive|take|study)\b)|secretly|genuinely|of course|myself|myself a|as of today|since|thoroughly|quite|thankfully|particularly|tend to|especially|even|then|eventually|originally) )+",
     re.I,
 )
 _AUXILIARIES = re.compile(
@@ -112,19 +115,25 @@ _NOT = re.compile(r"(?:not|never|hardly|barely|rarely)\b ?", re.I)
 _NO_LONGER = re.compile(r"(?:no longer|not any longer|not anymore|formerly|previously)\b ?", re.I)
 _USED_TO = re.compile(r"used to (?:(?P<be>be )|(?P<have>have |own ))?", re.I)
 _STOPPED = re.compile(r"(?:(?:have )?(?:stopped|quit|given up|gave up|gave up on|gotten out of) )(?=\w+ing\b)(?:(?P<be>being )|(?P<have>having ))?", re.I)
-_ANY_MORE = re.compile(r"\b(?:any ?more|any longer|these days|after all|now)\b", re.I)
+_ANY_MORE = re.compile(r"\b(?:any ?more|any longer|these days|after all)\b", re.I)
 _IMPLIED = re.compile(
-    r"(?:just |recently |finally |now )?(?:turned|got|bought|adopted|started|moved|joined|switched|quit|left|sold|became|graduated|can't stand|cannot stand|cant stand|hate|love|work as|work at|work for|working as|working at"
-    r"|live in|living in|based in|born on|born in|married to|allergic to|grew up|currently learning|learning|studying|broke up|signed up|don't like|not a fan of|big fan of|huge fan of|retired)\b",
+    r"been (?:living|working|learning|playing|using|vegan|vegetarian|married)\b|(?:just |recently |finally |now )?(?:turned|got|bought|adopted|started|moved|joined|switched|quit|left|sold|became|graduated|can't stand|cannot stand|cant stand|(?:hate|love)(?! (?:is|was|this|that|it|the|how|your|you|to|a|an|these|those|when|for|and|hearing|seeing)\b)|work as|work at|work for|working as|working at"
+    r"|live in|living in|based in|born on|born in|married to|allergic to|grew up|currently (?:learning|studying)|broke up|signed up|don't like|not a fan of|big fan of|huge fan of|retired)\b",
     re.I,
 )
-_PARTICIPLE = re.compile(r"(?:working|living|based|married|allergic|learning|studying|currently|retired|teaching)\b", re.I)
+# Before a participle that belongs to the verb: "I've been living in", "I love living in".
+_VERBAL = re.compile(r"(?:\bI|\b(?:been|am|are|we|now|currently|started|still|just|stopped|was|were|of|by|about|love|enjoy|like|hate|happily|to|not|from|than|is|actually|for|start|keep|here|while|as|longer)|'m|'re)$", re.I)
+_BOTH = re.compile(r"(?:(?:my|our) (?:[\w-]+ ){1,2}|(?-i:[A-Z])\w+ )and I (?=\w)|me and my (?:[\w-]+ ){1,2}?(?=(?:live|moved|have|are|love|own|just)\b)", re.I)
+# These hold for the main clause too: "as soon as I have kids, I'm moving to Kent".
+_GOVERNED = re.compile(r"(?:according to|as soon as|on paper|by the time|provided|technically|in theory|if only|once (?:i|we))\b", re.I)
+_DEED = re.compile(r"(?:just |now )?(?:moved|switched|got|bought|started|joined|became|went)\b", re.I)
+_PARTICIPLE = re.compile(r"(?:working|living|based|married|allergic|currently|retired|teaching)\b", re.I)
 
 
 def sentences(text: str) -> Iterator[Sentence]:
     """The sentences of the writer's own words, in order."""
     for raw in _END.split(text)[:MOST_SENTENCES]:
-        sentence = raw.strip(" *_#-")
+        sentence = raw.strip(" *_-").lstrip("# ")
         if sentence:
             yield _sentence(sentence[:LONGEST_SENTENCE])
 
@@ -156,6 +165,8 @@ def _clauses(text: str) -> Iterator[Clause]:
     before: Clause | None = None
     stated = True
     for number, piece in enumerate(pieces):
+        if _GOVERNED.match(_led(piece.text)[0]):
+            return
         if piece.dependent and not stated:
             continue
         clause = _opened(piece, before, number == 0)
@@ -176,6 +187,8 @@ def _pieces(text: str) -> list[_Piece]:
     pieces: list[_Piece] = []
     at, joint, kind = 0, "", "first"
     for found in _JOINTS.finditer(text):
+        if found.lastgroup == "beside" and _VERBAL.search(text, at, found.start()):
+            continue
         pieces.append(_Piece(text[at : found.start()], joint, kind))
         at, joint, kind = found.end(), found[0], found.lastgroup or "first"
         if len(pieces) >= MOST_CLAUSES:
@@ -217,6 +230,8 @@ def _opened(piece: _Piece, before: Clause | None, first: bool) -> Clause | None:
     whole = f"{text} {when}".strip()
     if piece.kind in ("shared", "listed", "beside"):
         return _resumed(text, whole, before, piece.kind)
+    if both := _BOTH.match(text):
+        return _verbed(text[both.end() :], "", whole, True)
     if mine := re.match(r"(?:my|our)\b ", text, re.I):
         return Clause("my", text[mine.end() :], whole, text[0] in "oO")
     subject = _SUBJECT.match(text)
@@ -224,6 +239,8 @@ def _opened(piece: _Piece, before: Clause | None, first: bool) -> Clause | None:
         tail = (subject["tail"] or subject["bare"] or "").lower()
         plural = (subject["who"] or subject["plain"] or "I").lower() == "we"
         return _verbed(text[subject.end() :], _TAILS.get(tail, ""), whole, plural)
+    if first and (been := re.match(r"been (?=\w)", text, re.I)) and _IMPLIED.match(text):
+        return _verbed(text, "have", whole, False) if been else None
     if first and _IMPLIED.match(text):
         return _verbed(text, "am" if _PARTICIPLE.match(text) or " fan of" in text[:14] else "", whole, False)
     return Clause("other", text, whole)
@@ -231,7 +248,13 @@ def _opened(piece: _Piece, before: Clause | None, first: bool) -> Clause | None:
 
 def _resumed(text: str, whole: str, before: Clause | None, kind: str) -> Clause | None:
     """A verb without a subject of its own: "I'm 34 and live in Porto"."""
-    if before is None or before.opener not in ("am", "have", "do", "was", "can") or before.change == "ends":
+    if before is None or before.opener not in ("am", "have", "do", "was", "can"):
+        return None
+    # "I have a sister living in Rome" says nothing of the writer's home.
+    if kind == "beside" and (before.opener != "am" or re.search(r"\b(?:who|with|my)\b", before.rest)):
+        return None
+    # After "I no longer work at Acme", only a deed goes on: "moved to Beta".
+    if before.change == "ends" and not _DEED.match(text):
         return None
     return _verbed(text, "am" if kind == "beside" else "", whole, before.plural)
 
@@ -245,6 +268,8 @@ def _verbed(rest: str, auxiliary: str, whole: str, plural: bool) -> Clause | Non
         opener = (found.lastgroup or "").replace("_", " ")
         rest = rest[found.end() :].lstrip(" ,")
     opener = opener or "do"
+    if opener == "had" and re.match(r"(?:an?|our|my|to put|to say) ", rest, re.I):
+        opener, rest = "do", f"had {rest}"
     if opener in ("would", "modal", "had"):
         return None
     rest = _ADVERBS.sub("", rest, count=1) if _ADVERBS.match(rest) else rest
@@ -255,6 +280,7 @@ def _verbed(rest: str, auxiliary: str, whole: str, plural: bool) -> Clause | Non
     if opener == "not do" and re.match(r"have\b|own\b", rest, re.I):
         opener, rest = "not have", rest.partition(" ")[2]
     if opener.startswith("not ") and _ANY_MORE.search(whole):
+        rest = _ANY_MORE.sub("", rest).strip()
         return Clause(opener[4:], rest, whole, plural, "ends")
     return Clause(opener, rest, whole, plural)
 

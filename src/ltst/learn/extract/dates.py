@@ -15,6 +15,7 @@ _NUMBERS = {
     **{"a": 1, "an": 1, "a couple of": 2, "couple of": 2, "fifteen": 15, "twenty": 20, "thirty": 30},
 }
 _COUNT = r"(?P<n>\d{1,3}|a couple of|couple of|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty)"
+_BARE = re.compile(r"\bfor (?=(?:january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|fall|winter)\b)", re.I)
 _UNIT = r"(?P<unit>day|week|month|year)s?\b"
 _AGO = re.compile(rf"\b{_COUNT} {_UNIT} ago\b", re.I)
 _FOR = re.compile(rf"\bfor (?:about |almost |nearly |over |more than |the (?:last|past) )?{_COUNT} {_UNIT}", re.I)
@@ -24,6 +25,7 @@ _CUES = re.compile(
     r"|january|february|march|april|may\b|june|july|august|september|october|november|december",
     re.I,
 )
+_PAST = re.compile(r"\b(?:last \w+|yesterday|\w+ (?:days|weeks|months|years) ago|a \w+ ago)\b", re.I)
 _FIRST_OF = re.compile(r"\bthe first of (?=[A-Z])", re.I)
 
 
@@ -39,7 +41,7 @@ def since(text: str, said_at: datetime) -> datetime | None:
 
 def planned(text: str, said_at: datetime) -> str | None:
     """The day, month or year that a plan is for, as `2026-06-01`, `2026-06` or `2026`."""
-    text = text[:LONGEST]
+    text = _BARE.sub("in ", _PAST.sub("", text[:LONGEST]))
     if ahead := _IN.search(text):
         start = _shifted(said_at, _number(ahead["n"]), ahead["unit"].lower())
         return start and start.strftime("%Y-%m" if ahead["unit"].lower() == "month" else "%Y-%m-%d")

@@ -15,7 +15,7 @@ _ANSWERS = r"(?:answers?|replies|reply|responses?|explanations?|messages|output|
 _YOURS = rf"(?:(?:all |all of )?(?:your|the|my|any) )?{_ANSWERS}"
 _LENGTHS = r"(?:very |really |super |nice and |a bit |quite |fairly |as )*(?:short(?:er)?|brief(?:er)?|concise|long(?:er)?|detailed|thorough|in-depth|succinct|terse|to the point|compact|crisp|comprehensive|punchy|tight|under \w+ (?:words|sentences|lines|paragraphs)|snappy|minimal|one[- ]line|one sentence|(?:one|two|three|1|2|3)[- ](?:sentence|paragraph|line)s?)(?:(?:,| and|, and) (?:short|brief|concise|long|detailed|thorough|to the point|simple|sweet|clear|in-depth|crisp))*"
 _TONES = r"(?:(?:more|less|very|a bit more|a little more|a bit less|a bit|super|really|completely|brutally) )?(?:formal|informal|casual|friendly|friendlier|polite|professional|playful|humorous|funny|serious|neutral|direct|blunt|honest|encouraging|warm|warmer|gentle|gentler|kind|sarcastic|enthusiastic|cheerful|chatty|relaxed|patient|empathetic|straightforward|critical|upbeat|conversational|matter-of-fact|supportive|candid|harsh|strict|respectful|cheeky)"
-_FORMATS = r"(?:bullet(?: |-)?points?|bullets|bullet lists?|bulleted lists?|numbered lists?|numbered steps|markdown|tables?|plain text|emojis?|emoji|headings?|headers?|bold(?: text)?|lists?|paragraphs|short paragraphs|prose|code blocks|em dashes|json|latex|html|exclamation marks|all caps|italics|footnotes|yaml|csv|full sentences|hashtags|asterisks)"
+_FORMATS = r"(?:bullet(?: |-)?points?|bullets|bullet lists?|bulleted lists?|numbered lists?|numbered steps|markdown|tables?|plain text|emojis?|emoji|headings?|headers?|bold(?: text)?|lists?|(?:full |short )?paragraphs|prose|code blocks|em dashes|json|latex|html|exclamation marks|all caps|italics|footnotes|yaml|csv|full sentences|hashtags|asterisks)"
 _CODE = r"(?:tabs(?:, not spaces| over spaces| instead of spaces| not spaces)?|spaces(?:, not tabs| over tabs| instead of tabs)?|(?:\w+|\d)[- ]spaces?(?: indentation| indents?)?|type hints?|type annotations|docstrings|snake_case(?: names)?|camelcase(?: names)?|semicolons|single quotes|double quotes|trailing commas|comments|f-strings|async/await|functional style|early returns|const|dataclasses|pep ?8|black(?: formatting)?|arrow functions|list comprehensions|google style|descriptive (?:variable )?names|unit tests|strict mode|pathlib|composition over inheritance|guard clauses|descriptive variable names|tests|inline comments|one-liners|classes|semi-colons)"
 _UNITS = r"(?:metric|imperial|si|celsius|fahrenheit|kilomet(?:er|re)s?|kms?|miles|kilograms?|kilos|kg|pounds|lbs|euros?|dollars|grams|ounces|litres|liters|24-hour(?: clock| time)?|12-hour(?: clock| time)?|24h|the 24-hour clock|feet and inches|centimet(?:er|re)s|cups|stone)"
 _THEMES = r"(?:dark|light|night|high[- ]contrast)[- ](?:mode|theme)"
@@ -47,8 +47,11 @@ def _no(text: str) -> list[str]:
     return [f"no {text.strip().lower()}"] if text else []
 
 
+_known_programming = values.member(words.PROGRAMMING)
+
+
 def _programming(text: str) -> list[str]:
-    return values.member(words.PROGRAMMING)(text)
+    return _known_programming(text)
 
 
 def _capital_programming(text: str) -> list[str]:
@@ -62,7 +65,7 @@ def _name_to_use(text: str) -> list[str]:
     if found:
         return found
     value = values.cut(text)
-    bad = re.match(r"(?:a|an|the|when|if|back|later|tomorrow|today|at|on|by|in|crazy|old|maybe|what|out|names?|boss|stupid|cynical|picky|biased|lazy|old-fashioned|paranoid|weird|whatever|anything|it|that|this|up|now|ishmael|right|again)\b", text, re.I)
+    bad = re.match(r"(?:a|an|the|when|if|back|later|tomorrow|today|at|on|by|in|crazy|old|maybe|what|out|names?|boss|stupid|cynical|picky|they|them|he|she|him|biased|lazy|old-fashioned|paranoid|weird|whatever|anything|it|that|this|up|now|ishmael|right|again)\b", text, re.I)
     return [value] if value and not bad and len(value.split()) == 1 and value.isalpha() else []
 
 
@@ -70,11 +73,13 @@ def _length(text: str) -> list[str]:
     return [re.sub(r"^(?:nice and|a bit|quite|fairly|as) ", "", text.strip(), flags=re.I)]
 
 
-_I_WANT = r"(?:i (?:(?:really|much|strongly|generally|usually|definitely|always|would|'d) )*(?:prefer|want)|i'd (?:prefer|like|rather (?:have|see))|i would (?:prefer|like)|my preference is(?: for)?|i'm more of an?)"
+_I_WANT = r"(?:i (?:(?:really|much|strongly|generally|usually|definitely|always|would|'d|tend to|still|also|only) )*(?:prefer|want)|i'd (?:prefer|like|rather (?:have|see))|i would (?:prefer|like)|my preference is(?: for)?|i'm more of an?)"
 _I_LIKE = r"(?:i (?:(?:usually|generally|really|always|tend to|mostly|do|kind of|often|also) )*(?:like|love|enjoy|appreciate|use|work in|favou?r|lean towards?))"
 PREFERENCES: list[Preference] = [
     _wish("address_as", rf"{_PLEASE}(?:call|address|refer to) me (?:as |by (?:my name, )?)?(?P<v>.+)", _name_to_use),
     _wish("address_as", rf"(?:.*\b(?:seriously|really|please|just|so|but|and)[,:]? )?(?:you (?:can|may|should) )?(?:just )?call me (?P<v>(?-i:[A-Z])\w+)", _name_to_use),
+    _wish("address_as", r"i(?:'d)? (?:prefer|like|want|rather|would like|would prefer) (?:to be (?:called|addressed as)|being called) (?P<v>.+)", _name_to_use),
+    _wish("address_as", r"i(?:'d)? (?:prefer|like|want) (?:you to call me|when you call me) (?P<v>.+)", _name_to_use),
     _wish("answer_length", rf"{_PLEASE}(?:keep|make|give|write)(?: me)? {_YOURS}(?: to me)? (?P<v>{_LENGTHS})\b", _length),
     _wish("answer_length", rf"{_PLEASE}(?:give me|write|use|provide|stick to|i want|send) (?:only )?(?P<v>{_LENGTHS}) {_ANSWERS}\b(?! (?:to|of|about|for|on) (?:this|that|the|my|these))", _length),
     _wish("answer_length", rf"{_PLEASE}(?:be|stay|keep it|keep things) (?P<v>(?:more |very )?(?:brief|concise|succinct|terse|short(?: and (?:simple|sweet|to the point))?|to the point))(?=$|[,.!]| please| in (?:your|all)| when| with| from now on| always)", _length),
@@ -88,8 +93,11 @@ PREFERENCES: list[Preference] = [
     _wish("answer_language", rf"{_PLEASE}(?:use|switch to|stick to|speak) (?P<v>{_LANGUAGE})(?=$|[,.!]| (?:please|when|with me|from now on|for|in (?:your|all|our)|only)\b)"),
     _wish("answer_language", rf"{_I_WANT} (?:your |my |all )?(?:{_ANSWERS} )(?:to be )?in (?P<v>{_LANGUAGE})\b"),
     _wish("answer_language", rf"{_I_WANT} (?:to (?:speak|chat|talk|be answered|converse|write)(?: with you)? in )(?P<v>{_LANGUAGE})\b"),
+    _wish("answer_language", rf"{_PLEASE}let's (?:speak|talk|chat|write|continue|switch|do this|communicate)(?: in| to)? (?P<v>{_LANGUAGE})\b"),
     _wish("answer_language", rf"(?P<v>{_LANGUAGE}) (?:only|answers|replies),? please\b"),
     _wish("tone", rf"{_PLEASE}(?:be|stay|sound|keep it|keep things|keep the tone|keep your tone|make your tone|act) (?P<v>{_TONES})\b(?! (?:enough|if|who|for))(?! about (?:this|that|my|the))"),
+    _wish("tone", rf"{_PLEASE}(?:talk|speak|write) to me (?P<v>like an? [\w ]{{3,20}}|as if [\w ]{{3,30}})"),
+    _wish("tone", rf"(?:i'd (?:prefer|like|love) (?:it )?if you (?:were|could be|would be)|i (?:want|need) you to be) (?P<v>{_TONES})\b"),
     _wish("tone", rf"{_PLEASE}(?:use|write in|adopt|keep|take|answer in|reply in|speak in|talk in|maintain|with) (?:an? |your )?(?P<v>{_TONES}) (?:tone|style|voice|manner|way|language)\b"),
     _wish("tone", rf"{_I_WANT} (?:you to be |it if you were |an? |your tone to be |the |your )?(?P<v>{_TONES}) ?(?:tone|style|voice|manner|answers|replies|with me|feedback|from you)\b"),
     _wish("tone", rf"{_I_LIKE} (?:an? |it when you're |when you are |it when you are )?(?P<v>{_TONES}) (?:tone|style|answers|replies|voice|feedback)\b", explicit=False),
@@ -103,27 +111,32 @@ PREFERENCES: list[Preference] = [
     _wish("format", rf"{_I_LIKE} (?:my |your |the )?(?:{_ANSWERS} )?(?:as |in |with )?(?P<v>{_FORMATS})\b", explicit=False),
     _wish("format", rf"i (?:don't|do not) (?:like|want|need|enjoy)(?: seeing| any)? (?P<v>{_FORMATS})\b", _no),
     _wish("format", rf"i (?:hate|dislike|can't stand) (?P<v>{_FORMATS}) in\b", _no),
-    _wish("units", rf"{_PLEASE}(?:use|stick to|switch to|give me|work in|convert (?:everything |things )?to|show (?:me )?|write|display|report|answer in|always use|quote)(?: (?:all |the |me )?(?:distances|temperatures|weights|measurements|prices|times|units|everything|amounts|quantities|lengths|recipes?|dates))?(?: in| as| using)? (?:the )?(?P<v>{_UNITS})\b(?! of\b)"),
+    _wish("units", rf"{_PLEASE}(?:use|stick to|switch to|give me|give|work in|convert (?:everything |things )?to|show(?: me)?|write|display|report|answer in|always use|quote)(?: (?:all |the |me )?(?:distances|temperatures|weights|measurements|prices|times|units|everything|amounts|quantities|lengths|recipes?|dates))?(?: in| as| using)? (?:the )?(?P<v>{_UNITS})\b(?! of\b)"),
     _wish("units", rf"{_I_WANT} (?:the |my )?(?:(?:distances|temperatures|weights|measurements|prices|times|units|everything|recipes) )?(?:in |to use |using )?(?:the )?(?P<v>{_UNITS})\b(?! of\b)"),
     _wish("units", rf"{_I_LIKE} (?:the |my )?(?:(?:distances|temperatures|weights|measurements|recipes) )?(?:in |think in )?(?:the )?(?P<v>{_UNITS}) (?:units|system|measurements)\b", explicit=False),
     _wish("units", rf"i think in (?P<v>{_UNITS})\b", explicit=False),
-    _wish("units", rf"(?P<v>{_UNITS})(?: units)?,? (?:please|only)\b"),
-    _wish("theme", rf"(?:{_I_WANT}|{_PLEASE}(?:use|switch to|turn on|enable|set)) (?:the |my |everything in |apps in |to |using )*(?P<v>{_THEMES})\b"),
+    _wish("units", rf"(?:(?:distances|temperatures|weights|measurements|prices|times|units|everything|recipes|lengths|dates) in )?(?P<v>{_UNITS})(?: units)?,? (?:please|only)\b"),
+    _wish("theme", rf"(?:{_I_WANT}|{_PLEASE}(?:use|switch to|turn on|enable|set)) (?:everything to |it to |the |a |an |my |everything in |apps in |to |using )*(?P<v>{_THEMES})\b"),
     _wish("theme", rf"(?:{_I_LIKE}|i (?:always )?have everything in|i'm a) (?:the |my |everything in )*(?P<v>{_THEMES})\b", explicit=False),
     _wish("theme", rf"(?P<v>{_THEMES}) (?:always|please|everywhere)\b", explicit=True),
-    _wish("code_style", rf"{_PLEASE}(?:don't|do not|never|no|avoid|skip|stop)(?: use| using| add| adding| put| write| writing)*(?: any)? (?P<v>{_CODE})\b(?! (?:to|in|about) (?:this|that|the))", _no),
-    _wish("code_style", rf"{_PLEASE}(?:always )?(?:use|write|add|include|indent with|indent using|put|stick to|follow|format (?:the |my |all )?code with|prefer|write code with)(?: \w+)? ?(?P<v>{_CODE})(?=$|[,.!]| (?:in|for|please|everywhere|when|and|instead|over|with|on|not)\b)(?! (?:to|in) (?:this|that|the))"),
+    _wish("code_style", rf"{_PLEASE}(?:don't|do not|never|no|avoid|skip|stop)(?: use| using| add| adding| put| write| writing)*(?: any)? (?P<v>{_CODE})\b(?! (?:to|in|about) (?:this|that|the (?!code)))", _no),
+    _wish("code_style", rf"{_PLEASE}(?:always )?(?:use|write|add|include|indent with|indent using|put|stick to|follow|format (?:the |my |all )?code with|prefer|write code with) (?:all |the |only )?(?P<v>{_CODE})(?=$|[,.!]| (?:in|for|please|everywhere|when|and|instead|over|with|on|not)\b)(?! (?:to|in) (?:this|that|the))"),
     _wish("code_style", rf"{_I_WANT} (?:my code with |to use |code with |using )?(?P<v>{_CODE})\b"),
     _wish("code_style", rf"{_I_LIKE} (?:my code with |code with )?(?P<v>{_CODE})(?: in|$|[,.!]| for| when| over)", explicit=False),
     _wish("code_style", rf"(?P<v>{_CODE}),? please\b"),
+    _wish("code_style", rf"i'd (?:rather|prefer (?:it )?if) you used? (?P<v>{_CODE})\b"),
     _wish("code_style", rf"(?:my|our) (?:team|company|project|codebase|repo|code) (?:uses|follows|requires|has) (?P<v>{_CODE})\b"),
     _wish("programming_language", rf"{_PLEASE}(?:give|show|write|use|answer|provide)(?: me)?(?: (?:all |your |the |my |any )?(?:code|examples?|snippets?|code examples|code samples|samples|solutions|scripts))(?: to me)? (?:in|using) (?P<v>{_PROGRAMMING})(?![\w+#])(?! (?:that|to|which|for))", _capital_programming),
     _wish("programming_language", rf"(?:for (?:code|coding|scripts|programming|scripting|examples|backend|everything)[, ]+)?{_I_WANT} (?:to (?:use|code in|write|program in|work in|work with) |coding in |writing |using |(?:code|examples|snippets|my code|your code|code examples) in )?(?P<v>{_PROGRAMMING})(?![\w+#])", _capital_programming),
+    _wish("programming_language", rf"(?:all |any )?(?:code|code examples|examples|snippets) in (?P<v>{_PROGRAMMING})(?![\w+#])(?:,? (?:please|only)|$)", _capital_programming),
+    _wish("programming_language", rf"my (?:preferred|favou?rite) (?:programming |coding )?language is (?P<v>{_PROGRAMMING})(?![\w+#])", _capital_programming),
     _wish("programming_language", rf"{_PLEASE}(?:use|stick to|write) (?P<v>{_PROGRAMMING})(?![\w+#]) (?:for (?:code|all|any|my|examples|coding|everything|snippets)|in (?:your|all|examples|code)|unless|by default|when you)", _capital_programming),
-    _wish("detail", rf"{_PLEASE}(?:explain|walk me through|describe|teach|break)(?: me)? (?:things|everything|it all|stuff|concepts|it|down|problems|your reasoning|all|solutions|them)(?: down| to me| for me)? ?(?:in )?(?P<v>step[- ]by[- ]step|(?:more |less |great )detail|simply|in simple terms|simple terms|from scratch|like i'm (?:five|5)|plain english|with examples|layman's terms|in depth)\b"),
+    _wish("detail", rf"{_PLEASE}(?:explain|walk me through|describe|teach|break)(?: me)? (?:things|everything|it all|stuff|concepts|it|down|problems|your reasoning|all|solutions|them)(?: down| to me| for me)? ?(?:in )?(?P<v>step[- ]by[- ]step|in (?:more |less |great |full )?detail|(?:more |less |great )detail|simply|in simple terms|simple terms|from scratch|like i'm (?:five|5)|plain english|with examples|layman's terms|in depth)\b"),
     _wish("detail", rf"{_PLEASE}(?:explain|answer|go|work|think) (?P<v>step[- ]by[- ]step|in (?:more |great )?detail)(?=$|[,.!]| please| always| from now on)"),
     _wish("detail", rf"{_PLEASE}(?P<v>skip the (?:basics|intro|introduction|preamble|small talk|pleasantries|theory|obvious))(?=$|[,.!]| (?:when|in|please|and|with|every)\b)", lambda text: [text.lower()]),
-    _wish("detail", rf"{_I_WANT} (?:your |my |the |to see )?(?:an? )?(?P<v>step[- ]by[- ]step|more detailed|in-depth|high-level|detailed|simple) (?:explanations?|instructions|guides?|overviews?)\b"),
+    _wish("detail", rf"{_PLEASE}(?:don't|do not|no need to) (?:explain|go over|cover|repeat) (?:the )?(?P<v>basics|obvious)\b", _no),
+    _wish("detail", rf"{_PLEASE}(?:keep|make) (?:your |the |all )?explanations (?P<v>(?:very )?(?:simple|high-level|basic|beginner-friendly|technical|detailed|in-depth))\b"),
+    _wish("detail", rf"{_I_WANT} (?:your |my |the |to see )?(?:an? )?(?P<v>step[- ]by[- ]step|high-level|simple) (?:explanations?|instructions|guides?|overviews?)\b"),
     _wish("detail", rf"{_I_LIKE} (?:your |my |the )?(?:an? )?(?P<v>step[- ]by[- ]step|in-depth|high-level|simple) (?:explanations?|instructions|guides?|overviews?)\b", explicit=False),
     _wish("detail", rf"{_I_WANT} (?:things |everything |it )?(?:explained |to be explained )(?P<v>step[- ]by[- ]step|simply|in (?:more |great )?detail|in simple terms)\b"),
     _wish("detail", rf"{_PLEASE}(?:give|include|provide|add)(?: me)? (?:lots of |plenty of |more |always )?(?P<v>examples|more detail|details|analogies|context)(?=$|[,.!]| (?:in (?:your|all)|when you|whenever|always|with every)\b)"),
@@ -132,6 +145,13 @@ _OVER = re.compile(
     r"(?:(?:for|in|at|when)[\w ]{2,20}, )?(?:i (?:(?:really|much|strongly|generally|usually|definitely|always|personally|actually|still|also) )*prefer|i'd rather have|i would rather have|i'd always choose|i'd pick) (?P<a>.+?) (?:over|to|rather than|instead of|more than|than|vs\.?) (?P<b>.+)", re.I
 )
 _PREFER = re.compile(r"i (?:(?:really|much|strongly|generally|usually|definitely|always|personally|actually|still|also) )*prefer (?P<a>.+)", re.I)
+# Without one of these, no pattern below can match: most sentences end here.
+_GATE = re.compile(
+    r"\b(?:prefer\w*|preference|rather|call|address|refer|answer\w*|repl(?:y|ies)|respon\w+|explanations?|explain\w*|keep|be|stay|tone|talk|speak|write|sound|switch"
+    r"|use|using|avoid|stop|skip|no|don't|do not|never|always|drop|without|plain|markdown|json|bullet|format|units?|metric|imperial|celsius|fahrenheit|miles|kilomet\w+|euros|dollars|give|show|convert|mode|theme"
+    r"|tabs|spaces|hints|docstrings|please|code|examples|style|want|like|uses|indent|add|include|future|forward|henceforth|from now|whenever|when|every ?time|each time|any ?time|before|after|at the|limit|stick|favou?rite|think|let's|lists?|language|only|everywhere|tables|emojis?|set|put|choose|pick)\b",
+    re.I,
+)
 _ONCE = re.compile(
     r"\b(?:this (?:one|time|once|answer|question|email|text|message|paragraph|code|function|file|essay|letter|script)|just (?:this )?once|for (?:this|today|now)|today|right now|above|below|attached|following|these|that (?:one|last)|the (?:last|previous|next|second|first) (?:one|answer|part|question)|it in|for once|in this (?:chat|case|one|function|file))\b", re.I
 )
@@ -142,13 +162,14 @@ _STANDING = re.compile(
 )
 _TOLD = re.compile(r"\b(?:you|me|my|your|i|please|answer|reply|use|ask|check|remind|cite|add|include|write|explain|give|show|start|end|tell|call|mention|assume|suggest|warn|double-check|translate|keep|confirm|sign|summari[sz]e|convert|say|send|share|run|put|make|list|offer|avoid|reveal|quote|delete|verify|format|provide|begin|greet|finish|apologi[sz]e|recommend|let)\b", re.I)
 _NOT_TOLD = re.compile(
-    r"(?:please |and |but |so |ok |okay )*(?:always (?:been|was|had|love|thought|wanted|the|a|so|nice|good|happy|great|fun)|never (?:mind|been|had|heard|thought|knew|tried|seen|again|ever|a|the|said|would|could|did|have|again|liked|really|too)|every ?time (?:i|we|he|she|they|it|the|my|a)\b[^,]*$|every ?time (?:i|we|my) [^,]*, (?:i|it|my|we|the|he|she|they|there|a)\b|whenever (?:i|we|my) [^,]*(?:, (?:i|it|my|we|the|he|she|they|there)\b|$)|from now on,? (?:i|we|my|i'll|i'm|it|he|she|they|there)\b|in (?:the )?future,? (?:i|we|my|i'd|it|the|a|he|she|they|there|there's)\b|going forward,? (?:i|we|my|it)\b|each time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$)|any ?time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$))", re.I
+    r"(?:please |and |but |so |ok |okay )*(?:(?:always|never) (?:\w+ing|gonna|there|here|by|in|on|for|with|at|up|your|my|room|time|more|going|ready|welcome|remember that)\b|always (?:been|was|had|love|thought|wanted|the|a|so|nice|good|happy|great|fun)\b|never (?:mind|been|had|heard|thought|knew|tried|seen|again|a|the|said|would|could|did|have|again|liked|really|too)\b|every ?time (?:i|we|he|she|they|it|the|my|a)\b[^,]*$|every ?time (?:i|we|my)\b[^,]*, (?:i|it|my|we|the|he|she|they|there|a)\b|whenever (?:i|we|my|you)\b[^,]*(?:, (?:i|it|it's|my|we|the|he|she|they|there|just let me know|let me know|feel free|i'm|i'll)\b|$)|from now on,? (?:i(?! want you| need you|'d like you)|we|my|it|he|she|they|there)\b|in (?:the )?future,? (?:i|we|my|i'd|it|the|a|he|she|they|there|there's)\b|going forward,? (?:i|we|my|it)\b|each time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$)|any ?time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$))", re.I
 )
 
 
-def requests(text: str, asks: bool) -> Iterator[Claim]:
+def requests(text: str) -> Iterator[Claim]:
     """The preferences or the instruction in a sentence; a wish for this once is neither."""
-    if _ONCE.search(text) or (asks and not re.match(r"(?:can|could|would|will) you\b", text, re.I)):
+    asks = text.endswith("?")
+    if not _GATE.search(text) or _ONCE.search(text) or (asks and not re.match(r"(?:can|could|would|will) you\b", text, re.I)):
         return
     found = [*_preferences(text)]
     yield from found
@@ -179,12 +200,13 @@ def _compared(text: str) -> Iterator[Claim]:
     """"I prefer tea to coffee", under a key of its own."""
     if found := _OVER.match(text):
         first, second = values.cut(found["a"]), values.cut(found["b"])
+        first = re.split(r" for ", first)[0]
         second = re.split(r" (?:for|on|at|in|when) ", second)[0]
         if _nameable(first) and second:
             yield from _over(first, second)
         return
     if found := _PREFER.match(text):
-        first = values.cut(found["a"])
+        first = re.split(r" (?:for|when|in|at|on|with) ", values.cut(found["a"]))[0]
         if _nameable(first) and not re.match(r"(?:to|it|that|this|not|if|when)\b", first, re.I):
             yield _programmed(first) or _preference(f"prefers_{_snake(first)}", first, True)
 
@@ -200,8 +222,11 @@ def _programmed(value: str) -> Claim | None:
     return None
 
 
+_VAGUE = re.compile(r"(?:it|this|that|these|those|you|your|him|her|his|them|their|me|my|not|to|if|when|something|anything|things?|one|more|first|second|third|last|latter|former|other|version|option|current|previous|shorter|longer)\b", re.I)
+
+
 def _nameable(value: str) -> bool:
-    return 0 < len(value.split()) <= 4 and not values._PRONOUNS.match(value) and len(value) <= 40
+    return 0 < len(value.split()) <= 4 and not _VAGUE.match(value) and len(value) <= 40
 
 
 def _snake(value: str) -> str:

@@ -13,11 +13,11 @@ _FENCE = re.compile(r"(?:```|~~~).*?(?:```|~~~|\Z)", re.S)
 _CODE = re.compile(r"`[^`\n]{1,500}`")
 _SINGLE = re.compile(r"‘[^‘\n]{0,500}?’(?!\w)")
 _DOUBLE = re.compile(r'"([^"\n]{0,2000})"')
-_STRAIGHT = re.compile(r"(?<![\w'])'[^'\n]{3,300}[,.!?]'(?!\w)")
+_STRAIGHT = re.compile(r"(?<![\w'])'(?:[^'\n]{3,300}[,.!?]|(?=I\b|I'|My\b|We\b|i\b)[^\n]{3,200}?)'(?!\w)")
 _SHORT = re.compile(r"(?!I\b|I'|i\b|my\b)[\w'.-]{1,30}(?: (?!am\b)[\w'.-]{1,30})?", re.I)
 _LINK = re.compile(r"(?:https?://|www\.)\S+", re.I)
 _SPACE = re.compile(r"[^\S\n]+")
-_BULLET = re.compile(r"(?:[-*•·]|\d{1,2}[.)])\s+")
+_BULLET = re.compile(r"^(?:[-*•·]|\d{1,2}[.)])\s+")
 _EMOJI = re.compile(r"[\U0001F000-\U0001FAFF\u2600-\u27BF\uFE0F\u200D\u200B]+")
 
 # From here on the words are no longer the writer's own about themself.
@@ -27,13 +27,15 @@ _STOPS = re.compile(
     r"|\b(?:role-?\s?play\w*|pretend|act as|act like you|you are now an?|let's play|my (?:main )?character\b|in character)"
     r"|^(?:subject|from|fwd?|re):|^dear\s\w+|^(?:begin|start) of (?:text|document)|^\s*\*{0,2}(?:lyrics|quote)\b[^:\n]{0,30}:"
     r"|\b(?:sentence|phrase|headline|caption|slogan|lyrics|paragraph|passage|excerpt|article|transcript|review)\s?:"
-    r"|\b(?:wrote|writes?|reads|replied|sang|sings)\s?:|^(?:q|a|user|assistant|human|bot|me|him|her)\s?:",
+    r"|\b(?:wrote|writes?|reads|replied|sang|sings|texted|told|messaged|emailed|said|says|asked|goes|went)(?: (?:me|us|him|her|them|this|back))?\s?:|\b(?:the|this|first|last|his|her|their|a|an|opening|from the) (?:[\w-]+ )?(?:letter|line|message|email|note|bio|text|post|tweet|title|sign|card|song|chorus|ad|article|prompt|poem|diary|verse|example)(?: is| says| reads| goes)?\s?:|^(?:e\.g\.|for example|example|prompt|text|input|sample|template)\s?:|\b(?:in the blank|conjugate)\b[^\n]{0,20}:|^(?:q|a|user|assistant|human|bot|me|him|her)\s?:",
     re.I | re.M,
 )
 # What follows on the same line is only supposed.
 _SUPPOSED = re.compile(
     r"\b(?:imagin(?:e|ing)|suppos(?:e|ing)|assum(?:e|ing)|let's say|say that i|hypothetically|what if|picture this|for the sake of argument"
     r"|in (?:my|a|this|the) (?:dream|story|novel|book|game|movie|film|play|scenario|script|scene|chapter|world|simulation|campaign)"
+    r"|(?:write|compose|draft|generate|invent|make up|tell|create|sing)(?: me| us)? (?:an?|some|the|another) (?:[\w-]+ ){0,3}(?:story|poem|song|lyrics|script|screenplay|scene|dialogue|monologue|essay|novel|speech|bio|letter|email|message|ad|tweet|post|haiku|limerick|rap|joke|fairy tale|tale|cover letter|profile|sketch|obituary|toast)\b"
+    r"|(?:her|his|their|the|whose) (?:bio|profile|sign|shirt|t-shirt|caption|status|post|email|text) (?:says|said|reads|read)\b|how (?:do|would|can) (?:you|i|we) say\b"
     r"|in (?:another|a past|my next|my past) (?:life|universe|world)|in chapter|once upon a time"
     r"|(?:he|she|they|it|who|mom|mum|dad|friend|and i|i) (?:go|goes|went|was like|were like|is like|said|says|asked|yelled),)"
     r"[^\n]*",
@@ -44,12 +46,13 @@ _SUPPOSED = re.compile(
 def own_words(text: str) -> str:
     """The beginning of a message without code, quotations, links, pasted blocks, fiction and suppositions."""
     text = _SINGLE.sub('""', text[:LONGEST].replace("\r", "\n")).translate(_PLAIN)
-    text = _FENCE.sub("\n", text)
+    if "```" in text or "~~~" in text:
+        text = _FENCE.sub("\n", text)
     text = _CODE.sub('""', text)
     text = _LINK.sub("", text)
     text = _DOUBLE.sub(_unquoted, text)
     text = _STRAIGHT.sub('""', text)
-    text = _EMOJI.sub(" . ", text)
+    text = text if text.isascii() else _EMOJI.sub(" . ", text)
     text = _SPACE.sub(" ", text)
     text = "\n".join(_BULLET.sub("", line.strip()) for line in text.split("\n") if _typed(line))
     stop = _STOPS.search(text)

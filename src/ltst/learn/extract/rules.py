@@ -17,6 +17,12 @@ SINGLE = frozenset(
     " phone commute email".split()
 )
 # Said of several people these tell nothing of one of them.
+# Said of today only these are no facts: "I'm working at a café today".
+STEADY = frozenset("home employer diet car tool hobby like phone school".split())
+_FLEETING = re.compile(r"\b(?:today|tonight|this (?:week|weekend|morning|afternoon|evening)|for the (?:week|weekend|day|night))\b", re.I)
+LASTING = frozenset("home employer job diet relationship_status instrument sport tool partner".split())
+_EXPERIENCE = re.compile(r"(?:lived|worked|played|used|practi[sc]ed|been (?!living|working|learning|playing|using|studying|doing|training|practi|taking|getting|eating|dating|seeing|promoted|appointed|hired|made|offered|diagnosed|into|obsessed|hooked))", re.I)
+_SINCE = re.compile(r"\b(?:since|for|now|lately|all my life|my whole life|ever|until now|so far)\b", re.I)
 PERSONAL = frozenset("name nickname age birthday nationality job employer school studies health phone email".split())
 
 
@@ -55,7 +61,8 @@ def rule(
     fixed: str | None = None,
 ) -> Rule:
     """A rule as the tables write it; openers are separated by commas."""
-    compiled = re.compile(pattern, re.I)
+    # Names begin with capitals of other alphabets too.
+    compiled = re.compile(pattern.replace("[A-Z]", "[A-ZÀ-ÖØ-ÞĀ-Ž]"), re.I)
     return Rule(key, tuple(openers.split(",")), compiled, reader, change, dated, confidence, fixed)
 
 
@@ -71,14 +78,21 @@ def by_opener(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
 def apply(rules: dict[str, list[Rule]], clause: Clause, said_at: datetime) -> Iterator[Claim]:
     """What the rules read in a clause; of each key and change, the first rule that reads something."""
     done: set[tuple[str, str]] = set()
+    # "I've lived in Rome" is over, unless it says since when.
+    past_only = clause.opener == "have" and _EXPERIENCE.match(clause.rest) and not _SINCE.search(clause.whole)
+    skipped = STEADY if clause.opener == "am" and _FLEETING.search(clause.whole) else frozenset()
     for each in rules.get(clause.opener, ()):
-        if clause.plural and each.key in PERSONAL:
+        if each.key in skipped or (clause.plural and each.key in PERSONAL):
+            continue
+        if past_only and each.key in LASTING:
             continue
         found = each.pattern.match(clause.rest)
         change = "ends" if clause.change == "ends" else each.change
         if not found or (each.key, change) in done or (clause.change == "ends" and each.change == "ends"):
             continue
         values = each.values(found)
+        if each.key == "possession" and ("home", "holds") in done:
+            continue
         if values:
             done.add((each.key, change))
             yield from _claims(each, found, values, change, clause, said_at)

@@ -52,10 +52,10 @@ OCCUPATIONS = listed("""
     tax advisor, taxi driver, teacher, teaching assistant, tech lead, team lead, technician, technologist, telemarketer, tester,
     therapist, tiler, toolmaker, tour guide, toxicologist, trader, trainee, trainer, train driver, translator, travel agent,
     treasurer, truck driver, trucker, tutor, undertaker, undergrad, undergraduate, upholsterer, usher, ux designer, valet,
-    vet, vet tech, vet nurse, veterinarian, video editor, videographer, vintner, violinist, virologist, vp, vlogger,
+    vet, vet tech, vet nurse, veterinarian, video editor, videographer, vintner, virologist, vp, vlogger,
     volunteer, waiter, waitress, warden, warehouse worker, watchmaker, weaver, web designer, web developer, welder, winemaker,
     wedding planner, event planner, planner, woodworker, worker, writer, yoga teacher, youtuber, zookeeper, zoologist, freelance,
-    quant, rep, lead, line cook, sous chef, engineering manager, clown, cellist, bassist, drummer, guitarist, vocalist, organist, farrier, goalkeeper
+    quant, rep, lead, line cook, sous chef, engineering manager, clown, farrier, goalkeeper, tuner, hygienist, cleric, imam, bailiff, dispatcher, copyeditor, webmaster, realtor, stagehand, groundskeeper
 """)
 # Words that are jobs only beside others: nobody is "a lead", but a "design lead" is one.
 NEVER_ALONE = listed("""
@@ -79,7 +79,7 @@ DIETS = listed("""
     vegan, vegetarian, pescatarian, pescetarian, flexitarian, omnivore, omnivorous, carnivore, halal, kosher, keto, ketogenic,
     paleo, gluten-free, gluten free, dairy-free, dairy free, low-carb, low carb, plant-based, plant based, raw vegan, lacto-vegetarian,
     ovo-vegetarian, lacto-ovo vegetarian, mediterranean, dash, low-fodmap, low fodmap, sugar-free, sugar free, carnivorous, macrobiotic, fruitarian,
-    low-sodium, low sodium, high-protein, whole30, nut-free, nut free, mostly vegan, mostly vegetarian, strict vegan, strict vegetarian
+    low-sodium, low sodium, high-protein, whole30, nut-free, nut free, mostly vegan, mostly vegetarian
 """)
 DEMONYMS = listed("""
     afghan, albanian, algerian, american, angolan, argentinian, argentine, armenian, australian, austrian, azerbaijani, bahraini,
@@ -93,7 +93,7 @@ DEMONYMS = listed("""
     polish, portuguese, puerto rican, romanian, russian, rwandan, saudi, scottish, senegalese, serbian, singaporean, slovak,
     slovakian, slovene, slovenian, somali, south african, spanish, sri lankan, sudanese, swedish, swiss, syrian, taiwanese,
     tanzanian, thai, tibetan, tunisian, turkish, ugandan, ukrainian, uruguayan, uzbek, venezuelan, vietnamese, welsh, yemeni,
-    zambian, zimbabwean, kiwi, aussie, brit, swede, dane, finn, spaniard, briton, scot, pole, turk
+    zambian, zimbabwean, aussie, brit, swede, dane, finn, spaniard, briton, scot, pole, turk
 """)
 LANGUAGES = listed("""
     afrikaans, albanian, american sign language, amharic, arabic, armenian, asl, azerbaijani, basque, belarusian, bengali, bosnian,
@@ -164,20 +164,20 @@ HOBBIES = listed("""
 """)
 CONDITIONS = listed("""
     diabetes, type 1 diabetes, type 2 diabetes, asthma, adhd, add, autism, depression, anxiety, bipolar disorder, ocd, ptsd,
-    migraines, migraine, chronic migraines, epilepsy, arthritis, rheumatoid arthritis, osteoarthritis, celiac disease, coeliac disease, celiac, crohn's disease, crohn's,
+    migraines, chronic migraines, epilepsy, arthritis, rheumatoid arthritis, osteoarthritis, celiac disease, coeliac disease, celiac, crohn's disease, crohn's,
     ibs, ulcerative colitis, colitis, lupus, ms, multiple sclerosis, fibromyalgia, endometriosis, pcos, hypothyroidism,
     hyperthyroidism, hashimoto's, high blood pressure, hypertension, high cholesterol, heart disease, arrhythmia, afib, anemia, anaemia,
     cancer, breast cancer, prostate cancer, leukemia, psoriasis, eczema, rosacea, acne, scoliosis, sciatica, tinnitus, insomnia, sleep apnea, sleep apnoea,
     narcolepsy, glaucoma, cataracts, astigmatism, dyslexia, dyscalculia, dyspraxia, gout, gerd, acid reflux, kidney stones, osteoporosis, parkinson's,
     hay fever, vertigo, tendonitis, tendinitis, carpal tunnel, carpal tunnel syndrome, plantar fasciitis, a herniated disc, herniated disc, slipped disc, long covid, chronic fatigue syndrome,
-    chronic back pain, chronic pain, back pain, back problems, a bad back, bad back, a bad knee, bad knee, bad knees, a heart murmur, heart murmur, a heart condition, heart condition,
+    chronic back pain, chronic pain, back problems, a bad back, bad back, a bad knee, bad knee, bad knees, a heart murmur, heart murmur, a heart condition, heart condition,
     a pacemaker, lactose intolerance, gluten intolerance, prediabetes, copd, hiv, hepatitis b, raynaud's, tourette's, a stutter, vitiligo, ehlers-danlos, pots, knee problems, color blindness,
     colour blindness, sinusitis, gastritis, tennis elbow, shin splints, low blood pressure, thyroid issues, a thyroid condition, thyroid condition, a concussion, concussion, shingles, a torn acl, torn acl,
     a torn meniscus, torn meniscus, a broken leg, a broken arm, a broken wrist, a broken ankle, broken leg, broken arm, broken wrist, broken ankle, a sprained ankle, sprained ankle, pneumonia, bronchitis
 """)
 HEALTH_ADJECTIVES = listed("""
     diabetic, type 1 diabetic, type 2 diabetic, asthmatic, autistic, epileptic, dyslexic, colorblind, colour-blind, color-blind, colour blind, color blind, deaf, hard of hearing,
-    blind, legally blind, lactose intolerant, lactose-intolerant, gluten intolerant, gluten-intolerant, celiac, coeliac, anemic, anaemic, pregnant, nearsighted,
+    blind, legally blind, celiac, coeliac, anemic, anaemic, pregnant, nearsighted,
     short-sighted, shortsighted, farsighted, bipolar, hypertensive, neurodivergent, prediabetic, pre-diabetic, a diabetic, immunocompromised, a cancer survivor, a recovering alcoholic,
     hypothyroid, an asthmatic, left-handed, HIV positive
 """) - {"left-handed"}
@@ -227,6 +227,6 @@ NOT_NAMES = listed("""
     what, where, who, how, why, which, this, that, these, those, there, can, could, will, would, should, do, does, did, has, have, had, are, be, been, who's, that's, it's, he's, she's, i'm, i've, i'd, i'll, what's, lol, omg, btw, asap,
     all, back, done, good, great, fine, happy, sad, tired, ready, interested, looking, trying, going, really, very, too, aware, currently, still, always, never, actually, both, someone, anyone, everyone, nobody, covid, jewish, muslim,
     christian, catholic, hindu, buddhist, buddhism, republican, democrat, european, asian, african, latino, latina, hispanic, black, white, gay, lesbian, bisexual, trans, queer, lgbtq, ai, gen, team, type, infj, intj, enfp, infp, entp, istj,
-    virgo, libra, scorpio, taurus, aries, leo, pisces, cancer, gemini, capricorn, aquarius, sagittarius, mr, mrs, ms, dr, dad, mom, mum, after, before, since, because, while, though, although, until, once, however, afterwards, yesterday, today, tomorrow, oh, well, wow, haha
+    virgo, libra, scorpio, taurus, aries, leo, pisces, cancer, gemini, capricorn, aquarius, sagittarius, mr, mrs, ms, dr, dad, mom, mum, after, before, since, because, while, though, although, until, once, however, afterwards, yesterday, today, tomorrow, oh, well, wow, haha, yeah, yep, nope, nah, aww, ah, hmm, lol, congrats, cool, nice, awesome, anyway, honestly, sadly, luckily, unfortunately, maybe, perhaps, plus, meanwhile, speaking, besides, only, same, right, exactly, absolutely, definitely, also, again, even, even, like, love, home, work, one, two, three, four, five
 """) - {"leo"}
 COLOURS = listed("blue, red, green, yellow, purple, orange, pink, black, white, teal, turquoise, burgundy, brown, grey, gray, navy, lavender")
