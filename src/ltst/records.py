@@ -196,7 +196,10 @@ class MemoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class DocumentChunk:
-    """A part of a document; the chunks of a document, joined in order, are its text."""
+    """A part of a document; the chunks of a document, joined in order, are its text.
+
+    `metadata` tells where it stands: {"page": 12} in a PDF, {"heading": "Install > Linux"} in Markdown and HTML.
+    """
 
     chunk_id: str
     document_id: str
@@ -216,6 +219,8 @@ class Document:
     content_hash: str
     metadata: Metadata
     created_at: datetime
+    media_type: str = "text/plain"
+    updated_at: datetime | None = None
     chunks: tuple[DocumentChunk, ...] = ()
 
     @property
@@ -226,7 +231,10 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Something that a search found. `scores` tells each arm's part; `sources` are the messages it rests on."""
+    """Something that a search found. `scores` tells each arm's part; `sources` are the messages it rests on.
+
+    Of a document, `id` is the document's, and `metadata` tells where in it the content stands: its page or heading.
+    """
 
     kind: str
     id: str
@@ -238,6 +246,7 @@ class Hit:
     role: str | None
     sources: tuple[str, ...]
     speaker: str | None = None
+    metadata: Metadata = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,4 +185,5 @@ def _hit(row: Mapping[str, Any], found: Mapping[str, Any]) -> Hit:
         role=row["role"],
         sources=tuple(row["sources"]),
         speaker=speaker(row["role"], row["said_by"]),
+        metadata=row["place"] or {},
     )
