@@ -227,7 +227,10 @@ class MemoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class DocumentChunk:
-    """A part of a document; the chunks of a document, joined in order, are its text."""
+    """A part of a document; the chunks of a document, joined in order, are its text.
+
+    `metadata` tells where it stands: {"page": 12} in a PDF, {"heading": "Install > Linux"} in Markdown and HTML.
+    """
 
     chunk_id: str
     document_id: str
@@ -247,6 +250,8 @@ class Document:
     content_hash: str
     metadata: Metadata
     created_at: datetime
+    media_type: str = "text/plain"
+    updated_at: datetime | None = None
     chunks: tuple[DocumentChunk, ...] = ()
 
     @property
@@ -260,6 +265,7 @@ class Hit:
     """Something that a search found. `scores` tells each arm's part; `sources` are the messages it rests on.
 
     What tools, documents or pages said, and what was stored with `{"trust": "low"}`, is not `trusted`: nobody's word.
+    Of a document, `id` is the document's, and `metadata` tells where in it the content stands: its page or heading.
     """
 
     kind: str
@@ -273,6 +279,7 @@ class Hit:
     sources: tuple[str, ...]
     speaker: str | None = None
     trusted: bool = True
+    metadata: Metadata = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -453,9 +453,20 @@ class Documents:
         title: str | None = None,
         uri: str | None = None,
         metadata: Metadata | None = None,
+        media_type: str | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Document:
-        """Keep a text, or the text of a file when given a `Path`; the same text is kept once."""
-        return self._portal.run(self._inner.add(text_or_path, title=title, uri=uri, metadata=metadata))
+        """Keep a text, or what a file says when given a `Path`: text, Markdown, HTML or PDF, told by suffix or content.
+
+        The same text is kept once. Another text of the same `uri`, which for a file is the file's own, changes that
+        document: the parts that are the same stay as they are. `progress` is told how many pages of how many are read,
+        if there are pages, and then how many chunks of how many are stored.
+        """
+        return self._portal.run(
+            self._inner.add(
+                text_or_path, title=title, uri=uri, metadata=metadata, media_type=media_type, progress=progress
+            )
+        )
 
     def get(self, document_id: str) -> Document | None:
         """A document with its chunks, or None."""

@@ -21,6 +21,7 @@ from typer.testing import CliRunner, Result
 from ltst import Memory, Settings
 from ltst.doors.cli import demo
 from ltst.doors.cli.main import app
+from support.pdf import pdf
 
 MODULE = [sys.executable, "-m", "ltst.doors.cli.main"]
 SCRIPT = [str(Path(sys.executable).with_name("ltst"))]
@@ -86,6 +87,7 @@ def test_every_command_is_there() -> None:
         *(f"facts {verb}" for verb in ("list", "get", "set", "history", "reject", "forget")),
         *(f"preferences {verb}" for verb in ("list", "get", "set", "forget")),
         *(f"instructions {verb}" for verb in ("list", "get", "set", "history", "forget")),
+        *(f"documents {verb}" for verb in ("add", "list", "show", "forget")),
         *(f"master-key {verb}" for verb in ("show", "rotate")),
     }
 
@@ -148,6 +150,9 @@ def test_changes_are_the_cli_s_in_the_ledger(run: Run, settings: Settings) -> No
         (["preferences", "forget", "nothing"], "there is no preference 'nothing'"),
         (["instructions", "get", "nobody"], "there is no instruction for 'nobody'"),
         (["instructions", "forget", "nobody"], "there is no instruction for 'nobody'"),
+        (["documents", "add", "nothing.pdf"], "nothing.pdf: No such file or directory"),
+        (["documents", "show", "nothing"], "there is no document 'nothing'"),
+        (["documents", "forget", "nothing"], "there is no document 'nothing'"),
         (["add", "robot", "Hello.", "--chat", "monday"], "role must be one of"),
         (["window", "--chat", "monday", "--limit", "0"], "limit must be a whole number"),
         (["master-key", "show"], "there is no master key yet"),
@@ -281,6 +286,29 @@ def test_instructions(run: Run, answer: Callable[..., Any]) -> None:
     assert [each["version"] for each in answer("instructions", "history", "coach")] == [1, 2]
     assert "Be brief." in run("instructions", "history", "coach").stdout
     assert answer("instructions", "forget", "coach") == {"forgotten": "coach"}
+
+
+def test_documents(run: Run, answer: Callable[..., Any], tmp_path: Path) -> None:
+    assert "no documents yet" in run("documents", "list").stdout
+    book, note = tmp_path / "[red]book.pdf", tmp_path / "note.md"
+    book.write_bytes(pdf([["The valve is green."], ["The pump is blue."]]))
+    note.write_text("# Kitchen\n\n## Oven\n\nIt runs hot.\n")
+
+    added = run("documents", "add", str(book), str(note))
+    assert "[red]book.pdf" in added.stdout and "note.md" in added.stdout
+    assert [each["chunks"] for each in answer("documents", "add", str(book), "--title", "Other")] == [2]
+    assert {each["title"] for each in answer("documents", "list")} == {"[red]book.pdf", "note.md"}
+    run("documents", "add", str(book), str(note), "--title", "Both", status=2)
+
+    known = {each["title"]: each["document_id"] for each in answer("documents", "list")}
+    shown = run("documents", "show", known["[red]book.pdf"]).stdout
+    assert "page 2" in shown and "The pump is blue." in shown and "application/pdf" in shown
+    assert answer("documents", "show", known["note.md"])["chunks"][0]["metadata"] == {"heading": "Kitchen > Oven"}
+    assert answer("documents", "show", known["[red]book.pdf"], "--limit", "1", "--offset", "1")["chunks"][0][
+        "metadata"
+    ] == {"page": 2}
+    assert answer("documents", "forget", known["note.md"]) == {"forgotten": known["note.md"]}
+    run("documents", "show", known["note.md"], status=1)
 
 
 # --- all of a user's memory

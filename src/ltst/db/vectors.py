@@ -37,25 +37,25 @@ SOURCES = {
                coalesce(metadata ->> 'speaker', metadata ->> 'name') AS said_by,
                (SELECT session_name FROM conversation_sessions AS session
                 WHERE session.user_id = row.user_id AND session.session_id = row.session_id) AS title,
-               timestamp AS occurred_at
+               timestamp AS occurred_at, NULL AS heading
         FROM conversation_messages AS row
         WHERE embedding_next IS NULL AND (user_id, message_id) > (%s::text, %s::uuid)
         ORDER BY user_id, message_id LIMIT %s""",
     "fact": """
         SELECT 'fact' AS kind, user_id, fact_id::text AS id, fact_key || ': ' || fact_value AS content,
-               NULL AS role, NULL AS said_by, NULL AS title, valid_from AS occurred_at
+               NULL AS role, NULL AS said_by, NULL AS title, valid_from AS occurred_at, NULL AS heading
         FROM user_facts WHERE embedding_next IS NULL AND (user_id, fact_id) > (%s::text, %s::uuid)
         ORDER BY user_id, fact_id LIMIT %s""",
     "entry": """
         SELECT 'entry' AS kind, user_id, entry_id::text AS id, content,
-               NULL AS role, NULL AS said_by, NULL AS title, occurred_at
+               NULL AS role, NULL AS said_by, NULL AS title, occurred_at, NULL AS heading
         FROM memory_entries WHERE embedding_next IS NULL AND (user_id, entry_id) > (%s::text, %s::uuid)
         ORDER BY user_id, entry_id LIMIT %s""",
     "document": """
         SELECT 'document' AS kind, user_id, chunk_id::text AS id, content, NULL AS role, NULL AS said_by,
                (SELECT title FROM documents AS document
                 WHERE document.user_id = row.user_id AND document.document_id = row.document_id) AS title,
-               NULL::timestamptz AS occurred_at
+               NULL::timestamptz AS occurred_at, metadata ->> 'heading' AS heading
         FROM document_chunks AS row
         WHERE embedding_next IS NULL AND (user_id, chunk_id) > (%s::text, %s::uuid)
         ORDER BY user_id, chunk_id LIMIT %s""",
@@ -97,6 +97,7 @@ class Unfilled:
     said_by: str | None
     title: str | None
     occurred_at: datetime | None
+    heading: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ltst.db.pool import Transaction
 from ltst.errors import Invalid
 from ltst.handles.desk import Desk
 from ltst.records import Document, Metadata
 from ltst.rooms import documents
+from ltst.rooms.documents import Draft
 from ltst.support import validate
 from ltst.support.ids import is_id
+from ltst.support.reading import source
+from ltst.support.reading.chunks import Chunk
+from ltst.support.reading.source import MEDIA_TYPES, Source
+from ltst.support.text import sha256
 
 LARGEST_DOCUMENT = 64 * 1024**2
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is told about a document beside its text; None where nothing was said."""
+
+    title: str | None
+    uri: str | None
+    metadata: str | None
+    progress: Callable[[int, int], None]
 
 
 class AsyncDocuments:
@@ -30,17 +48,23 @@ class AsyncDocuments:
         title: str | None = None,
         uri: str | None = None,
         metadata: Metadata | None = None,
+        media_type: str | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Document:
-        """Keep a text, or the text of a file when given a `Path`; the same text is kept once."""
-        text, name, address = await _document_source(text_or_path)
-        title = validate.optional_text(title or name, "title", 500)
-        uri = validate.optional_text(uri or address, "uri", 4096)
-        text, extra = validate.content(text, "the document", LARGEST_DOCUMENT), self._desk.metadata(metadata)
-        async with self._desk.writing("documents.add") as tx:
-            document, new = await documents.add(tx, text, title=title, uri=uri, metadata=extra)
-            if new:
-                await self._desk.tell(tx, "add", "document", document.document_id, {"chunks": len(document.chunks)})
-        return document
+        """Keep a text, or what a file says when given a `Path`: text, Markdown, HTML or PDF, told by suffix or content.
+
+        The same text is kept once. Another text of the same `uri`, which for a file is the file's own, changes that
+        document: the parts that are the same stay as they are. `progress` is told how many pages of how many are read,
+        if there are pages, and then how many chunks of how many are stored.
+        """
+        found = await _source(text_or_path, media_type)
+        given = Given(
+            validate.optional_text(title or None, "title", 500),
+            validate.optional_text(uri or found.uri, "uri", 4096),
+            None if metadata is None else self._desk.metadata(metadata),
+            progress or _silent,
+        )
+        return await self._known(found, given) or await self._keep(await _draft(found, given), given)
 
     async def get(self, document_id: str) -> Document | None:
         """A document with its chunks, or None."""
@@ -65,16 +89,65 @@ class AsyncDocuments:
                 await self._desk.tell(tx, "forget", "document", document_id)
         return gone
 
+    async def _known(self, found: Source, given: Given) -> Document | None:
+        """What was read from the same file before, so that it need not be read again."""
+        if found.source_hash is None:
+            return None
+        async with self._desk.reading("documents.known") as calls:
+            return await documents.by_source(calls, found.source_hash, given.uri)
 
-async def _document_source(given: str | Path) -> tuple[str, str | None, str | None]:
-    """The text, and for a file its name and address. Text is never taken for a path: it may come from anyone."""
-    if not isinstance(given, Path):
-        return given, None, None
-    return await asyncio.to_thread(_read, given)
+    async def _keep(self, draft: Draft, given: Given) -> Document:
+        async with self._desk.writing("documents.add") as tx:
+            await documents.hold(tx)
+            same, there = await documents.by_hash(tx, draft.content_hash), await documents.by_uri(tx, draft.uri)
+            if same is not None:
+                await self._replace(tx, there, same)
+                return await documents.with_chunks(tx, same)
+            if there is not None:
+                # What only the file is called does not take the place of a title that was given.
+                document, counts = await documents.update(tx, there, replace(draft, title=given.title), given.progress)
+                await self._desk.tell(tx, "update", "document", document.document_id, counts)
+                return document
+            document = await documents.add(tx, draft, given.progress)
+            await self._desk.tell(tx, "add", "document", document.document_id, {"chunks": len(document.chunks)})
+            return document
+
+    async def _replace(self, tx: Transaction, there: Document | None, same: Document) -> None:
+        """An address whose text is now that of another document has no text of its own any more."""
+        if there is not None and there.document_id != same.document_id:
+            await documents.forget(tx, there.document_id)
+            await self._desk.tell(tx, "forget", "document", there.document_id, {"same_as": same.document_id})
 
 
-def _read(file: Path) -> tuple[str, str, str]:
-    try:
-        return file.read_bytes().decode(), file.name, file.resolve().as_uri()
-    except (OSError, UnicodeDecodeError) as problem:
-        raise Invalid(f"a document must be a readable file of UTF-8 text; {file}: {problem}") from None
+async def _source(given: str | Path, media_type: str | None) -> Source:
+    """Text is never taken for a path: it may come from anyone."""
+    kind = None if media_type is None else validate.choice(media_type, "media_type", MEDIA_TYPES)
+    if isinstance(given, Path):
+        return await asyncio.to_thread(source.of_file, given, kind)
+    return source.of_text(_checked(given), kind)
+
+
+async def _draft(found: Source, given: Given) -> Draft:
+    """Read a source, a page at a time and beside the loop: a long document takes seconds, in which others go on."""
+    reading = await asyncio.to_thread(source.begin, found, _checked)
+    chunks: list[Chunk] = []
+    size = pages = 0
+    while (part := await asyncio.to_thread(next, reading.parts, None)) is not None:
+        chunks += part
+        size += sum(len(chunk.content) for chunk in part)
+        if size > LARGEST_DOCUMENT:
+            raise Invalid(f"the document may have up to {LARGEST_DOCUMENT:,} bytes of UTF-8")
+        pages += 1
+        if reading.pages:
+            given.progress(pages, reading.pages)
+    digest = await asyncio.to_thread(lambda: sha256(_checked("".join(chunk.content for chunk in chunks))))
+    title = given.title or (reading.title or found.name or "")[:500] or None
+    return Draft(chunks, digest, found.media_type, found.source_hash, title, given.uri, given.metadata)
+
+
+def _checked(text: object) -> str:
+    return validate.content(text, "the document", LARGEST_DOCUMENT)
+
+
+def _silent(done: int, total: int) -> None:
+    """Nobody wants to know."""

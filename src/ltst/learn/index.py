@@ -168,4 +168,4 @@ def mean(parts: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _label(row: Due) -> str:
-    return label(row.occurred_at, row.title, speaker(row.role, row.said_by))
+    return label(row.occurred_at, row.title, speaker(row.role, row.said_by), row.heading)

@@ -186,4 +186,5 @@ def _hit(row: Mapping[str, Any], found: Mapping[str, Any]) -> Hit:
         sources=tuple(row["sources"]),
         speaker=speaker(row["role"], row["said_by"]),
         trusted=row["trusted"],
+        metadata=row["place"] or {},
     )

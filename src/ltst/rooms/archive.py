@@ -53,6 +53,7 @@ async def restore(tx: Executor, document: Mapping[str, Sequence[Mapping[str, Any
     """
     owned = {noun: _owned(noun, tx.scope.user_id, document.get(noun, [])) for noun in NOUNS}
     owned["messages"] = await _without_foreign_sessions(tx, [_derived(row) for row in owned["messages"]])
+    owned["chunks"] = await _without_known_documents(tx, owned["chunks"])
     # Their messages are counted as they come in.
     uncounted = [{**row, "session_length": 0, "last_index": 0} for row in owned["sessions"]]
     new_sessions = await tx.values("archive.restore_sessions", rows=json.dumps(uncounted))
@@ -93,6 +94,13 @@ async def _without_foreign_sessions(tx: Executor, rows: Rows) -> Rows:
     told = [{key: row.get(key) for key in ("session_id", "message_index", "message_id")} for row in rows]
     foreign = {*await tx.values("archive.foreign_sessions", user_id=tx.scope.user_id, rows=json.dumps(told))}
     return [row for row in rows if row.get("session_id") not in foreign]
+
+
+async def _without_known_documents(tx: Executor, rows: Rows) -> Rows:
+    """A document that is there has all of its chunks; it may have been changed since."""
+    ids = sorted({str(row.get("document_id")) for row in rows})
+    known = {*await tx.values("archive.known_documents", user_id=tx.scope.user_id, ids=ids)}
+    return [row for row in rows if row.get("document_id") not in known]
 
 
 async def _insert(tx: Executor, noun: str, rows: Sequence[Mapping[str, Any]]) -> int:

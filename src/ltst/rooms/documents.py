@@ -1,49 +1,142 @@
-"""Documents: knowledge given as text, cut into chunks; the same text is kept once."""
+"""Documents: knowledge given as text, in chunks; the same text is kept once, and a changed text keeps what it can."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from ltst.db.pool import Executor
 from ltst.records import Document, DocumentChunk
 from ltst.support.ids import new_id
-from ltst.support.text import sha256, split
+from ltst.support.reading.chunks import Chunk
 
-CHUNK_CHARACTERS = 1200
+BATCH = 500
+
+Progress = Callable[[int, int], None]
 
 
-async def add(tx: Executor, text: str, *, title: str | None, uri: str | None, metadata: str) -> tuple[Document, bool]:
-    """Keep a text with its chunks; tells whether it is new."""
-    digest = sha256(text)
-    added = await tx.row(
-        "documents.add",
-        Document,
-        user_id=tx.scope.user_id,
-        document_id=new_id(),
-        title=title,
-        uri=uri,
-        content_hash=digest,
-        metadata=metadata,
-    )
-    if added is None:
-        known = await tx.row("documents.by_hash", Document, user_id=tx.scope.user_id, content_hash=digest)
-        assert known is not None, "the same text was there a moment ago"
-        return await _with_chunks(tx, known), False
-    parts = split(text, CHUNK_CHARACTERS)
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A document as it is to be kept; `metadata` is JSON, or None to leave what is there."""
+
+    chunks: Sequence[Chunk]
+    content_hash: str
+    media_type: str
+    source_hash: str | None
+    title: str | None
+    uri: str | None
+    metadata: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A chunk that is there already."""
+
+    chunk_id: str
+    chunk_index: int
+    content_hash: str
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A chunk with its place in the document, and the one it was before, if there was one."""
+
+    chunk: Chunk
+    position: int
+    chunk_id: str
+    before: Known | None = None
+
+    @property
+    def moved(self) -> bool:
+        """Whether it was there, but not in this place of the document."""
+        return self.before is not None and self.before.chunk_index != self.position
+
+    @property
+    def relabelled(self) -> bool:
+        """Whether it was there, but under another heading."""
+        return self.before is not None and self.before.metadata.get("heading") != self.chunk.metadata.get("heading")
+
+    @property
+    def changed(self) -> bool:
+        """Whether it was there, but not as it is now."""
+        return self.moved or (self.before is not None and self.before.metadata != self.chunk.metadata)
+
+
+async def hold(tx: Executor) -> None:
+    """Let no other add a document for this user until the transaction ends."""
+    await tx.run("documents.hold", user_id=tx.scope.user_id)
+
+
+async def add(tx: Executor, draft: Draft, progress: Progress) -> Document:
+    """Keep a new document."""
+    document_id = new_id()
     await tx.run(
-        "documents.add_chunks",
+        "documents.add",
         user_id=tx.scope.user_id,
-        document_id=added.document_id,
-        chunk_ids=[new_id() for _ in parts],
-        contents=parts,
+        document_id=document_id,
+        title=draft.title,
+        uri=draft.uri,
+        content_hash=draft.content_hash,
+        metadata=draft.metadata or "{}",
+        media_type=draft.media_type,
+        source_hash=draft.source_hash,
     )
-    return await _with_chunks(tx, added), True
+    placed = [Placed(chunk, position, new_id()) for position, chunk in enumerate(draft.chunks, 1)]
+    await _add_chunks(tx, document_id, placed, lambda stored: progress(stored, len(placed)))
+    return await _stored(tx, document_id)
+
+
+async def update(tx: Executor, there: Document, draft: Draft, progress: Progress) -> tuple[Document, dict[str, int]]:
+    """Give a document another text; chunks that are in both keep their ids and vectors. How many were what."""
+    title = there.title if draft.title is None else draft.title
+    await tx.run(
+        "documents.update",
+        user_id=tx.scope.user_id,
+        document_id=there.document_id,
+        title=title,
+        content_hash=draft.content_hash,
+        metadata=draft.metadata,
+        media_type=draft.media_type,
+        source_hash=draft.source_hash,
+    )
+    known = await tx.rows("documents.outline", Known, user_id=tx.scope.user_id, document_id=there.document_id)
+    placed, gone = _compared(known, draft.chunks)
+    kept, new = [each for each in placed if each.before], [each for each in placed if not each.before]
+    await _change(tx, "documents.remove_chunks", gone)
+    await _change(tx, "documents.lift_chunks", [each.chunk_id for each in kept if each.moved])
+    await _place_chunks(tx, [each for each in kept if each.changed])
+    await _change(
+        tx, "documents.reindex_chunks", [each.chunk_id for each in kept if each.relabelled or title != there.title]
+    )
+    progress(len(kept), len(placed))
+    await _add_chunks(tx, there.document_id, new, lambda stored: progress(len(kept) + stored, len(placed)))
+    return await _stored(tx, there.document_id), {"kept": len(kept), "added": len(new), "removed": len(gone)}
+
+
+async def by_hash(tx: Executor, content_hash: str) -> Document | None:
+    """The document with this text."""
+    return await tx.row("documents.by_hash", Document, user_id=tx.scope.user_id, content_hash=content_hash)
+
+
+async def by_uri(tx: Executor, uri: str | None) -> Document | None:
+    """The document of this address."""
+    return None if uri is None else await tx.row("documents.by_uri", Document, user_id=tx.scope.user_id, uri=uri)
+
+
+async def by_source(tx: Executor, source_hash: str, uri: str | None) -> Document | None:
+    """The document that was read from the same bytes, with its chunks."""
+    found = await tx.row("documents.by_source", Document, user_id=tx.scope.user_id, source_hash=source_hash, uri=uri)
+    return await with_chunks(tx, found) if found else None
 
 
 async def get(tx: Executor, document_id: str) -> Document | None:
     """A document with its chunks, if this user has it."""
     found = await tx.row("documents.get", Document, user_id=tx.scope.user_id, document_id=document_id)
-    return await _with_chunks(tx, found) if found else None
+    return await with_chunks(tx, found) if found else None
 
 
 async def list_all(tx: Executor, *, limit: int, offset: int) -> list[Document]:
@@ -56,8 +149,69 @@ async def forget(tx: Executor, document_id: str) -> bool:
     return await tx.run("documents.forget", user_id=tx.scope.user_id, document_id=document_id) > 0
 
 
-async def _with_chunks(tx: Executor, document: Document) -> Document:
+async def with_chunks(tx: Executor, document: Document) -> Document:
+    """The document with its chunks."""
     chunks = await tx.rows(
         "documents.chunks", DocumentChunk, user_id=tx.scope.user_id, document_id=document.document_id
     )
     return replace(document, chunks=tuple(chunks))
+
+
+async def _stored(tx: Executor, document_id: str) -> Document:
+    found = await get(tx, document_id)
+    assert found is not None, "it was written a moment ago"
+    return found
+
+
+def _compared(known: Sequence[Known], chunks: Sequence[Chunk]) -> tuple[list[Placed], list[str]]:
+    """Each chunk with the one of the same content that was there, and the ids of those that are no more."""
+    there: dict[str, deque[Known]] = defaultdict(deque)
+    for each in known:
+        there[each.content_hash].append(each)
+    placed = []
+    for position, chunk in enumerate(chunks, 1):
+        same = there[chunk.content_hash]
+        before = same.popleft() if same else None
+        placed.append(Placed(chunk, position, before.chunk_id if before else new_id(), before))
+    return placed, [each.chunk_id for left in there.values() for each in left]
+
+
+async def _add_chunks(tx: Executor, document_id: str, placed: Sequence[Placed], stored: Callable[[int], None]) -> None:
+    done = 0
+    for batch in _batches(placed):
+        await tx.run(
+            "documents.add_chunks",
+            user_id=tx.scope.user_id,
+            document_id=document_id,
+            chunk_ids=[each.chunk_id for each in batch],
+            positions=[each.position for each in batch],
+            contents=[each.chunk.content for each in batch],
+            metadata=[_json(each.chunk.metadata) for each in batch],
+        )
+        done += len(batch)
+        stored(done)
+
+
+async def _place_chunks(tx: Executor, placed: Sequence[Placed]) -> None:
+    for batch in _batches(placed):
+        await tx.run(
+            "documents.place_chunks",
+            user_id=tx.scope.user_id,
+            chunk_ids=[each.chunk_id for each in batch],
+            positions=[each.position for each in batch],
+            metadata=[_json(each.chunk.metadata) for each in batch],
+        )
+
+
+async def _change(tx: Executor, query: str, chunk_ids: list[str]) -> None:
+    if chunk_ids:
+        await tx.run(query, user_id=tx.scope.user_id, chunk_ids=chunk_ids)
+
+
+def _batches(placed: Sequence[Placed]) -> Iterator[Sequence[Placed]]:
+    for start in range(0, len(placed), BATCH):
+        yield placed[start : start + BATCH]
+
+
+def _json(metadata: Mapping[str, Any]) -> str:
+    return json.dumps(metadata, ensure_ascii=False)

@@ -31,6 +31,7 @@ class Due:
     said_by: str | None
     title: str | None
     occurred_at: datetime | None
+    heading: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from datetime import datetime
 SPEAKERS = {"human": "User", "ai": "Assistant", "system": "System", "tool": "Tool"}
 LONGEST_TITLE = 40
 LONGEST_NAME = 24
+LONGEST_HEADING = 48
 
 
 def speaker(role: str | None, said_by: str | None) -> str | None:
@@ -14,9 +15,20 @@ def speaker(role: str | None, said_by: str | None) -> str | None:
     return said_by or SPEAKERS.get(role or "")
 
 
-def label(occurred_at: datetime | None, title: str | None, who: str | None) -> str:
+def label(occurred_at: datetime | None, title: str | None, who: str | None, heading: str | None = None) -> str:
     """What is known about a text, to be put before it: "[21 May 2023, Trip to Rome] Caroline: "."""
-    known = (f"{occurred_at:%d %B %Y}" if occurred_at else None, title and title[:LONGEST_TITLE])
+    known = (
+        f"{occurred_at:%d %B %Y}" if occurred_at else None,
+        title and title[:LONGEST_TITLE],
+        heading and _nearest(heading),
+    )
     bracket = ", ".join(each for each in known if each)
     name = f"{who[:LONGEST_NAME]}: " if who else ""
     return (f"[{bracket}] " if bracket else "") + name
+
+
+def _nearest(heading: str) -> str:
+    """The end of a path of headings, as far up as there is room."""
+    while len(heading) > LONGEST_HEADING and " > " in heading:
+        _, heading = heading.split(" > ", 1)
+    return heading[:LONGEST_HEADING]

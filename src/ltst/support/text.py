@@ -33,7 +33,7 @@ def split(text: str, longest: int) -> list[str]:
 
 
 def _pieces(text: str, longest: int) -> Iterator[str]:
-    for paragraph in _cut(text, PARAGRAPH_END):
+    for paragraph in cut(text, PARAGRAPH_END):
         if len(paragraph) <= longest:
             yield paragraph
         else:
@@ -41,13 +41,13 @@ def _pieces(text: str, longest: int) -> Iterator[str]:
 
 
 def _sentences(paragraph: str, longest: int) -> Iterator[str]:
-    for sentence in _cut(paragraph, SENTENCE_END):
+    for sentence in cut(paragraph, SENTENCE_END):
         for start in range(0, len(sentence), longest):
             yield sentence[start : start + longest]
 
 
-def _cut(text: str, end: re.Pattern[str]) -> Iterator[str]:
-    """Cut behind every end, in one pass over the text."""
+def cut(text: str, end: re.Pattern[str]) -> Iterator[str]:
+    """The parts of a text behind each of which an end was found, in one pass over the text."""
     start = 0
     for found in end.finditer(text):
         yield text[start : found.end()]

@@ -124,8 +124,12 @@ ON CONFLICT DO NOTHING;
 
 -- name: restore_documents
 INSERT INTO documents
-SELECT given.* FROM jsonb_populate_recordset(NULL::documents, %(rows)s::jsonb) AS given
+SELECT (jsonb_populate_record(NULL::documents, '{"media_type": "text/plain"}' || row)).*  -- which was not told at first
+FROM jsonb_array_elements(%(rows)s::jsonb) AS row
 ON CONFLICT DO NOTHING;
+
+-- name: known_documents
+SELECT document_id FROM documents WHERE user_id = %(user_id)s AND document_id = ANY(%(ids)s::uuid[]);
 
 -- name: restore_chunks
 INSERT INTO document_chunks

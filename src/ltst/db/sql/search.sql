@@ -1,11 +1,11 @@
 -- name: due
-SELECT kind, id, content, role, said_by, title, occurred_at
+SELECT kind, id, content, role, said_by, title, occurred_at, heading
 FROM (
     (SELECT 'message' AS kind, message_id AS id, content, role,
             coalesce(metadata ->> 'speaker', metadata ->> 'name') AS said_by,
             (SELECT session_name FROM conversation_sessions AS session
              WHERE session.user_id = message.user_id AND session.session_id = message.session_id) AS title,
-            timestamp AS occurred_at
+            timestamp AS occurred_at, NULL AS heading
      FROM conversation_messages AS message
      WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
        AND NOT EXISTS (SELECT FROM derived_work AS work
@@ -14,7 +14,7 @@ FROM (
                               OR leased_until > now()))
      ORDER BY created_at DESC LIMIT %(limit)s)
     UNION ALL
-    (SELECT 'fact', fact_id, fact_key || ': ' || fact_value, NULL, NULL, NULL, valid_from
+    (SELECT 'fact', fact_id, fact_key || ': ' || fact_value, NULL, NULL, NULL, valid_from, NULL
      FROM user_facts
      WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
        AND NOT EXISTS (SELECT FROM derived_work AS work
@@ -23,7 +23,7 @@ FROM (
                               OR leased_until > now()))
      LIMIT %(limit)s)
     UNION ALL
-    (SELECT 'entry', entry_id, content, NULL, NULL, NULL, occurred_at
+    (SELECT 'entry', entry_id, content, NULL, NULL, NULL, occurred_at, NULL
      FROM memory_entries
      WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
        AND NOT EXISTS (SELECT FROM derived_work AS work
@@ -34,7 +34,8 @@ FROM (
     UNION ALL
     (SELECT 'document', chunk_id, content, NULL, NULL,
             (SELECT title FROM documents AS document
-             WHERE document.user_id = chunk.user_id AND document.document_id = chunk.document_id), NULL
+             WHERE document.user_id = chunk.user_id AND document.document_id = chunk.document_id), NULL,
+            metadata ->> 'heading'
      FROM document_chunks AS chunk
      WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
        AND NOT EXISTS (SELECT FROM derived_work AS work
@@ -211,24 +212,25 @@ FROM units;
 -- name: hits
 SELECT 'message' AS kind, message_id AS key, message_id AS id, content, timestamp AS occurred_at, session_id, role,
        coalesce(metadata ->> 'speaker', metadata ->> 'name') AS said_by, ARRAY[message_id] AS sources,
-       role <> 'tool' AND coalesce(metadata ->> 'trust', '') <> 'low' AS trusted
+       role <> 'tool' AND coalesce(metadata ->> 'trust', '') <> 'low' AS trusted, NULL::jsonb AS place
 FROM conversation_messages WHERE user_id = %(user_id)s AND message_id = ANY(%(keys)s::uuid[])
 UNION ALL
 SELECT 'fact', fact_id, fact_id, fact_key || ': ' || fact_value, valid_from, NULL, NULL, NULL,
        ARRAY(SELECT source_message_id WHERE source_message_id IS NOT NULL
-             UNION SELECT message_id FROM claims WHERE claims.user_id = fact.user_id AND row_id = fact.fact_id), true
+             UNION SELECT message_id FROM claims WHERE claims.user_id = fact.user_id AND row_id = fact.fact_id), true,
+       NULL
 FROM user_facts AS fact WHERE user_id = %(user_id)s AND fact_id = ANY(%(keys)s::uuid[])
 UNION ALL
 SELECT 'entry', entry_id, entry_id, content, occurred_at, session_id, NULL, NULL,
        ARRAY(SELECT told::uuid FROM jsonb_array_elements_text(
                  CASE WHEN learned AND jsonb_typeof(metadata -> 'sources') = 'array'
                       THEN metadata -> 'sources' ELSE '[]' END) AS told),
-       coalesce(metadata ->> 'trust', '') <> 'low'
+       coalesce(metadata ->> 'trust', '') <> 'low', NULL
 FROM memory_entries
 WHERE user_id = %(user_id)s AND entry_id = ANY(%(keys)s::uuid[]) AND (expires_at IS NULL OR expires_at > now())
 UNION ALL
-SELECT 'document', chunk_id, document_id, content, document.created_at, NULL, NULL, NULL, '{}', false
-FROM document_chunks JOIN documents AS document USING (user_id, document_id)
+SELECT 'document', chunk_id, document_id, content, document.created_at, NULL, NULL, NULL, '{}', false, chunk.metadata
+FROM document_chunks AS chunk JOIN documents AS document USING (user_id, document_id)
 WHERE user_id = %(user_id)s AND chunk_id = ANY(%(keys)s::uuid[]);
 
 -- name: large

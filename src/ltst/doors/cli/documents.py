@@ -1,0 +1,129 @@
+"""Documents: `ltst documents …`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ltst.doors.cli import show
+from ltst.doors.cli.options import Limit, Options, command, found, remembered
+from ltst.records import Document, DocumentChunk
+
+if TYPE_CHECKING:
+    from ltst.sync import User
+
+app = typer.Typer(
+    no_args_is_help=True, help="Files that a user gave to be remembered.\n\nExample: ltst documents add manual.pdf"
+)
+
+DocumentId = Annotated[str, typer.Argument(metavar="ID", help="Which document.")]
+Offset = Annotated[int, typer.Option("--offset", metavar="N", min=0, help="How many to pass over.")]
+
+COLUMNS: show.Columns = {
+    "Document": "document_id",
+    "Title": "title",
+    "Last change": lambda document: document.updated_at or document.created_at,
+}
+ADDED: show.Columns = {
+    "Document": "document_id",
+    "Title": "title",
+    "Chunks": lambda document: len(document.chunks),
+}
+WHOLE: show.Columns = {
+    **ADDED,
+    "Address": "uri",
+    "Type": "media_type",
+    "Added": "created_at",
+    "Changed": "updated_at",
+}
+CHUNKS: show.Columns = {"": "chunk_index", "Where": lambda chunk: _place(chunk.metadata), "Content": "content"}
+
+
+@command(app, "add", user=True)
+def add(
+    options: Options,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Text, Markdown, HTML or PDF.")],
+    title: Annotated[str | None, typer.Option("--title", help="What to call it, if not as its file.")] = None,
+    uri: Annotated[str | None, typer.Option("--uri", help="Its address, if not the file's own.")] = None,
+) -> None:
+    """Read files, so that searches find what they say.
+
+    A file that did not change changes nothing; one that did changes its document.
+
+    Example: ltst documents add manual.pdf --title "The manual"
+    """
+    if len(files) > 1 and (title or uri):
+        raise typer.BadParameter("--title and --uri are for one file")
+    with remembered(options) as user:
+        kept = [_added(user, file, title, uri) for file in files]
+    if options.json:
+        show.document([{**_without_chunks(each), "chunks": len(each.chunks)} for each in kept])
+    else:
+        show.records(False, kept, ADDED, title="Kept", empty="")
+
+
+@command(app, "list", user=True)
+def list_documents(options: Options, limit: Limit = 50, offset: Offset = 0) -> None:
+    """List documents, the latest first.
+
+    Example: ltst documents list --limit 10
+    """
+    with remembered(options) as user:
+        known = user.documents.list(limit=limit, offset=offset)
+    if options.json:
+        show.document([_without_chunks(each) for each in known])
+    else:
+        show.records(False, known, COLUMNS, title="Documents", empty="There are no documents yet.")
+
+
+@command(app, "show", user=True)
+def show_document(options: Options, document_id: DocumentId, limit: Limit = 20, offset: Offset = 0) -> None:
+    """Show a document with its chunks and where they stand in it.
+
+    Example: ltst documents show 01900000-0000-7000-8000-000000000000
+    """
+    with remembered(options) as user:
+        document: Document = found(user.documents.get(document_id), f"document {document_id!r}")
+    shown: tuple[DocumentChunk, ...] = document.chunks[offset : offset + limit]
+    if options.json:
+        show.document(replace(document, chunks=shown))
+        return
+    show.record(False, document, WHOLE)
+    if shown:
+        show.out().print(show.table(shown, CHUNKS))
+
+
+@command(app, "forget", user=True)
+def forget(options: Options, document_id: DocumentId) -> None:
+    """Remove a document with its chunks.
+
+    Example: ltst documents forget 01900000-0000-7000-8000-000000000000
+    """
+    with remembered(options) as user:
+        found(user.documents.forget(document_id), f"document {document_id!r}")
+    show.done(options.json, {"forgotten": document_id}, f"{document_id} is forgotten.")
+
+
+def _added(user: User, file: Path, title: str | None, uri: str | None) -> Document:
+    console = show.err()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(show.plain(file.name).markup, total=None)
+        return user.documents.add(
+            file, title=title, uri=uri, progress=lambda done, total: bar.update(task, completed=done, total=total)
+        )
+
+
+def _without_chunks(document: Document) -> dict[str, Any]:
+    return {name: value for name, value in asdict(replace(document, chunks=())).items() if name != "chunks"}
+
+
+def _place(metadata: Mapping[str, Any]) -> str:
+    """The page of a chunk and what it stands under."""
+    page = f"page {metadata['page']}" if "page" in metadata else ""
+    return ", ".join(each for each in (page, metadata.get("heading")) if each)

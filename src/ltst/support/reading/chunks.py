@@ -1,0 +1,138 @@
+"""Chunks: blocks of a text packed into pieces of a size that search likes; joined in order, they are the text again.
+
+Where a chunk ends depends on the words before its end and on little else, so that a change in one place of a long text
+leaves the chunks of the other places as they are.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ltst.support.text import cut, sha256
+
+LONGEST = 1200
+# From this part of the longest on a chunk may end, and does so the likelier the longer the piece is that it ends with.
+EARLIEST = 0.5
+SPREAD = 250
+# What is left over at the end of a section and is shorter than this part of the longest stays with what is before it.
+LEFTOVER = 0.2
+# A text of so many sections is no text that someone wrote: there, chunks go over the borders of sections.
+MOST_SECTIONS = 20_000
+
+SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]{0,3}\s+|[。！？]")
+LINE_END = re.compile(r"\r\n?|\n")
+WORD_END = re.compile(r"\s+")
+PROSE = (SENTENCE_END, LINE_END, WORD_END)
+ROWS = (LINE_END, SENTENCE_END, WORD_END)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, a heading (`title`), or lines that mean something one by one (`rows`: code, a table, a list)."""
+
+    text: str
+    heading: str | None = None
+    title: bool = False
+    rows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A part of a text, and where in it that stands."""
+
+    content: str
+    metadata: Mapping[str, Any]
+
+    @property
+    def content_hash(self) -> str:
+        """The hash under which the same content is the same content."""
+        return sha256(self.content)
+
+
+def chunks(blocks: Iterable[Block], longest: int = LONGEST, *, page: int | None = None) -> Iterator[Chunk]:
+    """Pack blocks, all of one page if it has a number; a heading begins a chunk and stays with what follows."""
+    packing = _Packing(longest, page)
+    for block in blocks:
+        yield from packing.add(block)
+    yield from packing.close()
+
+
+class _Packing:
+    """The chunk that is being filled, and the one before it in the same section."""
+
+    def __init__(self, longest: int, page: int | None) -> None:
+        self._longest = longest
+        self._page = {} if page is None else {"page": page}
+        self._full: Chunk | None = None
+        self._heading: str | None = None
+        self._pieces: list[str] = []
+        self._size = 0
+        self._sections = 0
+        self._has_body = False
+
+    def add(self, block: Block) -> Iterator[Chunk]:
+        """More text; the chunks that are certain by now."""
+        if block.title and self._sections < MOST_SECTIONS and (self._has_body or self._full):
+            self._sections += 1
+            yield from self.close()
+        for piece in self._cut(block):
+            if self._size + len(piece) > self._longest:
+                yield from self._turn()
+            self._put(piece, block)
+            if self._has_body and self._size >= EARLIEST * self._longest and _ends_here(piece):
+                yield from self._turn()
+
+    def close(self) -> Iterator[Chunk]:
+        """The last chunks of a section."""
+        full, rest = self._full, self._taken()
+        self._full = None
+        if full and rest and len(rest.content) <= min(LEFTOVER * self._longest, self._longest - len(full.content)):
+            yield Chunk(full.content + rest.content, full.metadata)
+        else:
+            yield from (chunk for chunk in (full, rest) if chunk)
+
+    def _turn(self) -> Iterator[Chunk]:
+        """Begin another chunk of the section."""
+        if self._full:
+            yield self._full
+        self._full = self._taken()
+
+    def _taken(self) -> Chunk | None:
+        metadata = self._page if self._heading is None else {**self._page, "heading": self._heading}
+        taken = Chunk("".join(self._pieces), metadata) if self._pieces else None
+        self._pieces, self._size, self._has_body = [], 0, False
+        return taken
+
+    def _put(self, piece: str, block: Block) -> None:
+        if not self._has_body:
+            self._heading = block.heading
+        self._pieces.append(piece)
+        self._size += len(piece)
+        self._has_body = self._has_body or not (block.title or piece.isspace())
+
+    def _cut(self, block: Block) -> Iterable[str]:
+        """The block whole if it fits; prose is cut as well where it would otherwise leave its heading alone."""
+        alone = self._has_body or block.rows
+        room = self._longest - (0 if alone else self._size)
+        return _fitting(block.text, room, self._longest, ROWS if block.rows else PROSE)
+
+
+def _fitting(text: str, room: int, longest: int, ends: Sequence[re.Pattern[str]]) -> Iterator[str]:
+    if len(text) <= room:
+        if text:
+            yield text
+    elif ends:
+        for piece in cut(text, ends[0]):
+            yield from _fitting(piece, longest, longest, ends[1:])
+    else:
+        for start in range(0, len(text), longest):
+            yield text[start : start + longest]
+
+
+def _ends_here(piece: str) -> bool:
+    """Tossed by the words of the piece, so that the same words end a chunk wherever they come to stand."""
+    return zlib.crc32(piece.strip().encode()) % SPREAD < len(piece)

@@ -1,0 +1,73 @@
+"""PDF: the text of each page, by pypdf, which is imported when a PDF is first read."""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ltst.errors import Invalid
+from ltst.support.reading.chunks import Block, Chunk, chunks
+from ltst.support.text import PARAGRAPH_END, cut
+
+if TYPE_CHECKING:
+    from pypdf import PdfReader
+
+MOST_PAGES = 20_000
+# A word that a line ends in the middle of.
+BROKEN_WORD = re.compile(r"(?<=[a-zß-öø-ÿ])(?:-|\u00ad|\u2010)\n(?=[a-zß-öø-ÿ])")
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class Pdf:
+    """An open PDF."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        """Open it, or raise Invalid."""
+        self._name = name
+        with self._readable():
+            self._reader = _opened(data)
+            if self._reader.is_encrypted and not self._reader.decrypt(""):
+                raise Invalid(f"{name} is locked with a password: give an unlocked copy")
+            self.pages = len(self._reader.pages)
+        if self.pages > MOST_PAGES:
+            raise Invalid(f"{name} has {self.pages:,} pages; up to {MOST_PAGES:,} can be read")
+
+    def chunks(self) -> Iterator[list[Chunk]]:
+        """The chunks of each page, in order."""
+        said = False
+        for number in range(self.pages):
+            text = self._page(number)
+            said = said or bool(text)
+            yield [*chunks(map(Block, cut(text, PARAGRAPH_END)), page=number + 1)]
+        if not said:
+            raise Invalid(f"{self._name} holds no text: if it is a scan, let a program recognise its letters first")
+
+    def _page(self, number: int) -> str:
+        with self._readable():
+            text = self._reader.pages[number].extract_text()
+        lines = (line.rstrip() for line in UNSTORABLE.sub("\ufffd", text).splitlines())
+        joined = BROKEN_WORD.sub("", "\n".join(lines)).strip()
+        return f"{joined}\n\n" if joined else ""
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Whatever a broken file leads the library to, it is the file that is wrong."""
+        try:
+            yield
+        except Invalid:
+            raise
+        except Exception as problem:  # noqa: BLE001 - it may be any error at all
+            said = str(problem) or type(problem).__name__
+            raise Invalid(f"{self._name} is no PDF that can be read: {said}") from None
+
+
+def _opened(data: bytes) -> PdfReader:
+    from pypdf import PdfReader  # late: it takes long to import
+
+    # What it finds odd about a file is of no use to whoever adds one; who wants to know can still listen.
+    logging.getLogger("pypdf").addHandler(logging.NullHandler())
+    return PdfReader(io.BytesIO(data))

@@ -1,0 +1,124 @@
+"""Sources: what a document is read from, a text or a file, and which kind of reader it needs."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from ltst.errors import Invalid
+from ltst.support.reading import html, markdown
+from ltst.support.reading.chunks import Chunk, chunks
+from ltst.support.reading.pdf import Pdf
+
+TEXT, MARKDOWN, HTML, PDF = "text/plain", "text/markdown", "text/html", "application/pdf"
+MEDIA_TYPES = (TEXT, MARKDOWN, HTML, PDF)
+SUFFIXES = {
+    **dict.fromkeys((".txt", ".text", ".log"), TEXT),
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), MARKDOWN),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), HTML),
+    ".pdf": PDF,
+}
+# A file may hold pictures beside its text.
+LARGEST_FILE = 512 * 1024**2
+# Counted up when a reader changes what it makes of a file, so that files are then read anew.
+EDITION = 1
+
+SNIFFED = 2048
+PAGE_BEGINS = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+DECLARED = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([a-z0-9_-]+)", re.IGNORECASE)
+KNOWN_ENCODING = re.compile(r"(?:iso-8859-|windows-|cp125|latin|koi8-|gb|big5|shift|euc-|us-ascii|ascii|utf-?8)", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What was given: a text, or the bytes of a file with its name, its address and their hash."""
+
+    given: str | bytes
+    media_type: str
+    name: str | None = None
+    uri: str | None = None
+    source_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A source that is being read: so many pages, if it has pages, and the chunks of one after the other."""
+
+    parts: Iterator[Sequence[Chunk]]
+    pages: int = 0
+    title: str | None = None
+
+
+def of_text(text: str, media_type: str | None) -> Source:
+    """A text is taken as it is, whatever it looks like, unless it is said to be HTML."""
+    if media_type == PDF:
+        raise Invalid("a PDF is no text: give its path as a Path")
+    return Source(text, media_type or (MARKDOWN if markdown.is_markdown(text) else TEXT))
+
+
+def of_file(file: Path, media_type: str | None) -> Source:
+    """The file, read whole; its kind is told by its suffix, else by how it begins."""
+    try:
+        data, uri = _bytes(file), file.resolve().as_uri()
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise Invalid(
+            f"a document must be a readable file of UTF-8 text, Markdown, HTML or PDF; {file}: {reason}"
+        ) from None
+    kind = media_type or SUFFIXES.get(file.suffix.lower()) or _sniffed(data, suffix=file.suffix)
+    digest = sha256(f"{EDITION} {kind}\n".encode() + data).hexdigest()
+    return Source(data, kind, file.name, uri, digest)
+
+
+def begin(source: Source, checked: Callable[[str], str]) -> Reading:
+    """Begin to read; `checked` refuses a text that cannot be kept."""
+    name = source.name or "the document"
+    if source.media_type == PDF:
+        assert isinstance(source.given, bytes), "a PDF comes from a file"
+        pdf = Pdf(source.given, name)
+        return Reading(pdf.chunks(), pdf.pages)
+    text = source.given if isinstance(source.given, str) else _decoded(source.given, source.media_type, name)
+    if source.media_type == HTML:
+        title, blocks = html.read(text)
+        if not blocks:
+            raise Invalid(f"{name} holds no text outside of scripts and navigation")
+        return Reading(iter([[*chunks(blocks)]]), title=title)
+    blocks_of = markdown.blocks if source.media_type == MARKDOWN else markdown.paragraphs
+    return Reading(iter([[*chunks(blocks_of(checked(text)))]]))
+
+
+def _bytes(file: Path) -> bytes:
+    # A device or a pipe may have no end.
+    if not stat.S_ISREG(file.stat().st_mode):
+        raise ValueError("it is not a regular file")
+    with file.open("rb") as opened:
+        data = opened.read(LARGEST_FILE + 1)
+    if len(data) > LARGEST_FILE:
+        raise ValueError(f"it has more than {LARGEST_FILE:,} bytes")
+    return data
+
+
+def _sniffed(data: bytes, suffix: str) -> str:
+    begin = data.removeprefix(codecs.BOM_UTF8)[:SNIFFED]
+    if begin.startswith(b"%PDF-"):
+        return PDF
+    if PAGE_BEGINS.match(begin):
+        return HTML
+    # A script with a suffix of its own has comments that look like headings.
+    return MARKDOWN if not suffix and markdown.is_markdown(data.decode(errors="ignore")) else TEXT
+
+
+def _decoded(data: bytes, media_type: str, name: str) -> str:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise Invalid(f"{name} is not a readable file of UTF-8 text: it is UTF-16; save it as UTF-8")
+    declared = DECLARED.search(data[:SNIFFED]) if media_type == HTML else None
+    encoding = declared[1].decode() if declared else "utf-8"
+    try:
+        return data.decode(encoding if KNOWN_ENCODING.match(encoding) else "utf-8").removeprefix("\ufeff")
+    except (UnicodeDecodeError, LookupError) as problem:
+        raise Invalid(f"{name} is not a readable file of UTF-8 text: {problem}") from None

@@ -1,0 +1,58 @@
+"""Tags: HTML taken apart into tags and text, in time that grows with its length and no faster, however broken it is.
+
+The parser of the standard library takes minutes for some pages of a few hundred kilobytes, and does not survive others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import unescape
+
+MARKUP = re.compile(r"<(?:!--|[!?]|/?[a-zA-Z])")
+TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*)((?:[^>"']++|"[^"]*"|'[^']*')*+)>""")
+HASTY_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)([^>]*)>")
+# What stands in them is text to the end tag, whatever it looks like.
+RAW = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in ("script", "style", "textarea", "title")}
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A start tag or an end tag."""
+
+    name: str
+    ends: bool = False
+    attributes: str = ""
+
+
+def parts(page: str) -> Iterator[Tag | str]:
+    """Tags and texts in their order; comments and declarations are left out."""
+    at, tag = 0, TAG
+    while found := MARKUP.search(page, at):
+        if found.start() > at:
+            yield unescape(page[at : found.start()])
+        if not found[0][-1].isalpha():
+            at = _behind(page, "-->" if found[0] == "<!--" else ">", found.end())
+            continue
+        whole = tag.match(page, found.start())
+        if whole is None and tag is TAG:
+            # A quotation mark is missing somewhere; from here on none is believed, or each tag would look to the end.
+            tag = HASTY_TAG
+            whole = tag.match(page, found.start())
+        if whole is None:
+            return
+        name, at = whole[2].lower(), whole.end()
+        yield Tag(name, bool(whole[1]), whole[3])
+        if name in RAW and not whole[1]:
+            end = RAW[name].search(page, at)
+            if name not in ("script", "style"):
+                yield unescape(page[at : end.start() if end else len(page)])
+            at = end.start() if end else len(page)
+    if at < len(page):
+        yield unescape(page[at:])
+
+
+def _behind(page: str, end: str, start: int) -> int:
+    found = page.find(end, start)
+    return len(page) if found < 0 else found + len(end)
