@@ -22,7 +22,7 @@ from ltst.handles.preferences import AsyncPreferences
 from ltst.handles.retention import AsyncRetention
 from ltst.handles.sessions import AsyncSessions
 from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
-from ltst.protocols import Embedder, Reranker
+from ltst.protocols import Embedder, LanguageModel, Reranker
 from ltst.recall.context import Context
 from ltst.records import (
     ConversationContext,

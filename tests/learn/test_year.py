@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from ltst import AsyncMemory, AsyncUser, Settings
 from ltst.support.text import normalised
 from support.embedders import opened
+from support.probes import cloned
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -46,10 +48,8 @@ async def live(memory: AsyncMemory, user: AsyncUser) -> None:
     await memory.settle(user.user_id)
 
 
-@pytest.fixture(scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def lived(server: Any, template: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[AsyncUser]:
-    from support.probes import cloned
-
     with cloned(server, template) as url:
         settings = Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"))
         async with opened(settings) as memory:
