@@ -76,3 +76,9 @@ def test_units_without_a_vector_and_questions_without_terms_are_ranked_too() -> 
     ranked = rank.rank(scores([-2.0, 0.4, 0.1], [[], [], []], sessions=[1, 2, 3]))
     assert np.isfinite(ranked.total).all()
     assert ranked.total[1] > ranked.total[0] == ranked.total[2]
+
+
+def test_what_waits_for_its_vector_does_not_fall_behind_what_says_less() -> None:
+    found = scores([0.9, 0.1, -2.0], [[1, 0], [0, 0], [1, 1]], sessions=[1, 2, 3], words=500.0)
+    assert best(found) == 2
+    assert rank.rank(found).arms["dense"].tolist() == pytest.approx([1.0, 0.0, 1.0])

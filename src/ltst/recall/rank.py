@@ -68,10 +68,12 @@ def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
     words, dense = scores.words[order], scores.dense[order]
     compared = bool((dense > -2).any())
     around = windowed(spread, groups, positions, REACH)
+    lexical = portions(bm25(spread, idf, words))
     arms = {
-        "lexical": portions(bm25(spread, idf, words)),
+        "lexical": lexical,
         "window": portions(bm25(around, idf, None)),
-        "dense": scaled(_known(dense), SPREAD),
+        # What waits for its vector must not fall behind what has one and says less.
+        "dense": np.where(dense > -2, scaled(_known(dense), SPREAD), lexical if compared else 0.0),
         "session_lexical": scaled(_session_lexical(spread, groups, scores.conversations)),
         "session_dense": scaled(_session_dense(dense, groups), SPREAD),
     }
