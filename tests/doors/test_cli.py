@@ -82,7 +82,7 @@ def test_every_command_is_there() -> None:
         *(f"db {verb}" for verb in ("migrate", "status", "backup", "restore", "reset")),
         *("stats", "health", "maintain", "export", "import", "erase", "add", "window", "search"),
         *(f"embedder {verb}" for verb in ("show", "switch", "cancel")),
-        *(f"eval {verb}" for verb in ("locomo", "longmemeval")),
+        *(f"eval {verb}" for verb in ("locomo", "longmemeval", "extraction")),
         *(f"sessions {verb}" for verb in ("list", "show", "archive", "delete")),
         *(f"facts {verb}" for verb in ("list", "get", "set", "history", "reject", "forget")),
         *(f"preferences {verb}" for verb in ("list", "get", "set", "forget")),

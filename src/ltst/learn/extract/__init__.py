@@ -1,9 +1,9 @@
 """What a message says about the user who wrote it, read with rules: no model, no network.
 
-A message is stripped to the writer's own words (`reading`), cut into clauses of which only those that state something are
-opened (`clauses`), and each is tried against the table of rules (`person`, `work`, `family`, `tastes`, `plans`). To teach it
-another way of saying something, add a `rule(...)` line; a new key is a new rule, and a line in `rules.SINGLE` if a user has
-only one.
+A message is stripped to the writer's own words (`reading`) and cut into clauses, of which only those that state
+something are opened (`clauses`); each is tried against the tables of rules (`person`, `work`, `family`, `tastes`,
+`plans`). To teach it another way of saying something, add a `rule(...)`; a new key is a new rule, and a word in
+`rules.SINGLE` if a user has only one.
 """
 
 from __future__ import annotations
@@ -67,10 +67,12 @@ def _read(sentence: Sentence, said_at: datetime) -> Iterator[Claim]:
 
 
 def _corrected(claim: Claim, clause: Clause) -> Iterator[Claim]:
-    """"I live in Porto, not Lisbon" also ends Lisbon."""
+    """What a correction ends: "I live in Porto, not Lisbon"."""
     if claim.change == "ends" or not claim.single_valued:
         return
-    found = re.search(rf"{re.escape(claim.value)},? (?:and )?not (?:in |at |for )?(?!an?\b)(?P<v>[\w .&'-]{{2,40}})$", clause.whole)
+    found = re.search(
+        rf"{re.escape(claim.value)},? (?:and )?not (?:in |at |for )?(?!an?\b)(?P<v>[\w .&'-]{{2,40}})$", clause.whole
+    )
     if found:
         yield replace(claim, value=found["v"].strip(" ."), change="ends", valid_from=None)
 
@@ -78,9 +80,12 @@ def _corrected(claim: Claim, clause: Clause) -> Iterator[Claim]:
 def _birthday(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     """A birthday that is today: "It's my birthday", "I turned 30 today"."""
     text = clause.whole
-    if re.match(r"(?:it's|it is|today is|today's) my (?:\d+\w\w )?(?:birthday|bday)\b(?! (?:party|present|month|week|soon|next|in\b|on\b|tomorrow))", text, re.I) or re.match(
-        r"(?:I|I've|I have)(?: just)? turned \d+ today\b|my birthday is today\b", text, re.I
-    ):
+    if re.match(
+        r"(?:it's|it is|today is|today's) my (?:\d+\w\w )?(?:birthday|bday)\b(?! (?:party|present|month"
+        r"|week|soon|next|in\b|on\b|tomorrow))",
+        text,
+        re.I,
+    ) or re.match(r"(?:I|I've|I have)(?: just)? turned \d+ today\b|my birthday is today\b", text, re.I):
         yield rules.fact("birthday", f"{said_at:%B} {said_at.day}", confidence=0.9)
 
 

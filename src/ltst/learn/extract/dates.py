@@ -11,17 +11,36 @@ from ltst.recall.temporal import Interval, intervals
 LONGEST = 300
 
 _NUMBERS = {
-    **{word: n for n, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)},
-    **{"a": 1, "an": 1, "a couple of": 2, "couple of": 2, "fifteen": 15, "twenty": 20, "thirty": 30},
+    **{
+        word: n
+        for n, word in enumerate(
+            ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 1
+        )
+    },
+    "a": 1,
+    "an": 1,
+    "a couple of": 2,
+    "couple of": 2,
+    "fifteen": 15,
+    "twenty": 20,
+    "thirty": 30,
 }
-_COUNT = r"(?P<n>\d{1,3}|a couple of|couple of|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty)"
-_BARE = re.compile(r"\bfor (?=(?:january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|fall|winter)\b)", re.I)
+_COUNT = (
+    r"(?P<n>\d{1,3}|a couple of|couple of|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
+    r"|twelve|fifteen|twenty|thirty)"
+)
+_BARE = re.compile(
+    r"\bfor (?=(?:january|february|march|april|may|june|july|august|september|october|november"
+    r"|december|spring|summer|autumn|fall|winter)\b)",
+    re.I,
+)
 _UNIT = r"(?P<unit>day|week|month|year)s?\b"
 _AGO = re.compile(rf"\b{_COUNT} {_UNIT} ago\b", re.I)
 _FOR = re.compile(rf"\bfor (?:about |almost |nearly |over |more than |the (?:last|past) )?{_COUNT} {_UNIT}", re.I)
 _IN = re.compile(rf"\bin (?:about )?{_COUNT} {_UNIT}(?:' time|'s time)?", re.I)
 _CUES = re.compile(
-    r"\d|ago|yesterday|today|tomorrow|tonight|morning|week|month|year|day\b|spring|summer|autumn|fall\b|winter|christmas|easter"
+    r"\d|ago|yesterday|today|tomorrow|tonight|morning|week|month|year|day\b|spring|summer|autumn"
+    r"|fall\b|winter|christmas|easter"
     r"|january|february|march|april|may\b|june|july|august|september|october|november|december",
     re.I,
 )
@@ -36,7 +55,9 @@ def since(text: str, said_at: datetime) -> datetime | None:
         return _shifted(said_at, -_number(ago["n"]), ago["unit"].lower())
     if not _CUES.search(text):
         return None
-    return next((each.start for each in intervals(text, said_at) if each.start <= said_at and each.start.year > 1000), None)
+    return next(
+        (each.start for each in intervals(text, said_at) if each.start <= said_at and each.start.year > 1000), None
+    )
 
 
 def planned(text: str, said_at: datetime) -> str | None:
@@ -44,7 +65,7 @@ def planned(text: str, said_at: datetime) -> str | None:
     text = _BARE.sub("in ", _PAST.sub("", text[:LONGEST]))
     if ahead := _IN.search(text):
         start = _shifted(said_at, _number(ahead["n"]), ahead["unit"].lower())
-        return start and start.strftime("%Y-%m" if ahead["unit"].lower() == "month" else "%Y-%m-%d")
+        return start.strftime("%Y-%m" if ahead["unit"].lower() == "month" else "%Y-%m-%d") if start else None
     if not _CUES.search(text):
         return None
     # A month or a weekday without more is the latest one for whoever asks; of a plan it is the next.
@@ -72,6 +93,8 @@ def _shifted(moment: datetime, count: int, unit: str) -> datetime | None:
         if unit in ("day", "week"):
             return start + timedelta(days=count * (7 if unit == "week" else 1))
         months = start.year * 12 + start.month - 1 + count * (12 if unit == "year" else 1)
-        return start.replace(year=months // 12, month=months % 12 + 1, day=min(start.day, 28) if start.day > 28 else start.day)
+        return start.replace(
+            year=months // 12, month=months % 12 + 1, day=min(start.day, 28) if start.day > 28 else start.day
+        )
     except (ValueError, OverflowError):
         return None

@@ -22,22 +22,37 @@ _EMOJI = re.compile(r"[\U0001F000-\U0001FAFF\u2600-\u27BF\uFE0F\u200D\u200B]+")
 
 # From here on the words are no longer the writer's own about themself.
 _STOPS = re.compile(
-    r"\b(?:translat\w+|proof-?read|paraphrase|rephrase|rewrite|reword|summari[sz]e|continue|complete|correct|fix|improve|polish"
+    r"\b(?:translat\w+|proof-?read|paraphrase|rephrase|rewrite|reword|summari[sz]e|continue|complete"
+    r"|correct|fix|improve|polish"
     r"|edit|check|review|analy[sz]e|critique)\b[^.!?\n]{0,80}(?::|→|->|\n)"
-    r"|\b(?:role-?\s?play\w*|pretend|act as|act like you|you are now an?|let's play|my (?:main )?character\b|in character)"
-    r"|^(?:subject|from|fwd?|re):|^dear\s\w+|^(?:begin|start) of (?:text|document)|^\s*\*{0,2}(?:lyrics|quote)\b[^:\n]{0,30}:"
+    r"|\b(?:role-?\s?play\w*|pretend|act as|act like you|you are now an?|let's play"
+    r"|my (?:main )?character\b|in character)"
+    r"|^(?:subject|from|fwd?|re):|^dear\s\w+|^(?:begin|start) of (?:text|document)"
+    r"|^\s*\*{0,2}(?:lyrics|quote)\b[^:\n]{0,30}:"
     r"|\b(?:sentence|phrase|headline|caption|slogan|lyrics|paragraph|passage|excerpt|article|transcript|review)\s?:"
-    r"|\b(?:wrote|writes?|reads|replied|sang|sings|texted|told|messaged|emailed|said|says|asked|goes|went)(?: (?:me|us|him|her|them|this|back))?\s?:|\b(?:the|this|first|last|his|her|their|a|an|opening|from the) (?:[\w-]+ )?(?:letter|line|message|email|note|bio|text|post|tweet|title|sign|card|song|chorus|ad|article|prompt|poem|diary|verse|example)(?: is| says| reads| goes)?\s?:|^(?:e\.g\.|for example|example|prompt|text|input|sample|template)\s?:|\b(?:in the blank|conjugate)\b[^\n]{0,20}:|^(?:q|a|user|assistant|human|bot|me|him|her)\s?:",
+    r"|\b(?:wrote|writes?|reads|replied|sang|sings|texted|told|messaged|emailed|said|says|asked|goes"
+    r"|went)(?: (?:me|us|him|her|them|this|back))?\s?:|\b(?:the|this|first|last|his|her|their|a|an"
+    r"|opening|from the) (?:[\w-]+ )?(?:letter|line|message|email|note|bio|text|post|tweet|title|sign"
+    r"|card|song|chorus|ad|article|prompt|poem|diary|verse|example)(?: is| says| reads| goes)?\s?:"
+    r"|^(?:e\.g\.|for example|example|prompt|text|input|sample|template)\s?:|\b(?:in the blank"
+    r"|conjugate)\b[^\n]{0,20}:|^(?:q|a|user|assistant|human|bot|me|him|her)\s?:",
     re.I | re.M,
 )
 # What follows on the same line is only supposed.
 _SUPPOSED = re.compile(
-    r"\b(?:imagin(?:e|ing)|suppos(?:e|ing)|assum(?:e|ing)|let's say|say that i|hypothetically|what if|picture this|for the sake of argument"
-    r"|in (?:my|a|this|the) (?:dream|story|novel|book|game|movie|film|play|scenario|script|scene|chapter|world|simulation|campaign)"
-    r"|(?:write|compose|draft|generate|invent|make up|tell|create|sing)(?: me| us)? (?:an?|some|the|another) (?:[\w-]+ ){0,3}(?:story|poem|song|lyrics|script|screenplay|scene|dialogue|monologue|essay|novel|speech|bio|letter|email|message|ad|tweet|post|haiku|limerick|rap|joke|fairy tale|tale|cover letter|profile|sketch|obituary|toast)\b"
-    r"|(?:her|his|their|the|whose) (?:bio|profile|sign|shirt|t-shirt|caption|status|post|email|text) (?:says|said|reads|read)\b|how (?:do|would|can) (?:you|i|we) say\b"
+    r"\b(?:imagin(?:e|ing)|suppos(?:e|ing)|assum(?:e|ing)|let's say|say that i|hypothetically|what if"
+    r"|picture this|for the sake of argument"
+    r"|in (?:my|a|this|the) (?:dream|story|novel|book|game|movie|film|play|scenario|script|scene"
+    r"|chapter|world|simulation|campaign)"
+    r"|(?:write|compose|draft|generate|invent|make up|tell|create|sing)(?: me| us)? (?:an?|some|the"
+    r"|another) (?:[\w-]+ ){0,3}(?:story|poem|song|lyrics|script|screenplay|scene|dialogue|monologue"
+    r"|essay|novel|speech|bio|letter|email|message|ad|tweet|post|haiku|limerick|rap|joke|fairy tale"
+    r"|tale|cover letter|profile|sketch|obituary|toast)\b"
+    r"|(?:her|his|their|the|whose) (?:bio|profile|sign|shirt|t-shirt|caption|status|post|email"
+    r"|text) (?:says|said|reads|read)\b|how (?:do|would|can) (?:you|i|we) say\b"
     r"|in (?:another|a past|my next|my past) (?:life|universe|world)|in chapter|once upon a time"
-    r"|(?:he|she|they|it|who|mom|mum|dad|friend|and i|i) (?:go|goes|went|was like|were like|is like|said|says|asked|yelled),)"
+    r"|(?:he|she|they|it|who|mom|mum|dad|friend|and i|i) (?:go|goes|went|was like|were like|is like"
+    r"|said|says|asked|yelled),)"
     r"[^\n]*",
     re.I,
 )

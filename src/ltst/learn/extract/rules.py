@@ -13,17 +13,59 @@ from ltst.learn.extract.values import Reader
 from ltst.records import Claim
 
 SINGLE = frozenset(
-    "name nickname age birthday home hometown nationality job employer studies school relationship_status partner diet car"
-    " phone commute email".split()
+    [
+        "name",
+        "nickname",
+        "age",
+        "birthday",
+        "home",
+        "hometown",
+        "nationality",
+        "job",
+        "employer",
+        "studies",
+        "school",
+        "relationship_status",
+        "partner",
+        "diet",
+        "car",
+        "phone",
+        "commute",
+        "email",
+    ]
 )
 # Said of several people these tell nothing of one of them.
 # Said of today only these are no facts: "I'm working at a café today".
-STEADY = frozenset("home employer diet car tool hobby like phone school".split())
-_FLEETING = re.compile(r"\b(?:today|tonight|this (?:week|weekend|morning|afternoon|evening)|for the (?:week|weekend|day|night))\b", re.I)
-LASTING = frozenset("home employer job diet relationship_status instrument sport tool partner".split())
-_EXPERIENCE = re.compile(r"(?:lived|worked|played|used|practi[sc]ed|been (?!living|working|learning|playing|using|studying|doing|training|practi|taking|getting|eating|dating|seeing|promoted|appointed|hired|made|offered|diagnosed|into|obsessed|hooked))", re.I)
+STEADY = frozenset(["home", "employer", "diet", "car", "tool", "hobby", "like", "phone", "school"])
+_FLEETING = re.compile(
+    r"\b(?:today|tonight|this (?:week|weekend|morning|afternoon|evening)|for the (?:week|weekend|day|night))\b", re.I
+)
+LASTING = frozenset(
+    ["home", "employer", "job", "diet", "relationship_status", "instrument", "sport", "tool", "partner"]
+)
+_EXPERIENCE = re.compile(
+    r"(?:lived|worked|played|used|practi[sc]ed|been (?!living|working|learning|playing|using|studying"
+    r"|doing|training|practi|taking|getting|eating|dating|seeing|promoted|appointed|hired|made"
+    r"|offered|diagnosed|into|obsessed|hooked))",
+    re.I,
+)
 _SINCE = re.compile(r"\b(?:since|for|now|lately|all my life|my whole life|ever|until now|so far)\b", re.I)
-PERSONAL = frozenset("name nickname age birthday nationality job employer school studies health phone email".split())
+PERSONAL = frozenset(
+    [
+        "name",
+        "nickname",
+        "age",
+        "birthday",
+        "nationality",
+        "job",
+        "employer",
+        "school",
+        "studies",
+        "health",
+        "phone",
+        "email",
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Recall, measured: `ltst eval locomo` and `ltst eval longmemeval`."""
+"""Recall and extraction, measured: `ltst eval locomo`, `ltst eval longmemeval` and `ltst eval extraction`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Recall, measured on public benchmarks.\n\nExample: ltst eval locomo --data locomo10.json",
+    help="Recall, measured on public benchmarks, and extraction, on labelled sentences."
+    "\n\nExample: ltst eval locomo --data locomo10.json",
 )
 
 FOLDER = "evaluation"
@@ -38,6 +39,10 @@ Cache = Annotated[
     Path | None, typer.Option("--cache", metavar="FILE", help=f"Where vectors are kept. (At home: {FOLDER}/{CACHE})")
 ]
 NoBaselines = Annotated[bool, typer.Option("--no-baselines", help="Leave out BM25, MiniLM and their fusion.")]
+Sentences = Annotated[
+    Path | None, typer.Option("--data", metavar="FILE", help="Other labelled sentences, one JSON object a line.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Also show each failure.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Do not go on where a run was stopped.")]
 
 
@@ -77,6 +82,24 @@ def longmemeval(
     Example: ltst eval longmemeval --data longmemeval_s_cleaned.json --sample 50
     """
     _evaluate(options, longmemeval_data.read(data), sample, out, cache, not no_baselines, fresh)
+
+
+@command(app, "extraction")
+def extraction(options: Options, data: Sentences = None, verbose: Verbose = False) -> None:
+    """Measure how well facts are read from single messages, without a model.
+
+    On the labelled sentences that come with ltst; no database is needed.
+
+    Example: ltst eval extraction --verbose
+    """
+    # Late: to compile the rules takes longer than --help may.
+    from ltst.doors.cli.evaluation import extraction as sentences
+
+    scores = sentences.evaluate(sentences.read(data or sentences.SENTENCES))
+    if options.json:
+        show.document({score.name: score.document() for score in scores})
+    else:
+        sentences.present(scores, verbose)
 
 
 def _evaluate(

@@ -125,7 +125,10 @@ class Score:
                 "sentences": self.traps.total(),
                 "became_claims": self.sprung.total(),
                 "share": _share(self.sprung.total(), self.traps.total()),
-                "kinds": {kind: {"sentences": self.traps[kind], "became_claims": self.sprung[kind]} for kind in sorted(self.traps)},
+                "kinds": {
+                    kind: {"sentences": self.traps[kind], "became_claims": self.sprung[kind]}
+                    for kind in sorted(self.traps)
+                },
             },
             "failures": [
                 {"id": each.sentence.id, "kind": each.kind, "key": each.key, "value": each.value, "change": each.change}
@@ -167,7 +170,9 @@ def present(scores: Sequence[Score], verbose: bool) -> None:
     show.records(False, scores, columns, title="Extraction", empty="There are no sentences.")
     for score in scores[-1:]:
         rows = [(name, tally) for name, tally in sorted(score.keys.items())]
-        show.records(False, rows, _KEYS, title="By key, all splits", empty="Nothing was read and nothing was to be read.")
+        show.records(
+            False, rows, _KEYS, title="By key, all splits", empty="Nothing was read and nothing was to be read."
+        )
         kinds = [(kind, score.traps[kind], score.sprung[kind]) for kind in sorted(score.traps)]
         show.records(False, kinds, _TRAPS, title="By kind of trap, all splits", empty="There are no traps.")
         if verbose:
