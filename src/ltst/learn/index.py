@@ -35,18 +35,19 @@ REFUSED = "the embedding model refuses the text"
 async def index_due(
     database: Database, user_id: str, embedding: Embedding | None, *, batches: int | None = None
 ) -> int:
-    """Index what the user has due, the newest first, in so many batches at most; the number of rows.
+    """Index what the user has due, the newest first, in so many batches at most; the number of rows indexed.
 
-    Without a model the rows get their terms, and wait for their vectors. A row whose text the model refuses is set
-    aside: it is found by its terms.
+    Without a model the rows get their terms, and wait for their vectors. A row whose text the model refuses again and
+    again is set aside: it is found by its terms.
     """
-    done = 0
+    done, refused = 0, set[str]()
     while batches is None or batches > 0:
-        rows = await search.due(database.user(user_id), BATCH, terms_only=embedding is None)
+        rows = await search.due(database.user(user_id), BATCH, skip=refused, terms_only=embedding is None)
         if not rows:
             break
-        await _index(database, user_id, embedding, rows)
-        done += len(rows)
+        left = await _index(database, user_id, embedding, rows)
+        refused |= left
+        done += len(rows) - len(left)
         batches = None if batches is None else batches - 1
     return done
 
@@ -73,11 +74,11 @@ async def index_soon(database: Database, user_id: str, embedding: Embedding) -> 
 
     What is left over is found by its words until the background has come to it.
     """
-    characters = MOST_CHARACTERS
-    while rows := await search.due(database.user(user_id), BATCH):
+    characters, refused = MOST_CHARACTERS, set[str]()
+    while rows := await search.due(database.user(user_id), BATCH, skip=refused):
         now = [*_affordable(rows, characters)]
         characters -= sum(map(_cost, now))
-        await _index(database, user_id, embedding, now)
+        refused |= await _index(database, user_id, embedding, now)
         if len(now) < len(rows):
             await index_due(database, user_id, None)
             return False
@@ -98,15 +99,19 @@ def _cost(row: Due) -> int:
 
 async def _index(
     database: Database, user_id: str, embedding: Embedding | None, rows: Sequence[Due], lease: Lease | None = None
-) -> None:
-    """Give the rows their terms and vectors; those whose text the model refuses are set aside."""
+) -> set[str]:
+    """Give the rows their terms and vectors; the ids of those whose text the model refuses."""
     indexed = await _indexed(rows, embedding)
+    refused = set() if embedding is None else {row.id for row in indexed if row.vector is None}
     async with database.transaction(user_scope(user_id)) as tx:
         await search.index(tx, None if embedding is None else embedding.name, indexed)
         if lease is not None:
             await work.finish(tx, lease)
-        if embedding is not None and (refused := [row.id for row in indexed if row.vector is None]):
-            await work.set_aside(tx, EMBED, refused, REFUSED)
+        if failed := [row.id for row in rows if row.failed and row.id not in refused and embedding is not None]:
+            await work.succeed(tx, EMBED, failed)
+        if refused:
+            await work.fail(tx, EMBED, refused, REFUSED)
+    return refused
 
 
 def written(vector: NDArray[np.float32]) -> str:

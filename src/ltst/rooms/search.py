@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -106,13 +106,21 @@ class Asked:
     now: datetime | None  # else by the database's clock
 
 
-async def due(tx: Executor, limit: int, *, terms_only: bool = False, careful: bool = False) -> list[Due]:
+async def due(
+    tx: Executor, limit: int, *, skip: Iterable[str] = (), terms_only: bool = False, careful: bool = False
+) -> list[Due]:
     """Rows of the user that are not indexed yet, the newest first; without a model, those that lack their terms.
 
-    Rows at which somebody failed are left out, unless one is `careful`: then those are in it that may be tried again.
+    A row that ended whoever was at it is left out, unless one is `careful`.
     """
     return await tx.rows(
-        "search.due", Due, user_id=tx.scope.user_id, limit=limit, terms_only=terms_only, careful=careful
+        "search.due",
+        Due,
+        user_id=tx.scope.user_id,
+        limit=limit,
+        skip=[*skip],
+        terms_only=terms_only,
+        careful=careful,
     )
 
 

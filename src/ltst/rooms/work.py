@@ -117,9 +117,21 @@ async def give_back(tx: Executor, leases: Iterable[Lease]) -> None:
         )
 
 
-async def set_aside(tx: Executor, task: str, subjects: Iterable[str], reason: str) -> None:
-    """Do not try these again."""
-    await tx.run("work.set_aside", user_id=tx.scope.user_id, task=task, subjects=[*subjects], reason=reason[:500])
+async def fail(tx: Executor, task: str, subjects: Iterable[str], reason: str) -> None:
+    """Count a failure of each of these; after too many they are set aside."""
+    await tx.run(
+        "work.fail",
+        user_id=tx.scope.user_id,
+        task=task,
+        subjects=[*subjects],
+        reason=reason[:500],
+        most=MOST_ATTEMPTS,
+    )
+
+
+async def succeed(tx: Executor, task: str, subjects: Iterable[str]) -> None:
+    """Forget the failures of these."""
+    await tx.run("work.succeed", user_id=tx.scope.user_id, task=task, subjects=[*subjects])
 
 
 async def set_aside_crashed(tx: Executor, user_id: str) -> int:

@@ -20,11 +20,11 @@ ORDER BY relationship_strength DESC, created_at, relationship_id;
 -- name: learn
 INSERT INTO session_relationships (user_id, relationship_id, source_session_id, target_session_id, relationship_type,
                                    similarity_score, relationship_strength, metadata, learned)
-SELECT %(user_id)s, %(relationship_id)s::uuid, %(source)s, %(target)s, %(type)s, %(similarity)s::float,
-       %(strength)s::float, %(metadata)s::jsonb, true
+SELECT %(user_id)s::text, %(relationship_id)s::uuid, %(source)s::text, %(target)s::text, %(type)s::text,
+       %(similarity)s::float, %(strength)s::float, %(metadata)s::jsonb, true
 WHERE NOT EXISTS (SELECT FROM session_relationships
-                  WHERE user_id = %(user_id)s AND source_session_id IN (%(source)s, %(target)s)
-                    AND target_session_id IN (%(source)s, %(target)s))
+                  WHERE user_id = %(user_id)s::text AND source_session_id IN (%(source)s::text, %(target)s::text)
+                    AND target_session_id IN (%(source)s::text, %(target)s::text))
 RETURNING relationship_id;
 
 -- name: forget_learned

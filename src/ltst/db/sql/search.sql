@@ -1,5 +1,7 @@
 -- name: due
-SELECT kind, id, content, role, said_by, title, occurred_at, heading
+SELECT kind, id, content, role, said_by, title, occurred_at, heading,
+       EXISTS (SELECT FROM derived_work AS work
+               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = id::text) AS failed
 FROM (
     (SELECT 'message' AS kind, message_id AS id, content, role,
             coalesce(metadata ->> 'speaker', metadata ->> 'name') AS said_by,
@@ -8,28 +10,31 @@ FROM (
             timestamp AS occurred_at, NULL AS heading
      FROM conversation_messages AS message
      WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
+       AND message_id <> ALL(%(skip)s::uuid[])
        AND NOT EXISTS (SELECT FROM derived_work AS work
                        WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = message_id::text
-                         AND (NOT %(careful)s::boolean OR set_aside_at IS NOT NULL OR not_before > now()
-                              OR leased_until > now()))
+                         AND (set_aside_at IS NOT NULL OR leased_until > now()
+                              OR leased_until IS NOT NULL AND NOT %(careful)s::boolean))
      ORDER BY created_at DESC LIMIT %(limit)s)
     UNION ALL
     (SELECT 'fact', fact_id, fact_key || ': ' || fact_value, NULL, NULL, NULL, valid_from, NULL
      FROM user_facts
      WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
+       AND fact_id <> ALL(%(skip)s::uuid[])
        AND NOT EXISTS (SELECT FROM derived_work AS work
                        WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = fact_id::text
-                         AND (NOT %(careful)s::boolean OR set_aside_at IS NOT NULL OR not_before > now()
-                              OR leased_until > now()))
+                         AND (set_aside_at IS NOT NULL OR leased_until > now()
+                              OR leased_until IS NOT NULL AND NOT %(careful)s::boolean))
      LIMIT %(limit)s)
     UNION ALL
     (SELECT 'entry', entry_id, content, NULL, NULL, NULL, occurred_at, NULL
      FROM memory_entries
      WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
+       AND entry_id <> ALL(%(skip)s::uuid[])
        AND NOT EXISTS (SELECT FROM derived_work AS work
                        WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = entry_id::text
-                         AND (NOT %(careful)s::boolean OR set_aside_at IS NOT NULL OR not_before > now()
-                              OR leased_until > now()))
+                         AND (set_aside_at IS NOT NULL OR leased_until > now()
+                              OR leased_until IS NOT NULL AND NOT %(careful)s::boolean))
      LIMIT %(limit)s)
     UNION ALL
     (SELECT 'document', chunk_id, content, NULL, NULL,
@@ -38,10 +43,11 @@ FROM (
             metadata ->> 'heading'
      FROM document_chunks AS chunk
      WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL AND NOT %(terms_only)s::boolean)
+       AND chunk_id <> ALL(%(skip)s::uuid[])
        AND NOT EXISTS (SELECT FROM derived_work AS work
                        WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = chunk_id::text
-                         AND (NOT %(careful)s::boolean OR set_aside_at IS NOT NULL OR not_before > now()
-                              OR leased_until > now()))
+                         AND (set_aside_at IS NOT NULL OR leased_until > now()
+                              OR leased_until IS NOT NULL AND NOT %(careful)s::boolean))
      LIMIT %(limit)s)
 ) AS due
 LIMIT %(limit)s;
@@ -100,16 +106,20 @@ SELECT model.name AS model, model.source, model.dimensions,
        EXISTS (SELECT FROM large_users WHERE user_id = %(user_id)s AND ready) AS large, memory.version,
        EXISTS (SELECT FROM conversation_messages WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL)
                AND NOT EXISTS (SELECT FROM derived_work AS work
-                               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = message_id::text))
+                               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = message_id::text
+                                 AND (set_aside_at IS NOT NULL OR leased_until IS NOT NULL)))
        OR EXISTS (SELECT FROM user_facts WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL)
                AND NOT EXISTS (SELECT FROM derived_work AS work
-                               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = fact_id::text))
+                               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = fact_id::text
+                                 AND (set_aside_at IS NOT NULL OR leased_until IS NOT NULL)))
        OR EXISTS (SELECT FROM memory_entries WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL)
                AND NOT EXISTS (SELECT FROM derived_work AS work
-                               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = entry_id::text))
+                               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = entry_id::text
+                                 AND (set_aside_at IS NOT NULL OR leased_until IS NOT NULL)))
        OR EXISTS (SELECT FROM document_chunks WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL)
                AND NOT EXISTS (SELECT FROM derived_work AS work
-                               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = chunk_id::text))
+                               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = chunk_id::text
+                                 AND (set_aside_at IS NOT NULL OR leased_until IS NOT NULL)))
        AS due,
        (SELECT retrieved_context FROM memory_retrieval_cache AS cache
         WHERE user_id = %(user_id)s AND cache_key = %(cache_key)s AND expires_at > now()

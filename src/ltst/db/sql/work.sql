@@ -95,11 +95,16 @@ SET leased_until = NULL, not_before = clock_timestamp() + %(delay)s::interval, r
 WHERE user_id = %(user_id)s AND task = %(task)s AND subject = %(subject)s AND holder = %(holder)s::uuid
   AND leased_until IS NOT NULL;
 
--- name: set_aside
-INSERT INTO derived_work (user_id, task, subject, reason, set_aside_at)
-SELECT %(user_id)s, %(task)s, subject, %(reason)s, clock_timestamp() FROM unnest(%(subjects)s::text[]) AS subject
+-- name: fail
+INSERT INTO derived_work (user_id, task, subject, reason)
+SELECT %(user_id)s, %(task)s, subject, %(reason)s FROM unnest(%(subjects)s::text[]) AS subject
 ON CONFLICT (user_id, task, subject) DO UPDATE
-SET reason = excluded.reason, set_aside_at = excluded.set_aside_at, leased_until = NULL;
+SET attempts = derived_work.attempts + 1, reason = excluded.reason, leased_until = NULL,
+    set_aside_at = CASE WHEN derived_work.attempts + 1 >= %(most)s::integer THEN clock_timestamp() END;
+
+-- name: succeed
+DELETE FROM derived_work
+WHERE user_id = %(user_id)s AND task = %(task)s AND subject = ANY(%(subjects)s::text[]) AND leased_until IS NULL;
 
 -- name: set_aside_crashed
 UPDATE derived_work SET set_aside_at = clock_timestamp(), leased_until = NULL,
@@ -113,7 +118,7 @@ WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND leased_until > no
 
 -- name: careful
 SELECT EXISTS (SELECT FROM derived_work WHERE user_id = %(user_id)s AND task = 'embed' AND set_aside_at IS NULL
-                 AND not_before <= now() AND (leased_until IS NULL OR leased_until <= now()));
+                 AND leased_until <= now());
 
 -- name: aside
 SELECT task, count(*) AS items, max(reason) AS reason FROM derived_work
