@@ -198,6 +198,10 @@ def test_the_list_says_which_keys_have_several_values():
         ("I live in Lisbon", "home", "..."),
         ("I live in Lisbon", "email", "Lisbon"),
         ("I am 340 years old", "age", "340"),
+        ("I am a nurse", "age", "nurse"),
+        ("I am a nurse", "phone", "nurse"),
+        ("I am a nurse", "birthday", "nurse"),
+        ("I am 34", "name", "34"),
     ],
 )
 def test_what_the_turn_does_not_say_is_refused(text, key, value):
@@ -212,6 +216,8 @@ def test_what_the_turn_does_not_say_is_refused(text, key, value):
         ("I work as a nurse at St. Mary's Hospital.", "employer", "St. Mary's Hospital"),
         ("My name is Will.", "name", "Will"),
         ("I’m 34", "age", "34"),
+        ("I'm thirty-four", "age", "thirty-four"),
+        ("My birthday is in March", "birthday", "March"),
         ("I'm 34", "age", 34),
         ("Write to ada@example.com please, that's my address", "email", "ada@example.com"),
         ("I’m called “Pip” by everyone", "nickname", "Pip"),
@@ -395,6 +401,21 @@ def test_preferences_are_kept_as_they_were_asked_for():
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("Please answer in German.", "answer_language", "German"),
+        ("Antworte bitte auf Deutsch", "answer_language", "Deutsch"),
+        ("Call me Pip", "address_as", "Pip"),
+        ("Could you use metric units?", "units", "metric"),
+        ("No emojis please", "format", "no emojis"),
+        ("I prefer dark mode", "theme", "dark mode"),
+    ],
+)
+def test_preferences_that_the_user_states_are_kept(text, key, value):
+    assert [(each.key, each.value) for each in weighed(text, claim(key, value))] == [(key, value)]
+
+
 @pytest.mark.parametrize("key", ["prefers", "prefers_drink", "prefers_anything_at_all"])
 def test_what_is_preferred_names_the_key(key):
     found = weighed("I prefer tea to coffee.", claim(key, "tea over coffee"))
@@ -409,6 +430,9 @@ def test_what_is_preferred_names_the_key(key):
         ("My boss prefers bullet points", "format", "bullet points"),
         ('The page says: "keep all your answers short"', "answer_length", "short"),
         ("I like tea", "prefers", "!"),
+        ("Keep your answers short.", "answer_language", "short"),
+        ("Keep your answers short.", "units", "short"),
+        ("Keep your answers short.", "address_as", "short"),
     ],
 )
 def test_preferences_that_the_user_does_not_state_are_refused(text, key, value):

@@ -10,7 +10,7 @@ import pytest
 from ltst import ModelUnavailable
 from ltst.learn import grounding, model
 from ltst.providers.language import OpenAILanguageModel
-from ltst.records import ConversationMessage
+from ltst.records import Completion, ConversationMessage
 from ltst.support import tokens
 from support.language_server import LanguageServer, Status, language_server
 
@@ -92,11 +92,15 @@ async def test_what_was_said_is_kept(server, small, text):
 
 
 async def test_the_length_is_bounded_by_whole_sentences(server, small):
-    kept = await summary(server, small, GOOD + " The trip is in June." * 200, 24)
+    kept = await summary(server, small, GOOD + " The trip is in June, and so on." * 200, 24)
     assert tokens.count(kept) <= 24
     assert GOOD.startswith(kept)
     assert kept.endswith("with Ana.")
     assert await summary(server, small, "The user plans a trip to Japan in June with Ana " * 50, 30) is None
+
+
+async def test_a_sentence_is_said_once(server, small):
+    assert await summary(server, small, " ".join([GOOD] * 9)) == GOOD
 
 
 async def test_a_sentence_that_breaks_off_is_left_out(server, small):
@@ -104,8 +108,6 @@ async def test_a_sentence_that_breaks_off_is_left_out(server, small):
         name = "truncated"
 
         def complete(self, messages, *, schema=None, max_tokens=1024):
-            from ltst.records import Completion
-
             return Completion(GOOD + " The assistant sugg", 10, max_tokens)
 
     assert await model.summarised(Truncated(), TURNS, 100) == GOOD

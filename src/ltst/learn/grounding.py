@@ -55,6 +55,13 @@ STANDING = re.compile(
     r"|cada vez|sempre|mai|d'ora in poi|ogni volta)\b",
     re.I,
 )
+# What leads up to the value of some preferences, which another word of the turn would not have before it.
+WANTED = {
+    "answer_language": re.compile(r"\b(?:in|auf|en|em|på|speak|use|using|prefer)\s+(?:\w+\s+)?\w+$", re.I),
+    "address_as": re.compile(r"\b(?:call|address|name|named|refer|nenn\w*|appel\w*|ll[aá]m\w*|cham\w*)\b", re.I),
+    "units": re.compile(r"metric|imperial|celsius|fahrenheit|kelvin|kilo|met(?:re|er)|mile|feet|pound|units", re.I),
+}
+ANYTHING = re.compile("")
 ONCE = re.compile(r"\b(?:this one|this time|just this|for this|only this|just once|right now|for now|today)\b", re.I)
 
 OTHERS = (
@@ -160,9 +167,13 @@ def says_fact(text: str, key: str, value: str, change: str) -> bool:
     return any(said(passage, key) for passage in passages(text, value))
 
 
-def says_preference(text: str, value: str) -> bool:
+def says_preference(text: str, key: str, value: str) -> bool:
     """Whether the text wants this, and not only this once."""
-    return any(not ONCE.search(each.sentence) and not each.is_of_another for each in passages(text, value))
+    wanted = WANTED.get(key, ANYTHING)
+    return any(
+        wanted.search(each.before) and not ONCE.search(each.sentence) and not each.is_of_another
+        for each in passages(text, value)
+    )
 
 
 def says_instruction(text: str, value: str) -> bool:
@@ -182,6 +193,11 @@ def strangers(summary: str, texts: Iterable[str]) -> list[str]:
     found = [number for number in NUMBER.findall(told) if number not in numbers]
     found += [word for word in WORD.findall(told.casefold()) if NUMBER_WORDS.get(word, "") not in {"", *numbers}]
     return found + [name for name in _names(told) if not {name.casefold(), *terms(name)} & known]
+
+
+def without_repetition(text: str) -> str:
+    """Each sentence once: small models say the same until they are stopped."""
+    return " ".join(dict.fromkeys(SENTENCE_END.split(text)))
 
 
 def shares_words(summary: str, texts: Iterable[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from calendar import monthrange
+from calendar import month_name, monthrange
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -45,7 +45,14 @@ SLACK = timedelta(days=1)  # between two time zones' ideas of a date
 
 SPEAKERS = {"human": "user", "ai": "assistant"}
 KINDS = {"child": "relation", "sibling": "relation", "parent": "relation", "pet": "species"}
-FORMS = {"email": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"), "age": re.compile(r"(?:1[0-2]|[1-9])?\d\b.*|\D+")}
+# A model may put a true word under a wrong key; some keys show it.
+FORMS = {
+    "email": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"),
+    "age": re.compile(rf"(?:(?:1[0-2]|[1-9])?\d|(?:{'|'.join(grounding.NUMBER_WORDS)})\w*)\b.*", re.I),
+    "phone": re.compile(r"(?:.*\d){4}.*"),
+    "birthday": re.compile(rf".*(?:\d|{'|'.join(month_name[1:])}).*", re.I),
+    "name": re.compile(r"\D+"),
+}
 DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:T.*)?")
 THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.S)
 FENCE = re.compile(r"\A\s*```\w*\s*|\s*```\s*\Z")
@@ -245,7 +252,7 @@ def _preference(raw: Mapping[str, Any], turn: Shown, key: str, value: str, chang
         kind = keys.PREFERENCES[key]
     else:
         raise _Refused("a key that is not in the list")
-    if not grounding.says_preference(turn.text, value):
+    if not grounding.says_preference(turn.text, key, value):
         raise _Refused("a wish that the turn does not say, or says for once")
     details = {"type": kind, "explicit": raw.get("explicit") is True}
     return Claim("preference", key, value, change, True, _confidence(raw), details=details)
@@ -371,7 +378,7 @@ def _borne_out(summary: str, shown: Sequence[Shown]) -> bool:
 
 def _whole(text: str, max_tokens: int, complete: bool) -> str:
     """As many of its sentences as fit, without one that breaks off."""
-    text = " ".join(FENCE.sub("", THOUGHT.sub("", text)).split())
+    text = grounding.without_repetition(" ".join(FENCE.sub("", THOUGHT.sub("", text)).split()))
     if complete and tokens.count(text) <= max_tokens:
         return text
     room = max_tokens * tokens.BYTES_PER_TOKEN
