@@ -24,7 +24,7 @@ from support.probes import Connection, cloned, counts, holding, superuser, table
 
 NOUNS = {
     "sessions", "messages", "contexts", "relationships", "facts", "preferences", "instructions", "entries",
-    "documents", "chunks", "retention",
+    "documents", "chunks", "retention", "claims", "learning",
 }  # fmt: skip
 MISSING = "01900000-0000-7000-8000-000000000000"
 Document = dict[str, Any]
@@ -88,7 +88,7 @@ def test_an_export_holds_forks_parents_archives_rejections_and_secrets(exported:
         "editor": "rich vim",
         SECRET_KEY: "rich secret",
     }
-    assert [each["version"] for each in exported["instructions"]] == [1, 2]
+    assert [each["version"] for each in exported["instructions"]] == [1, 2, 1]
 
 
 def test_an_export_of_nothing_is_empty(newcomer: User) -> None:
@@ -315,12 +315,12 @@ def test_a_receipt_counts_what_was_removed_and_that_nothing_remains(
 ) -> None:
     furnish(newcomer, "gone")
     newcomer.search("gone")
-    owned = [table for table in tables(database) if table not in ("ltst_migrations", "embedding_models")]
+    owned = [table for table in tables(database) if table not in ("ltst_migrations", "embedding_models", "model_usage")]
     held = {
         table: value(database, f"SELECT count(*) FROM {table} WHERE user_id = %s", newcomer.user_id) for table in owned
     }
     assert held["user_keys"] == 1
-    assert held["conversation_messages"] == 8
+    assert held["conversation_messages"] == 9
     assert held["embedding_parts"] > 0
     receipt = newcomer.erase()
     assert receipt.removed == held

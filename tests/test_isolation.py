@@ -117,6 +117,10 @@ PROBES: dict[str, Probe] = {
     "Facts.get": lambda user, ids: user.facts.get("home"),
     "Facts.list": lambda user, ids: user.facts.list(),
     "Facts.history": lambda user, ids: user.facts.history("home"),
+    "Facts.end": lambda user, ids: user.facts.end("home"),
+    "Learning.get": lambda user, ids: user.learning.get(),
+    "Learning.set": lambda user, ids: user.learning.set(episodes=False),
+    "Learning.restart": lambda user, ids: user.learning.restart(),
     "Facts.reject": lambda user, ids: user.facts.reject("home", "Lisbon"),
     "Facts.forget": lambda user, ids: user.facts.forget("home"),
     "Preferences.set": lambda user, ids: user.preferences.set("diet", "mine", sensitive=True),
@@ -386,7 +390,7 @@ def rows_of(connection: Connection, relation: str, user_id: str) -> int:
 def test_the_working_role_sees_its_own_rows_in_every_table_and_view_and_no_others(url: str) -> None:
     with superuser(url) as all_seeing, acting(url, EVE) as eve:
         relations = owned(all_seeing) + [name for name in views(all_seeing) if name != "chat_message_history"]
-        assert len(relations) == 19
+        assert len(relations) == 23
         for relation in relations:
             assert rows_of(all_seeing, relation, ANA) > 0, f"{relation} has nothing to hide"
             assert rows_of(eve, relation, ANA) == 0, relation
@@ -501,7 +505,7 @@ def test_row_level_security_is_forced_on_every_table(url: str) -> None:
             "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') "
             "AND NOT (relrowsecurity AND relforcerowsecurity)"
         ).fetchall()
-        assert len(tables(connection)) == 19
+        assert len(tables(connection)) == 24
     assert open_tables == []
 
 

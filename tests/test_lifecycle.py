@@ -277,11 +277,14 @@ def test_maintenance_removes_what_has_expired_for_everyone(settings: Settings, d
         done = memory.maintain()
         assert done == {
             "contexts_expired": 2,
+            "contexts_pruned": 0,
             "entries_expired": 2,
+            "entries_pruned": 0,
             "cache_expired": 0,
             "sessions_deleted": 0,
             "sessions_archived": 0,
             "metrics_pruned": 2,
+            "failures_forgotten": 0,
         }
         assert set(memory.maintain().values()) == {0}
         assert value(database, "SELECT count(*) FROM memory_entries") == 2
@@ -370,6 +373,7 @@ def test_a_fresh_database_is_healthy(settings: Settings) -> None:
         "isolation": "ok",
         "index usage": "ok",
         "slow queries": "ok",
+        "derived work": "ok",
         "disk": "ok",
     }
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ltst.doors.storage import ConversationStorage
     from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
     from ltst.providers.embedding import CallableEmbedder, LocalEmbedder, OpenAIEmbedder
+    from ltst.providers.language import OpenAILanguageModel
     from ltst.recall.context import Context
     from ltst.sync import Chat, Memory, User
 
@@ -24,6 +25,7 @@ from ltst.errors import (
 )
 from ltst.records import (
     Check,
+    Completion,
     ConversationContext,
     ConversationMessage,
     ConversationSession,
@@ -43,6 +45,7 @@ from ltst.records import (
     SessionSummary,
     Stats,
     TableStats,
+    Usage,
     UserPreference,
 )
 from ltst.settings import Settings
@@ -56,6 +59,7 @@ __all__ = [
     "CallableEmbedder",
     "Chat",
     "Check",
+    "Completion",
     "Conflict",
     "Context",
     "ConversationContext",
@@ -80,6 +84,7 @@ __all__ = [
     "ModelUnavailable",
     "NotFound",
     "OpenAIEmbedder",
+    "OpenAILanguageModel",
     "OperationStats",
     "Receipt",
     "RetentionPolicy",
@@ -89,6 +94,7 @@ __all__ = [
     "Stats",
     "TableStats",
     "Unavailable",
+    "Usage",
     "User",
     "UserPreference",
 ]
@@ -105,6 +111,7 @@ _LATE = {
     "LocalEmbedder": "ltst.providers.embedding",
     "Memory": "ltst.sync",
     "OpenAIEmbedder": "ltst.providers.embedding",
+    "OpenAILanguageModel": "ltst.providers.language",
     "User": "ltst.sync",
 }
 

@@ -106,6 +106,12 @@ WRITES: dict[str, tuple[Change, list[str]]] = {
         lambda user: after(user.facts.set("key", CANARY), user.facts.reject("key", CANARY)),
         ["set fact", "reject fact"],
     ),
+    "Facts.end": (
+        lambda user: after(user.facts.set("key", CANARY), user.facts.end("key")),
+        ["set fact", "end fact"],
+    ),
+    "Learning.set": (lambda user: user.learning.set(episodes=False), ["set learning"]),
+    "Learning.restart": (lambda user: user.learning.restart(), ["restart learning"]),
     "Facts.forget": (
         lambda user: after(user.facts.set("key", CANARY), user.facts.forget("key")),
         ["set fact", "forget fact"],
@@ -146,7 +152,7 @@ READS = {
     "Chat.window", "Chat.history", "Chat.summary", "Chat.snapshot", "Chat.search", "Chat.context", "Contexts.get",
     "Contexts.list",
     "Working.get", "Working.all", "Documents.get", "Documents.list", "Entries.get", "Entries.list", "Events.list",
-    "Facts.get", "Facts.list", "Facts.history", "Instructions.get", "Instructions.list", "Instructions.history",
+    "Facts.get", "Facts.list", "Learning.get", "Facts.history", "Instructions.get", "Instructions.list", "Instructions.history",
     "Preferences.get", "Preferences.list", "Retention.list", "Sessions.get", "Sessions.list", "Sessions.related",
     "Sessions.summary", "User.chat", "User.profile", "User.export", "User.search",
 }  # fmt: skip

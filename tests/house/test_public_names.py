@@ -12,6 +12,7 @@ PROMISED = [
     "CallableEmbedder",
     "Chat",
     "Check",
+    "Completion",
     "Conflict",
     "Context",
     "ConversationContext",
@@ -36,6 +37,7 @@ PROMISED = [
     "ModelUnavailable",
     "NotFound",
     "OpenAIEmbedder",
+    "OpenAILanguageModel",
     "OperationStats",
     "Receipt",
     "RetentionPolicy",
@@ -45,6 +47,7 @@ PROMISED = [
     "Stats",
     "TableStats",
     "Unavailable",
+    "Usage",
     "User",
     "UserPreference",
 ]

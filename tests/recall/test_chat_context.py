@@ -367,7 +367,7 @@ class TestHostile:
         await user.preferences.set("tone", content)
         await user.facts.set("city", content)
         await user.entries.add(content)
-        await user.documents.add(content)
+        await user.documents.add(content, media_type="text/plain")  # as Markdown it would have sections
         await user.chat("earlier").add("user", content)
         await user.chat("other").add("tool", content)
         await user.chat("another").add("user", "Something else.")

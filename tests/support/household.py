@@ -6,6 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ltst import ConversationSession, User
+from ltst.db.pool import user_scope
+from ltst.handles.learning import rules
+from ltst.learn.listen import listen
+from ltst.rooms import work
 
 SECRET_KEY = "diet"
 DAYS = timedelta(days=1)
@@ -27,6 +31,9 @@ def furnish(user: User, mark: str) -> dict[str, Any]:
     branch.add("user", f"{mark} in the branch")
     old = user.chat("old")
     old.add("user", f"{mark} long ago", at=day(2018))
+    old.add("user", f"{mark} says hello. Always mention {mark} first. Call me Pip.", at=day(2018))
+    user._portal.run(_learn(user, mark))
+    user.learning.set(inference=False)
     user.sessions.archive("old")
     user.sessions.put(
         ConversationSession("typed", user.user_id, session_type="support", context_summary=mark, metadata={"n": mark})
@@ -64,3 +71,15 @@ def _facts(user: User, mark: str, source: str) -> str:
     user.facts.reject("home", f"{mark} Paris")
     user.facts.reject("name", f"{mark} nobody")
     return fact.fact_id
+
+
+async def _learn(user: User, mark: str) -> None:
+    """Read what was said in the old conversation; leave some work lying about, and something to be folded anew."""
+    desk = user._inner._desk
+    database, calls = desk.core.database, desk.core.database.user(user.user_id)
+    lease = await work.claim(calls, rules(desk.core), user.user_id, "learn", "old")
+    assert lease is not None
+    await listen(database, lease, inference=True)
+    assert await work.claim(calls, rules(desk.core), user.user_id, "embed", mark)
+    async with database.transaction(user_scope(user.user_id)) as tx:
+        assert await tx.run("claims.forget", user_id=user.user_id, noun="preference", key="address_as")

@@ -30,7 +30,7 @@ from ltst.errors import Conflict, DatabaseUnavailable, Invalid, NotFound
 
 MIGRATIONS = "ltst_migrations"
 # What fills up by itself and is nobody's memory; a database that holds no more than this counts as empty.
-BYCATCH = ("memory_performance_metrics", "memory_retrieval_cache", "embedding_models")
+BYCATCH = ("memory_performance_metrics", "memory_retrieval_cache", "embedding_models", "model_usage")
 KNOWS_TRANSACTION_TIMEOUT = 170000
 TRANSACTION_TIMEOUT = b"SET transaction_timeout = 0;\n"
 

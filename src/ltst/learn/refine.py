@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ltst.db.pool import Database, user_scope
 from ltst.learn.listen import addressed, own_words
-from ltst.learn.model import extracted
+from ltst.learn.model import batches, extracted
 from ltst.learn.weigh import weigh
 from ltst.protocols import LanguageModel
 from ltst.rooms import claims, facts, messages, sessions, work
@@ -19,7 +19,8 @@ async def refine(database: Database, lease: Lease, model: LanguageModel) -> None
     """Read claims with a language model from what it has not read yet, in one call, and note how far."""
     calls = database.user(lease.user_id)
     progress = await sessions.progress(calls, lease.subject)
-    unread = [] if progress is None else await messages.after(calls, lease.subject, progress.refined_index, BATCH)
+    behind = [] if progress is None else await messages.after(calls, lease.subject, progress.refined_index, BATCH)
+    unread = next(iter(batches(behind)), [])
     speaks = {str(each.message_id): each for each in unread if own_words(each)}
     found = await extracted(model, unread, await facts.list_all(calls, None)) if speaks else []
     async with database.transaction(user_scope(lease.user_id)) as tx:

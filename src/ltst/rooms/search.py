@@ -32,6 +32,7 @@ class Due:
     title: str | None
     occurred_at: datetime | None
     heading: str | None = None
+    failed: bool = False  # whether it was tried before, in vain
 
 
 @dataclass(frozen=True, slots=True)
