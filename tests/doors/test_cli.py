@@ -80,7 +80,8 @@ def test_every_command_is_there() -> None:
     assert {" ".join(path) for path in ALL} >= {
         "demo",
         *(f"db {verb}" for verb in ("migrate", "status", "backup", "restore", "reset")),
-        *("stats", "health", "maintain", "export", "import", "erase", "add", "window", "search"),
+        *("stats", "health", "maintain", "export", "import", "erase", "add", "window", "search", "worker"),
+        *(f"learning {verb}" for verb in ("show", "set", "restart")),
         *(f"embedder {verb}" for verb in ("show", "switch", "cancel")),
         *(f"eval {verb}" for verb in ("locomo", "longmemeval", "extraction")),
         *(f"sessions {verb}" for verb in ("list", "show", "archive", "delete")),
@@ -564,3 +565,54 @@ def test_the_demo_quotes_only_people(sync_memory: Memory) -> None:
     assert "nothing like that" in demo._answer(user, "What is the cat called?")
     user.chat("one").add("user", "My cat is called Mimi.")
     assert "My cat is called Mimi." in demo._answer(user, "What is the cat called?")
+
+
+# --- what is learnt
+
+
+def test_what_was_said_is_known_to_the_next_command(run: Run, answer: Callable[..., Any]) -> None:
+    run("add", "user", "My name is Ana and I live in Porto. Call me Annie.", "--chat", "monday")
+    assert {(each["fact_key"], each["fact_value"]) for each in answer("facts", "list")} >= {
+        ("name", "Ana"),
+        ("home", "Porto"),
+    }
+    assert [each["preference_value"] for each in answer("preferences", "list")] == ["Annie"]
+
+
+def test_learning_can_be_switched_and_begun_anew(run: Run, answer: Callable[..., Any]) -> None:
+    assert set(answer("learning", "show").values()) == {True}
+    assert answer("learning", "set", "extraction", "off")["extraction"] is False
+    run("add", "user", "I live in Porto.", "--chat", "monday")
+    assert answer("facts", "list") == []
+    run("learning", "set", "extraction", "on")
+    assert [each["fact_value"] for each in answer("facts", "list")] == ["Porto"]
+    assert answer("learning", "restart", "--yes") == {"sessions": 1}
+    assert [each["fact_value"] for each in answer("facts", "list")] == ["Porto"]
+    run("learning", "set", "dreams", "on", status=1)
+    run("learning", "set", "episodes", "maybe", status=1)
+
+
+def test_a_worker_does_what_is_due_and_ends(run: Run, answer: Callable[..., Any], database_url: str) -> None:
+    run("add", "user", "I live in Porto.", "--chat", "monday")
+    assert answer("worker", "--once") == {"retried": 0, "set_aside": "nothing was set aside"}
+    with psycopg.connect(database_url) as connection:
+        lacking = connection.execute("SELECT count(*) FROM conversation_messages WHERE embedding IS NULL").fetchone()
+    assert lacking == (0,)
+    assert "nothing was set aside" in run("worker", "--once", "--retry").stdout
+
+
+def test_a_worker_runs_until_it_is_told_to_stop(run: Run, database_url: str) -> None:
+    environment = os.environ | {"DATABASE_URL": database_url, "LTST_WORKER": "on"}
+    process = subprocess.Popen([*MODULE, "worker"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        run("add", "user", "I live in Porto.", "--chat", "monday")
+        deadline = time.monotonic() + 120
+        with psycopg.connect(database_url, autocommit=True) as connection:
+            while not connection.execute("SELECT 1 FROM user_facts WHERE fact_value = 'Porto'").fetchone():
+                assert time.monotonic() < deadline, "the worker learns nothing"
+                time.sleep(0.2)
+    finally:
+        process.terminate()
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert out.decode().startswith("Stopped")

@@ -28,6 +28,15 @@ TABLES: show.Columns = {
     "Size": lambda each: show.size(each.bytes),
     "New in a day": lambda each: _growth(each),
 }
+MODELS: show.Columns = {
+    "Model": "model",
+    "Calls": "calls",
+    "Failures": "failures",
+    "Tokens read": "input_tokens",
+    "Tokens written": "output_tokens",
+    "Seconds": lambda each: round(each.seconds, 1),
+    "Cost": "cost",
+}
 CHECKS = {"Check": "name", "Status": "status", "What was seen": "detail"}
 
 
@@ -48,6 +57,8 @@ def stats(options: Options) -> None:
         False, seen.operations, OPERATIONS, title="Operations of the last day", empty="Nothing ran in the last day."
     )
     show.records(False, seen.tables, TABLES, title="Tables", empty="There are no tables.")
+    if seen.models:
+        show.records(False, seen.models, MODELS, title="Language models", empty="")
     show.say(f"The whole database takes {show.size(seen.database_bytes)}.")
 
 
@@ -71,7 +82,7 @@ def health(options: Options) -> None:
 
 @command(app, "maintain")
 def maintain(options: Options) -> None:
-    """Apply expiry and retention, for all users.
+    """Apply expiry, retention and pruning, for all users.
 
     Example: ltst maintain
     """

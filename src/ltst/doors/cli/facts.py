@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, command, found, moment, remembered, typed
+from ltst.doors.cli.options import Options, command, found, informed, moment, remembered, typed
 from ltst.records import Fact
 
 app = typer.Typer(
@@ -43,7 +43,7 @@ def list_facts(options: Options, as_of: AsOf = None) -> None:
 
     Example: ltst facts list --as-of 2026-03-01
     """
-    with remembered(options) as user:
+    with informed(options) as user:
         known = user.facts.list(as_of=as_of)
     show.records(options.json, known, COLUMNS, title="Facts", empty="Nothing is known yet.")
 
@@ -54,7 +54,7 @@ def get(options: Options, key: Key, as_of: AsOf = None) -> None:
 
     Example: ltst facts get city
     """
-    with remembered(options) as user:
+    with informed(options) as user:
         fact = found(user.facts.get(key, as_of=as_of), f"fact {key!r}")
     show.record(options.json, fact, {**COLUMNS, "Source message": "source_message_id"})
 
@@ -86,7 +86,7 @@ def history(options: Options, key: Key) -> None:
 
     Example: ltst facts history city
     """
-    with remembered(options) as user:
+    with informed(options) as user:
         known = found(user.facts.history(key), f"fact {key!r}")
     show.records(options.json, known, HISTORY, title=f"History of {key}", empty="")
 

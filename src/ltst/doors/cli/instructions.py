@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, command, found, remembered, typed
+from ltst.doors.cli.options import Options, command, found, informed, remembered, typed
 
 app = typer.Typer(
     no_args_is_help=True, help="What a user tells agents to always do.\n\nExample: ltst instructions get coach"
@@ -25,7 +25,7 @@ def list_instructions(options: Options) -> None:
 
     Example: ltst instructions list
     """
-    with remembered(options) as user:
+    with informed(options) as user:
         known = user.instructions.list()
     show.records(options.json, known, COLUMNS, title="Instructions", empty="There are no instructions yet.")
 
@@ -36,7 +36,7 @@ def get(options: Options, agent: Agent) -> None:
 
     Example: ltst instructions get coach
     """
-    with remembered(options) as user:
+    with informed(options) as user:
         instruction = found(user.instructions.get(agent), f"instruction for {agent!r}")
     show.record(options.json, instruction, COLUMNS)
 
@@ -63,7 +63,7 @@ def history(options: Options, agent: Agent) -> None:
 
     Example: ltst instructions history coach
     """
-    with remembered(options) as user:
+    with informed(options) as user:
         known = found(user.instructions.history(agent), f"instruction for {agent!r}")
     show.records(options.json, known, HISTORY, title=f"Instructions for {agent}", empty="")
 

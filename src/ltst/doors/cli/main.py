@@ -17,10 +17,12 @@ from ltst.doors.cli import (
     facts,
     instructions,
     keys,
+    learning,
     messages,
     preferences,
     search,
     sessions,
+    worker,
 )
 from ltst.doors.cli.evaluation import commands as evaluation
 from ltst.doors.cli.options import DatabaseUrl, Home, Options, UserId
@@ -56,7 +58,7 @@ def main(
     context.obj = Options(database_url, user, home)
 
 
-for page in (demo, messages, search, archive, condition):
+for page in (demo, messages, search, archive, condition, worker):
     app.add_typer(page.app)
 for name, noun in {
     "sessions": sessions,
@@ -64,6 +66,7 @@ for name, noun in {
     "preferences": preferences,
     "instructions": instructions,
     "documents": documents,
+    "learning": learning,
     "db": database,
     "master-key": keys,
     "embedder": embedder,

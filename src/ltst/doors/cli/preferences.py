@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, command, found, remembered, typed
+from ltst.doors.cli.options import Options, command, found, informed, remembered, typed
 from ltst.records import UserPreference
 
 app = typer.Typer(no_args_is_help=True, help="How a user wants things.\n\nExample: ltst preferences set units metric")
@@ -50,7 +50,7 @@ def list_preferences(
 
     Example: ltst preferences list --defaults
     """
-    with remembered(options) as user:
+    with informed(options) as user:
         known = user.preferences.list(type, defaults=defaults)
     if options.json:
         show.document(known if reveal else [_without_value(each) for each in known])
@@ -67,7 +67,7 @@ def get(options: Options, key: Key) -> None:
 
     Example: ltst preferences get units
     """
-    with remembered(options) as user:
+    with informed(options) as user:
         preference = found(user.preferences.get(key), f"preference {key!r}")
     show.record(options.json, preference, {**COLUMNS, "Sensitive": "sensitive"})
 
