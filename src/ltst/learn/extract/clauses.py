@@ -195,7 +195,9 @@ _BOTH = re.compile(
 )
 # These hold for the main clause too: "as soon as I have kids, I'm moving to Kent".
 _GOVERNED = re.compile(
-    r"(?:according to|as soon as|on paper|by the time|provided|technically|in theory|if only|once (?:i|we))\b", re.I
+    r"(?:according to|as (?:soon|long|far)|on paper|by the time|provided|technically|in theory"
+    r"|if only|once (?:i|we))\b",
+    re.I,
 )
 _DEED = re.compile(r"(?:just |now )?(?:moved|switched|got|bought|started|joined|became|went)\b", re.I)
 _PARTICIPLE = re.compile(r"(?:working|living|based|married|allergic|currently|retired|teaching)\b", re.I)

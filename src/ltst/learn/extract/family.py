@@ -227,7 +227,7 @@ RULES: list[Rule] = [
     rule(
         "partner",
         "have",
-        r"been (?:married to|dating|seeing|with|together with|in a relationship with) (?P<v>(?-i:[A-Z]).+)",
+        r"been (?:married to|dating|seeing|together with|in a relationship with) (?P<v>(?-i:[A-Z]).+)",
         values.person,
         dated=True,
         confidence=0.85,

@@ -25,7 +25,7 @@ _MOVES = (
 _EVENTS = (
     r"(?:getting married|retiring|graduating|getting (?:a|an|my|our|the) \w+|starting (?:a|an|my|at"
     r"|as|work|school|university|college|uni)|having (?:(?:\w+ )?surgery|a baby|an operation|my|our"
-    r"|a party|a)|expecting|running (?:the|a|my)|leaving|taking (?:the|my|an?) [\w ]+ exam|visiting"
+    r"|a party)|expecting|running (?:the|a|my)|leaving|taking (?:the|my|an?) [\w ]+ exam|visiting"
     r"|hosting|throwing|meeting|launching|adopting|buying|attending|seeing|taking|going on|doing"
     r"|presenting|competing|participating|performing|publishing|defending|opening|closing|quitting"
     r"|spending|hiking|turning \d+)\b"
@@ -82,7 +82,7 @@ def _aim(text: str) -> list[str]:
 
 _BOOKED = r"(?:booked|bought tickets? (?:for|to)|reserved|scheduled|got tickets (?:for|to))"
 _APPOINTMENT = (
-    r"(?P<v>(?:an? |my |our |the |another )?(?:[\w'-]+ ){0,3}(?:appointment|interview|exam|surgery"
+    r"(?P<v>(?:(?:an? |my |our |the |another )(?:[\w'-]+ ){0,3})?(?:appointment|interview|exam|surgery"
     r"|wedding|flight|trip|meeting|presentation|deadline|conference|concert|recital|party|operation"
     r"|check-?up|holiday|vacation|reservation|marathon|race|tournament|test|final|gig|show|date"
     r"|reunion)\b.*)"

@@ -126,7 +126,7 @@ _I_WANT = (
 )
 _I_LIKE = (
     r"(?:i (?:(?:usually|generally|really|always|tend to|mostly|do|kind of|often|also) )*(?:like|love"
-    r"|enjoy|appreciate|use|work in|favou?r|lean towards?))"
+    r"|enjoy|use|work in|favou?r|lean towards?))"
 )
 PREFERENCES: list[Preference] = [
     _wish("address_as", rf"{_PLEASE}(?:call|address|refer to) me (?:as |by (?:my name, )?)?(?P<v>.+)", _name_to_use),
@@ -199,7 +199,8 @@ PREFERENCES: list[Preference] = [
     _wish(
         "tone",
         rf"{_PLEASE}(?:be|stay|sound|keep it|keep things|keep the tone|keep your tone|make your tone"
-        rf"|act) (?P<v>{_TONES})\b(?! (?:enough|if|who|for))(?! about (?:this|that|my|the))",
+        rf"|act) (?P<v>{_TONES})(?=$|[,.!]| (?:with me|to me|please|in (?:your|all)|when you|and"
+        rf"|from now on|always|but|even)\b)",
     ),
     _wish("tone", rf"{_PLEASE}(?:talk|speak|write) to me (?P<v>like an? [\w ]{{3,20}}|as if [\w ]{{3,30}})"),
     _wish(
@@ -350,7 +351,7 @@ PREFERENCES: list[Preference] = [
     _wish(
         "detail",
         rf"{_PLEASE}(?:explain|walk me through|describe|teach|break)(?: me)? (?:things|everything|it all"
-        rf"|stuff|concepts|it|down|problems|your reasoning|all|solutions|them)(?: down| to me"
+        rf"|stuff|concepts|your reasoning|all)(?: down| to me"
         rf"| for me)? ?(?:in )?(?P<v>step[- ]by[- ]step|in (?:more |less |great |full )?detail|(?:more "
         rf"|less |great )detail|simply|in simple terms|simple terms|from scratch|like i'm (?:five|5)"
         rf"|plain english|with examples|layman's terms|in depth)\b",
@@ -512,7 +513,7 @@ def _compared(text: str) -> Iterator[Claim]:
         first, second = values.cut(found["a"]), values.cut(found["b"])
         first = re.split(r" for ", first)[0]
         second = re.split(r" (?:for|on|at|in|when) ", second)[0]
-        if _nameable(first) and second:
+        if _nameable(first) and second and not _VERB.match(second):
             yield from _over(first, second)
         return
     if found := _PREFER.match(text):
@@ -532,6 +533,13 @@ def _programmed(value: str) -> Claim | None:
     return None
 
 
+# "I prefer books to follow along" compares nothing.
+_VERB = re.compile(
+    r"(?:follow|read|be|use|have|get|do|make|see|keep|help|start|go|eat|watch|listen|work|play|travel"
+    r"|stay|drink|buy|take|give"
+    r"|write|learn|avoid|wear|know|feel|find|sleep)\b",
+    re.I,
+)
 _VAGUE = re.compile(
     r"(?:it|this|that|these|those|you|your|him|her|his|them|their|me|my|not|to|if|when|something"
     r"|anything|things?|one|more|first|second|third|last|latter|former|other|version|option|current"

@@ -28,7 +28,7 @@ _STOPS = re.compile(
     r"|\b(?:role-?\s?play\w*|pretend|act as|act like you|you are now an?|let's play"
     r"|my (?:main )?character\b|in character)"
     r"|^(?:subject|from|fwd?|re):|^dear\s\w+|^(?:begin|start) of (?:text|document)"
-    r"|^\s*\*{0,2}(?:lyrics|quote)\b[^:\n]{0,30}:"
+    r"|^[ *]{0,4}(?:lyrics|quote)\b[^:\n]{0,30}:"
     r"|\b(?:sentence|phrase|headline|caption|slogan|lyrics|paragraph|passage|excerpt|article|transcript|review)\s?:"
     r"|\b(?:wrote|writes?|reads|replied|sang|sings|texted|told|messaged|emailed|said|says|asked|goes"
     r"|went)(?: (?:me|us|him|her|them|this|back))?\s?:|\b(?:the|this|first|last|his|her|their|a|an"
@@ -69,7 +69,7 @@ def own_words(text: str) -> str:
     text = _STRAIGHT.sub('""', text)
     text = text if text.isascii() else _EMOJI.sub(" . ", text)
     text = _SPACE.sub(" ", text)
-    text = "\n".join(_BULLET.sub("", line.strip()) for line in text.split("\n") if _typed(line))
+    text = "\n".join(_BULLET.sub("", line.strip()) for line in text.split("\n") if line and _typed(line))
     stop = _STOPS.search(text)
     return _SUPPOSED.sub("", text[: stop.start()] if stop else text)
 

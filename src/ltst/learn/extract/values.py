@@ -321,54 +321,21 @@ def occupation(text: str) -> list[str]:
     return [value] if _is_job(tokens) else []
 
 
-_TEACHERS = frozenset(["teacher", "tutor", "professor", "translator", "interpreter", "instructor"])
+_TEACHERS = words.listed("""
+    teacher, tutor, professor, translator, interpreter, instructor
+""")
 _STUDENTS = words.listed("""
     student, grad student, graduate student, phd student, college student, university student, high school
     student, full-time student, exchange student
 """)
 
 
-_WOULD_BE = frozenset(
-    [
-        "aspiring",
-        "wannabe",
-        "would-be",
-        "former",
-        "ex",
-        "failed",
-        "future",
-        "budding",
-        "closet",
-        "armchair",
-        "frustrated",
-        "hopeless",
-        "awful",
-        "amazing",
-        "excellent",
-        "fantastic",
-        "horrible",
-        "mediocre",
-        "amateur",
-        "hobby",
-        "home",
-        "weekend",
-        "backyard",
-        "avid",
-        "keen",
-        "passionate",
-        "self-proclaimed",
-        "so-called",
-        "virtual",
-        "pretend",
-        "temporary",
-        "fake",
-        "human",
-        "one-man",
-        "glorified",
-        "old-school",
-        "level",
-    ]
-)
+_WOULD_BE = words.listed("""
+    aspiring, wannabe, would-be, former, ex, failed, future, budding, closet, armchair, frustrated, hopeless,
+    awful, amazing, excellent, fantastic, horrible, mediocre, amateur, hobby, home, weekend, backyard, avid,
+    keen, passionate, self-proclaimed, so-called, virtual, pretend, temporary, fake, human, one-man, glorified,
+    old-school, level
+""")
 
 
 def two_in(tokens: list[str]) -> bool:
@@ -423,9 +390,10 @@ _ANIMAL = re.compile(
     rf"|with\b|of\b"
     rf"|for\b)[\w-]+ ){{0,2}}?(?P<species>{'|'.join(sorted(map(re.escape, words.SPECIES), key=len, reverse=True))})(?:s"
     rf"|es)?\b"
-    r"(?! (?:food|allergy|person|problem|sitter|bed|toy|toys|costume|video|shelter|show|park|lover"
-    r"|owner|walker|groomer|in (?:my|the|this)|of an?|hole|nap|burglar|fight|walk|meme|game|heel|chow"
-    r"|house|door|race|fur|hair|phobia)|-|')",
+    r"(?! in (?:my|the|this)\b)(?=$|[,.;:!?)(]| (?:and|but|who|that|which|named|called|from|since"
+    r"|last|this|yesterday|today"
+    r"|two|three|an?|in|at|with|for|so|because|too|now|as|on|over|recently|these|again|to|it|he|she|they|my|his|her|yet"
+    r"|any|anymore|when|while|or|plus|I|we|right|ago|though|back|if|then|puppy|kitten|at)\b)",
     re.I,
 )
 
@@ -465,7 +433,7 @@ def action(text: str) -> list[str]:
 
 
 _STOP_ACTION = re.compile(
-    r"[;:!?()\"…]|\.(?= |$)| [-–—]+ |, ?| (?:but|so|because|cause|since|although|though|which|if|when"
+    r"[;:!?()\"…]|\.(?= |$)| [-–—]+ |,(?!\d)| (?:but|so|because|cause|since|although|though|which|if|when"
     r"|please|btw|lol|haha|right now|now|tomorrow|tonight|today|next (?:week|month|year|spring|summer"
     r"|fall|autumn|winter|\w+day)|this (?:week|weekend|month|year|spring|summer|fall|autumn|winter"
     r"|\w+day|afternoon|evening)"

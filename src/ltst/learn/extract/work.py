@@ -86,7 +86,15 @@ def _lessons(text: str) -> list[str]:
         text,
         re.I,
     )
-    return [found[1]] if found and found[1].lower() not in ("online", "my", "a", "first", "the", "new") else []
+    if found and re.search(r"\b(?:it|them|to|zumba|spin|yoga|pilates|fitness|him|her)\b", found[1], re.I):
+        return []
+    return (
+        [found[1]]
+        if found
+        and found[1].lower()
+        not in ("online", "my", "a", "first", "the", "new", "fitness", "exercise", "gym", "group", "language exchange")
+        else []
+    )
 
 
 def _tools(text: str) -> list[str]:
@@ -222,7 +230,7 @@ RULES: list[Rule] = [
     rule(
         "job",
         "have",
-        r"(?:been (?:(?:working|employed) as )?|worked as )(?:an? |the )?(?P<v>.+)",
+        r"(?:been (?:(?:working|employed) as )?|worked as )(?:an? |the )(?P<v>.+)",
         values.occupation,
         dated=True,
         confidence=0.9,
