@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 import pytest
 
 from ltst.errors import Invalid
-from ltst.learn.extract import MOST_CLAIMS, claims, clauses, reading
+from ltst.learn.extract import claims, clauses, reading
 from ltst.learn.extract.clauses import sentences
+from ltst.learn.extract.message import MOST_CLAIMS
 from ltst.learn.extract.reading import own_words
 from ltst.records import Claim
 

@@ -12,9 +12,12 @@ from ltst.records import Claim
 
 _SPECIES = "|".join(sorted((re.escape(each) for each in words.SPECIES), key=len, reverse=True))
 _PARTNERS = (
-    "wife|husband|spouse|partner|girlfriend|boyfriend|fiancée|fiancee|fiancé|fiance|better half|hubby|significant other"
+    "wife|husband|spouse|partner|girlfriend|boyfriend|fiancée|fiancee|fiancé|fiance|better half"
+    "|other half|hubby|significant other"
 )
-_CHILDREN = "daughter|son|stepson|stepdaughter|baby girl|baby boy|baby|toddler|kid|child|newborn"
+_CHILDREN = (
+    "daughter|son|stepson|stepdaughter|baby girl|baby boy|little girl|little boy|boy|baby|toddler|kid|child|newborn"
+)
 _SIBLINGS = "twin brother|twin sister|half-brother|half-sister|stepbrother|stepsister|brother|sister|sibling|twin"
 _PARENTS = "mother|father|mom|mum|mama|dad|papa|stepmother|stepfather|stepmom|stepdad"
 _ADJECTIVES = (
@@ -310,6 +313,12 @@ RULES: list[Rule] = [
         confidence=0.8,
     ),
     rule(
+        "child",
+        "am",
+        r"(?:a |the )?(?:mum|mom|dad|mother|father|mama|papa) (?:to|of) (?P<v>(?-i:[A-Z]).+)",
+        values.names,
+    ),
+    rule(
         "sibling",
         "have,am",
         rf"(?:got )?{_COUNT} (?:[\w-]+ )*?(?P<relation>{_SIBLINGS})s?,? (?:called|named|whose names? (?:is"
@@ -318,11 +327,23 @@ RULES: list[Rule] = [
         confidence=0.9,
     ),
     rule(
+        "child",
+        "am",
+        r"(?:a |the )?(?:mum|mom|dad|mother|father|mama|papa) (?:to|of) (?P<v>(?-i:[A-Z]).+)",
+        values.names,
+    ),
+    rule(
         "sibling",
         "have",
         rf"(?:got )?{_COUNT} (?:[\w-]+ )*?(?P<relation>{_SIBLINGS})s?, (?P<v>(?-i:[A-Z]).+)",
         values.names,
         confidence=0.85,
+    ),
+    rule(
+        "child",
+        "am",
+        r"(?:a |the )?(?:mum|mom|dad|mother|father|mama|papa) (?:to|of) (?P<v>(?-i:[A-Z]).+)",
+        values.names,
     ),
     rule(
         "sibling",
@@ -372,7 +393,7 @@ RULES: list[Rule] = [
     ),
     rule(
         "pet",
-        "do",
+        "do,have",
         r"(?:own|got|adopted|bought|rescued|brought home|took in|got myself|got ourselves) (?P<v>(?:an? |another ).+)",
         values.pets,
         dated=True,

@@ -17,7 +17,7 @@ _ANSWERS = (
 )
 _YOURS = rf"(?:(?:all |all of )?(?:your|the|my|any) )?{_ANSWERS}"
 _LENGTHS = (
-    r"(?:very |really |super |nice and |a bit |quite |fairly |as )*(?:short(?:er)?|brief(?:er)?"
+    r"(?:very |really |super |nice and |more |much |a bit |quite |fairly |as )*(?:short(?:er)?|brief(?:er)?"
     r"|concise|long(?:er)?|detailed|thorough|in-depth|succinct|terse|to the point|compact|crisp"
     r"|comprehensive|punchy|tight|under \w+ (?:words|sentences|lines|paragraphs)|snappy|minimal"
     r"|one[- ]line|one sentence|(?:one|two|three|1|2|3)[- ](?:sentence|paragraph|line)s?)(?:(?:,| and"
@@ -108,7 +108,7 @@ def _name_to_use(text: str) -> list[str]:
     bad = re.match(
         r"(?:a|an|the|when|if|back|later|tomorrow|today|at|on|by|in|crazy|old|maybe|what|out|names?|boss"
         r"|stupid|cynical|picky|they|them|he|she|him|biased|lazy|old-fashioned|paranoid|weird|whatever"
-        r"|anything|it|that|this|up|now|ishmael|right|again)\b",
+        r"|anything|it|that|this|up|now|ishmael|right|again|\w+ly)\b",
         text,
         re.I,
     )
@@ -148,7 +148,7 @@ PREFERENCES: list[Preference] = [
     ),
     _wish(
         "answer_length",
-        rf"{_PLEASE}(?:give me|write|use|provide|stick to|i want"
+        rf"{_PLEASE}(?:give(?: me)?|write|use|provide|stick to|i want"
         rf"|send) (?:only )?(?P<v>{_LENGTHS}) {_ANSWERS}\b(?! (?:to|of|about|for|on) (?:this|that|the|my"
         rf"|these))",
         _length,
@@ -419,7 +419,8 @@ _GATE = re.compile(
     r"|use|using|avoid|stop|skip|no|don't|do not|never|always|drop|without|plain|markdown|json|bullet"
     r"|format|units?|metric|imperial|celsius|fahrenheit|miles|kilomet\w+|euros|dollars|give|show"
     r"|convert|mode|theme"
-    r"|tabs|spaces|hints|docstrings|please|code|examples|style|want|like|uses|indent|add|include"
+    r"|break|walk|teach|describe|tabs|spaces|hints|docstrings|please|code|examples|style|want|like"
+    r"|uses|indent|add|include"
     r"|future|forward|henceforth|from now|whenever|when|every ?time|each time|any ?time|before|after"
     r"|at the|limit|stick|favou?rite|think|let's|lists?|language|only|everywhere|tables|emojis?|set"
     r"|put|choose|pick)\b",
@@ -427,7 +428,7 @@ _GATE = re.compile(
 )
 _ONCE = re.compile(
     r"\b(?:this (?:one|time|once|answer|question|email|text|message|paragraph|code|function|file"
-    r"|essay|letter|script)|just (?:this )?once|for (?:this|today|now)|today|right now|above|below"
+    r"|essay|letter|script)|just (?:this )?once|for (?:this|today|now)|(?<!from )today|right now|above|below"
     r"|attached|following|these|that (?:one|last)|the (?:last|previous|next|second|first) (?:one"
     r"|answer|part|question)|it in|for once|in this (?:chat|case|one|function|file))\b",
     re.I,

@@ -45,7 +45,7 @@ def _medicine(text: str) -> list[str]:
 
 
 def _diagnosis(text: str) -> list[str]:
-    value = values.cut(text)
+    value = re.split(r" at \d", values.cut(text))[0]
     return (
         [value]
         if value
@@ -306,6 +306,7 @@ _PLAYERS = {
 _TIMES = r"(?:every day|every morning|weekly|daily|regularly|a lot|often|on weekends|at weekends)"
 _LOVE = r"(?:love|like|enjoy|adore|appreciate a good|can't get enough of|have a (?:soft spot|weakness|passion) for)"
 RULES: list[Rule] = [
+    rule("car", "am", r"driving an? (?P<v>.+)", _vehicle, confidence=0.7),
     rule(
         "diet",
         "am",
@@ -446,7 +447,7 @@ RULES: list[Rule] = [
     ),
     rule(
         "dislike",
-        "not have",
+        "not have,not do",
         r"(?:(?:really|ever|much) )*(?:liked|enjoyed|loved|cared for) (?P<v>.+)",
         _likes,
         confidence=0.75,
@@ -495,7 +496,7 @@ RULES: list[Rule] = [
     rule(
         "like",
         "am",
-        r"(?:(?:an? )?(?:\w+ )?(?:fan|lover) of|(?:really |very |super |so |big |totally )*(?:into"
+        r"(?!no )(?:(?:an? )?(?:\w+ )?(?:fan|lover) of|(?:really |very |super |so |big |totally )*(?:into"
         r"|fond of|keen on|crazy about|obsessed with|passionate about|mad about|nuts about|partial to"
         r"|addicted to)) (?P<v>.+)",
         _likes,
@@ -589,7 +590,7 @@ RULES: list[Rule] = [
     rule(
         "hobby",
         "do",
-        r"(?P<v>[\w ]{3,30}?) (?:as a hobby|in my (?:free|spare) time|for fun)\b",
+        r"(?:(?:enjoy|love|like|do) )?(?P<v>[\w ]{3,30}?) (?:as a hobby|in my (?:free|spare) time|for fun)\b",
         lambda text: (
             [text]
             if len(text.split()) <= 3 and not re.match(r"(?:it|that|this|love|like|enjoy|do|just)\b", text, re.I)
@@ -615,7 +616,7 @@ RULES: list[Rule] = [
     rule(
         "sport",
         "have",
-        r"(?:been (?:playing|doing|practi[sc]ing|training)|played|practi[sc]ed|taken up|started|picked up"
+        r"(?:been(?: (?:playing|doing|practi[sc]ing|training))?|played|practi[sc]ed|taken up|started|picked up"
         r"|joined an?) (?P<v>.+)",
         _sports,
         dated=True,
@@ -696,7 +697,7 @@ RULES: list[Rule] = [
     rule(
         "health",
         "have",
-        r"(?:got |had |been living with |suffered from |always had )?(?:(?:severe|mild|chronic|bad"
+        r"(?:got |had |been living with |suffered from |always had )?(?:(?:severe|mild"
         r"|really bad|terrible|moderate|slight|some) )?(?P<v>(?!.* (?:about|over) ).+)",
         values.member(words.CONDITIONS),
         dated=True,
@@ -821,7 +822,7 @@ RULES: list[Rule] = [
         "phone",
         "have,do",
         r"(?:(?:own|got|bought|have|use|using|purchased|upgraded to|switched to|ordered|just bought"
-        r"|picked up|gotten|got myself|moved to|carry) )*(?:an? |my |the )(?P<v>.+)",
+        r"|picked up|gotten|got myself|moved to|carry|swapped [\w ]{2,20} for) )*(?:an? |my |the )(?P<v>.+)",
         _phone,
         dated=True,
         confidence=0.85,

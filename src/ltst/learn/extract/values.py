@@ -204,9 +204,11 @@ def place(text: str) -> list[str]:
         value = cut(text)
         return [value] if _LOWER_PLACE.fullmatch(value) and value in _LOWER_CITIES else []
     value = found[1].strip(_JUNK)
-    return [] if value in _NOT_PLACES or value.lower() in words.NOT_NAMES or value.lower() in words.TOOLS else [value]
+    known = value in _NOT_PLACES or value.lower() in _NAMED_OTHERWISE
+    return [] if known else [value]
 
 
+_NAMED_OTHERWISE = words.NOT_NAMES | words.TOOLS | words.LANGUAGES | words.DEMONYMS
 _LOWER_CITIES = words.listed("""
     san francisco, new york, new york city, nyc, los angeles, la, chicago, boston, seattle, austin, denver,
     portland, miami, houston, dallas, atlanta, philadelphia, phoenix, san diego, toronto, vancouver, montreal,

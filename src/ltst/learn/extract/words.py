@@ -215,6 +215,7 @@ CONDITIONS = listed("""
     acl, torn acl, a torn meniscus, torn meniscus, a broken leg, a broken arm, a broken wrist, a broken ankle,
     broken leg, broken arm, broken wrist, broken ankle, a sprained ankle, sprained ankle, pneumonia, bronchitis
 """)
+CONDITIONS |= {each.removeprefix("a ") for each in CONDITIONS}
 HEALTH_ADJECTIVES = listed("""
     diabetic, type 1 diabetic, type 2 diabetic, asthmatic, autistic, epileptic, dyslexic, colorblind,
     colour-blind, color-blind, colour blind, color blind, deaf, hard of hearing, blind, legally blind, celiac,

@@ -97,6 +97,11 @@ def _lessons(text: str) -> list[str]:
     )
 
 
+def _language_course(text: str) -> list[str]:
+    """A language that a course is in; other courses say more of what they are about."""
+    return [each for each in _lessons(text) if each.lower() in words.LANGUAGES]
+
+
 def _tools(text: str) -> list[str]:
     """Software: known, or written with a capital where it is used for something."""
     known = _software(text)
@@ -127,6 +132,8 @@ def _app(text: str) -> list[str]:
 def _field(text: str) -> list[str]:
     value = values.cut(text)
     lowered = value.lower()
+    if value == "it":
+        return []
     return (
         [value]
         if lowered in words.FIELDS or f"the {lowered}" in words.FIELDS or lowered.endswith((" industry", " sector"))
@@ -226,7 +233,7 @@ RULES: list[Rule] = [
         confidence=0.9,
     ),
     rule("job", "do", r"(?:work|working) (?:mostly |mainly )?in (?P<v>.+)", _field, confidence=0.7),
-    rule("job", "am", r"working in (?P<v>.+)", _field, confidence=0.7),
+    rule("job", "am", r"(?:working )?in (?P<v>.+)", _field, confidence=0.7),
     rule(
         "job",
         "have",
@@ -365,6 +372,12 @@ RULES: list[Rule] = [
     ),
     rule(
         "employer",
+        "am",
+        r"(?:on|in|part of|with) the [\w -]{2,25} (?:team|department|desk|division) (?:at|of) (?P<v>(?-i:[A-Z]).+)",
+        _employer,
+    ),
+    rule(
+        "employer",
         "do,have",
         r"(?:handed|given|put|gave) in (?:my|our) (?:notice|resignation) (?:at|to) (?P<v>.+)",
         _employer,
@@ -454,7 +467,9 @@ RULES: list[Rule] = [
         r"(?:currently )?(?:studying(?: for an? [\w' ]{2,20} in)?|majoring in|reading|doing a (?:degree"
         r"|master's|masters|bachelor's|phd|course) in|doing (?:my|an?) (?:phd|master's|masters|bachelor's"
         r"|msc|bsc|ma|ba|mba|degree) in|pursuing (?:an?|my) [\w' ]{2,20} in|taking a degree in|(?:halfway"
-        r"|partway|midway) through an? [\w' ]{2,20} in|in the (?:first|second|third|last"
+        r"|partway|midway) through an? [\w' ]{2,20} in|(?:finishing|completing|starting"
+        r"|working on) (?:an?|my) (?:phd|master's|masters|degree|bachelor's|doctorate|msc|bsc) in"
+        r"|in the (?:first|second|third|last"
         r"|final) year of an? [\w' ]{2,20} in) (?P<v>.+)",
         _subject,
         dated=True,
@@ -515,7 +530,8 @@ RULES: list[Rule] = [
     rule(
         "school",
         "am",
-        r"(?:enrolled|registered|a student|an? [\w' -]{2,30} student|an? (?:freshman|sophomore|junior"
+        r"(?:enrolled|registered|a student|an? [\w' -]{2,30} student"
+        r"|enrolled in an? [\w ]{2,30} (?:program|programme|course)|an? (?:freshman|sophomore|junior"
         r"|senior)|an undergrad|a phd candidate|in my (?:first|second|third|fourth|final) year) (?:at"
         r"|in) (?P<v>.+)",
         _named_school,
@@ -638,6 +654,15 @@ RULES: list[Rule] = [
         _lessons,
         dated=True,
     ),
+    rule("learning", "have", r"(?:got )?(?P<v>[\w +#'-]+? (?:lessons?|classes)\b.*)", _lessons),
+    rule(
+        "learning",
+        "have,am,do",
+        r"(?:enrolled in|signed up for|taking|doing) (?P<v>an? [\w +#'-]+? (?:course|class)\b.*)",
+        _language_course,
+        dated=True,
+    ),
+    rule("learning", "am", r"(?:picking up)(?: some| a bit of)? (?P<v>.+)", values.members(words.LANGUAGES)),
     rule(
         "learning",
         "am,do,have",
