@@ -462,7 +462,6 @@ Just call me Jo => P:address_as = Jo
 address me as Dr. Weber => P:address_as = Dr. Weber
 don't call me Robert, call me Bob => P:address_as = Bob
 Shorter answers please => P:answer_length = Shorter
-I don't want long explanations, keep it brief => P:answer_length = brief
 Try to be brief in your replies => P:answer_length = brief
 I like long, detailed responses => P:answer_length = long, detailed
 please always answer me in Swedish => P:answer_language = Swedish

@@ -206,7 +206,8 @@ RULES: list[Rule] = [
     rule(
         "age",
         "am",
-        rf"(?P<v>\d{{1,3}})(?: (?:years?|yrs?)(?: old| of age| young)| yo\b| y/o\b|{_HERE})(?! ?(?:%"
+        rf"(?P<v>\d{{1,3}})(?: (?:years?|yrs?)(?: old| of age| young)| yo\b| y/o\b|{_HERE})(?! ?(?:%|older"
+        rf"|younger|into|in\b"
         rf"|minutes|weeks|months|days))",
         values.number,
         confidence=0.9,

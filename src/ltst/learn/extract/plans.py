@@ -8,7 +8,8 @@ from ltst.learn.extract import values
 from ltst.learn.extract.rules import Rule, rule
 
 _AHEAD = re.compile(
-    r"\b(?:tomorrow|tonight|next \w+|this (?:weekend|month|year|spring|summer|fall|autumn|winter"
+    r"\b(?:tomorrow|tonight|next (?!time|step|level|to\b)\w+|this (?:weekend|month|year|spring|summer"
+    r"|fall|autumn|winter"
     r"|coming|\w+day|afternoon|evening)|in (?:a|an|one|two|three|four|five|six|\d{1,2}) (?:day|week"
     r"|month|year)s?|in a few|in a couple"
     r"|(?:in|on|for|at|by|until|from|for the)(?: early| late| mid| the)?(?: (?:first|second|third"
@@ -172,7 +173,8 @@ RULES: list[Rule] = [
     rule(
         "goal",
         "am",
-        r"(?P<v>(?:saving(?: up)?(?: money)? for|saving to|training for|working towards?) .+)",
+        r"(?P<v>(?:saving(?: up)?(?: money)? for|saving to|training for|working towards?(?! (?:my|our"
+        r"|this|that)\b)) .+)",
         values.action,
         confidence=0.85,
     ),

@@ -155,7 +155,12 @@ PREFERENCES: list[Preference] = [
     ),
     _wish(
         "answer_length",
-        rf"{_PLEASE}(?:be|stay|keep it|keep things) (?P<v>(?:more |very )?(?:brief|concise|succinct|terse"
+        rf"{_PLEASE}keep (?:it|things) (?P<v>{_LENGTHS}) (?:when you|in your|from now on|always|whenever)\b",
+        _length,
+    ),
+    _wish(
+        "answer_length",
+        rf"{_PLEASE}(?:be|stay) (?P<v>(?:more |very )?(?:brief|concise|succinct|terse"
         rf"|short(?: and (?:simple|sweet|to the point))?|to the point))(?=$|[,.!]| please| in (?:your|all)"
         rf"| when| with| from now on| always)",
         _length,
@@ -210,7 +215,7 @@ PREFERENCES: list[Preference] = [
     ),
     _wish(
         "tone",
-        rf"{_PLEASE}(?:use|write in|adopt|keep|take|answer in|reply in|speak in|talk in|maintain"
+        rf"{_PLEASE}(?:use|adopt|keep|take|answer in|reply in|speak in|talk in|maintain"
         rf"|with) (?:an? |your )?(?P<v>{_TONES}) (?:tone|style|voice|manner|way|language)\b",
     ),
     _wish(
@@ -358,7 +363,7 @@ PREFERENCES: list[Preference] = [
     ),
     _wish(
         "detail",
-        rf"{_PLEASE}(?:explain|answer|go|work|think) (?P<v>step[- ]by[- ]step|in (?:more "
+        rf"{_PLEASE}(?:answer|go|work|think) (?P<v>step[- ]by[- ]step|in (?:more "
         rf"|great )?detail)(?=$|[,.!]| please| always| from now on)",
     ),
     _wish(
@@ -396,7 +401,7 @@ PREFERENCES: list[Preference] = [
     _wish(
         "detail",
         rf"{_PLEASE}(?:give|include|provide|add)(?: me)? (?:lots of |plenty of |more "
-        rf"|always )?(?P<v>examples|more detail|details|analogies|context)(?=$|[,.!]| (?:in (?:your|all)"
+        rf"|always )?(?P<v>examples|more detail|details|analogies|context)(?= (?:in (?:your|all)"
         rf"|when you|whenever|always|with every)\b)",
     ),
 ]
@@ -427,7 +432,7 @@ _GATE = re.compile(
     re.I,
 )
 _ONCE = re.compile(
-    r"\b(?:this (?:one|time|once|answer|question|email|text|message|paragraph|code|function|file"
+    r"\b(?:this (?:\w+ )?(?:one|time|once|answer|question|email|text|message|paragraph|code|function|file"
     r"|essay|letter|script)|just (?:this )?once|for (?:this|today|now)|(?<!from )today|right now|above|below"
     r"|attached|following|these|that (?:one|last)|the (?:last|previous|next|second|first) (?:one"
     r"|answer|part|question)|it in|for once|in this (?:chat|case|one|function|file))\b",
@@ -457,10 +462,10 @@ _NOT_TOLD = re.compile(
     r"|with|at|up|your|my|room|time|more|going|ready|welcome|remember that)\b|always (?:been|was|had"
     r"|love|thought|wanted|the|a|so|nice|good|happy|great|fun)\b|never (?:mind|been|had|heard|thought"
     r"|knew|tried|seen|again|a|the|said|would|could|did|have|again|liked|really|too)\b"
-    r"|every ?time (?:i|we|he|she|they|it|the|my|a)\b[^,]*$|every ?time (?:i|we|my)\b[^,]*, (?:i|it"
+    r"|every ?time (?:i|we|he|she|they|it|the|my|a)\b[^,]*$|every ?time [^,]*, (?:i|it"
     r"|my|we|the|he|she|they|there|a)\b|whenever (?:i|we|my|you)\b[^,]*(?:, (?:i|it|it's|my|we|the|he"
     r"|she|they|there|just let me know|let me know|feel free|i'm|i'll)\b|$)"
-    r"|from now on,? (?:i(?! want you| need you|'d like you)|we|my|it|he|she|they|there)\b"
+    r"|from now on,? (?:you are|you're|i(?! want you| need you|'d like you)|we|my|it|he|she|they|there)\b"
     r"|in (?:the )?future,? (?:i|we|my|i'd|it|the|a|he|she|they|there|there's)\b|going forward,? (?:i"
     r"|we|my|it)\b|each time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$)|any ?time (?:i|we) [^,]*(?:, (?:i|it"
     r"|my)\b|$))",
@@ -492,7 +497,7 @@ def _preferences(text: str) -> Iterator[Claim]:
         text[:400],
         flags=re.I,
     )
-    for part in [text[:400], *parts[1:]] if len(parts) > 1 else [text[:400]]:
+    for part in [text[:400], *([] if text.endswith("?") else parts[1:])]:
         part = part.strip(" .!?…")
         for claim in (*_topics(part), *_compared(part)):
             if claim.key not in keys and not (claim.key.startswith("prefers_") and keys):
@@ -536,7 +541,7 @@ def _programmed(value: str) -> Claim | None:
 
 # "I prefer books to follow along" compares nothing.
 _VERB = re.compile(
-    r"(?:follow|read|be|use|have|get|do|make|see|keep|help|start|go|eat|watch|listen|work|play|travel"
+    r"(?:follow|read|be|attend|join|use|have|get|do|make|see|keep|help|start|go|eat|watch|listen|work|play|travel"
     r"|stay|drink|buy|take|give"
     r"|write|learn|avoid|wear|know|feel|find|sleep)\b",
     re.I,

@@ -18,6 +18,8 @@ _SHORT = re.compile(r"(?!I\b|I'|i\b|my\b)[\w'.-]{1,30}(?: (?!am\b)[\w'.-]{1,30})
 _LINK = re.compile(r"(?:https?://|www\.)\S+", re.I)
 _SPACE = re.compile(r"[^\S\n]+")
 _BULLET = re.compile(r"^(?:[-*•·]|\d{1,2}[.)])\s+")
+# A line that goes on in the next one, as in text that was wrapped.
+_WRAPPED = re.compile(r"(?<=[a-z,])\n(?=(?!i\b|i'|im\b|my\b)[a-z])")
 _EMOJI = re.compile(r"[\U0001F000-\U0001FAFF\u2600-\u27BF\uFE0F\u200D\u200B]+")
 
 # From here on the words are no longer the writer's own about themself.
@@ -70,6 +72,7 @@ def own_words(text: str) -> str:
     text = text if text.isascii() else _EMOJI.sub(" . ", text)
     text = _SPACE.sub(" ", text)
     text = "\n".join(_BULLET.sub("", line.strip()) for line in text.split("\n") if line and _typed(line))
+    text = _WRAPPED.sub(" ", text)
     stop = _STOPS.search(text)
     return _SUPPOSED.sub("", text[: stop.start()] if stop else text)
 

@@ -35,6 +35,7 @@ _EXPERIENCE = re.compile(
 )
 _SINCE = re.compile(r"\b(?:since|for|now|lately|all my life|my whole life|ever|until now|so far)\b", re.I)
 PERSONAL = words.listed("""
+    goal, learning,
     name, nickname, age, birthday, nationality, job, employer, school, studies, health, phone, email
 """)
 

@@ -118,7 +118,7 @@ def _likes(text: str) -> list[str]:
         return []
     found = (
         values.things(text)
-        if not re.match(r"(?:the sound|the smell|the taste|two|three|four|some of)\b", text, re.I)
+        if not re.match(r"(?:the sound|the smell|the taste|two|three|four|some of|number|option|no\.|#)\b", text, re.I)
         else []
     )
     if found and (not _worldly(found[0]) or re.match(r"(?-i:[A-Z])[\w ]*'s ", found[0])):
@@ -506,7 +506,8 @@ RULES: list[Rule] = [
         "like",
         "am",
         r"an? (?:big |huge |massive |real |avid |die-?hard |lifelong )*(?P<v>[\w' ]{2,30}?) (?:fan|lover"
-        r"|enthusiast|buff|nerd|geek|addict|person)(?=$|[,.!]| and\b| so\b| but\b| myself\b| who\b"
+        r"|enthusiast|buff|nerd|geek|addict|(?<=\bdog )person|(?<=\bcat )person|(?<=\btea )person"
+        r"|(?<=coffee )person|(?<=\bbeach )person)(?=$|[,.!]| and\b| so\b| but\b| myself\b| who\b"
         r"| through)",
         lambda text: (
             []
@@ -626,7 +627,11 @@ RULES: list[Rule] = [
         "sport",
         "do",
         r"(?:started|took up|picked up|got into|started (?:playing|doing)|joined an?|signed up for) (?P<v>.+)",
-        _sports,
+        lambda text: (
+            []
+            if re.match(r"[\w ]+ (?:materials?|equipment|gear|shoes|supplies|kit|bag|ball|tickets?)\b", text)
+            else _sports(text)
+        ),
         dated=True,
         confidence=0.85,
     ),

@@ -333,10 +333,10 @@ _STUDENTS = words.listed("""
 
 
 _WOULD_BE = words.listed("""
-    aspiring, wannabe, would-be, former, ex, failed, future, budding, closet, armchair, frustrated, hopeless,
-    awful, amazing, excellent, fantastic, horrible, mediocre, amateur, hobby, home, weekend, backyard, avid,
-    keen, passionate, self-proclaimed, so-called, virtual, pretend, temporary, fake, human, one-man, glorified,
-    old-school, level
+    aspiring, cautious, careful, safe, nervous, confident, happy, proud, lazy, wannabe, would-be, former, ex,
+    failed, future, budding, closet, armchair, frustrated, hopeless, awful, amazing, excellent, fantastic,
+    horrible, mediocre, amateur, hobby, home, weekend, backyard, avid, keen, passionate, self-proclaimed,
+    so-called, virtual, pretend, temporary, fake, human, one-man, glorified, old-school, level
 """)
 
 

@@ -592,7 +592,7 @@ RULES: list[Rule] = [
     rule(
         "commute",
         "do",
-        r"(?:take|catch|ride|use) (?:the |a |my )(?P<v>[\w:. -]{2,30}?) (?:in )?to (?:work|the office"
+        r"(?:take|catch|ride|use) (?:the |a |my )(?!\w+ route)(?P<v>[\w:. -]{2,30}?) (?:in )?to (?:work|the office"
         r"|my office|school|campus|university|uni)\b",
     ),
     rule(
@@ -646,7 +646,7 @@ RULES: list[Rule] = [
         dated=True,
         confidence=0.85,
     ),
-    rule("learning", "do", r"(?:currently )?(?:learn|learning) (?P<v>.+)", _skill),
+    rule("learning", "do", r"(?:currently )?learning (?P<v>.+)", _skill),
     rule(
         "learning",
         "am,do,have",
@@ -654,7 +654,7 @@ RULES: list[Rule] = [
         _lessons,
         dated=True,
     ),
-    rule("learning", "have", r"(?:got )?(?P<v>[\w +#'-]+? (?:lessons?|classes)\b.*)", _lessons),
+    rule("learning", "have", r"(?:got )?(?!been\b)(?P<v>[\w +#'-]+? (?:lessons?|classes)\b.*)", _lessons),
     rule(
         "learning",
         "have,am,do",
