@@ -21,7 +21,8 @@ _AHEAD = re.compile(
 )
 _MOVES = (
     r"(?:(?:flying|moving|travell?ing|relocating|heading|going|driving|returning|emigrating|going back"
-    r"|moving back|heading back|flying back|flying out) (?:\w+ )?to\b|moving (?:house|out|into)\b)"
+    r"|moving back|heading back|flying back|flying out) (?:\w+ )?to(?= (?:the|an?|my|our|see|visit"
+    r"|(?-i:[A-Z])\w*)\b)|moving (?:house|out|into)\b)"
 )
 _EVENTS = (
     r"(?:getting married|retiring|graduating|getting (?:a|an|my|our|the) \w+|starting (?:a|an|my|at"
