@@ -728,6 +728,146 @@ from now on I want you to quiz me at the end => instruction = from now on I want
 Please never book anything without asking => instruction = Please never book anything without asking
 At the end of each answer, list your sources => instruction = At the end of each answer, list your sources
 Remember to always check the weather first => instruction = Remember to always check the weather first
+People at the gym call me Tank => nickname = Tank
+I'm known to my friends as Buzz => nickname = Buzz
+I've just celebrated my 60th birthday => age = 60
+I'm turning 33 on Friday => plan = turning 33 # 2026-11-20
+I am 29 years of age => age = 29
+we're based near Stuttgart => home = Stuttgart
+I've settled in Bergen with my family => home = Bergen
+I share a flat in Camden => home = Camden
+I've relocated to Singapore for good => home = Singapore
+My house is in Woodstock => home = Woodstock
+I was raised on a farm in Iowa => hometown = Iowa
+I hail from a village near Pisa => hometown = Pisa
+I'm Irish by birth => nationality = Irish
+I do landscaping for a living => job = landscaping
+I'm a sous chef in a bistro => job = sous chef
+I'm in sales => job = sales
+I work as a lifeguard each summer => job = lifeguard
+I've got a job as a museum guide => job = museum guide
+I'm a translator from Finnish to English => job = translator
+my workplace is Saint Thomas Hospital => employer = Saint Thomas Hospital
+I'm on the marketing team at Heineken => employer = Heineken
+I've been employed by Airbus since May => employer = Airbus @ 2026-05-01
+I've left Bayer => -employer = Bayer
+I was fired from Twitter => -employer = Twitter
+I'm finishing a PhD in astrophysics => studies = astrophysics
+I'm doing a BSc in chemistry at Durham => studies = chemistry; school = Durham
+I'm off the market, got engaged last night => relationship_status = engaged @ 2026-11-15
+I've been divorced for a decade => relationship_status = divorced
+my other half is called Steph => partner = Steph
+Lars and I are married => partner = Lars; relationship_status = married
+I married Helga in 1999 => partner = Helga @ 1999-01-01
+I don't eat meat, I'm vegetarian => diet = vegetarian
+I'm mostly plant-based => diet = plant-based
+We own a Nissan Qashqai => car = Nissan Qashqai
+I'm driving a Hyundai i20 now => car = Hyundai i20
+I've swapped my iPhone for a Pixel 7a => phone = Pixel 7a
+I use an old Nokia => phone = old Nokia
+I ride my bike to work => commute = bike
+I skate to the office => commute = skate
+I'm mum to Ellie and Max => child = Ellie; child = Max
+I have three sons => child = three sons
+My boys are Luka and Niko => child = Luka; child = Niko
+my stepson Ravi moved in with us => child = Ravi
+I've got a kid sister named Dot => sibling = Dot
+I have a twin => sibling = twin
+my dad's name is Eugene => parent = Eugene
+My mom Teresa is a great cook => parent = Teresa
+I have a hamster called Nugget => pet = Nugget
+our budgie Kevin talks => pet = Kevin
+we have two cats, Tom and Jerry => pet = Tom; pet = Jerry
+My horse is called Thunder => pet = Thunder
+I had to say goodbye to my dog Rufus last month => -pet = Rufus @ 2026-10-01
+I'm allergic to pollen, dust and cats => allergy = pollen; allergy = dust; allergy = cats
+my allergies are peanuts and soy => allergy = peanuts; allergy = soy
+Dairy makes me ill, I'm lactose intolerant => allergy = lactose
+I'm no fan of winter => dislike = winter
+I really dislike small talk => dislike = small talk
+I cannot stand liver => dislike = liver
+I never liked broccoli => dislike = broccoli
+I detest jogging => dislike = jogging
+Love Thai curries => like = Thai curries
+I'm keen on astronomy => like = astronomy
+my favourite film is Alien => like = Alien
+I'm passionate about wine => like = wine
+I enjoy a glass of whisky => like = glass of whisky
+I'm partial to dark chocolate => like = dark chocolate
+I play chess => hobby = chess
+I enjoy woodworking in my spare time => hobby = woodworking
+On Sundays I go foraging => hobby = foraging
+I'm an amateur astronomer => hobby = astronomer
+I started beekeeping last spring => hobby = beekeeping @ 2026-03-01
+I can speak Farsi => language = Farsi
+I'm trilingual: French, Arabic and English => language = French; language = Arabic; language = English
+I understand Polish => language = Polish
+I'm picking up some Swahili => learning = Swahili
+I'm studying Mandarin => learning = Mandarin
+I'm learning sign language at night school => learning = sign language
+I've enrolled in an Italian course => learning = Italian
+I have swimming lessons on Mondays => learning = swimming
+I run Arch on my desktop => tool = Arch
+We build everything in React => tool = React
+I rely on Todoist => tool = Todoist
+I'm a Vim user => tool = Vim
+I keep my notes in Logseq => tool = Logseq
+I bought a new laptop => possession = laptop
+I own a vinyl collection => possession = vinyl collection
+I have a Kindle => possession = Kindle
+I own two surfboards => possession = surfboards
+I've got an allotment => possession = allotment
+I have chronic migraines => health = chronic migraines
+I've got a bad knee => health = bad knee
+I suffer from insomnia => health = insomnia
+I'm on sertraline => health = sertraline
+I was diagnosed as autistic at 30 => health = autistic
+I've dislocated my shoulder => health = dislocated my shoulder
+I have a pacemaker => health = pacemaker
+I play squash with a colleague => sport = squash
+I do Pilates twice a week => sport = Pilates
+I've been bouldering for a year => sport = bouldering @ 2025-11-16
+I cycle competitively => sport = cycle
+I have my driving test on the 25th => plan = driving test # 2026-11-25
+I'm graduating in June => plan = graduating # 2027-06
+We're moving house in the spring => plan = moving house # 2027-03
+I'll start at Oxford in October => plan = start at Oxford # 2027-10
+My surgery is scheduled for January 8 => plan = surgery # 2027-01-08
+My target is 10,000 steps a day => goal = 10,000 steps a day
+I'm learning Spanish because my goal is to live in Peru => learning = Spanish; goal = live in Peru
+I play the organ at church => instrument = organ
+I'm learning bass => learning = bass
+You can just call me Doc => P:address_as = Doc
+My name is Elizabeth but please call me Liz => name = Elizabeth; P:address_as = Liz
+Give short answers => P:answer_length = short
+I'd like more detailed answers => P:answer_length = more detailed
+Keep responses to two sentences => P:answer_length = two sentences
+respond to me in Catalan => P:answer_language = Catalan
+I want you to write in Norwegian => P:answer_language = Norwegian
+Stay polite => P:tone = polite
+I'd like a more professional tone => P:tone = more professional
+be gentle with me => P:tone = gentle
+Use headings => P:format = headings
+I hate emojis in answers => P:format = no emojis
+answer with bullet points => P:format = bullet points
+Please use Celsius => P:units = Celsius
+distances in km please => P:units = km
+I always use dark mode => P:theme = dark mode
+I want light mode => P:theme = light mode
+Use snake_case => P:code_style = snake_case
+Always write unit tests => P:code_style = unit tests
+I prefer double quotes in JS => P:code_style = double quotes
+Please write examples in Ruby => P:programming_language = Ruby
+break things down step by step => P:detail = step by step
+I want simple explanations => P:detail = simple
+I prefer swimming to running => P:prefers_swimming = swimming over running
+I prefer cash over card => P:prefers_cash = cash over card
+I prefer the window seat => P:prefers_window_seat = window seat
+Never recommend pork dishes => instruction = Never recommend pork dishes
+Before each session, remind me of my goals => instruction = Before each session, remind me of my goals
+Whenever I'm vague, ask a follow-up question => instruction = Whenever I'm vague, ask a follow-up question
+from today on, call out my mistakes => instruction = from today on, call out my mistakes
+Always tell me the source => instruction = Always tell me the source
 """
 
 SILENT = """
@@ -1237,6 +1377,107 @@ Can you write the email in French?
 Please translate it into German
 give me a bullet list of pros and cons
 Make the text more formal
+Nobody in my house is vegan, least of all me
+I'm told I'm Irish somewhere down the line
+Guess who's vegan now? Not me.
+Tell me I'm pretty
+Remind me that I have a dentist appointment
+Is it true I have two cats on file?
+My ex-wife lives in Tampa
+My old boss worked at Enron
+My late grandmother spoke Yiddish
+Our landlord has a Ferrari
+the cat is called Whiskers in the book
+The protagonist says I am a nurse
+Song stuck in my head: I'm a Barbie girl
+I'm reading a memoir called My Name Is Lucy Barton
+The email began with I work at Deloitte
+My kid's essay starts: My name is Tim and I have a dog.
+Roleplay as my therapist. I have anxiety and I live alone in Leeds.
+You are my butler and I am a duke
+In this scenario I'm a landlord in Chicago
+Correct my grammar: I has two cats and I lives in Rome
+I'd be married by now if he'd asked
+I could murder a curry
+I would be 40 in dog years
+Were I a doctor, I'd prescribe it
+I'll probably move to Spain at some point
+I may or may not have a cat
+I nearly moved to Canada
+I almost became a doctor
+I applied for a job at Tesla
+I interviewed at Google
+I turned down a job at Apple
+I got rejected by Harvard
+I thought I was allergic to nuts
+I pretended to be a doctor
+I dreamt I lived in Paris
+I was almost called Gertrude
+I had a Nokia in 2005
+I was in a band in school
+I did judo as a teenager
+I spoke German once
+I worked there for years
+I smoked in my twenties
+Once upon a time I had a Volvo
+I'm on hold with Vodafone
+I'm in line at Starbucks
+I'm off to Paris for the day
+I'm craving sushi
+I'm down with the flu
+I'm sitting next to a dog named Rex
+I met a cat called Socks today
+I saw a guy named Bob
+I'm watching my neighbour's dog this week
+I'm wearing my husband's watch
+I'm running late for yoga
+I'm playing the waiting game
+I'm learning my lesson
+I'm taking my time
+I have a train to catch
+I have a bad feeling
+I have my hands full
+I have a sweet tooth
+I have nerves of steel
+I have eyes in the back of my head
+I've got two minutes
+I've got a crush on a nurse
+I'm a glass half full kind of guy
+I'm the black sheep
+I'm a couch potato
+I'm a creature of habit
+I'm a bull in a china shop
+I'm so hungry I could eat a horse
+I work my fingers to the bone
+I live out of a suitcase
+I live on coffee
+I live by the rule of three
+I live with my mistakes
+I'm broke
+I'm hooked on this show
+My ears are burning
+my dogs are barking after that hike
+My heart belongs to Paris
+My name is legion
+My blood type is coffee
+My spirit animal is a sloth
+I speak only in memes
+I eat problems for breakfast
+I'm allergic to hard work
+Could you write it in Spanish this time?
+Summarise the above in three bullet points
+Use a friendly tone in this email
+Keep this reply under 50 words
+Answer in French: what is the capital of Peru?
+Write the report in metric units
+Show this in dark mode
+Call me back in five
+Stop
+Never say never
+I always forget my keys
+Always a pleasure
+My mother always said never trust a skinny chef
+Do I need a visa? I'm German by name only
 """
 
 PASTED = [

@@ -235,7 +235,7 @@ def person(text: str) -> list[str]:
         return []
     value = re.sub(r"'s$", "", found[1].strip(_JUNK))
     first = re.sub(r"^(?:Dr|Mr|Mrs|Ms|Prof)\.? ", "", value).split(" ")[0].lower()
-    if first in words.NOT_NAMES or value.lower() in words.JOKES or first in words.DEMONYMS:
+    if first in words.NOT_NAMES or value.lower() in words.JOKES | words.TOOLS or first in words.DEMONYMS:
         return []
     return [value]
 

@@ -70,6 +70,8 @@ _software = values.members(words.TOOLS)
 
 
 def _skill(text: str) -> list[str]:
+    if re.match(r"(?:my|your|our|his|her|their) ", text, re.I):
+        return []
     value = re.sub(r"^(?:how )?to (?:play (?:the )?|speak |use )?", "", text, flags=re.I)
     language = _learnable(value)
     if language:
