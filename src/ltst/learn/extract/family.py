@@ -58,7 +58,7 @@ _TOGETHER = re.compile(
     re.I,
 )
 _PRONAMED = re.compile(
-    rf"(?:his|her|its|their|the (?:puppy|kitten|dog|cat|baby)'s) names? (?:is|are|'s) (?P<a>{_NAME}.*)"
+    rf"(?:his|her|its|their|the (?:puppy|kitten|dog|cat|baby)'s) names?(?: is| are|'s) (?P<a>{_NAME}.*)"
     rf"|(?:he|she|it|they)(?:'s| is|'re| are) (?:called|named) (?P<b>{_NAME}.*)|(?:we|I) (?:named"
     rf"|called) (?:him|her|it|them) (?P<c>{_NAME}.*)",
     re.I,
@@ -93,6 +93,9 @@ def _relatives(
     details: dict[str, object] = {"species" if group == "pet" else "relation": word}
     for name in found_names:
         after = text[text.find(name, found.start("names")) + len(name) :]
+        # "My sister, Liam's mom" names the nephew.
+        if after.startswith("'s") and text[: found.start("names")].endswith(", "):
+            continue
         gone = (
             bool(_GONE.match(after))
             or bool(_LOST.search(text[: found.start()]))

@@ -44,6 +44,7 @@ def _plan(text: str) -> list[str]:
     return (
         found
         if found
+        and not re.match(r"(?:it|them|this|that|one|everything)\b", found[0], re.I)
         and not re.search(r"\b(?:last|ago|yesterday|a while back)\b", found[0])
         and not re.match(
             r"(?:going to (?:be|need|try|have to|take a look|say|ask|bed|sleep|work|the (?:gym|store|shop"

@@ -460,7 +460,9 @@ _TOLD = re.compile(
 _NOT_TOLD = re.compile(
     r"(?:please |and |but |so |ok |okay )*(?:(?:always|never) (?:\w+ing|gonna|there|here|by|in|on|for"
     r"|with|at|up|your|my|room|time|more|going|ready|welcome|remember that)\b|always (?:been|was|had"
-    r"|love|thought|wanted|the|a|so|nice|good|happy|great|fun)\b|never (?:mind|say never|been|had|heard|thought"
+    r"|love|thought|wanted|the|a|so|nice|good|happy|great|fun)\b|any ?time you need\b|(?:don't"
+    r"|do not) ever (?:quit|give up|forget|lose|change)\b|never (?:mind|say never|been|had|heard"
+    r"|thought"
     r"|knew|tried|seen|again|a|the|said|would|could|did|have|again|liked|really|too)\b"
     r"|every ?time (?:i|we|he|she|they|it|the|my|a)\b[^,]*$|every ?time [^,]*, (?:i|it"
     r"|my|we|the|he|she|they|there|a)\b|whenever (?:i|we|my|you)\b[^,]*(?:, (?:i|it|it's|my|we|the|he"

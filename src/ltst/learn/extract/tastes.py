@@ -46,6 +46,8 @@ def _medicine(text: str) -> list[str]:
 
 def _diagnosis(text: str) -> list[str]:
     value = re.split(r" at \d", values.cut(text))[0]
+    if re.search(r"(?:day|weekend|night|party|trip|week|breakup|loss|shock|flight)s?$", value, re.I):
+        return []
     return (
         [value]
         if value

@@ -88,7 +88,12 @@ def _lessons(text: str) -> list[str]:
         text,
         re.I,
     )
-    if found and re.search(r"\b(?:it|them|to|zumba|spin|yoga|pilates|fitness|him|her)\b", found[1], re.I):
+    if found and re.search(
+        r"\b(?:it|them|to|for|on|in|of|one|two|three|completed|schedule|all|many|several|no|been|had"
+        r"|zumba|spin|yoga|pilates|fitness|him|her)\b",
+        found[1],
+        re.I,
+    ):
         return []
     return (
         [found[1]]
@@ -180,7 +185,11 @@ def _by_commute(text: str) -> list[str]:
 
 
 def _employer(text: str) -> list[str]:
-    found = values.organisation(text)
+    found = (
+        values.organisation(text)
+        if not re.match(r"(?:an?|the) (?:[\w-]+ )?(?:gym|club|choir|band)\b", text, re.I)
+        else []
+    )
     return (
         []
         if not found or re.match(r"(?:home|night|nights|Home|Monday|Mondays|Christmas|Starbucks today)\b", found[0])
