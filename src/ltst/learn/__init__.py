@@ -1,1 +1,1 @@
-"""What is derived from what was said: the index of search, so far."""
+"""What is derived from what was said: the index of search, and claims about who said it."""

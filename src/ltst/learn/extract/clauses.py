@@ -195,7 +195,14 @@ _BOTH = re.compile(
 )
 # These hold for the main clause too: "as soon as I have kids, I'm moving to Kent".
 _GOVERNED = re.compile(
-    r"(?:according to|as soon as|on paper|by the time|provided|technically|in theory|if only|once (?:i|we))\b", re.I
+    r"(?:according to|as (?:soon|long|far)|on paper|by the time|provided|technically|in theory"
+    r"|if only|once (?:i|we))\b",
+    re.I,
+)
+_MEANT = re.compile(
+    r"(?:^|\b(?:going|trying|planning|hoping|want|need|like|love|able|ready|used|have|learning"
+    r"|supposed) )to (?!the\b|an?\b|my\b|work\b|(?-i:[A-Z]))\w+",
+    re.I,
 )
 _DEED = re.compile(r"(?:just |now )?(?:moved|switched|got|bought|started|joined|became|went)\b", re.I)
 _PARTICIPLE = re.compile(r"(?:working|living|based|married|allergic|currently|retired|teaching)\b", re.I)
@@ -328,6 +335,9 @@ def _resumed(text: str, whole: str, before: Clause | None, kind: str) -> Clause 
         return None
     # "I have a sister living in Rome" says nothing of the writer's home.
     if kind == "beside" and (before.opener != "am" or re.search(r"\b(?:who|with|my)\b", before.rest)):
+        return None
+    # "I'm going to get a card and use Maps": the second is no more done than the first.
+    if kind == "shared" and _MEANT.search(before.rest) and not _DEED.match(text):
         return None
     # After "I no longer work at Acme", only a deed goes on: "moved to Beta".
     if before.change == "ends" and not _DEED.match(text):

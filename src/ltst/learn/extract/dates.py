@@ -39,7 +39,7 @@ _AGO = re.compile(rf"\b{_COUNT} {_UNIT} ago\b", re.I)
 _FOR = re.compile(rf"\bfor (?:about |almost |nearly |over |more than |the (?:last|past) )?{_COUNT} {_UNIT}", re.I)
 _IN = re.compile(rf"\bin (?:about )?{_COUNT} {_UNIT}(?:' time|'s time)?", re.I)
 _CUES = re.compile(
-    r"\d|ago|yesterday|today|tomorrow|tonight|morning|week|month|year|day\b|spring|summer|autumn"
+    r"\d|ago|yesterday|today|tomorrow|tonight|night|morning|week|month|year|day\b|spring|summer|autumn"
     r"|fall\b|winter|christmas|easter"
     r"|january|february|march|april|may\b|june|july|august|september|october|november|december",
     re.I,
@@ -69,7 +69,7 @@ def planned(text: str, said_at: datetime) -> str | None:
     if not _CUES.search(text):
         return None
     # A month or a weekday without more is the latest one for whoever asks; of a plan it is the next.
-    for ahead_by in (timedelta(), timedelta(days=7), timedelta(days=365)):
+    for ahead_by in (timedelta(), timedelta(days=7), timedelta(days=31), timedelta(days=365)):
         for each in intervals(text, said_at + ahead_by):
             if each.end > said_at and each.start.year > 1000:
                 return _written(each)

@@ -12,9 +12,12 @@ from ltst.records import Claim
 
 _SPECIES = "|".join(sorted((re.escape(each) for each in words.SPECIES), key=len, reverse=True))
 _PARTNERS = (
-    "wife|husband|spouse|partner|girlfriend|boyfriend|fiancée|fiancee|fiancé|fiance|better half|hubby|significant other"
+    "wife|husband|spouse|partner|girlfriend|boyfriend|fiancée|fiancee|fiancé|fiance|better half"
+    "|other half|hubby|significant other"
 )
-_CHILDREN = "daughter|son|stepson|stepdaughter|baby girl|baby boy|baby|toddler|kid|child|newborn"
+_CHILDREN = (
+    "daughter|son|stepson|stepdaughter|baby girl|baby boy|little girl|little boy|boy|baby|toddler|kid|child|newborn"
+)
 _SIBLINGS = "twin brother|twin sister|half-brother|half-sister|stepbrother|stepsister|brother|sister|sibling|twin"
 _PARENTS = "mother|father|mom|mum|mama|dad|papa|stepmother|stepfather|stepmom|stepdad"
 _ADJECTIVES = (
@@ -55,7 +58,7 @@ _TOGETHER = re.compile(
     re.I,
 )
 _PRONAMED = re.compile(
-    rf"(?:his|her|its|their|the (?:puppy|kitten|dog|cat|baby)'s) names? (?:is|are|'s) (?P<a>{_NAME}.*)"
+    rf"(?:his|her|its|their|the (?:puppy|kitten|dog|cat|baby)'s) names?(?: is| are|'s) (?P<a>{_NAME}.*)"
     rf"|(?:he|she|it|they)(?:'s| is|'re| are) (?:called|named) (?P<b>{_NAME}.*)|(?:we|I) (?:named"
     rf"|called) (?:him|her|it|them) (?P<c>{_NAME}.*)",
     re.I,
@@ -90,6 +93,9 @@ def _relatives(
     details: dict[str, object] = {"species" if group == "pet" else "relation": word}
     for name in found_names:
         after = text[text.find(name, found.start("names")) + len(name) :]
+        # "My sister, Liam's mom" names the nephew.
+        if after.startswith("'s") and text[: found.start("names")].endswith(", "):
+            continue
         gone = (
             bool(_GONE.match(after))
             or bool(_LOST.search(text[: found.start()]))
@@ -227,7 +233,7 @@ RULES: list[Rule] = [
     rule(
         "partner",
         "have",
-        r"been (?:married to|dating|seeing|with|together with|in a relationship with) (?P<v>(?-i:[A-Z]).+)",
+        r"been (?:married to|dating|seeing|together with|in a relationship with) (?P<v>(?-i:[A-Z]).+)",
         values.person,
         dated=True,
         confidence=0.85,
@@ -310,6 +316,12 @@ RULES: list[Rule] = [
         confidence=0.8,
     ),
     rule(
+        "child",
+        "am",
+        r"(?:a |the )?(?:mum|mom|dad|mother|father|mama|papa) (?:to|of) (?P<v>(?-i:[A-Z]).+)",
+        values.names,
+    ),
+    rule(
         "sibling",
         "have,am",
         rf"(?:got )?{_COUNT} (?:[\w-]+ )*?(?P<relation>{_SIBLINGS})s?,? (?:called|named|whose names? (?:is"
@@ -318,11 +330,23 @@ RULES: list[Rule] = [
         confidence=0.9,
     ),
     rule(
+        "child",
+        "am",
+        r"(?:a |the )?(?:mum|mom|dad|mother|father|mama|papa) (?:to|of) (?P<v>(?-i:[A-Z]).+)",
+        values.names,
+    ),
+    rule(
         "sibling",
         "have",
         rf"(?:got )?{_COUNT} (?:[\w-]+ )*?(?P<relation>{_SIBLINGS})s?, (?P<v>(?-i:[A-Z]).+)",
         values.names,
         confidence=0.85,
+    ),
+    rule(
+        "child",
+        "am",
+        r"(?:a |the )?(?:mum|mom|dad|mother|father|mama|papa) (?:to|of) (?P<v>(?-i:[A-Z]).+)",
+        values.names,
     ),
     rule(
         "sibling",
@@ -372,7 +396,7 @@ RULES: list[Rule] = [
     ),
     rule(
         "pet",
-        "do",
+        "do,have",
         r"(?:own|got|adopted|bought|rescued|brought home|took in|got myself|got ourselves) (?P<v>(?:an? |another ).+)",
         values.pets,
         dated=True,

@@ -192,16 +192,22 @@ RULES: list[Rule] = [
         "nickname",
         "other",
         r"(?!not?\b|nobody|only|if|when|don't|why)(?:[\w ]{0,20} )?(?:everyone|everybody|people|friends"
-        r"|most people|they|folks)(?: all| usually| just| here| always| at work)* (?:calls? me"
+        r"|most people|they|folks)(?: all| usually| just| here| always| at (?:the )?\w+| in \w+)* (?:calls? me"
         r"|knows? me as) (?P<v>(?-i:[A-Z]).+)",
         values.person,
     ),
-    rule("nickname", "am", r"(?:better |also |usually |mostly )?known as (?P<v>(?-i:[A-Z]).+)", values.person),
+    rule(
+        "nickname",
+        "am",
+        r"(?:better |also |usually |mostly )?known (?:(?:to|among) [\w ]{3,20} )?as (?P<v>(?-i:[A-Z]).+)",
+        values.person,
+    ),
     rule("nickname", "do", r"(?:go|went) by (?P<v>(?-i:[A-Z]).+)", values.person),
     rule(
         "age",
         "am",
-        rf"(?P<v>\d{{1,3}})(?: (?:years?|yrs?)(?: old| of age| young)| yo\b| y/o\b|{_HERE})(?! ?(?:%"
+        rf"(?P<v>\d{{1,3}})(?: (?:years?|yrs?)(?: old| of age| young)| yo\b| y/o\b|{_HERE})(?! ?(?:%|older"
+        rf"|younger|into|in\b"
         rf"|minutes|weeks|months|days))",
         values.number,
         confidence=0.9,
@@ -218,6 +224,7 @@ RULES: list[Rule] = [
         confidence=0.9,
     ),
     rule("age", "other", rf"being (?P<v>\d{{1,3}})(?: years old)?{_HERE}", values.number),
+    rule("age", "do,have", r"celebrated my (?P<v>\d{1,3})(?:st|nd|rd|th) birthday\b", values.number, dated=True),
     rule("age", "my", r"age is (?P<v>\d{1,3})", values.number, confidence=0.9),
     rule(
         "birthday",
@@ -253,7 +260,7 @@ RULES: list[Rule] = [
         "home",
         "am",
         r"(?:living|based|residing|settled|located)(?: now| here| happily| currently| mainly| out)* (?:in"
-        r"|of) (?P<v>.+)",
+        r"|of|near|outside) (?P<v>.+)",
         values.place,
         dated=True,
         confidence=0.9,
@@ -300,7 +307,7 @@ RULES: list[Rule] = [
     rule(
         "home",
         "do,have",
-        r"(?:bought|rent|rented|got) (?:an?|our|my|the) (?:\w+ ){0,3}(?:house|flat|apartment|home|place"
+        r"(?:bought|rent|rented|got|share) (?:an?|our|my|the) (?:\w+ ){0,3}(?:house|flat|apartment|home|place"
         r"|condo|studio) in (?P<v>.+)",
         values.place,
         dated=True,
@@ -337,7 +344,7 @@ RULES: list[Rule] = [
     rule(
         "hometown",
         "was",
-        r"(?:born and )?(?:raised|brought up|born)(?: and raised| and bred)? (?:in|near) (?P<v>.+)",
+        r"(?:born and )?(?:raised|brought up|born)(?: and raised| and bred)? (?:in|near|on(?= an? )) (?P<v>.+)",
         values.place,
         confidence=0.9,
     ),

@@ -8,7 +8,8 @@ from ltst.learn.extract import values
 from ltst.learn.extract.rules import Rule, rule
 
 _AHEAD = re.compile(
-    r"\b(?:tomorrow|tonight|next \w+|this (?:weekend|month|year|spring|summer|fall|autumn|winter"
+    r"\b(?:tomorrow|tonight|next (?!time|step|level|to\b)\w+|this (?:weekend|month|year|spring|summer"
+    r"|fall|autumn|winter"
     r"|coming|\w+day|afternoon|evening)|in (?:a|an|one|two|three|four|five|six|\d{1,2}) (?:day|week"
     r"|month|year)s?|in a few|in a couple"
     r"|(?:in|on|for|at|by|until|from|for the)(?: early| late| mid| the)?(?: (?:first|second|third"
@@ -19,13 +20,14 @@ _AHEAD = re.compile(
     re.I,
 )
 _MOVES = (
-    r"(?:flying|moving|travell?ing|relocating|heading|going|driving|returning|emigrating|going back"
-    r"|moving back|heading back|flying back|flying out) (?:\w+ )?to\b"
+    r"(?:(?:flying|moving|travell?ing|relocating|heading|going|driving|returning|emigrating|going back"
+    r"|moving back|heading back|flying back|flying out) (?:\w+ )?to(?= (?:the|an?|my|our|see|visit"
+    r"|(?-i:[A-Z])\w*)\b)|moving (?:house|out|into)\b)"
 )
 _EVENTS = (
     r"(?:getting married|retiring|graduating|getting (?:a|an|my|our|the) \w+|starting (?:a|an|my|at"
     r"|as|work|school|university|college|uni)|having (?:(?:\w+ )?surgery|a baby|an operation|my|our"
-    r"|a party|a)|expecting|running (?:the|a|my)|leaving|taking (?:the|my|an?) [\w ]+ exam|visiting"
+    r"|a party)|expecting|running (?:the|a|my)|leaving|taking (?:the|my|an?) [\w ]+ exam|visiting"
     r"|hosting|throwing|meeting|launching|adopting|buying|attending|seeing|taking|going on|doing"
     r"|presenting|competing|participating|performing|publishing|defending|opening|closing|quitting"
     r"|spending|hiking|turning \d+)\b"
@@ -42,6 +44,7 @@ def _plan(text: str) -> list[str]:
     return (
         found
         if found
+        and not re.match(r"(?:it|them|this|that|one|everything)\b", found[0], re.I)
         and not re.search(r"\b(?:last|ago|yesterday|a while back)\b", found[0])
         and not re.match(
             r"(?:going to (?:be|need|try|have to|take a look|say|ask|bed|sleep|work|the (?:gym|store|shop"
@@ -82,7 +85,7 @@ def _aim(text: str) -> list[str]:
 
 _BOOKED = r"(?:booked|bought tickets? (?:for|to)|reserved|scheduled|got tickets (?:for|to))"
 _APPOINTMENT = (
-    r"(?P<v>(?:an? |my |our |the |another )?(?:[\w'-]+ ){0,3}(?:appointment|interview|exam|surgery"
+    r"(?P<v>(?:(?:an? |my |our |the |another )(?:[\w'-]+ ){0,3})?(?:appointment|interview|exam|surgery"
     r"|wedding|flight|trip|meeting|presentation|deadline|conference|concert|recital|party|operation"
     r"|check-?up|holiday|vacation|reservation|marathon|race|tournament|test|final|gig|show|date"
     r"|reunion)\b.*)"
@@ -172,7 +175,8 @@ RULES: list[Rule] = [
     rule(
         "goal",
         "am",
-        r"(?P<v>(?:saving(?: up)?(?: money)? for|saving to|training for|working towards?) .+)",
+        r"(?P<v>(?:saving(?: up)?(?: money)? for|saving to|training for|working towards?(?! (?:my|our"
+        r"|this|that)\b)) .+)",
         values.action,
         confidence=0.85,
     ),

@@ -17,7 +17,7 @@ _ANSWERS = (
 )
 _YOURS = rf"(?:(?:all |all of )?(?:your|the|my|any) )?{_ANSWERS}"
 _LENGTHS = (
-    r"(?:very |really |super |nice and |a bit |quite |fairly |as )*(?:short(?:er)?|brief(?:er)?"
+    r"(?:very |really |super |nice and |more |much |a bit |quite |fairly |as )*(?:short(?:er)?|brief(?:er)?"
     r"|concise|long(?:er)?|detailed|thorough|in-depth|succinct|terse|to the point|compact|crisp"
     r"|comprehensive|punchy|tight|under \w+ (?:words|sentences|lines|paragraphs)|snappy|minimal"
     r"|one[- ]line|one sentence|(?:one|two|three|1|2|3)[- ](?:sentence|paragraph|line)s?)(?:(?:,| and"
@@ -108,7 +108,7 @@ def _name_to_use(text: str) -> list[str]:
     bad = re.match(
         r"(?:a|an|the|when|if|back|later|tomorrow|today|at|on|by|in|crazy|old|maybe|what|out|names?|boss"
         r"|stupid|cynical|picky|they|them|he|she|him|biased|lazy|old-fashioned|paranoid|weird|whatever"
-        r"|anything|it|that|this|up|now|ishmael|right|again)\b",
+        r"|anything|it|that|this|up|now|ishmael|right|again|\w+ly)\b",
         text,
         re.I,
     )
@@ -126,7 +126,7 @@ _I_WANT = (
 )
 _I_LIKE = (
     r"(?:i (?:(?:usually|generally|really|always|tend to|mostly|do|kind of|often|also) )*(?:like|love"
-    r"|enjoy|appreciate|use|work in|favou?r|lean towards?))"
+    r"|enjoy|use|work in|favou?r|lean towards?))"
 )
 PREFERENCES: list[Preference] = [
     _wish("address_as", rf"{_PLEASE}(?:call|address|refer to) me (?:as |by (?:my name, )?)?(?P<v>.+)", _name_to_use),
@@ -148,14 +148,19 @@ PREFERENCES: list[Preference] = [
     ),
     _wish(
         "answer_length",
-        rf"{_PLEASE}(?:give me|write|use|provide|stick to|i want"
+        rf"{_PLEASE}(?:give(?: me)?|write|use|provide|stick to|i want"
         rf"|send) (?:only )?(?P<v>{_LENGTHS}) {_ANSWERS}\b(?! (?:to|of|about|for|on) (?:this|that|the|my"
         rf"|these))",
         _length,
     ),
     _wish(
         "answer_length",
-        rf"{_PLEASE}(?:be|stay|keep it|keep things) (?P<v>(?:more |very )?(?:brief|concise|succinct|terse"
+        rf"{_PLEASE}keep (?:it|things) (?P<v>{_LENGTHS}) (?:when you|in your|from now on|always|whenever)\b",
+        _length,
+    ),
+    _wish(
+        "answer_length",
+        rf"{_PLEASE}(?:be|stay) (?P<v>(?:more |very )?(?:brief|concise|succinct|terse"
         rf"|short(?: and (?:simple|sweet|to the point))?|to the point))(?=$|[,.!]| please| in (?:your|all)"
         rf"| when| with| from now on| always)",
         _length,
@@ -199,7 +204,8 @@ PREFERENCES: list[Preference] = [
     _wish(
         "tone",
         rf"{_PLEASE}(?:be|stay|sound|keep it|keep things|keep the tone|keep your tone|make your tone"
-        rf"|act) (?P<v>{_TONES})\b(?! (?:enough|if|who|for))(?! about (?:this|that|my|the))",
+        rf"|act) (?P<v>{_TONES})(?=$|[,.!]| (?:with me|to me|please|in (?:your|all)|when you|and"
+        rf"|from now on|always|but|even)\b)",
     ),
     _wish("tone", rf"{_PLEASE}(?:talk|speak|write) to me (?P<v>like an? [\w ]{{3,20}}|as if [\w ]{{3,30}})"),
     _wish(
@@ -209,7 +215,7 @@ PREFERENCES: list[Preference] = [
     ),
     _wish(
         "tone",
-        rf"{_PLEASE}(?:use|write in|adopt|keep|take|answer in|reply in|speak in|talk in|maintain"
+        rf"{_PLEASE}(?:use|adopt|keep|take|answer in|reply in|speak in|talk in|maintain"
         rf"|with) (?:an? |your )?(?P<v>{_TONES}) (?:tone|style|voice|manner|way|language)\b",
     ),
     _wish(
@@ -350,14 +356,14 @@ PREFERENCES: list[Preference] = [
     _wish(
         "detail",
         rf"{_PLEASE}(?:explain|walk me through|describe|teach|break)(?: me)? (?:things|everything|it all"
-        rf"|stuff|concepts|it|down|problems|your reasoning|all|solutions|them)(?: down| to me"
+        rf"|stuff|concepts|your reasoning|all)(?: down| to me"
         rf"| for me)? ?(?:in )?(?P<v>step[- ]by[- ]step|in (?:more |less |great |full )?detail|(?:more "
         rf"|less |great )detail|simply|in simple terms|simple terms|from scratch|like i'm (?:five|5)"
         rf"|plain english|with examples|layman's terms|in depth)\b",
     ),
     _wish(
         "detail",
-        rf"{_PLEASE}(?:explain|answer|go|work|think) (?P<v>step[- ]by[- ]step|in (?:more "
+        rf"{_PLEASE}(?:answer|go|work|think) (?P<v>step[- ]by[- ]step|in (?:more "
         rf"|great )?detail)(?=$|[,.!]| please| always| from now on)",
     ),
     _wish(
@@ -395,7 +401,7 @@ PREFERENCES: list[Preference] = [
     _wish(
         "detail",
         rf"{_PLEASE}(?:give|include|provide|add)(?: me)? (?:lots of |plenty of |more "
-        rf"|always )?(?P<v>examples|more detail|details|analogies|context)(?=$|[,.!]| (?:in (?:your|all)"
+        rf"|always )?(?P<v>examples|more detail|details|analogies|context)(?= (?:in (?:your|all)"
         rf"|when you|whenever|always|with every)\b)",
     ),
 ]
@@ -418,15 +424,16 @@ _GATE = re.compile(
     r"|use|using|avoid|stop|skip|no|don't|do not|never|always|drop|without|plain|markdown|json|bullet"
     r"|format|units?|metric|imperial|celsius|fahrenheit|miles|kilomet\w+|euros|dollars|give|show"
     r"|convert|mode|theme"
-    r"|tabs|spaces|hints|docstrings|please|code|examples|style|want|like|uses|indent|add|include"
+    r"|break|walk|teach|describe|tabs|spaces|hints|docstrings|please|code|examples|style|want|like"
+    r"|uses|indent|add|include"
     r"|future|forward|henceforth|from now|whenever|when|every ?time|each time|any ?time|before|after"
     r"|at the|limit|stick|favou?rite|think|let's|lists?|language|only|everywhere|tables|emojis?|set"
     r"|put|choose|pick)\b",
     re.I,
 )
 _ONCE = re.compile(
-    r"\b(?:this (?:one|time|once|answer|question|email|text|message|paragraph|code|function|file"
-    r"|essay|letter|script)|just (?:this )?once|for (?:this|today|now)|today|right now|above|below"
+    r"\b(?:this (?:\w+ )?(?:one|time|once|answer|question|email|text|message|paragraph|code|function|file"
+    r"|essay|letter|script)|just (?:this )?once|for (?:this|today|now)|(?<!from )today|right now|above|below"
     r"|attached|following|these|that (?:one|last)|the (?:last|previous|next|second|first) (?:one"
     r"|answer|part|question)|it in|for once|in this (?:chat|case|one|function|file))\b",
     re.I,
@@ -453,12 +460,14 @@ _TOLD = re.compile(
 _NOT_TOLD = re.compile(
     r"(?:please |and |but |so |ok |okay )*(?:(?:always|never) (?:\w+ing|gonna|there|here|by|in|on|for"
     r"|with|at|up|your|my|room|time|more|going|ready|welcome|remember that)\b|always (?:been|was|had"
-    r"|love|thought|wanted|the|a|so|nice|good|happy|great|fun)\b|never (?:mind|been|had|heard|thought"
+    r"|love|thought|wanted|the|a|so|nice|good|happy|great|fun)\b|any ?time you need\b|(?:don't"
+    r"|do not) ever (?:quit|give up|forget|lose|change)\b|never (?:mind|say never|been|had|heard"
+    r"|thought"
     r"|knew|tried|seen|again|a|the|said|would|could|did|have|again|liked|really|too)\b"
-    r"|every ?time (?:i|we|he|she|they|it|the|my|a)\b[^,]*$|every ?time (?:i|we|my)\b[^,]*, (?:i|it"
+    r"|every ?time (?:i|we|he|she|they|it|the|my|a)\b[^,]*$|every ?time [^,]*, (?:i|it"
     r"|my|we|the|he|she|they|there|a)\b|whenever (?:i|we|my|you)\b[^,]*(?:, (?:i|it|it's|my|we|the|he"
     r"|she|they|there|just let me know|let me know|feel free|i'm|i'll)\b|$)"
-    r"|from now on,? (?:i(?! want you| need you|'d like you)|we|my|it|he|she|they|there)\b"
+    r"|from now on,? (?:you are|you're|i(?! want you| need you|'d like you)|we|my|it|he|she|they|there)\b"
     r"|in (?:the )?future,? (?:i|we|my|i'd|it|the|a|he|she|they|there|there's)\b|going forward,? (?:i"
     r"|we|my|it)\b|each time (?:i|we) [^,]*(?:, (?:i|it|my)\b|$)|any ?time (?:i|we) [^,]*(?:, (?:i|it"
     r"|my)\b|$))",
@@ -490,7 +499,7 @@ def _preferences(text: str) -> Iterator[Claim]:
         text[:400],
         flags=re.I,
     )
-    for part in [text[:400], *parts[1:]] if len(parts) > 1 else [text[:400]]:
+    for part in [text[:400], *([] if text.endswith("?") else parts[1:])]:
         part = part.strip(" .!?…")
         for claim in (*_topics(part), *_compared(part)):
             if claim.key not in keys and not (claim.key.startswith("prefers_") and keys):
@@ -512,7 +521,7 @@ def _compared(text: str) -> Iterator[Claim]:
         first, second = values.cut(found["a"]), values.cut(found["b"])
         first = re.split(r" for ", first)[0]
         second = re.split(r" (?:for|on|at|in|when) ", second)[0]
-        if _nameable(first) and second:
+        if _nameable(first) and second and not _VERB.match(second):
             yield from _over(first, second)
         return
     if found := _PREFER.match(text):
@@ -532,6 +541,13 @@ def _programmed(value: str) -> Claim | None:
     return None
 
 
+# "I prefer books to follow along" compares nothing.
+_VERB = re.compile(
+    r"(?:follow|read|be|attend|join|use|have|get|do|make|see|keep|help|start|go|eat|watch|listen|work|play|travel"
+    r"|stay|drink|buy|take|give"
+    r"|write|learn|avoid|wear|know|feel|find|sleep)\b",
+    re.I,
+)
 _VAGUE = re.compile(
     r"(?:it|this|that|these|those|you|your|him|her|his|them|their|me|my|not|to|if|when|something"
     r"|anything|things?|one|more|first|second|third|last|latter|former|other|version|option|current"

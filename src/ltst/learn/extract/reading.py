@@ -18,6 +18,8 @@ _SHORT = re.compile(r"(?!I\b|I'|i\b|my\b)[\w'.-]{1,30}(?: (?!am\b)[\w'.-]{1,30})
 _LINK = re.compile(r"(?:https?://|www\.)\S+", re.I)
 _SPACE = re.compile(r"[^\S\n]+")
 _BULLET = re.compile(r"^(?:[-*•·]|\d{1,2}[.)])\s+")
+# A line that goes on in the next one, as in text that was wrapped.
+_WRAPPED = re.compile(r"(?<=[a-z,])\n(?=(?!i\b|i'|im\b|my\b)[a-z])")
 _EMOJI = re.compile(r"[\U0001F000-\U0001FAFF\u2600-\u27BF\uFE0F\u200D\u200B]+")
 
 # From here on the words are no longer the writer's own about themself.
@@ -28,9 +30,10 @@ _STOPS = re.compile(
     r"|\b(?:role-?\s?play\w*|pretend|act as|act like you|you are now an?|let's play"
     r"|my (?:main )?character\b|in character)"
     r"|^(?:subject|from|fwd?|re):|^dear\s\w+|^(?:begin|start) of (?:text|document)"
-    r"|^\s*\*{0,2}(?:lyrics|quote)\b[^:\n]{0,30}:"
+    r"|^[ *]{0,4}(?:lyrics|quote)\b[^:\n]{0,30}:"
     r"|\b(?:sentence|phrase|headline|caption|slogan|lyrics|paragraph|passage|excerpt|article|transcript|review)\s?:"
-    r"|\b(?:wrote|writes?|reads|replied|sang|sings|texted|told|messaged|emailed|said|says|asked|goes"
+    r"|\b(?:wrote|writes?|reads|starts|begins|started|began|replied|sang|sings|texted|told|messaged"
+    r"|emailed|said|says|asked|goes"
     r"|went)(?: (?:me|us|him|her|them|this|back))?\s?:|\b(?:the|this|first|last|his|her|their|a|an"
     r"|opening|from the) (?:[\w-]+ )?(?:letter|line|message|email|note|bio|text|post|tweet|title|sign"
     r"|card|song|chorus|ad|article|prompt|poem|diary|verse|example)(?: is| says| reads| goes)?\s?:"
@@ -69,7 +72,8 @@ def own_words(text: str) -> str:
     text = _STRAIGHT.sub('""', text)
     text = text if text.isascii() else _EMOJI.sub(" . ", text)
     text = _SPACE.sub(" ", text)
-    text = "\n".join(_BULLET.sub("", line.strip()) for line in text.split("\n") if _typed(line))
+    text = "\n".join(_BULLET.sub("", line.strip()) for line in text.split("\n") if line and _typed(line))
+    text = _WRAPPED.sub(" ", text)
     stop = _STOPS.search(text)
     return _SUPPOSED.sub("", text[: stop.start()] if stop else text)
 

@@ -7,42 +7,26 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from ltst.learn.extract import dates
+from ltst.learn.extract import dates, words
 from ltst.learn.extract.clauses import Clause
 from ltst.learn.extract.values import Reader
 from ltst.records import Claim
 
-SINGLE = frozenset(
-    [
-        "name",
-        "nickname",
-        "age",
-        "birthday",
-        "home",
-        "hometown",
-        "nationality",
-        "job",
-        "employer",
-        "studies",
-        "school",
-        "relationship_status",
-        "partner",
-        "diet",
-        "car",
-        "phone",
-        "commute",
-        "email",
-    ]
-)
+SINGLE = words.listed("""
+    name, nickname, age, birthday, home, hometown, nationality, job, employer, studies, school,
+    relationship_status, partner, diet, car, phone, commute, email
+""")
 # Said of several people these tell nothing of one of them.
 # Said of today only these are no facts: "I'm working at a café today".
-STEADY = frozenset(["home", "employer", "diet", "car", "tool", "hobby", "like", "phone", "school"])
+STEADY = words.listed("""
+    home, employer, diet, car, tool, hobby, like, phone, school
+""")
 _FLEETING = re.compile(
     r"\b(?:today|tonight|this (?:week|weekend|morning|afternoon|evening)|for the (?:week|weekend|day|night))\b", re.I
 )
-LASTING = frozenset(
-    ["home", "employer", "job", "diet", "relationship_status", "instrument", "sport", "tool", "partner"]
-)
+LASTING = words.listed("""
+    home, employer, job, diet, relationship_status, instrument, sport, tool, partner
+""")
 _EXPERIENCE = re.compile(
     r"(?:lived|worked|played|used|practi[sc]ed|been (?!living|working|learning|playing|using|studying"
     r"|doing|training|practi|taking|getting|eating|dating|seeing|promoted|appointed|hired|made"
@@ -50,22 +34,10 @@ _EXPERIENCE = re.compile(
     re.I,
 )
 _SINCE = re.compile(r"\b(?:since|for|now|lately|all my life|my whole life|ever|until now|so far)\b", re.I)
-PERSONAL = frozenset(
-    [
-        "name",
-        "nickname",
-        "age",
-        "birthday",
-        "nationality",
-        "job",
-        "employer",
-        "school",
-        "studies",
-        "health",
-        "phone",
-        "email",
-    ]
-)
+PERSONAL = words.listed("""
+    goal, learning,
+    name, nickname, age, birthday, nationality, job, employer, school, studies, health, phone, email
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +122,7 @@ def _claims(
         if date := dates.planned(clause.whole, said_at):
             details["date"] = date
     elif used.dated:
-        start = dates.since(clause.whole, said_at)
+        start = dates.since(clause.whole.replace(values[0], "it", 1), said_at)
     for value in values:
         yield fact(used.key, value, change, start, details, used.confidence)
 

@@ -45,7 +45,9 @@ def _medicine(text: str) -> list[str]:
 
 
 def _diagnosis(text: str) -> list[str]:
-    value = values.cut(text)
+    value = re.split(r" at \d", values.cut(text))[0]
+    if re.search(r"(?:day|weekend|night|party|trip|week|breakup|loss|shock|flight)s?$", value, re.I):
+        return []
     return (
         [value]
         if value
@@ -75,6 +77,14 @@ def _known(*lists: frozenset[str]) -> values.Reader:
     one = values.members(*lists)
 
     def read(text: str) -> list[str]:
+        # Who reads a book today has begun no hobby.
+        if re.match(
+            r"(?:some )?(?:reading|writing|coding|programming|cooking|drawing) (?!and\b|or\b|in\b|as\b|for\b"
+            r"|every\b|again\b)",
+            text,
+            re.I,
+        ):
+            return []
         return one(
             re.sub(
                 r"^(?:a lot of|a bit of|some|the|regular|competitive|amateur|recreational|a little|a|an|social"
@@ -110,9 +120,11 @@ def _likes(text: str) -> list[str]:
         return []
     found = (
         values.things(text)
-        if not re.match(r"(?:the sound|the smell|the taste|two|three|four|some of)\b", text, re.I)
+        if not re.match(r"(?:the sound|the smell|the taste|two|three|four|some of|number|option|no\.|#)\b", text, re.I)
         else []
     )
+    if found and (not _worldly(found[0]) or re.match(r"(?-i:[A-Z])[\w ]*'s ", found[0])):
+        return []
     return [each for each in found if _worldly(each) and _known_doing(each)]
 
 
@@ -128,35 +140,10 @@ def _known_doing(value: str) -> bool:
     )
 
 
-_PARTICLES = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "to",
-        "in",
-        "on",
-        "at",
-        "of",
-        "for",
-        "with",
-        "up",
-        "out",
-        "off",
-        "my",
-        "our",
-        "and",
-        "or",
-        "into",
-        "about",
-        "by",
-        "from",
-        "around",
-        "away",
-        "over",
-        "new",
-    ]
-)
+_PARTICLES = words.listed("""
+    a, an, the, to, in, on, at, of, for, with, up, out, off, my, our, and, or, into, about, by, from, around,
+    away, over, new
+""")
 
 
 _WORLDLY = re.compile(
@@ -246,30 +233,10 @@ def _branded(text: str) -> list[str]:
     return [value] if re.search(r"(?-i:[A-Z])", value) and len(value.split()) <= 5 else []
 
 
-_KINDS = frozenset(
-    [
-        "car",
-        "truck",
-        "van",
-        "suv",
-        "sedan",
-        "pickup",
-        "minivan",
-        "convertible",
-        "hatchback",
-        "golf",
-        "focus",
-        "polo",
-        "leaf",
-        "accord",
-        "panda",
-        "mini",
-        "seat",
-        "beetle",
-        "outback",
-        "forester",
-    ]
-)
+_KINDS = words.listed("""
+    car, truck, van, suv, sedan, pickup, minivan, convertible, hatchback, golf, focus, polo, leaf, accord,
+    panda, mini, seat, beetle, outback, forester
+""")
 
 
 def _phone(text: str) -> list[str]:
@@ -341,6 +308,7 @@ _PLAYERS = {
 _TIMES = r"(?:every day|every morning|weekly|daily|regularly|a lot|often|on weekends|at weekends)"
 _LOVE = r"(?:love|like|enjoy|adore|appreciate a good|can't get enough of|have a (?:soft spot|weakness|passion) for)"
 RULES: list[Rule] = [
+    rule("car", "am", r"driving an? (?P<v>.+)", _vehicle, confidence=0.7),
     rule(
         "diet",
         "am",
@@ -481,7 +449,7 @@ RULES: list[Rule] = [
     ),
     rule(
         "dislike",
-        "not have",
+        "not have,not do",
         r"(?:(?:really|ever|much) )*(?:liked|enjoyed|loved|cared for) (?P<v>.+)",
         _likes,
         confidence=0.75,
@@ -530,7 +498,7 @@ RULES: list[Rule] = [
     rule(
         "like",
         "am",
-        r"(?:(?:an? )?(?:\w+ )?(?:fan|lover) of|(?:really |very |super |so |big |totally )*(?:into"
+        r"(?!no )(?:(?:an? )?(?:\w+ )?(?:fan|lover) of|(?:really |very |super |so |big |totally )*(?:into"
         r"|fond of|keen on|crazy about|obsessed with|passionate about|mad about|nuts about|partial to"
         r"|addicted to)) (?P<v>.+)",
         _likes,
@@ -540,7 +508,8 @@ RULES: list[Rule] = [
         "like",
         "am",
         r"an? (?:big |huge |massive |real |avid |die-?hard |lifelong )*(?P<v>[\w' ]{2,30}?) (?:fan|lover"
-        r"|enthusiast|buff|nerd|geek|addict|person)(?=$|[,.!]| and\b| so\b| but\b| myself\b| who\b"
+        r"|enthusiast|buff|nerd|geek|addict|(?<=\bdog )person|(?<=\bcat )person|(?<=\btea )person"
+        r"|(?<=coffee )person|(?<=\bbeach )person)(?=$|[,.!]| and\b| so\b| but\b| myself\b| who\b"
         r"| through)",
         lambda text: (
             []
@@ -624,7 +593,7 @@ RULES: list[Rule] = [
     rule(
         "hobby",
         "do",
-        r"(?P<v>[\w ]{3,30}?) (?:as a hobby|in my (?:free|spare) time|for fun)\b",
+        r"(?:(?:enjoy|love|like|do) )?(?P<v>[\w ]{3,30}?) (?:as a hobby|in my (?:free|spare) time|for fun)\b",
         lambda text: (
             [text]
             if len(text.split()) <= 3 and not re.match(r"(?:it|that|this|love|like|enjoy|do|just)\b", text, re.I)
@@ -650,7 +619,7 @@ RULES: list[Rule] = [
     rule(
         "sport",
         "have",
-        r"(?:been (?:playing|doing|practi[sc]ing|training)|played|practi[sc]ed|taken up|started|picked up"
+        r"(?:been(?: (?:playing|doing|practi[sc]ing|training))?|played|practi[sc]ed|taken up|started|picked up"
         r"|joined an?) (?P<v>.+)",
         _sports,
         dated=True,
@@ -660,7 +629,11 @@ RULES: list[Rule] = [
         "sport",
         "do",
         r"(?:started|took up|picked up|got into|started (?:playing|doing)|joined an?|signed up for) (?P<v>.+)",
-        _sports,
+        lambda text: (
+            []
+            if re.match(r"[\w ]+ (?:materials?|equipment|gear|shoes|supplies|kit|bag|ball|tickets?)\b", text)
+            else _sports(text)
+        ),
         dated=True,
         confidence=0.85,
     ),
@@ -731,7 +704,7 @@ RULES: list[Rule] = [
     rule(
         "health",
         "have",
-        r"(?:got |had |been living with |suffered from |always had )?(?:(?:severe|mild|chronic|bad"
+        r"(?:got |had |been living with |suffered from |always had )?(?:(?:severe|mild"
         r"|really bad|terrible|moderate|slight|some) )?(?P<v>(?!.* (?:about|over) ).+)",
         values.member(words.CONDITIONS),
         dated=True,
@@ -856,7 +829,7 @@ RULES: list[Rule] = [
         "phone",
         "have,do",
         r"(?:(?:own|got|bought|have|use|using|purchased|upgraded to|switched to|ordered|just bought"
-        r"|picked up|gotten|got myself|moved to|carry) )*(?:an? |my |the )(?P<v>.+)",
+        r"|picked up|gotten|got myself|moved to|carry|swapped [\w ]{2,20} for) )*(?:an? |my |the )(?P<v>.+)",
         _phone,
         dated=True,
         confidence=0.85,

@@ -204,9 +204,11 @@ def place(text: str) -> list[str]:
         value = cut(text)
         return [value] if _LOWER_PLACE.fullmatch(value) and value in _LOWER_CITIES else []
     value = found[1].strip(_JUNK)
-    return [] if value in _NOT_PLACES or value.lower() in words.NOT_NAMES or value.lower() in words.TOOLS else [value]
+    known = value in _NOT_PLACES or value.lower() in _NAMED_OTHERWISE
+    return [] if known else [value]
 
 
+_NAMED_OTHERWISE = words.NOT_NAMES | words.TOOLS | words.LANGUAGES | words.DEMONYMS
 _LOWER_CITIES = words.listed("""
     san francisco, new york, new york city, nyc, los angeles, la, chicago, boston, seattle, austin, denver,
     portland, miami, houston, dallas, atlanta, philadelphia, phoenix, san diego, toronto, vancouver, montreal,
@@ -233,7 +235,7 @@ def person(text: str) -> list[str]:
         return []
     value = re.sub(r"'s$", "", found[1].strip(_JUNK))
     first = re.sub(r"^(?:Dr|Mr|Mrs|Ms|Prof)\.? ", "", value).split(" ")[0].lower()
-    if first in words.NOT_NAMES or value.lower() in words.JOKES or first in words.DEMONYMS:
+    if first in words.NOT_NAMES or value.lower() in words.JOKES | words.TOOLS or first in words.DEMONYMS:
         return []
     return [value]
 
@@ -321,54 +323,21 @@ def occupation(text: str) -> list[str]:
     return [value] if _is_job(tokens) else []
 
 
-_TEACHERS = frozenset(["teacher", "tutor", "professor", "translator", "interpreter", "instructor"])
+_TEACHERS = words.listed("""
+    teacher, tutor, professor, translator, interpreter, instructor
+""")
 _STUDENTS = words.listed("""
     student, grad student, graduate student, phd student, college student, university student, high school
     student, full-time student, exchange student
 """)
 
 
-_WOULD_BE = frozenset(
-    [
-        "aspiring",
-        "wannabe",
-        "would-be",
-        "former",
-        "ex",
-        "failed",
-        "future",
-        "budding",
-        "closet",
-        "armchair",
-        "frustrated",
-        "hopeless",
-        "awful",
-        "amazing",
-        "excellent",
-        "fantastic",
-        "horrible",
-        "mediocre",
-        "amateur",
-        "hobby",
-        "home",
-        "weekend",
-        "backyard",
-        "avid",
-        "keen",
-        "passionate",
-        "self-proclaimed",
-        "so-called",
-        "virtual",
-        "pretend",
-        "temporary",
-        "fake",
-        "human",
-        "one-man",
-        "glorified",
-        "old-school",
-        "level",
-    ]
-)
+_WOULD_BE = words.listed("""
+    aspiring, cautious, careful, safe, nervous, confident, happy, proud, lazy, wannabe, would-be, former, ex,
+    failed, future, budding, closet, armchair, frustrated, hopeless, awful, amazing, excellent, fantastic,
+    horrible, mediocre, amateur, hobby, home, weekend, backyard, avid, keen, passionate, self-proclaimed,
+    so-called, virtual, pretend, temporary, fake, human, one-man, glorified, old-school, level
+""")
 
 
 def two_in(tokens: list[str]) -> bool:
@@ -423,9 +392,10 @@ _ANIMAL = re.compile(
     rf"|with\b|of\b"
     rf"|for\b)[\w-]+ ){{0,2}}?(?P<species>{'|'.join(sorted(map(re.escape, words.SPECIES), key=len, reverse=True))})(?:s"
     rf"|es)?\b"
-    r"(?! (?:food|allergy|person|problem|sitter|bed|toy|toys|costume|video|shelter|show|park|lover"
-    r"|owner|walker|groomer|in (?:my|the|this)|of an?|hole|nap|burglar|fight|walk|meme|game|heel|chow"
-    r"|house|door|race|fur|hair|phobia)|-|')",
+    r"(?! in (?:my|the|this)\b)(?=$|[,.;:!?)(]| (?:and|but|who|that|which|named|called|from|since"
+    r"|last|this|yesterday|today"
+    r"|two|three|an?|in|at|with|for|so|because|too|now|as|on|over|recently|these|again|to|it|he|she|they|my|his|her|yet"
+    r"|any|anymore|when|while|or|plus|I|we|right|ago|though|back|if|then|puppy|kitten|at)\b)",
     re.I,
 )
 
@@ -465,7 +435,7 @@ def action(text: str) -> list[str]:
 
 
 _STOP_ACTION = re.compile(
-    r"[;:!?()\"…]|\.(?= |$)| [-–—]+ |, ?| (?:but|so|because|cause|since|although|though|which|if|when"
+    r"[;:!?()\"…]|\.(?= |$)| [-–—]+ |,(?!\d)| (?:but|so|because|cause|since|although|though|which|if|when"
     r"|please|btw|lol|haha|right now|now|tomorrow|tonight|today|next (?:week|month|year|spring|summer"
     r"|fall|autumn|winter|\w+day)|this (?:week|weekend|month|year|spring|summer|fall|autumn|winter"
     r"|\w+day|afternoon|evening)"

@@ -74,18 +74,19 @@ NEVER_ALONE = listed("""
     storyteller, juggler, clown, admin, tester
 """)
 NOT_JOBS = listed("""
-    beginner, lover, member, owner, believer, follower, reader, listener, learner, newcomer, user, player,
-    eater, drinker, smoker, walker, person, man, woman, guy, girl, boy, mother, father, mom, mum, dad, parent,
-    fan, foodie, loser, winner, dreamer, overthinker, thinker, early riser, night owl, morning person, stranger,
-    foreigner, customer, subscriber, survivor, hoarder, procrastinator, perfectionist, optimist, pessimist,
-    realist, minimalist, idealist, feminist, atheist, christian, muslim, buddhist, catholic, jew, hindu,
-    introvert, extrovert, ambivert, nerd, geek, runner, swimmer, cyclist, hiker, climber, gamer, swiftie,
-    passenger, tourist, traveler, traveller, visitor, resident, citizen, immigrant, expat, teenager, adult, kid,
-    child, twin, sister, brother, husband, wife, friend, partner, supporter, newbie, renter, homeowner, caller,
-    sucker, saver, spender, homebody, workaholic, tad, bit, lot, mess, wreck, pro, regular, native speaker,
-    light sleeper, heavy sleeper, slow learner, late bloomer, bookworm, addict, nomad, gemini, capricorn,
-    collector, mentor, leader, contributor, maker, organizer, organiser, communicator, go-getter, team player,
-    planner, worrier, crier, hugger, sinner, sleeper, first-timer
+    beginner, language model, ai language model, role model, lover, member, owner, believer, follower, reader,
+    listener, learner, newcomer, user, player, eater, drinker, smoker, walker, person, man, woman, guy, girl,
+    boy, mother, father, mom, mum, dad, parent, fan, foodie, loser, winner, dreamer, overthinker, thinker, early
+    riser, night owl, morning person, stranger, foreigner, customer, subscriber, survivor, hoarder,
+    procrastinator, perfectionist, optimist, pessimist, realist, minimalist, idealist, feminist, atheist,
+    christian, muslim, buddhist, catholic, jew, hindu, introvert, extrovert, ambivert, nerd, geek, runner,
+    swimmer, cyclist, hiker, climber, gamer, swiftie, passenger, tourist, traveler, traveller, visitor,
+    resident, citizen, immigrant, expat, teenager, adult, kid, child, twin, sister, brother, husband, wife,
+    friend, partner, supporter, newbie, renter, homeowner, caller, sucker, saver, spender, homebody, workaholic,
+    tad, bit, lot, mess, wreck, pro, regular, native speaker, light sleeper, heavy sleeper, slow learner, late
+    bloomer, bookworm, addict, nomad, gemini, capricorn, collector, mentor, leader, contributor, maker,
+    organizer, organiser, communicator, go-getter, team player, planner, worrier, crier, hugger, sinner,
+    sleeper, first-timer
 """)
 DIETS = listed("""
     vegan, vegetarian, pescatarian, pescetarian, flexitarian, omnivore, omnivorous, carnivore, halal, kosher,
@@ -215,6 +216,7 @@ CONDITIONS = listed("""
     acl, torn acl, a torn meniscus, torn meniscus, a broken leg, a broken arm, a broken wrist, a broken ankle,
     broken leg, broken arm, broken wrist, broken ankle, a sprained ankle, sprained ankle, pneumonia, bronchitis
 """)
+CONDITIONS |= {each.removeprefix("a ") for each in CONDITIONS}
 HEALTH_ADJECTIVES = listed("""
     diabetic, type 1 diabetic, type 2 diabetic, asthmatic, autistic, epileptic, dyslexic, colorblind,
     colour-blind, color-blind, colour blind, color blind, deaf, hard of hearing, blind, legally blind, celiac,

@@ -70,6 +70,8 @@ _software = values.members(words.TOOLS)
 
 
 def _skill(text: str) -> list[str]:
+    if re.match(r"(?:my|your|our|his|her|their) ", text, re.I):
+        return []
     value = re.sub(r"^(?:how )?to (?:play (?:the )?|speak |use )?", "", text, flags=re.I)
     language = _learnable(value)
     if language:
@@ -86,7 +88,25 @@ def _lessons(text: str) -> list[str]:
         text,
         re.I,
     )
-    return [found[1]] if found and found[1].lower() not in ("online", "my", "a", "first", "the", "new") else []
+    if found and re.search(
+        r"\b(?:it|them|to|for|on|in|of|one|two|three|completed|schedule|all|many|several|no|been|had"
+        r"|zumba|spin|yoga|pilates|fitness|him|her)\b",
+        found[1],
+        re.I,
+    ):
+        return []
+    return (
+        [found[1]]
+        if found
+        and found[1].lower()
+        not in ("online", "my", "a", "first", "the", "new", "fitness", "exercise", "gym", "group", "language exchange")
+        else []
+    )
+
+
+def _language_course(text: str) -> list[str]:
+    """A language that a course is in; other courses say more of what they are about."""
+    return [each for each in _lessons(text) if each.lower() in words.LANGUAGES]
 
 
 def _tools(text: str) -> list[str]:
@@ -119,6 +139,8 @@ def _app(text: str) -> list[str]:
 def _field(text: str) -> list[str]:
     value = values.cut(text)
     lowered = value.lower()
+    if value == "it":
+        return []
     return (
         [value]
         if lowered in words.FIELDS or f"the {lowered}" in words.FIELDS or lowered.endswith((" industry", " sector"))
@@ -163,7 +185,11 @@ def _by_commute(text: str) -> list[str]:
 
 
 def _employer(text: str) -> list[str]:
-    found = values.organisation(text)
+    found = (
+        values.organisation(text)
+        if not re.match(r"(?:an?|the) (?:[\w-]+ )?(?:gym|club|choir|band)\b", text, re.I)
+        else []
+    )
     return (
         []
         if not found or re.match(r"(?:home|night|nights|Home|Monday|Mondays|Christmas|Starbucks today)\b", found[0])
@@ -218,11 +244,11 @@ RULES: list[Rule] = [
         confidence=0.9,
     ),
     rule("job", "do", r"(?:work|working) (?:mostly |mainly )?in (?P<v>.+)", _field, confidence=0.7),
-    rule("job", "am", r"working in (?P<v>.+)", _field, confidence=0.7),
+    rule("job", "am", r"(?:working )?in (?P<v>.+)", _field, confidence=0.7),
     rule(
         "job",
         "have",
-        r"(?:been (?:(?:working|employed) as )?|worked as )(?:an? |the )?(?P<v>.+)",
+        r"(?:been (?:(?:working|employed) as )?|worked as )(?:an? |the )(?P<v>.+)",
         values.occupation,
         dated=True,
         confidence=0.9,
@@ -357,6 +383,12 @@ RULES: list[Rule] = [
     ),
     rule(
         "employer",
+        "am",
+        r"(?:on|in|part of|with) the [\w -]{2,25} (?:team|department|desk|division) (?:at|of) (?P<v>(?-i:[A-Z]).+)",
+        _employer,
+    ),
+    rule(
+        "employer",
         "do,have",
         r"(?:handed|given|put|gave) in (?:my|our) (?:notice|resignation) (?:at|to) (?P<v>.+)",
         _employer,
@@ -446,7 +478,9 @@ RULES: list[Rule] = [
         r"(?:currently )?(?:studying(?: for an? [\w' ]{2,20} in)?|majoring in|reading|doing a (?:degree"
         r"|master's|masters|bachelor's|phd|course) in|doing (?:my|an?) (?:phd|master's|masters|bachelor's"
         r"|msc|bsc|ma|ba|mba|degree) in|pursuing (?:an?|my) [\w' ]{2,20} in|taking a degree in|(?:halfway"
-        r"|partway|midway) through an? [\w' ]{2,20} in|in the (?:first|second|third|last"
+        r"|partway|midway) through an? [\w' ]{2,20} in|(?:finishing|completing|starting"
+        r"|working on) (?:an?|my) (?:phd|master's|masters|degree|bachelor's|doctorate|msc|bsc) in"
+        r"|in the (?:first|second|third|last"
         r"|final) year of an? [\w' ]{2,20} in) (?P<v>.+)",
         _subject,
         dated=True,
@@ -507,7 +541,8 @@ RULES: list[Rule] = [
     rule(
         "school",
         "am",
-        r"(?:enrolled|registered|a student|an? [\w' -]{2,30} student|an? (?:freshman|sophomore|junior"
+        r"(?:enrolled|registered|a student|an? [\w' -]{2,30} student"
+        r"|enrolled in an? [\w ]{2,30} (?:program|programme|course)|an? (?:freshman|sophomore|junior"
         r"|senior)|an undergrad|a phd candidate|in my (?:first|second|third|fourth|final) year) (?:at"
         r"|in) (?P<v>.+)",
         _named_school,
@@ -568,7 +603,7 @@ RULES: list[Rule] = [
     rule(
         "commute",
         "do",
-        r"(?:take|catch|ride|use) (?:the |a |my )(?P<v>[\w:. -]{2,30}?) (?:in )?to (?:work|the office"
+        r"(?:take|catch|ride|use) (?:the |a |my )(?!\w+ route)(?P<v>[\w:. -]{2,30}?) (?:in )?to (?:work|the office"
         r"|my office|school|campus|university|uni)\b",
     ),
     rule(
@@ -622,7 +657,7 @@ RULES: list[Rule] = [
         dated=True,
         confidence=0.85,
     ),
-    rule("learning", "do", r"(?:currently )?(?:learn|learning) (?P<v>.+)", _skill),
+    rule("learning", "do", r"(?:currently )?learning (?P<v>.+)", _skill),
     rule(
         "learning",
         "am,do,have",
@@ -630,6 +665,15 @@ RULES: list[Rule] = [
         _lessons,
         dated=True,
     ),
+    rule("learning", "have", r"(?:got )?(?!been\b)(?P<v>[\w +#'-]+? (?:lessons?|classes)\b.*)", _lessons),
+    rule(
+        "learning",
+        "have,am,do",
+        r"(?:enrolled in|signed up for|taking|doing) (?P<v>an? [\w +#'-]+? (?:course|class)\b.*)",
+        _language_course,
+        dated=True,
+    ),
+    rule("learning", "am", r"(?:picking up)(?: some| a bit of)? (?P<v>.+)", values.members(words.LANGUAGES)),
     rule(
         "learning",
         "am,do,have",

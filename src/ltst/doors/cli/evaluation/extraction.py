@@ -168,13 +168,12 @@ def present(scores: Sequence[Score], verbose: bool) -> None:
         "Traps that became claims": _trapped,
     }
     show.records(False, scores, columns, title="Extraction", empty="There are no sentences.")
+    for score in scores:
+        rows = [*sorted(score.keys.items())]
+        show.records(False, rows, _KEYS, title=f"By key: {score.name}", empty="There is nothing to be read.")
     for score in scores[-1:]:
-        rows = [(name, tally) for name, tally in sorted(score.keys.items())]
-        show.records(
-            False, rows, _KEYS, title="By key, all splits", empty="Nothing was read and nothing was to be read."
-        )
         kinds = [(kind, score.traps[kind], score.sprung[kind]) for kind in sorted(score.traps)]
-        show.records(False, kinds, _TRAPS, title="By kind of trap, all splits", empty="There are no traps.")
+        show.records(False, kinds, _TRAPS, title="By kind of trap", empty="There are no traps.")
         if verbose:
             show.records(False, score.failures, _FAILURES, title="Failures", empty="There are no failures.")
 
