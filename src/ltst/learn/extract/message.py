@@ -19,6 +19,11 @@ _SELF = re.compile(r"\b(?:I|we|my|our|me|im|ive|here)\b", re.I)
 _NAMELESS = frozenset(("pet", "child", "sibling", "partner"))
 
 
+# Of these a user may have several, and still name one for another by mistake.
+CORRECTED = frozenset(("learning", "language", "instrument", "sport", "hobby", "pet", "allergy"))
+THINGS = frozenset(("car", "phone", "pet"))
+
+
 def read(text: str, said_at: datetime) -> list[Claim]:
     """What the message says about its writer, in the order of saying; nothing where nothing is said plainly."""
     said_at = validate.moment(said_at, "said_at")
@@ -62,10 +67,11 @@ def _read(sentence: Sentence, said_at: datetime) -> Iterator[Claim]:
 
 def _corrected(claim: Claim, clause: Clause) -> Iterator[Claim]:
     """What a correction ends: "I live in Porto, not Lisbon"."""
-    if claim.change == "ends" or not claim.single_valued:
+    if claim.change == "ends" or not (claim.single_valued or claim.key in CORRECTED):
         return
+    article = "(?:an? |the )?" if claim.key in THINGS else r"(?!an?\b)"
     found = re.search(
-        rf"{re.escape(claim.value)},? (?:and )?not (?:in |at |for )?(?!an?\b)(?P<v>[\w .&'-]{{2,40}})$", clause.whole
+        rf"{re.escape(claim.value)},? (?:and )?not (?:in |at |for )?{article}(?P<v>[\w .&'-]{{2,40}})$", clause.whole
     )
     if found:
         yield replace(claim, value=found["v"].strip(" ."), change="ends", valid_from=None)

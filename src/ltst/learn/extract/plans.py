@@ -142,6 +142,14 @@ RULES: list[Rule] = [
     rule(
         "plan",
         "have,do",
+        r"(?:just )?(?:cancel(?:l)?ed|called off) (?:my|our|the) (?P<v>.+)",
+        lambda text: [values.bare(values.cut(text))],
+        change="ends",
+        confidence=0.8,
+    ),
+    rule(
+        "plan",
+        "have,do",
         r"(?:signed up for|registered for|entered) (?P<v>.+)",
         lambda text: [values.bare(each) for each in _dated(text)],
         confidence=0.7,

@@ -7,16 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from ltst.learn import keys
 from ltst.learn.extract import dates, words
 from ltst.learn.extract.clauses import Clause
 from ltst.learn.extract.values import Reader
 from ltst.records import Claim
 
-SINGLE = words.listed("""
-    name, nickname, age, birthday, home, hometown, nationality, job, employer, studies, school,
-    relationship_status, partner, diet, car, phone, commute, email
-""")
-# Said of several people these tell nothing of one of them.
 # Said of today only these are no facts: "I'm working at a café today".
 STEADY = words.listed("""
     home, employer, diet, car, tool, hobby, like, phone, school
@@ -34,6 +30,7 @@ _EXPERIENCE = re.compile(
     re.I,
 )
 _SINCE = re.compile(r"\b(?:since|for|now|lately|all my life|my whole life|ever|until now|so far)\b", re.I)
+# Said of several people these tell nothing of one of them.
 PERSONAL = words.listed("""
     goal, learning,
     name, nickname, age, birthday, nationality, job, employer, school, studies, health, phone, email
@@ -136,7 +133,7 @@ def fact(
     confidence: float = 0.8,
 ) -> Claim:
     """A claim about the user."""
-    return Claim("fact", key, value, change, key in SINGLE, confidence, start, None, details or {})
+    return Claim("fact", key, value, change, key in keys.SINGLE_VALUED, confidence, start, None, details or {})
 
 
 Finder = Callable[[str], Iterator[Claim]]

@@ -18,7 +18,11 @@ _MEDICINES = words.listed("""
     insulin, antidepressants, blood thinners, statins, antihistamines, birth control, the pill, iron
     supplements, ssris, beta blockers, prednisone, adderall, ritalin, vyvanse, ozempic, lexapro, zoloft, prozac,
     xanax, humira, methotrexate, levothyroxine, warfarin, albuterol, gabapentin, lithium, melatonin, vitamin d,
-    metformin, sertraline, concerta, wegovy, mounjaro
+    metformin, sertraline, concerta, wegovy, mounjaro, cetirizine, loratadine, ibuprofen, omeprazole, aspirin
+""")
+_NO_PASTIME = words.listed("""
+    smoking, drinking, vaping, eating, working, trying, hoping, looking, thinking, caring, using, taking, going,
+    sleeping, worrying, talking, studying, driving, teaching, living, dieting, breathing, everything, nothing, anything, something
 """)
 _NOT_MEDICINE = words.listed("""
     one, time, medicine, some time, none, ine, someone, anyone, everyone, line, online, a ride, ride, pride,
@@ -42,6 +46,12 @@ def _medicine(text: str) -> list[str]:
         return [value]
     single = len(value.split()) == 1 and len(value) > 5 and value.lower() not in _NOT_MEDICINE
     return [value] if single and _MEDICINE.fullmatch(value) else []
+
+
+def _pastime(text: str) -> list[str]:
+    """What one does for fun and may give up, by its form."""
+    value = values.cut(text)
+    return [value] if re.fullmatch(r"[a-z]{3,}ing", value) and value not in _NO_PASTIME else []
 
 
 def _diagnosis(text: str) -> list[str]:
@@ -788,7 +798,32 @@ RULES: list[Rule] = [
         change="ends",
         dated=True,
     ),
-    rule("health", "do,have", r"(?:came|come|went|gone) off (?P<v>.+)", _medicine, change="ends", dated=True),
+    rule(
+        "health",
+        "do,have",
+        r"(?:(?:came|come|went|gone) off|(?:just |have )?(?:stopped|quit) taking) (?P<v>.+)",
+        _medicine,
+        change="ends",
+        dated=True,
+    ),
+    rule(
+        "hobby",
+        "do,have",
+        r"(?:just )?(?:gave up|given up|quit|stopped) (?:doing |playing )?(?P<v>.+)",
+        values.member(words.HOBBIES),
+        change="ends",
+        dated=True,
+    ),
+    # What is left of "I gave up knitting".
+    rule("hobby", "do", r"(?P<v>[a-z]{3,}ing)$", _pastime, dated=True),
+    rule(
+        "sport",
+        "do,have",
+        r"(?:just )?(?:gave up|given up|quit|stopped) (?:doing |playing )?(?P<v>.+)",
+        values.member(words.SPORTS),
+        change="ends",
+        dated=True,
+    ),
     rule(
         "car",
         "do",
