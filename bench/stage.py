@@ -25,6 +25,9 @@ class Plan:
     crowd_blocks: int = 24
     crowds: Sequence[int] = (8, 32)
     crowd_operations: int = 12
+    learning_blocks: int = 10
+    learning_operations: int = 100
+    backlog: int = 20
     bulk_blocks: int = 8
     bulk: int = 5_000
     short: int = 100
@@ -44,7 +47,8 @@ class Plan:
     def write_steps(self) -> int:
         """How many steps the writes make, for the display of their progress."""
         fill = self.long // self.bulk
-        return 4 * self.blocks + len(self.crowds) * self.crowd_blocks + self.bulk_blocks + fill
+        crowds = len(self.crowds) * self.crowd_blocks + self.learning_blocks
+        return 4 * self.blocks + crowds + self.bulk_blocks + fill
 
     @property
     def search_steps(self) -> int:
@@ -55,6 +59,7 @@ class Plan:
 QUICK = Plan(
     blocks=12,
     crowd_blocks=5,
+    learning_blocks=3,
     bulk_blocks=3,
     bulk=2_000,
     long=20_000,

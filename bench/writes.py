@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from itertools import count
 
 from bench import bare
 from bench.report import Comparison, milliseconds, throughput
 from bench.stage import Block, Stage, timed, timed_async, timed_crowd
-from ltst import Memory
+from ltst import Memory, Settings
 
-ASYNC_BOUND, SYNC_BOUND, CROWD_BOUND, BULK_BOUND = 1.5, 2.5, 0.6, 0.5
+ASYNC_BOUND, SYNC_BOUND, CROWD_BOUND, BULK_BOUND, LEARNING_BOUND = 1.5, 2.5, 0.6, 0.5, 1.1
+BACKLOG_TURNS = 20
 
 
 def rows(stage: Stage) -> Iterator[Comparison]:
@@ -25,6 +27,8 @@ def rows(stage: Stage) -> Iterator[Comparison]:
     for size in stage.plan.crowds:
         stage.say(f"{size} writers")
         yield crowd(stage, size)
+    stage.say("add while learning")
+    yield learning(stage)
     stage.say("add_many")
     yield bulk(stage)
 
@@ -94,6 +98,30 @@ def crowd(stage: Stage, size: int) -> Comparison:
         ours, other = stage.alternate(stage.plan.crowd_blocks, add, insert)
     figures = throughput(ours.rates(), ours.seconds), throughput(other.rates(), other.seconds)
     return Comparison(f"add, {size} writers", figures[0], f"{size} connections", figures[1], CROWD_BOUND)
+
+
+def learning(stage: Stage) -> Comparison:
+    """Some writers, while the worker of the same process has conversations to learn from; beside one that need not."""
+    writers, each_does, numbers = stage.plan.crowds[0], stage.plan.learning_operations, count()
+
+    def side(settings: Settings) -> Callable[[], Block]:
+        def add() -> Block:
+            number = next(numbers)
+            with asyncio.Runner() as runner, stage.memory(runner, settings) as memory:
+                for session in range(stage.plan.backlog):
+                    given = [{"role": "user", "content": bare.text(each)} for each in range(BACKLOG_TURNS)]
+                    runner.run(memory.user(f"backlog-{number}").chat(f"{session}").add_many(given))
+                chats = [memory.user("ltst").chat(f"learning-{number}-{writer}") for writer in range(writers)]
+                work = [[partial(chat.add, "user", bare.text(each)) for each in range(each_does)] for chat in chats]
+                return runner.run(timed_crowd(work))
+
+        return add
+
+    on = side(replace(stage.settings, worker=True))
+    off = side(replace(stage.settings, worker=True, learn=()))
+    ours, other = stage.alternate(stage.plan.learning_blocks, on, off)
+    figures = milliseconds(ours.seconds), milliseconds(other.seconds)
+    return Comparison(f"add, {writers} writers, learning", figures[0], "learning off", figures[1], LEARNING_BOUND)
 
 
 def bulk(stage: Stage) -> Comparison:

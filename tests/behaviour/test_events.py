@@ -152,9 +152,9 @@ READS = {
     "Chat.window", "Chat.history", "Chat.summary", "Chat.snapshot", "Chat.search", "Chat.context", "Contexts.get",
     "Contexts.list",
     "Working.get", "Working.all", "Documents.get", "Documents.list", "Entries.get", "Entries.list", "Events.list",
-    "Facts.get", "Facts.list", "Learning.get", "Facts.history", "Instructions.get", "Instructions.list", "Instructions.history",
+    "Facts.get", "Facts.list", "Facts.history", "Instructions.get", "Instructions.list", "Instructions.history",
     "Preferences.get", "Preferences.list", "Retention.list", "Sessions.get", "Sessions.list", "Sessions.related",
-    "Sessions.summary", "User.chat", "User.profile", "User.export", "User.search",
+    "Sessions.summary", "Learning.get", "User.chat", "User.profile", "User.export", "User.search",
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -23,7 +24,9 @@ def said(value: str, since: int, at: int | None = None, **more: object) -> State
     return Statement(f"{value}-{since}-{moment}-{more}", value, day(since), day(moment), **more)  # type: ignore[arg-type]
 
 
-def line(*statements: Statement, rejected: tuple[str, ...] = (), single: bool = True) -> list[tuple[str, int, int | None]]:
+def line(
+    *statements: Statement, rejected: tuple[str, ...] = (), single: bool = True
+) -> list[tuple[str, int, int | None]]:
     return [
         (each.value, (each.since - day(0)).days, None if each.until is None else (each.until - day(0)).days)
         for each in periods(statements, rejected, single_valued=single)
@@ -46,7 +49,8 @@ def test_the_same_again_goes_on() -> None:
 
 def test_a_later_word_about_an_earlier_time_overrules_what_was_said_before() -> None:
     """Who says "I moved last week" means it, although they said otherwise yesterday out of habit."""
-    assert line(said("Lisbon", 1), said("Lisbon", 10), said("Porto", 5, at=12)) == [("Lisbon", 1, 5), ("Porto", 5, None)]
+    found = line(said("Lisbon", 1), said("Lisbon", 10), said("Porto", 5, at=12))
+    assert found == [("Lisbon", 1, 5), ("Porto", 5, None)]
 
 
 def test_an_earlier_beginning_of_what_is_known_moves_it() -> None:
@@ -123,9 +127,7 @@ STATEMENTS = st.lists(
 
 
 @given(STATEMENTS, st.booleans(), st.randoms(use_true_random=False))
-def test_the_order_of_reading_makes_no_difference(
-    heard: list[Statement], single: bool, chance: random.Random
-) -> None:
+def test_the_order_of_reading_makes_no_difference(heard: list[Statement], single: bool, chance: random.Random) -> None:
     def told(found: list[Period]) -> list[object]:
         return sorted((each.value, each.since, str(each.until), [*each.sources], each.confidence) for each in found)
 
@@ -138,6 +140,6 @@ def test_the_order_of_reading_makes_no_difference(
 @given(STATEMENTS)
 def test_of_a_single_valued_key_one_value_holds_at_a_time(heard: list[Statement]) -> None:
     found = [each for each in periods(heard, [], single_valued=True) if each.since != each.until]
-    for earlier, later in zip(found, found[1:], strict=False):
+    for earlier, later in pairwise(found):
         assert earlier.until is not None
         assert earlier.until <= later.since

@@ -27,7 +27,7 @@ async def listen(database: Database, lease: Lease, *, inference: bool) -> None:
     progress = await sessions.progress(calls, lease.subject)
     unread = [] if progress is None else await messages.after(calls, lease.subject, progress.learned_index, BATCH)
     agent = progress.agent_name if progress else None
-    said = await asyncio.to_thread(_said, unread, agent, inference)
+    said = await asyncio.to_thread(_said, unread, lease.user_id, agent, inference)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if progress is not None:
             await weigh(tx, await claims.add(tx, said, reader=LOCAL))
@@ -48,8 +48,21 @@ def own_words(message: ConversationMessage) -> bool:
     )
 
 
-def _said(unread: Sequence[ConversationMessage], agent: str | None, inference: bool) -> list[Said]:
-    return [each for message in unread if own_words(message) for each in _of(message, agent, inference)]
+def of_user(unread: Sequence[ConversationMessage], user_id: str) -> list[ConversationMessage]:
+    """What the user said; where several people write, only what is signed with the user's own id."""
+    spoken = [message for message in unread if own_words(message)]
+    signed = {signature(message) for message in spoken}
+    return spoken if len(signed) < 2 else [message for message in spoken if signature(message) == user_id]
+
+
+def signature(message: ConversationMessage) -> str | None:
+    """Who wrote a message, as its metadata may say."""
+    name = message.metadata.get("speaker", message.metadata.get("name"))
+    return name if isinstance(name, str) else None
+
+
+def _said(unread: Sequence[ConversationMessage], user_id: str, agent: str | None, inference: bool) -> list[Said]:
+    return [each for message in of_user(unread, user_id) for each in _of(message, agent, inference)]
 
 
 def _of(message: ConversationMessage, agent: str | None, inference: bool) -> Iterable[Said]:

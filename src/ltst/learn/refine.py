@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ltst.db.pool import Database, user_scope
-from ltst.learn.listen import addressed, own_words
+from ltst.learn.listen import addressed, of_user
 from ltst.learn.model import batches, extracted
 from ltst.learn.weigh import weigh
 from ltst.protocols import LanguageModel
@@ -21,7 +21,7 @@ async def refine(database: Database, lease: Lease, model: LanguageModel) -> None
     progress = await sessions.progress(calls, lease.subject)
     behind = [] if progress is None else await messages.after(calls, lease.subject, progress.refined_index, BATCH)
     unread = next(iter(batches(behind)), [])
-    speaks = {str(each.message_id): each for each in unread if own_words(each)}
+    speaks = {str(each.message_id): each for each in of_user(unread, lease.user_id)}
     found = await extracted(model, unread, await facts.list_all(calls, None)) if speaks else []
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if progress is not None:

@@ -28,6 +28,8 @@ SPREAD = 0.3
 SPEAKER = 0.3
 OWN_WORDS = 0.5
 TEMPORAL = 0.75
+# How important an entry is, and how lately it was used, settles what is nearly equal.
+STRENGTH = 0.1
 # A turn of this many distinct words speaks for itself; a shorter one leans on its neighbours.
 TERSE_WORDS = 20.0
 

@@ -3,7 +3,8 @@
 A message is stripped to the writer's own words (`reading`) and cut into clauses, of which only those that state
 something are opened (`clauses`); each is tried against the tables of rules (`person`, `work`, `family`, `tastes`,
 `plans`). Wishes and standing orders are read from whole sentences (`preferences`). To teach it another way of saying
-something, add a `rule(...)`; a new key is a new rule, and a word in `learn.keys`, which tells whether a user has only one.
+something, add a `rule(...)`; a new key is a new rule, and a word in
+`learn.keys`, which tells whether a user has only one.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ _MEDICINES = words.listed("""
 """)
 _NO_PASTIME = words.listed("""
     smoking, drinking, vaping, eating, working, trying, hoping, looking, thinking, caring, using, taking, going,
-    sleeping, worrying, talking, studying, driving, teaching, living, dieting, breathing, everything, nothing, anything, something
+    sleeping, worrying, talking, studying, driving, teaching, living, dieting, breathing, everything, nothing,
+    anything, something
 """)
 _NOT_MEDICINE = words.listed("""
     one, time, medicine, some time, none, ine, someone, anyone, everyone, line, online, a ride, ride, pride,

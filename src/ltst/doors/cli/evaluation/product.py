@@ -34,9 +34,10 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of one question: its scores, where its evidence stands, and the same without a relevance floor."""
+    """What came of one question: its scores, where its evidence stands; without what was derived; without a floor."""
 
     scores: Scores
+    underived: Scores  # of the messages alone
     ranks: Mapping[str, int | None]
     empty: bool
     best_score: float
@@ -104,8 +105,10 @@ class Tenant(AbstractAsyncContextManager["Tenant"]):
         unfloored = await self._search(question, floor=0.0)
         context = await self._user.chat().context(question.text, max_tokens=CONTEXT_TOKENS)
         results = self._results(hits)
+        said = self._results(await self._search(question, kinds=("message",)))
         return Answer(
             scored(self._benchmark, self._history, question, results),
+            scored(self._benchmark, self._history, question, said),
             ranks(self._benchmark, self._history, question, results),
             not hits,
             _best(unfloored),
@@ -119,8 +122,10 @@ class Tenant(AbstractAsyncContextManager["Tenant"]):
         hits = await self._search(question)
         return Refusal(not hits, _best(hits or await self._search(question, floor=0.0)))
 
-    async def _search(self, question: Question, *, floor: float | None = None) -> list[Hit]:
-        return await self._user.search(question.text, limit=LIMIT, now=question.asked_at, floor=floor)
+    async def _search(
+        self, question: Question, *, floor: float | None = None, kinds: tuple[str, ...] | None = None
+    ) -> list[Hit]:
+        return await self._user.search(question.text, kinds=kinds, limit=LIMIT, now=question.asked_at, floor=floor)
 
     def _results(self, hits: list[Hit]) -> list[Result]:
         return [Result(self._shown(hit), len(hit.content)) for hit in hits]

@@ -25,6 +25,8 @@ from ltst.settings import Settings
 if TYPE_CHECKING:
     from ltst.protocols import Embedder
 
+UNDERIVED = "ltst, messages alone"
+
 Tick = Callable[[int], None]
 
 
@@ -132,7 +134,8 @@ def _gathered(plan: Plan, journal: Journal, model: str, code: str) -> Report:
         model=model,
         code=code,
         rows=rows(benchmark, {id: answer.scores for id, answer in answers.items()}),
-        baselines={name: rows(benchmark, scores) for name, scores in _by_baseline(plan, journal)},
+        baselines={UNDERIVED: rows(benchmark, {id: answer.underived for id, answer in answers.items()})}
+        | {name: rows(benchmark, scores) for name, scores in _by_baseline(plan, journal)},
         floor=floor(benchmark, answers, refusals),
         cost=cost([*answers.values()], ingested),
         answers=answers,
@@ -151,7 +154,7 @@ def _by_baseline(plan: Plan, journal: Journal) -> Iterator[tuple[str, dict[str, 
 def _own_home(settings: Settings) -> Iterator[Settings]:
     """A Postgres for this run alone, unless a database was given: the user's own memory is never touched."""
     if settings.database_url is not None:
-        yield settings
+        yield replace(settings, worker=False)
         return
     with tempfile.TemporaryDirectory(prefix="ltst-evaluation-", ignore_cleanup_errors=True) as folder:
-        yield replace(settings, home=Path(folder, "home"))
+        yield replace(settings, home=Path(folder, "home"), worker=False)
