@@ -167,7 +167,7 @@ class Worker:
 
     async def _index(self, user_id: str, batches: int | None) -> bool:
         """Give rows their terms and vectors."""
-        from ltst.learn.index import index_under  # late: it needs the model's libraries
+        from ltst.learn.index import index_due, index_under  # late: it needs the model's libraries
         from ltst.rooms import search
 
         database = self._core.database
@@ -178,9 +178,13 @@ class Worker:
 
         async def index(lease: Lease) -> None:
             nonlocal done
-            embedding = await self._core.embedding()
             alone = careful or lease.attempts > 1
-            done = await index_under(database, lease, embedding, self._rules, careful=alone, batches=batches)
+            try:
+                embedding = await self._core.embedding()
+                done = await index_under(database, lease, embedding, self._rules, careful=alone, batches=batches)
+            except ModelUnavailable:
+                await index_due(database, user_id, None)  # what was said is found by its words meanwhile
+                raise
             await work.finish(database.user(user_id), lease)
 
         await self._do(await self._claimed(user_id, "index"), index)
@@ -195,8 +199,9 @@ class Worker:
         if not await claims.unsettled(database.user(user_id)):
             return False
         async with database.transaction(user_scope(user_id)) as tx:
-            await weigh(tx, await claims.unsettled(tx))
-        return True
+            unsettled = await claims.unsettled(tx)
+            await weigh(tx, unsettled)
+        return bool(unsettled)
 
     async def _listen(self, user_id: str, wanted: Features) -> bool:
         """Read what people say of themselves."""
@@ -217,7 +222,12 @@ class Worker:
     async def _tell(self, user_id: str) -> bool:
         """Tell the episodes of conversations that rest."""
         from ltst.learn.episodes import tell
+        from ltst.rooms import search
 
+        calls = self._core.database.user(user_id)
+        waits = self._rests("index") or await work.blocked(calls, user_id, "index")
+        if not waits and await search.due(calls, 1):
+            return False  # the words that tell most are found by their vectors, which are on their way
         model: LanguageModel | None = None if self._rests("refine") else self._core.models.language
         return await self._sessions(
             user_id, "episode", lambda lease: tell(self._core.database, lease, self._rules, model)

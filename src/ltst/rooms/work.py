@@ -147,6 +147,11 @@ async def held(tx: Executor, user_id: str | None) -> int:
     return int(await tx.value("work.held", user_id=user_id))
 
 
+async def blocked(tx: Executor, user_id: str, task: str) -> bool:
+    """Whether a task of a user rests after a failure, or was set aside."""
+    return bool(await tx.value("work.blocked", user_id=user_id, task=task))
+
+
 async def careful(tx: Executor, user_id: str) -> bool:
     """Whether there are rows that must be indexed one by one, since one of them may be poison."""
     return bool(await tx.value("work.careful", user_id=user_id))

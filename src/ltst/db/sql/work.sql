@@ -141,6 +141,10 @@ WHERE user_id = %(user_id)s AND set_aside_at IS NULL AND attempts >= %(most)s::i
 SELECT count(*) FROM derived_work
 WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND leased_until > now() AND set_aside_at IS NULL;
 
+-- name: blocked
+SELECT EXISTS (SELECT FROM derived_work WHERE user_id = %(user_id)s AND task = %(task)s AND subject = ''
+                 AND (set_aside_at IS NOT NULL OR not_before > now()));
+
 -- name: careful
 SELECT EXISTS (SELECT FROM derived_work WHERE user_id = %(user_id)s AND task = 'embed' AND set_aside_at IS NULL
                  AND leased_until <= now());
