@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import threading
 import time
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Memory, ModelUnavailable, Settings
 from ltst.providers.vectors import TextRefused
 from ltst.worker import BATCHES_AT_ONCE, USERS_AT_ONCE
+from support.embedders import hashed
 from support.probes import Connection, superuser, value
 
 Vectors = NDArray[np.float64]
@@ -28,18 +27,10 @@ LACKING = " UNION ALL ".join(
 PATIENCE = 30.0
 
 
-def hashed(texts: Sequence[str]) -> Vectors:
-    """Bags of hashed words: texts that share words are alike, and a thousand take some milliseconds."""
-    vectors = np.full((len(texts), 384), 1e-3)
-    for vector, text in zip(vectors, texts, strict=True):
-        for word in re.findall(r"\w+", text.lower()):
-            vector[zlib.crc32(word.encode()) % 384] += 1
-    return vectors
-
-
 @pytest.fixture(autouse=True)
 def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ltst.worker.QUIET_SECONDS", 0.02)
+    monkeypatch.setattr("ltst.worker.REST_SECONDS", 0.1)
 
 
 @pytest.fixture

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any
 
-from ltst.errors import Unavailable
+from ltst.errors import ModelUnavailable, Unavailable
 from ltst.handles.desk import Core
 from ltst.handles.learning import Features, features, rules
 from ltst.learn.large import index_large
+from ltst.protocols import LanguageModel
+from ltst.providers.vectors import TextRefused
 from ltst.rooms import claims, work
 from ltst.rooms.work import Lease, LeaseLost
 from ltst.support.logs import LOGGER
@@ -19,11 +23,13 @@ QUIET_SECONDS = 0.5
 IDLE_SECONDS = 30.0
 MAINTENANCE_SECONDS = 3600.0
 WAIT_SECONDS = 0.05
+REST_SECONDS = 10.0  # how long the background does without a model that does not answer
 USERS_AT_ONCE = 100
 BATCHES_AT_ONCE = 4
 SESSIONS_AT_ONCE = 16
 
 Action = Callable[[Lease], Awaitable[object]]
+Step = Callable[[], Awaitable[bool]]
 
 
 class Worker:
@@ -34,6 +40,7 @@ class Worker:
         self._core = core
         self._maintain = maintain
         self._rules = rules(core)
+        self._resting: dict[str, float] = {}
         self._task: asyncio.Task[None] | None = None
 
     def open(self) -> None:
@@ -53,11 +60,20 @@ class Worker:
             self._task = None
 
     async def settle(self, user_id: str | None = None) -> None:
-        """Return when nothing is due any more that can be done now, for one user or for all."""
+        """Return when nothing is due any more that can be done now, for one user or for all.
+
+        Where a model is missing for some of it, that is told when all the rest is done.
+        """
+        missing: ModelUnavailable | None = None
         while True:
-            users = [user_id] if user_id else await self.due()
-            if any([await self._work_for(user) for user in users]):
+            done = False
+            for user in [user_id] if user_id else await self.due():
+                did, problem = await self._work_for(user)
+                done, missing = done or did, missing or problem
+            if done:
                 continue
+            if missing is not None:
+                raise missing
             if not await work.held(self._core.database.keeper(), user_id):
                 return
             await asyncio.sleep(WAIT_SECONDS)  # another worker is at it
@@ -86,8 +102,11 @@ class Worker:
     async def _attempt(self, user_id: str) -> None:
         """Some of the work for one user, whose trouble must not keep the others from theirs."""
         try:
-            if await self._work_for(user_id, BATCHES_AT_ONCE):
+            done, missing = await self._work_for(user_id, BATCHES_AT_ONCE)
+            if done:
                 self._ring(user_id)  # there may be more
+            if missing is not None:
+                await self._put_off(missing)
         except Exception as problem:  # noqa: BLE001 - whatever it is, the work is still due
             await self._put_off(problem)
 
@@ -111,47 +130,64 @@ class Worker:
         """Users for whom something is due that nobody is at."""
         return await work.due_users(self._core.database.keeper(), self._rules, USERS_AT_ONCE)
 
-    async def _work_for(self, user_id: str, batches: int | None = None) -> bool:
-        """Do what is due for a user; whether there was something."""
-        database = self._core.database
+    async def _work_for(self, user_id: str, batches: int | None = None) -> tuple[bool, ModelUnavailable | None]:
+        """Do what is due for a user, in the background so many batches of it; whether there was something.
+
+        A model that is missing keeps nothing from being done that does without it.
+        """
+        done, missing = False, None
         async with self._turn:
-            await work.set_aside_crashed(database.user(user_id), user_id)
-            wanted = await features(self._core, user_id)
-            done = [
-                await self._index(user_id, batches),
-                await self._weigh(user_id),
-                wanted.extraction and await self._listen(user_id, wanted),
-                wanted.extraction and await self._refine(user_id),
-                wanted.episodes and await self._tell(user_id),
-                wanted.consolidation and await self._consolidate(user_id, wanted),
-                await index_large(database, user_id, self._core.settings.large_memory),
-            ]
-        return any(done)
+            await work.set_aside_crashed(self._core.database.user(user_id), user_id)
+            for name, step in self._steps(user_id, await features(self._core, user_id), batches):
+                if batches is not None and self._rests(name):
+                    continue
+                try:
+                    done |= await step()
+                except ModelUnavailable as problem:
+                    missing = missing or problem
+                    self._resting[name] = time.monotonic() + REST_SECONDS
+        return done, missing
+
+    def _rests(self, name: str) -> bool:
+        """Whether the model for a step did not answer a moment ago: to wait for it again would hold up the others."""
+        return time.monotonic() < self._resting.get(name, 0.0)
+
+    def _steps(self, user_id: str, wanted: Features, batches: int | None) -> Iterator[tuple[str, Step]]:
+        """What there is to do for a user, in this order."""
+        yield "index", partial(self._index, user_id, batches)
+        yield "weigh", partial(self._weigh, user_id)
+        if wanted.extraction:
+            yield "listen", partial(self._listen, user_id, wanted)
+            yield "refine", partial(self._refine, user_id)
+        if wanted.episodes:
+            yield "tell", partial(self._tell, user_id)
+        if wanted.consolidation:
+            yield "consolidate", partial(self._consolidate, user_id, wanted)
+        yield "large", partial(index_large, self._core.database, user_id, self._core.settings.large_memory)
 
     async def _index(self, user_id: str, batches: int | None) -> bool:
         """Give rows their terms and vectors."""
-        from ltst.learn.index import index_carefully, index_due  # late: it needs the model's libraries
+        from ltst.learn.index import index_due, index_under  # late: it needs the model's libraries
         from ltst.rooms import search
 
         database = self._core.database
         careful = await work.careful(database.user(user_id), user_id)
         if not careful and not await search.due(database.user(user_id), 1):
             return False
-        lease = await work.claim(database.user(user_id), self._rules, user_id, "index")
-        if lease is None:
-            return False
         done = 0
 
         async def index(lease: Lease) -> None:
             nonlocal done
-            embedding = await self._core.embedding()
-            if careful or lease.attempts > 1:
-                done += await index_carefully(database, user_id, embedding, self._rules)
-            if lease.attempts == 1:
-                done += await index_due(database, user_id, embedding, batches=batches)
+            alone = careful or lease.attempts > 1
+            try:
+                embedding = await self._core.embedding()
+                done = await index_under(database, lease, embedding, self._rules, careful=alone, batches=batches)
+            except ModelUnavailable:
+                await index_due(database, user_id, None)  # what was said is found by its words meanwhile
+                raise
             await work.finish(database.user(user_id), lease)
 
-        await self._do([lease], index)
+        await self._do(await self._claimed(user_id, "index"), index)
         return done > 0
 
     async def _weigh(self, user_id: str) -> bool:
@@ -163,8 +199,9 @@ class Worker:
         if not await claims.unsettled(database.user(user_id)):
             return False
         async with database.transaction(user_scope(user_id)) as tx:
-            await weigh(tx, await claims.unsettled(tx))
-        return True
+            unsettled = await claims.unsettled(tx)
+            await weigh(tx, unsettled)
+        return bool(unsettled)
 
     async def _listen(self, user_id: str, wanted: Features) -> bool:
         """Read what people say of themselves."""
@@ -185,10 +222,15 @@ class Worker:
     async def _tell(self, user_id: str) -> bool:
         """Tell the episodes of conversations that rest."""
         from ltst.learn.episodes import tell
+        from ltst.rooms import search
 
-        core = self._core
+        calls = self._core.database.user(user_id)
+        waits = self._rests("index") or await work.blocked(calls, user_id, "index")
+        if not waits and await search.due(calls, 1):
+            return False  # the words that tell most are found by their vectors, which are on their way
+        model: LanguageModel | None = None if self._rests("refine") else self._core.models.language
         return await self._sessions(
-            user_id, "episode", lambda lease: tell(core.database, lease, self._rules, core.models.language)
+            user_id, "episode", lambda lease: tell(self._core.database, lease, self._rules, model)
         )
 
     async def _consolidate(self, user_id: str, wanted: Features) -> bool:
@@ -199,56 +241,63 @@ class Worker:
         database = self._core.database
         if not await entries.unconsolidated(database.user(user_id), 1):
             return False
-        lease = await work.claim(database.user(user_id), self._rules, user_id, "consolidate")
-        if lease is None:
-            return False
-        return await self._do([lease], lambda lease: consolidate(database, lease, relate=wanted.relationships))
+        leases = await self._claimed(user_id, "consolidate")
+        return await self._do(leases, lambda lease: consolidate(database, lease, relate=wanted.relationships))
 
     async def _sessions(self, user_id: str, task: str, action: Action) -> bool:
         """A task for the sessions of a user that it is due for, some at a time."""
-        keeper = self._core.database.user(user_id)
-        leases = await work.claim_sessions(keeper, self._rules, user_id, task, SESSIONS_AT_ONCE)
-        return await self._do(leases, action)
+        calls = self._core.database.user(user_id)
+        claiming = work.claim_sessions(calls, self._rules, user_id, task, SESSIONS_AT_ONCE)
+        return await self._do(await self._taken(claiming), action)
+
+    async def _claimed(self, user_id: str, task: str) -> list[Lease]:
+        """The right to a task of a user, if it can be had."""
+        return await self._taken(work.claim(self._core.database.user(user_id), self._rules, user_id, task))
+
+    async def _taken(self, claiming: Coroutine[Any, Any, list[Lease]]) -> list[Lease]:
+        """Take work up; whoever is stopped in the middle of it gives back what was taken up."""
+        taking = asyncio.create_task(claiming)
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            with suppress(Unavailable):
+                await self._give_back(await taking)
+            raise
 
     async def _do(self, leases: Sequence[Lease], action: Action) -> bool:
-        """Do one after the other what was taken up; whether any of it was done."""
+        """Do one after the other what was taken up; whether there was something."""
         left = [*leases]
-        done = False
+        if not left:
+            return False
         async with self._renewed(left):
-            for lease in leases:
-                done |= await self._one(lease, left, action)
-                left.remove(lease)
-        return done
+            try:
+                while left:
+                    await self._one(left[0], action)
+                    left.pop(0)
+            except BaseException:
+                # Whoever comes next need not wait until the leases end.
+                await asyncio.shield(self._give_back(left))
+                raise
+        return True
 
-    async def _one(self, lease: Lease, left: Sequence[Lease], action: Action) -> bool:
+    async def _one(self, lease: Lease, action: Action) -> None:
         calls = self._core.database.user(lease.user_id)
         try:
             await action(lease)
         except LeaseLost:
-            return False
-        except Unavailable as problem:
-            # It is not this piece of work that is wrong, so it does not count against it.
-            await self._leave(left, lease, str(problem))
-            raise
-        except asyncio.CancelledError:
-            await asyncio.shield(self._give_back(left))
-            raise
-        except Exception as problem:  # noqa: BLE001 - it must not keep the others from theirs
+            await work.give_back(calls, [lease])  # its session may have changed while the lease is still held
+        except Exception as problem:
+            # Where something outside is missing, this piece of work is not what is wrong: it does not count.
+            counted = not isinstance(problem, Unavailable) or isinstance(problem, TextRefused)
             LOGGER.warning("derived work failed", extra={"task": lease.task, "reason": repr(problem)})
-            await work.put_off(calls, lease, repr(problem))
-            return False
-        return True
-
-    async def _leave(self, left: Iterable[Lease], failed: Lease, reason: str) -> None:
-        """Put off what failed, and give the rest back."""
-        with suppress(Unavailable):
-            calls = self._core.database.user(failed.user_id)
-            await work.put_off(calls, failed, reason, counted=False)
-            await work.give_back(calls, [lease for lease in left if lease is not failed])
+            await work.put_off(calls, lease, repr(problem), counted=counted)
+            if not counted:
+                raise
 
     async def _give_back(self, leases: Sequence[Lease]) -> None:
         with suppress(Unavailable):
-            await work.give_back(self._core.database.user(leases[0].user_id), leases)
+            if leases:
+                await work.give_back(self._core.database.user(leases[0].user_id), leases)
 
     @asynccontextmanager
     async def _renewed(self, leases: Sequence[Lease]) -> AsyncIterator[None]:

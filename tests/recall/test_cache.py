@@ -7,22 +7,19 @@ from it finds nothing.
 from __future__ import annotations
 
 import asyncio
-import re
 import uuid
-import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import numpy as np
 import psycopg
 import pytest
 import pytest_asyncio
-from numpy.typing import NDArray
 
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, ConversationMessage, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.rooms import cache, search
+from support.embedders import hashed
 from support.probes import Connection, cloned, holding, superuser, value
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -36,15 +33,6 @@ ADD_MESSAGE = """
 INSERT INTO conversation_messages (user_id, session_id, role, content) VALUES (%s, 'monday', 'human', 'apple by hand')
 """
 HOUR = timedelta(hours=1)
-
-
-def hashed(texts: Sequence[str]) -> NDArray[np.float64]:
-    """Bags of hashed words: texts that share words are alike, and a thousand take some milliseconds."""
-    vectors = np.full((len(texts), 384), 1e-3)
-    for vector, text in zip(vectors, texts, strict=True):
-        for word in re.findall(r"\w+", text.lower()):
-            vector[zlib.crc32(word.encode()) % 384] += 1
-    return vectors
 
 
 @pytest.fixture(scope="module")

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import re
 import uuid
-import zlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import numpy as np
 import pytest
 import pytest_asyncio
-from numpy.typing import NDArray
 
 from ltst import AsyncChat, AsyncMemory, AsyncUser, CallableEmbedder, Context, ConversationSession, Invalid, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.recall.context import FEWEST_TOKENS, PREAMBLE, TITLES, Block, parse
 from ltst.recall.summary import MARKER
+from support.embedders import hashed
 from support.probes import Connection, cloned, holding, superuser
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -38,15 +36,6 @@ HOSTILE = [
     "\x1b[2J\x07\x0b\x0c",
     "]]> --> */ ' \" `",
 ]
-
-
-def hashed(texts: Sequence[str]) -> NDArray[np.float64]:
-    """Bags of hashed words: texts that share words are alike, and a thousand take some milliseconds."""
-    vectors = np.full((len(texts), 384), 1e-3)
-    for vector, text in zip(vectors, texts, strict=True):
-        for word in re.findall(r"\w+", text.lower()):
-            vector[zlib.crc32(word.encode()) % 384] += 1
-    return vectors
 
 
 def by_words(text: str) -> int:

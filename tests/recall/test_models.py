@@ -6,7 +6,6 @@ import asyncio
 import logging
 import math
 import re
-import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -28,6 +27,7 @@ from ltst import (
     Settings,
 )
 from ltst.providers.vectors import TextRefused
+from support.embedders import hashed as by_words
 from support.probes import Connection, superuser, value
 
 Vectors = NDArray[np.float64]
@@ -40,11 +40,8 @@ SYNONYMS = {"vessel": "ship", "vessels": "ship", "ships": "ship"}
 
 def hashed(texts: Sequence[str]) -> Vectors:
     """Bags of hashed words in which a vessel is a ship: what a model knows and words alone do not."""
-    vectors = np.full((len(texts), 384), 1e-3)
-    for vector, text in zip(vectors, texts, strict=True):
-        for word in re.findall(r"\w+", text.lower()):
-            vector[zlib.crc32(SYNONYMS.get(word, word).encode()) % 384] += 1
-    return vectors
+    words = [re.findall(r"\w+", text.lower()) for text in texts]
+    return by_words([" ".join(SYNONYMS.get(word, word) for word in each) for each in words])
 
 
 class Model:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
-import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,20 +14,12 @@ import pytest
 from numpy.typing import NDArray
 
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Memory, Settings
+from support.embedders import hashed
 from support.probes import superuser
 
 TASKS = 8
 USERS = ("ana", "bob", "eve", "kim", "lea", "max")
 COLOURS = ("amber", "azure", "coral", "ivory", "khaki", "ochre", "olive", "umber")
-
-
-def hashed(texts: Sequence[str]) -> NDArray[np.float64]:
-    """Bags of hashed words: texts that share words are alike, and a thousand take some milliseconds."""
-    vectors = np.full((len(texts), 384), 1e-3)
-    for vector, text in zip(vectors, texts, strict=True):
-        for word in re.findall(r"\w+", text.lower()):
-            vector[zlib.crc32(word.encode()) % 384] += 1
-    return vectors
 
 
 def slowly(texts: Sequence[str]) -> NDArray[np.float64]:

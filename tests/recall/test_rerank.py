@@ -6,31 +6,21 @@ import logging
 import math
 import re
 import threading
-import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Hit, Memory, ModelUnavailable, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.handles.recall import RERANKED
 from ltst.providers.rerank import reranked
+from support.embedders import hashed
 from support.probes import cloned
 
 STORED = [f"The {colour} apple weighs {number} grams." for number, colour in enumerate(["red", "green", "blue"] * 4)]
-
-
-def hashed(texts: Sequence[str]) -> NDArray[np.float64]:
-    """Bags of hashed words: texts that share words are alike, and a thousand take some milliseconds."""
-    vectors = np.full((len(texts), 384), 1e-3)
-    for vector, text in zip(vectors, texts, strict=True):
-        for word in re.findall(r"\w+", text.lower()):
-            vector[zlib.crc32(word.encode()) % 384] += 1
-    return vectors
 
 
 def grams(text: str) -> float:

@@ -77,8 +77,7 @@ async def _learn(user: User, mark: str) -> None:
     """Read what was said in the old conversation; leave some work lying about, and something to be folded anew."""
     desk = user._inner._desk
     database, calls = desk.core.database, desk.core.database.user(user.user_id)
-    lease = await work.claim(calls, rules(desk.core), user.user_id, "learn", "old")
-    assert lease is not None
+    (lease,) = await work.claim(calls, rules(desk.core), user.user_id, "learn", "old")
     await listen(database, lease, inference=True)
     assert await work.claim(calls, rules(desk.core), user.user_id, "embed", mark)
     async with database.transaction(user_scope(user.user_id)) as tx:

@@ -120,6 +120,8 @@ async def _written(model: LanguageModel | None, said: Sequence[ConversationMessa
 
 
 async def _keep(tx: Transaction, session_id: str, progress: Progress, told: Sequence[Episode], end: int) -> None:
+    if not await sessions.told(tx, session_id, progress.episode_index, end):
+        raise LeaseLost("the session was told by another")
     for episode in told:
         entry_id = new_id()
         await entries.learn(
@@ -133,8 +135,6 @@ async def _keep(tx: Transaction, session_id: str, progress: Progress, told: Sequ
             occurred_at=episode.first.timestamp or progress.last_activity,
         )
         await events.add(tx, ACTOR, "learn", "entry", entry_id, {"session_id": session_id})
-    if not await sessions.told(tx, session_id, progress.episode_index, end):
-        raise LeaseLost("the session was told by another")
 
 
 def spoken(message: ConversationMessage) -> bool:

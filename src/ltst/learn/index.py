@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ltst.db.pool import Database, user_scope
-from ltst.errors import LtstError
+from ltst.errors import DatabaseUnavailable, ModelUnavailable, Unavailable
 from ltst.learn.importance import importance
 from ltst.providers.embedding import Embedding, TextRefused
 from ltst.rooms import search, work
@@ -30,6 +30,7 @@ LEAST_COST = 100
 ROOM = 32
 EMBED = "embed"  # the work on a single row
 REFUSED = "the embedding model refuses the text"
+HARMLESS = "Hello."
 
 
 async def index_due(
@@ -52,21 +53,61 @@ async def index_due(
     return done
 
 
-async def index_carefully(database: Database, user_id: str, embedding: Embedding, rules: Rules) -> int:
-    """Index row by row, each under a lease of its own: one of them ended whoever was at it before."""
-    done = 0
-    for row in await search.due(database.user(user_id), BATCH, careful=True):
-        lease = await work.claim(database.user(user_id), rules, user_id, EMBED, row.id)
-        if lease is not None:
-            try:
-                await _index(database, user_id, embedding, [row], lease)
-            except LtstError:
-                await work.give_back(database.user(user_id), [lease])
+async def index_under(
+    database: Database, lease: Lease, embedding: Embedding, rules: Rules, *, careful: bool, batches: int | None
+) -> int:
+    """Index what is due in batches; row by row if one is `careful`, or a batch fails although the model answers."""
+    if not careful:
+        try:
+            return await index_due(database, lease.user_id, embedding, batches=batches)
+        except DatabaseUnavailable:
+            raise
+        except Exception as problem:
+            if not await _answers(embedding):
                 raise
-            except Exception as problem:  # noqa: BLE001 - whatever it is, it must not keep the other rows from theirs
-                await work.put_off(database.user(user_id), lease, repr(problem))
+            LOGGER.warning("a batch failed: its rows go one by one", extra={"reason": repr(problem)})
+    return await _index_carefully(database, lease, embedding, rules)
+
+
+async def _index_carefully(database: Database, whole: Lease, embedding: Embedding, rules: Rules) -> int:
+    """Index row by row, each under a lease of its own: one of them is too much for the model, or for its worker.
+
+    What happens counts against the row, no more against the `whole`.
+    """
+    done, calls = 0, database.user(whole.user_id)
+    for row in await search.due(calls, BATCH, careful=True):
+        for lease in await work.claim(calls, rules, whole.user_id, EMBED, row.id):
+            if not done:
+                await work.count_anew(calls, whole)
+            await _index_alone(database, lease, embedding, row)
             done += 1
     return done
+
+
+async def _index_alone(database: Database, lease: Lease, embedding: Embedding, row: Due) -> None:
+    """Index a row; a failure must not keep the others from their turn, unless something outside is missing."""
+    calls = database.user(lease.user_id)
+    try:
+        await _index(database, lease.user_id, None, [row])  # its words are found, whatever comes
+        await _index(database, lease.user_id, embedding, [row], lease)
+    except Exception as problem:
+        if isinstance(problem, DatabaseUnavailable) or not await _answers(embedding):
+            await work.give_back(calls, [lease])
+            raise
+        LOGGER.warning("a row is not indexed", extra={"kind": row.kind, "id": row.id, "reason": repr(problem)})
+        await work.put_off(calls, lease, repr(problem))
+    except asyncio.CancelledError:
+        await asyncio.shield(work.give_back(calls, [lease]))
+        raise
+
+
+async def _answers(embedding: Embedding) -> bool:
+    """Whether the model is there, so that a failure is the text's."""
+    try:
+        await embedding.vectors([HARMLESS])
+    except Unavailable:
+        return False
+    return True
 
 
 async def index_soon(database: Database, user_id: str, embedding: Embedding) -> bool:
@@ -103,14 +144,16 @@ async def _index(
     """Give the rows their terms and vectors; the ids of those whose text the model refuses."""
     indexed = await _indexed(rows, embedding)
     refused = set() if embedding is None else {row.id for row in indexed if row.vector is None}
+    if refused and embedding is not None and not await _answers(embedding):
+        raise ModelUnavailable(f"the embedding by {embedding.name} refuses every text")
     async with database.transaction(user_scope(user_id)) as tx:
-        await search.index(tx, None if embedding is None else embedding.name, indexed)
+        there = await search.index(tx, None if embedding is None else embedding.name, indexed)
         if lease is not None:
             await work.finish(tx, lease)
         if failed := [row.id for row in rows if row.failed and row.id not in refused and embedding is not None]:
             await work.succeed(tx, EMBED, failed)
-        if refused:
-            await work.fail(tx, EMBED, refused, REFUSED)
+        if refused & there:
+            await work.fail(tx, EMBED, refused & there, REFUSED)
     return refused
 
 

@@ -30,10 +30,11 @@ async def listen(database: Database, lease: Lease, *, inference: bool) -> None:
     said = await asyncio.to_thread(_said, unread, lease.user_id, agent, inference)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if progress is not None:
-            await weigh(tx, await claims.add(tx, said, reader=LOCAL))
             last = unread[-1].message_index if unread else progress.last_index
+            # First of all, since it locks the session, as whoever deletes it does first.
             if not await sessions.learned(tx, lease.subject, progress.learned_index, last or 0):
                 raise LeaseLost("the session was read by another")
+            await weigh(tx, await claims.add(tx, said, reader=LOCAL))
         await work.finish(tx, lease)
 
 

@@ -25,13 +25,13 @@ async def refine(database: Database, lease: Lease, model: LanguageModel) -> None
     found = await extracted(model, unread, await facts.list_all(calls, None)) if speaks else []
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if progress is not None:
+            last = unread[-1].message_index if unread else progress.last_index
+            if not await sessions.refined(tx, lease.subject, progress.refined_index, last or 0):
+                raise LeaseLost("the session was read by another")
             said = [
                 Said(message_id, moment, addressed(claim, progress.agent_name))
                 for message_id, claim in found
                 if message_id in speaks and (moment := speaks[message_id].timestamp) is not None
             ]
             await weigh(tx, await claims.add(tx, said, reader=MODEL))
-            last = unread[-1].message_index if unread else progress.last_index
-            if not await sessions.refined(tx, lease.subject, progress.refined_index, last or 0):
-                raise LeaseLost("the session was read by another")
         await work.finish(tx, lease)

@@ -31,9 +31,12 @@ SUREST_GUESS = 0.8
 
 async def weigh(tx: Executor, keys: Iterable[tuple[str, str]]) -> None:
     """Fold each of these nouns and keys, in an order that is everyone's."""
-    for noun, key in sorted(set(keys)):
-        await FOLDS[noun](tx, key)
+    folded = sorted(set(keys))
+    for noun, key in folded:
+        # Before it is folded, so that a claim which goes meanwhile is noted for the next time.
         await claims.settled(tx, noun, key)
+    for noun, key in folded:
+        await FOLDS[noun](tx, key)
 
 
 async def weigh_fact(tx: Executor, key: str) -> None:

@@ -125,8 +125,8 @@ async def due(
     )
 
 
-async def index(tx: Executor, model: str | None, rows: Sequence[Indexed]) -> None:
-    """Write terms and vectors; vectors of a model that is not the index's own are left out."""
+async def index(tx: Executor, model: str | None, rows: Sequence[Indexed]) -> set[str]:
+    """Write terms and vectors; vectors of a model that is not the index's own are left out. The rows still there."""
     there: set[str] = set()
     for kind, query in INDEXERS.items():
         mine = [row for row in rows if row.kind == kind]
@@ -154,6 +154,7 @@ async def index(tx: Executor, model: str | None, rows: Sequence[Indexed]) -> Non
             parts=[*numbers],
             embeddings=[*vectors],
         )
+    return there
 
 
 async def model(tx: Executor) -> Model | None:

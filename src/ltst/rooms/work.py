@@ -59,15 +59,15 @@ async def due_users(tx: Executor, rules: Rules, limit: int) -> list[str]:
     )
 
 
-async def claim(tx: Executor, rules: Rules, user_id: str, task: str, subject: str = "") -> Lease | None:
-    """Take up a piece of work, unless somebody is at it, it rests after a failure, or it was set aside."""
+async def claim(tx: Executor, rules: Rules, user_id: str, task: str, subject: str = "") -> list[Lease]:
+    """Take up a piece of work: no lease if somebody is at it, it rests after a failure, or it was set aside."""
     asked = Lease(user_id, task, subject, new_id(), 0)
     found = await tx.dicts("work.claim", **_named(asked), lease=rules.lease)
-    return replace(asked, attempts=found[0]["attempts"]) if found else None
+    return [replace(asked, attempts=row["attempts"]) for row in found]
 
 
 async def claim_sessions(tx: Executor, rules: Rules, user_id: str, task: str, limit: int) -> list[Lease]:
-    """Take up a task of some sessions for which it is due."""
+    """Take up a task of some sessions for which it is due; of one alone if it failed before or ended its worker."""
     holder = new_id()
     found = await tx.dicts(
         "work.claim_sessions",
@@ -112,9 +112,12 @@ async def put_off(tx: Executor, lease: Lease, reason: str, *, counted: bool = Tr
 async def give_back(tx: Executor, leases: Iterable[Lease]) -> None:
     """Leave work to whoever comes next, as if it had not been taken up."""
     for lease in leases:
-        await tx.run(
-            "work.put_off", **_named(lease), reason=None, delay=timedelta(0), counted=False, most=MOST_ATTEMPTS
-        )
+        await tx.run("work.give_back", **_named(lease))
+
+
+async def count_anew(tx: Executor, lease: Lease) -> None:
+    """Let what happens from here on not count against this work, but against the parts that it is done in."""
+    await tx.run("work.count_anew", **_named(lease))
 
 
 async def fail(tx: Executor, task: str, subjects: Iterable[str], reason: str) -> None:
@@ -142,6 +145,11 @@ async def set_aside_crashed(tx: Executor, user_id: str) -> int:
 async def held(tx: Executor, user_id: str | None) -> int:
     """How much somebody is at."""
     return int(await tx.value("work.held", user_id=user_id))
+
+
+async def blocked(tx: Executor, user_id: str, task: str) -> bool:
+    """Whether a task of a user rests after a failure, or was set aside."""
+    return bool(await tx.value("work.blocked", user_id=user_id, task=task))
 
 
 async def careful(tx: Executor, user_id: str) -> bool:

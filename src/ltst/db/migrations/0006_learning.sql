@@ -122,7 +122,9 @@ BEGIN
     SELECT user_id, 'learning', 'unlearn', noun, row_id
     FROM (SELECT * FROM unsupported UNION SELECT * FROM unwanted UNION SELECT * FROM untold) AS removed;
     INSERT INTO unsettled_claims (user_id, noun, claim_key)
-    SELECT DISTINCT user_id, noun, claim_key FROM gone ON CONFLICT DO NOTHING;
+    SELECT DISTINCT user_id, noun, claim_key FROM gone ORDER BY user_id, noun, claim_key
+    -- Not nothing: whoever folds a key that was unsettled before must see that it is so again.
+    ON CONFLICT (user_id, noun, claim_key) DO UPDATE SET claim_key = excluded.claim_key;
     RETURN NULL;
 END $$;
 CREATE TRIGGER unlearn_trigger AFTER DELETE ON claims

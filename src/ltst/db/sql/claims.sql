@@ -29,7 +29,8 @@ DELETE FROM claims WHERE user_id = %(user_id)s AND noun = %(noun)s AND claim_key
 DELETE FROM claims WHERE user_id = %(user_id)s;
 
 -- name: unsettled
-SELECT noun, claim_key FROM unsettled_claims WHERE user_id = %(user_id)s ORDER BY noun, claim_key;
+SELECT noun, claim_key FROM unsettled_claims WHERE user_id = %(user_id)s ORDER BY noun, claim_key
+FOR UPDATE SKIP LOCKED;
 
 -- name: settled
 DELETE FROM unsettled_claims WHERE user_id = %(user_id)s AND noun = %(noun)s AND claim_key = %(key)s;

@@ -58,7 +58,8 @@ SELECT other.content, other.metadata, other.occurred_at AS timestamp, other.sour
 FROM memory_entries AS entry
 JOIN memory_entries AS other
   ON other.user_id = entry.user_id AND other.entry_id <> entry.entry_id AND other.memory_type = entry.memory_type
- AND (other.created_at, other.entry_id) < (entry.created_at, entry.entry_id) AND other.embedding IS NOT NULL
+ AND (other.consolidated OR (other.created_at, other.entry_id) < (entry.created_at, entry.entry_id))
+ AND other.embedding IS NOT NULL
 WHERE entry.user_id = %(user_id)s AND entry.entry_id = %(entry_id)s::uuid AND entry.embedding IS NOT NULL
   AND 1 - (other.embedding <=> entry.embedding) >= %(similarity)s::float
 ORDER BY other.embedding <=> entry.embedding

@@ -14,7 +14,8 @@ FROM (
        AND NOT EXISTS (SELECT FROM derived_work AS work
                        WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = message_id::text
                          AND (set_aside_at IS NOT NULL OR leased_until > now()
-                              OR leased_until IS NOT NULL AND NOT %(careful)s::boolean))
+                              OR leased_until IS NOT NULL AND NOT %(careful)s::boolean
+                              OR not_before > now() AND NOT %(terms_only)s::boolean))
      ORDER BY created_at DESC LIMIT %(limit)s)
     UNION ALL
     (SELECT 'fact', fact_id, fact_key || ': ' || fact_value, NULL, NULL, NULL, valid_from, NULL
@@ -24,7 +25,8 @@ FROM (
        AND NOT EXISTS (SELECT FROM derived_work AS work
                        WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = fact_id::text
                          AND (set_aside_at IS NOT NULL OR leased_until > now()
-                              OR leased_until IS NOT NULL AND NOT %(careful)s::boolean))
+                              OR leased_until IS NOT NULL AND NOT %(careful)s::boolean
+                              OR not_before > now() AND NOT %(terms_only)s::boolean))
      LIMIT %(limit)s)
     UNION ALL
     (SELECT 'entry', entry_id, content, NULL, NULL, NULL, occurred_at, NULL
@@ -34,7 +36,8 @@ FROM (
        AND NOT EXISTS (SELECT FROM derived_work AS work
                        WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = entry_id::text
                          AND (set_aside_at IS NOT NULL OR leased_until > now()
-                              OR leased_until IS NOT NULL AND NOT %(careful)s::boolean))
+                              OR leased_until IS NOT NULL AND NOT %(careful)s::boolean
+                              OR not_before > now() AND NOT %(terms_only)s::boolean))
      LIMIT %(limit)s)
     UNION ALL
     (SELECT 'document', chunk_id, content, NULL, NULL,
@@ -47,7 +50,8 @@ FROM (
        AND NOT EXISTS (SELECT FROM derived_work AS work
                        WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = chunk_id::text
                          AND (set_aside_at IS NOT NULL OR leased_until > now()
-                              OR leased_until IS NOT NULL AND NOT %(careful)s::boolean))
+                              OR leased_until IS NOT NULL AND NOT %(careful)s::boolean
+                              OR not_before > now() AND NOT %(terms_only)s::boolean))
      LIMIT %(limit)s)
 ) AS due
 LIMIT %(limit)s;
@@ -107,19 +111,19 @@ SELECT model.name AS model, model.source, model.dimensions,
        EXISTS (SELECT FROM conversation_messages WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL)
                AND NOT EXISTS (SELECT FROM derived_work AS work
                                WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = message_id::text
-                                 AND (set_aside_at IS NOT NULL OR leased_until IS NOT NULL)))
+                                 AND (set_aside_at IS NOT NULL OR leased_until IS NOT NULL OR not_before > now())))
        OR EXISTS (SELECT FROM user_facts WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL)
                AND NOT EXISTS (SELECT FROM derived_work AS work
                                WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = fact_id::text
-                                 AND (set_aside_at IS NOT NULL OR leased_until IS NOT NULL)))
+                                 AND (set_aside_at IS NOT NULL OR leased_until IS NOT NULL OR not_before > now())))
        OR EXISTS (SELECT FROM memory_entries WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL)
                AND NOT EXISTS (SELECT FROM derived_work AS work
                                WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = entry_id::text
-                                 AND (set_aside_at IS NOT NULL OR leased_until IS NOT NULL)))
+                                 AND (set_aside_at IS NOT NULL OR leased_until IS NOT NULL OR not_before > now())))
        OR EXISTS (SELECT FROM document_chunks WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL)
                AND NOT EXISTS (SELECT FROM derived_work AS work
                                WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = chunk_id::text
-                                 AND (set_aside_at IS NOT NULL OR leased_until IS NOT NULL)))
+                                 AND (set_aside_at IS NOT NULL OR leased_until IS NOT NULL OR not_before > now())))
        AS due,
        (SELECT retrieved_context FROM memory_retrieval_cache AS cache
         WHERE user_id = %(user_id)s AND cache_key = %(cache_key)s AND expires_at > now()

@@ -6,16 +6,19 @@ FROM (
     SELECT user_id, 'index' AS task, '' AS subject FROM conversation_messages AS message
     WHERE (terms IS NULL OR embedding IS NULL)
       AND NOT EXISTS (SELECT FROM derived_work AS work WHERE work.user_id = message.user_id AND task = 'embed'
-                      AND subject = message.message_id::text AND set_aside_at IS NOT NULL)
-    UNION ALL SELECT user_id, 'index', '' FROM user_facts WHERE terms IS NULL OR embedding IS NULL
+                      AND subject = message.message_id::text AND (set_aside_at IS NOT NULL OR not_before > now()))
+    UNION ALL SELECT user_id, 'index', '' FROM user_facts AS fact
+    WHERE (terms IS NULL OR embedding IS NULL)
+      AND NOT EXISTS (SELECT FROM derived_work AS work WHERE work.user_id = fact.user_id AND task = 'embed'
+                      AND subject = fact.fact_id::text AND (set_aside_at IS NOT NULL OR not_before > now()))
     UNION ALL SELECT user_id, 'index', '' FROM memory_entries AS entry
     WHERE (terms IS NULL OR embedding IS NULL)
       AND NOT EXISTS (SELECT FROM derived_work AS work WHERE work.user_id = entry.user_id AND task = 'embed'
-                      AND subject = entry.entry_id::text AND set_aside_at IS NOT NULL)
+                      AND subject = entry.entry_id::text AND (set_aside_at IS NOT NULL OR not_before > now()))
     UNION ALL SELECT user_id, 'index', '' FROM document_chunks AS chunk
     WHERE (terms IS NULL OR embedding IS NULL)
       AND NOT EXISTS (SELECT FROM derived_work AS work WHERE work.user_id = chunk.user_id AND task = 'embed'
-                      AND subject = chunk.chunk_id::text AND set_aside_at IS NOT NULL)
+                      AND subject = chunk.chunk_id::text AND (set_aside_at IS NOT NULL OR not_before > now()))
     UNION ALL SELECT session.user_id, 'learn', session_id FROM conversation_sessions AS session
     LEFT JOIN user_learning AS learning USING (user_id)
     WHERE learned_index < last_index AND coalesce((switches ->> 'extraction')::boolean, %(extraction)s::boolean)
@@ -35,9 +38,11 @@ FROM (
 ) AS due
 LEFT JOIN derived_work AS work
   ON work.user_id = due.user_id AND work.task = due.task AND work.subject = due.subject
- AND (work.set_aside_at IS NOT NULL OR work.not_before > now() OR work.leased_until > now())
-WHERE work.user_id IS NULL
+WHERE work.user_id IS NULL OR work.set_aside_at IS NULL AND work.not_before <= now()
+                              AND (work.leased_until IS NULL OR work.leased_until <= now())
 GROUP BY due.user_id
+-- Whoever was tried in vain stands behind those who were not.
+ORDER BY min(coalesce(work.not_before, '-infinity')), due.user_id
 LIMIT %(limit)s;
 
 -- name: claim
@@ -51,8 +56,12 @@ RETURNING subject, attempts;
 
 -- name: claim_sessions
 WITH due AS (
-    SELECT session_id FROM conversation_sessions AS session
-    WHERE user_id = %(user_id)s
+    SELECT session_id, coalesce(work.attempts, 0) > 0 AS again, coalesce(work.not_before, '-infinity') AS tried,
+           last_activity
+    FROM conversation_sessions AS session
+    LEFT JOIN derived_work AS work
+      ON work.user_id = %(user_id)s AND work.task = %(task)s AND work.subject = session.session_id
+    WHERE session.user_id = %(user_id)s
       AND CASE %(task)s::text
           WHEN 'learn' THEN learned_index < last_index
           WHEN 'refine' THEN refined_index < last_index AND last_activity < now() - %(pause)s::interval
@@ -62,15 +71,17 @@ WITH due AS (
                        WHERE message.user_id = %(user_id)s AND message.session_id = session.session_id
                          AND message_index > summarised_index) > %(tokens)s::integer)
           END
-      AND NOT EXISTS (SELECT FROM derived_work AS work
-                      WHERE work.user_id = %(user_id)s AND task = %(task)s AND subject = session.session_id
-                        AND (set_aside_at IS NOT NULL OR not_before > now() OR leased_until > now()))
-    ORDER BY last_activity
+      AND (work.user_id IS NULL OR set_aside_at IS NULL AND not_before <= now()
+                                   AND (leased_until IS NULL OR leased_until <= now()))
+    ORDER BY again, tried, last_activity
     LIMIT %(limit)s
-    FOR NO KEY UPDATE SKIP LOCKED
+    FOR NO KEY UPDATE OF session SKIP LOCKED
 )
 INSERT INTO derived_work (user_id, task, subject, holder, leased_until)
-SELECT %(user_id)s, %(task)s, session_id, %(holder)s::uuid, clock_timestamp() + %(lease)s::interval FROM due
+SELECT %(user_id)s, %(task)s, session_id, %(holder)s::uuid, clock_timestamp() + %(lease)s::interval
+FROM (SELECT *, row_number() OVER (ORDER BY again, tried, last_activity) AS place FROM due) AS due
+-- What may be poison is taken up alone, or it would count against the others when it ends the worker.
+WHERE NOT again OR place = 1
 ON CONFLICT (user_id, task, subject) DO UPDATE
 SET attempts = derived_work.attempts + 1, holder = excluded.holder, leased_until = excluded.leased_until
 WHERE derived_work.set_aside_at IS NULL AND derived_work.not_before <= clock_timestamp()
@@ -95,6 +106,20 @@ SET leased_until = NULL, not_before = clock_timestamp() + %(delay)s::interval, r
 WHERE user_id = %(user_id)s AND task = %(task)s AND subject = %(subject)s AND holder = %(holder)s::uuid
   AND leased_until IS NOT NULL;
 
+-- name: give_back
+WITH as_before AS (
+    DELETE FROM derived_work
+    WHERE user_id = %(user_id)s AND task = %(task)s AND subject = %(subject)s AND holder = %(holder)s::uuid
+      AND leased_until IS NOT NULL AND attempts <= 1 AND reason IS NULL
+)
+UPDATE derived_work SET leased_until = NULL, attempts = attempts - 1
+WHERE user_id = %(user_id)s AND task = %(task)s AND subject = %(subject)s AND holder = %(holder)s::uuid
+  AND leased_until IS NOT NULL AND (attempts > 1 OR reason IS NOT NULL);
+
+-- name: count_anew
+UPDATE derived_work SET attempts = 1
+WHERE user_id = %(user_id)s AND task = %(task)s AND subject = %(subject)s AND holder = %(holder)s::uuid;
+
 -- name: fail
 INSERT INTO derived_work (user_id, task, subject, reason)
 SELECT %(user_id)s, %(task)s, subject, %(reason)s FROM unnest(%(subjects)s::text[]) AS subject
@@ -116,6 +141,10 @@ WHERE user_id = %(user_id)s AND set_aside_at IS NULL AND attempts >= %(most)s::i
 SELECT count(*) FROM derived_work
 WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND leased_until > now() AND set_aside_at IS NULL;
 
+-- name: blocked
+SELECT EXISTS (SELECT FROM derived_work WHERE user_id = %(user_id)s AND task = %(task)s AND subject = ''
+                 AND (set_aside_at IS NOT NULL OR not_before > now()));
+
 -- name: careful
 SELECT EXISTS (SELECT FROM derived_work WHERE user_id = %(user_id)s AND task = 'embed' AND set_aside_at IS NULL
                  AND leased_until <= now());
@@ -134,4 +163,7 @@ WHERE task = 'embed'
                   WHERE message.user_id = work.user_id AND message_id::text = subject)
   AND NOT EXISTS (SELECT FROM user_facts AS fact WHERE fact.user_id = work.user_id AND fact_id::text = subject)
   AND NOT EXISTS (SELECT FROM memory_entries AS entry WHERE entry.user_id = work.user_id AND entry_id::text = subject)
-  AND NOT EXISTS (SELECT FROM document_chunks AS chunk WHERE chunk.user_id = work.user_id AND chunk_id::text = subject);
+  AND NOT EXISTS (SELECT FROM document_chunks AS chunk WHERE chunk.user_id = work.user_id AND chunk_id::text = subject)
+   OR task IN ('learn', 'refine', 'episode')
+  AND NOT EXISTS (SELECT FROM conversation_sessions AS session
+                  WHERE session.user_id = work.user_id AND session_id = subject);
