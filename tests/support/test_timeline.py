@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from datetime import UTC, datetime, timedelta
 
@@ -23,7 +24,9 @@ def said(value: str, since: int, at: int | None = None, **more: object) -> State
     return Statement(f"{value}-{since}-{moment}-{more}", value, day(since), day(moment), **more)  # type: ignore[arg-type]
 
 
-def line(*statements: Statement, rejected: tuple[str, ...] = (), single: bool = True) -> list[tuple[str, int, int | None]]:
+def line(
+    *statements: Statement, rejected: tuple[str, ...] = (), single: bool = True
+) -> list[tuple[str, int, int | None]]:
     return [
         (each.value, (each.since - day(0)).days, None if each.until is None else (each.until - day(0)).days)
         for each in periods(statements, rejected, single_valued=single)
@@ -46,7 +49,10 @@ def test_the_same_again_goes_on() -> None:
 
 def test_a_later_word_about_an_earlier_time_overrules_what_was_said_before() -> None:
     """Who says "I moved last week" means it, although they said otherwise yesterday out of habit."""
-    assert line(said("Lisbon", 1), said("Lisbon", 10), said("Porto", 5, at=12)) == [("Lisbon", 1, 5), ("Porto", 5, None)]
+    assert line(said("Lisbon", 1), said("Lisbon", 10), said("Porto", 5, at=12)) == [
+        ("Lisbon", 1, 5),
+        ("Porto", 5, None),
+    ]
 
 
 def test_an_earlier_beginning_of_what_is_known_moves_it() -> None:
@@ -56,6 +62,19 @@ def test_an_earlier_beginning_of_what_is_known_moves_it() -> None:
 def test_what_is_written_down_is_not_moved_by_what_is_said() -> None:
     written = said("Braga", 15, by_hand=True)
     assert line(written, said("Porto", 8, at=20)) == [("Porto", 8, 15), ("Braga", 15, None)]
+
+
+def test_what_is_written_down_keeps_its_beginning_although_the_same_was_said_of_an_earlier_time() -> None:
+    written = said("Porto", 15, at=30, by_hand=True)
+    expected = [("Porto", 8, 15), ("Porto", 15, None)]
+    assert line(written, said("Porto", 8, at=10)) == expected
+    assert line(written, said("Porto", 8, at=40)) == expected
+
+
+def test_an_end_that_is_written_down_holds_although_the_value_was_only_said() -> None:
+    heard, written = said("Porto", 1), said("Porto", 1, at=9, by_hand=True, until=day(5))
+    assert line(heard, written) == [("Porto", 1, 5)]
+    assert line(heard, written, said("Porto", 20)) == [("Porto", 1, 5), ("Porto", 20, None)]
 
 
 def test_an_end_leaves_nothing_behind() -> None:
@@ -123,9 +142,7 @@ STATEMENTS = st.lists(
 
 
 @given(STATEMENTS, st.booleans(), st.randoms(use_true_random=False))
-def test_the_order_of_reading_makes_no_difference(
-    heard: list[Statement], single: bool, chance: random.Random
-) -> None:
+def test_the_order_of_reading_makes_no_difference(heard: list[Statement], single: bool, chance: random.Random) -> None:
     def told(found: list[Period]) -> list[object]:
         return sorted((each.value, each.since, str(each.until), [*each.sources], each.confidence) for each in found)
 
@@ -138,6 +155,6 @@ def test_the_order_of_reading_makes_no_difference(
 @given(STATEMENTS)
 def test_of_a_single_valued_key_one_value_holds_at_a_time(heard: list[Statement]) -> None:
     found = [each for each in periods(heard, [], single_valued=True) if each.since != each.until]
-    for earlier, later in zip(found, found[1:], strict=False):
+    for earlier, later in itertools.pairwise(found):
         assert earlier.until is not None
         assert earlier.until <= later.since

@@ -60,7 +60,7 @@ WITH due AS (
               OR (last_index > summarised_index + 1
                   AND (SELECT sum(token_count) FROM conversation_messages AS message
                        WHERE message.user_id = %(user_id)s AND message.session_id = session.session_id
-                         AND message_index > summarised_index) > %(tokens)s::integer)
+                         AND message_index > summarised_index HAVING count(*) > 1) > %(tokens)s::integer)
           END
       AND NOT EXISTS (SELECT FROM derived_work AS work
                       WHERE work.user_id = %(user_id)s AND task = %(task)s AND subject = session.session_id
