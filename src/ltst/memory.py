@@ -609,7 +609,12 @@ class AsyncChat:
             raise Invalid(f"at must be the index of a message, 1 to {last}, not {at}")
         if await sessions.get(tx, fork_id) is not None:
             raise Conflict(f"this user has a session {fork_id!r} already")
-        copy = replace(source, session_id=fork_id, status="active", created_at=None, last_activity=None)
+        progress = await sessions.progress(tx, source.session_id)
+        # A running summary may tell what is not copied; the copy gets its own.
+        summary = None if progress is not None and progress.summarised_index else source.context_summary
+        copy = replace(
+            source, session_id=fork_id, status="active", context_summary=summary, created_at=None, last_activity=None
+        )
         await sessions.put(tx, copy, metadata=json.dumps(dict(source.metadata)), now=now())
         copied = await message_room.fork(tx, source.session_id, fork_id, at or validate.LARGEST_INTEGER)
         await contexts.fork(tx, source.session_id, fork_id)

@@ -9,6 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 Metadata = Mapping[str, Any]
+# Where the words of a message come from elsewhere, as its metadata may say.
+FOREIGN = ("tool", "web", "document", "email", "file", "import", "paste")
 
 
 class MemoryTypes(StrEnum):
@@ -60,6 +62,12 @@ class ConversationMessage:
     message_key: str | None = None
     token_count: int = 0
     created_at: datetime | None = None
+
+    @property
+    def trusted(self) -> bool:
+        """Whether somebody speaks here for themself; what a tool, a page or a file said is nobody's word."""
+        told = self.metadata
+        return self.role != "tool" and told.get("trust") != "low" and told.get("source") not in FOREIGN
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,19 @@ def test_what_is_written_down_is_not_moved_by_what_is_said() -> None:
     assert line(written, said("Porto", 8, at=20)) == [("Porto", 8, 15), ("Braga", 15, None)]
 
 
+def test_what_is_written_down_keeps_its_beginning_although_the_same_was_said_of_an_earlier_time() -> None:
+    written = said("Porto", 15, at=30, by_hand=True)
+    expected = [("Porto", 8, 15), ("Porto", 15, None)]
+    assert line(written, said("Porto", 8, at=10)) == expected
+    assert line(written, said("Porto", 8, at=40)) == expected
+
+
+def test_an_end_that_is_written_down_holds_although_the_value_was_only_said() -> None:
+    heard, written = said("Porto", 1), said("Porto", 1, at=9, by_hand=True, until=day(5))
+    assert line(heard, written) == [("Porto", 1, 5)]
+    assert line(heard, written, said("Porto", 20)) == [("Porto", 1, 5), ("Porto", 20, None)]
+
+
 def test_an_end_leaves_nothing_behind() -> None:
     assert line(said("Acme", 1), said("Acme", 7, ends=True)) == [("Acme", 1, 7)]
 

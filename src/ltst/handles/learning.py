@@ -62,8 +62,16 @@ class AsyncLearning:
         switched = {name: validate.flag(value, name) for name, value in named.items() if value is not None}
         if not switched:
             raise Invalid(f"name at least one of {', '.join(FEATURES)}")
+        before = await self.get()
+        begun = {name for name, on in switched.items() if on and not before[name]}
         async with self._desk.writing("learning.set") as tx:
             await learning.set(tx, switched)
+            if "inference" in begun:
+                from ltst.learn.listen import listen_for_hints  # late: its rules take a while to load
+
+                await listen_for_hints(tx)
+            if "relationships" in begun:
+                await entries.compare_again(tx)
             await self._desk.tell(tx, "set", "learning", self._desk.user_id, switched)
         return await self.get()
 

@@ -16,7 +16,7 @@ from ltst.handles.desk import Desk, now
 from ltst.handles.preferences import AsyncPreferences
 from ltst.learn.weigh import NO_AGENT
 from ltst.providers.rerank import reranked
-from ltst.recall.context import STRATEGIES, Context, Ingredients, Recalled, pack
+from ltst.recall.context import STRATEGIES, Context, Ingredients, Recalled, pack, parse
 from ltst.recall.temporal import mentions_time
 from ltst.records import ConversationMessage, Hit
 from ltst.rooms import cache, facts, instructions, messages, search, sessions
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 RANGES = ("gt", "gte", "lt", "lte")
 RECALLED = 30
-WINDOW = 50
+# How many turns may be shown word for word. Where the older ones are summarised all are looked at that the running
+# summary does not tell, so that none is missing in between.
+WINDOW = {"sliding_window": 50, "sliding_window_summary": 1000}
 # How many of the best a reranker looks at.
 RERANKED = 50
 # The model may be changed while a search is on its way.
@@ -120,9 +122,16 @@ async def assemble(desk: Desk, opening: Opening, query: str | None, max_tokens: 
         ingredients = await _ingredients(desk, opening, query, found, strategy)
         packed = pack(ingredients, max_tokens, desk.settings.token_counter or tokens.count, strategy)
         tally.rows = len(packed.sections)
-    desk.core.shown(desk.user_id, "preference", [each.preference_id for each in ingredients.preferences])
-    desk.core.shown(desk.user_id, "entry", [each.id for each in ingredients.episodes])
+    _count_shown(desk, ingredients, packed)
     return packed
+
+
+def _count_shown(desk: Desk, ingredients: Ingredients, packed: Context) -> None:
+    """Count the uses of what fitted into the prompt."""
+    shown = {(block.kind, block.attributes.get("key") or block.attributes.get("id")) for block in parse(packed.text)}
+    wanted = [each for each in ingredients.preferences if ("preference", each.preference_key) in shown]
+    desk.core.shown(desk.user_id, "preference", [each.preference_id for each in wanted])
+    desk.core.shown(desk.user_id, "entry", [each.id for each in ingredients.episodes if ("entry", each.id) in shown])
 
 
 async def _retrieved(
@@ -187,8 +196,10 @@ async def _ingredients(desk: Desk, opening: Opening, query: str | None, found: l
         AsyncPreferences(desk).list(),
         facts.list_all(calls, None),
         AsyncWorking(desk, opening).all(),
-        messages.window(desk.core.database, desk.user_id, opening.session_id, WINDOW, None),
+        messages.window(desk.core.database, desk.user_id, opening.session_id, WINDOW[strategy], None),
     )
+    if opening.agent is None and progress is not None and progress.agent_name is not None:
+        instruction = await instructions.get(calls, progress.agent_name)
     summary, window = _so_far(progress, window, strategy)
     return Ingredients(
         instructions=instruction.content if instruction else None,

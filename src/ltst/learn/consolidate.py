@@ -76,12 +76,20 @@ def _together(kept: MemoryEntry, other: MemoryEntry) -> dict[str, Any]:
     sources = [*kept.metadata.get("sources", []), *other.metadata.get("sources", [])]
     if sources:
         told["sources"] = [*dict.fromkeys(sources)]
+    if kept.learned:
+        told["messages"] = _range(kept, other)
     told["merged"] = [
         *kept.metadata.get("merged", []),
         *other.metadata.get("merged", []),
         {"entry_id": str(other.entry_id), "content": other.content, "occurred_at": _moment(other)},
     ]
     return told
+
+
+def _range(one: MemoryEntry, other: MemoryEntry) -> list[int]:
+    """From the first to the last of the messages that two episodes tell of."""
+    ends = [index for each in (one, other) for index in each.metadata.get("messages", [])]
+    return [min(ends), max(ends)] if ends else []
 
 
 def _moment(entry: MemoryEntry) -> str | None:

@@ -7,7 +7,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from ltst.db.pool import Database, SingleCall, Transaction, user_scope
 from ltst.errors import ModelUnavailable
@@ -69,7 +68,7 @@ async def _told(
     calls: SingleCall, session_id: str, progress: Progress, rules: Rules, model: LanguageModel | None
 ) -> tuple[list[Episode], int] | None:
     """The episodes of what was not told yet, and up to where they tell; none while the conversation goes on."""
-    if progress.last_activity >= datetime.now(UTC) - rules.idle:
+    if progress.last_activity >= progress.now - rules.idle:
         return None
     unread = await messages.after(calls, session_id, progress.episode_index, READ)
     if not unread:
@@ -94,7 +93,9 @@ async def _running(
 ) -> tuple[int, str] | None:
     """Up to where the running summary of a long conversation tells, and the summary; the newer half stays raw."""
     unread = await messages.after(calls, session_id, progress.summarised_index, READ)
-    if sum(each.token_count for each in unread) <= rules.tokens or len(unread) < 2:
+    # As many as can be read at once are enough, however short they are.
+    long = sum(each.token_count for each in unread) > rules.tokens or len(unread) == READ
+    if not long or len(unread) < 2:
         return None
     older = unread[: _half(unread)]
     said = [each for each in older if spoken(each)]
@@ -139,11 +140,7 @@ async def _keep(tx: Transaction, session_id: str, progress: Progress, told: Sequ
 
 def spoken(message: ConversationMessage) -> bool:
     """Whether it is what people and assistants said; what tools returned is nobody's word and is not retold."""
-    return (
-        message.role in MODEL_ROLES
-        and message.message_type == "message"
-        and message.metadata.get("trust", "high") != "low"
-    )
+    return message.role in MODEL_ROLES and message.message_type == "message" and message.trusted
 
 
 def portions(unread: Sequence[ConversationMessage]) -> Iterator[list[ConversationMessage]]:

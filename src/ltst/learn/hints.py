@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ltst.learn.extract.reading import own_words
 from ltst.records import Claim
 
 # A hint is a short request: in a long message such words mean other things.
@@ -30,7 +31,8 @@ HINTS: tuple[tuple[re.Pattern[str], str, str, str], ...] = tuple(
         (r"\bstep[- ]by[- ]step\b", "detail", "step by step", "communication"),
         (r"\b(?:simpler|in simple(?:r)? (?:terms|words)|eli5)\b", "detail", "simple", "communication"),
         (r"\bin python\b", "programming_language", "Python", "coding"),
-        (r"\bin (?:java|type)script\b", "programming_language", "JavaScript", "coding"),
+        (r"\bin javascript\b", "programming_language", "JavaScript", "coding"),
+        (r"\bin typescript\b", "programming_language", "TypeScript", "coding"),
         (r"\bin rust\b", "programming_language", "Rust", "coding"),
         (r"\bin (?:go|golang)\b(?! (?:on|to))", "programming_language", "Go", "coding"),
         (r"\bwith type hints\b", "code_style", "type hints", "coding"),
@@ -41,11 +43,12 @@ NEGATED = re.compile(r"\b(?:not|don['’]t|no|never|without|less|stop)\b", re.IG
 
 def hints(text: str) -> list[Claim]:
     """What a short request hints at; it counts only when it is repeated."""
-    if len(text) > LONGEST or NEGATED.search(text):
+    said = own_words(text) if len(text) <= LONGEST else ""
+    if NEGATED.search(said):
         return []
     found: dict[str, Claim] = {}
     for pattern, key, value, type in HINTS:
-        if pattern.search(text):
+        if pattern.search(said):
             details = {"type": type, "explicit": False, "hint": True}
             found.setdefault(key, Claim("preference", key, value, confidence=CONFIDENCE, details=details))
     return [*found.values()]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 
-from ltst.db.pool import Database, user_scope
+from ltst.db.pool import Database, Transaction, user_scope
 from ltst.learn.extract import claims as claims_in
 from ltst.learn.hints import hints
 from ltst.learn.weigh import NO_AGENT, weigh
@@ -17,8 +18,6 @@ from ltst.rooms.work import Lease, LeaseLost
 
 BATCH = 200
 LOCAL = "local"
-# Where the words of a user's message come from elsewhere, as its metadata may say.
-FOREIGN = frozenset({"tool", "web", "document", "email", "file", "import", "paste"})
 
 
 async def listen(database: Database, lease: Lease, *, inference: bool) -> None:
@@ -38,15 +37,18 @@ async def listen(database: Database, lease: Lease, *, inference: bool) -> None:
         await work.finish(tx, lease)
 
 
+async def listen_for_hints(tx: Transaction) -> None:
+    """Read the hints in what was read already while nobody asked for them."""
+    last: str | None = None
+    while read := await messages.heard(tx, last, BATCH):
+        last = str(read[-1].message_id)
+        found = await asyncio.to_thread(lambda: [*chain.from_iterable(map(_hinted, filter(own_words, read)))])
+        await weigh(tx, await claims.add(tx, found, reader=LOCAL))
+
+
 def own_words(message: ConversationMessage) -> bool:
     """Whether the user speaks for themself here; only then anything may be learnt about them."""
-    told = message.metadata
-    return (
-        message.role == "human"
-        and message.message_type == "message"
-        and told.get("trust", "high") != "low"
-        and told.get("source") not in FOREIGN
-    )
+    return message.role == "human" and message.message_type == "message" and message.trusted
 
 
 def of_user(unread: Sequence[ConversationMessage], user_id: str) -> list[ConversationMessage]:
@@ -67,13 +69,30 @@ def _said(unread: Sequence[ConversationMessage], user_id: str, agent: str | None
 
 
 def _of(message: ConversationMessage, agent: str | None, inference: bool) -> Iterable[Said]:
+    found = _claims(message)
+    for claim in [*found, *(_hints(message, found) if inference else [])]:
+        yield _said_in(message, addressed(claim, agent))
+
+
+def _hinted(message: ConversationMessage) -> Iterable[Said]:
+    for claim in _hints(message, _claims(message)):
+        yield _said_in(message, claim)
+
+
+def _claims(message: ConversationMessage) -> list[Claim]:
+    assert message.timestamp is not None, "it comes from the database"
+    return claims_in(message.content, message.timestamp)
+
+
+def _hints(message: ConversationMessage, found: Iterable[Claim]) -> list[Claim]:
+    """What a message hints at, where it does not say it."""
+    known = {claim.key for claim in found if claim.noun == "preference"}
+    return [claim for claim in hints(message.content) if claim.key not in known]
+
+
+def _said_in(message: ConversationMessage, claim: Claim) -> Said:
     assert message.timestamp is not None and message.message_id is not None, "it comes from the database"
-    found = claims_in(message.content, message.timestamp)
-    if inference:
-        known = {claim.key for claim in found if claim.noun == "preference"}
-        found += [claim for claim in hints(message.content) if claim.key not in known]
-    for claim in found:
-        yield Said(message.message_id, message.timestamp, addressed(claim, agent))
+    return Said(message.message_id, message.timestamp, claim)
 
 
 def addressed(claim: Claim, agent: str | None) -> Claim:

@@ -22,7 +22,8 @@ async def refine(database: Database, lease: Lease, model: LanguageModel) -> None
     behind = [] if progress is None else await messages.after(calls, lease.subject, progress.refined_index, BATCH)
     unread = next(iter(batches(behind)), [])
     speaks = {str(each.message_id): each for each in of_user(unread, lease.user_id)}
-    found = await extracted(model, unread, await facts.list_all(calls, None)) if speaks else []
+    shown = [each for each in unread if each.trusted]
+    found = await extracted(model, shown, await facts.list_all(calls, None)) if speaks else []
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if progress is not None:
             last = unread[-1].message_index if unread else progress.last_index

@@ -6,14 +6,13 @@ What was said is never weighed by its likeness to something else: only the same 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from ltst.db.pool import Executor
-from ltst.records import UserPreference
+from ltst.records import Instruction, UserPreference
 from ltst.rooms import claims, events, facts, instructions, preferences
 from ltst.rooms.claims import Heard
 from ltst.support.text import normalised
@@ -90,17 +89,15 @@ async def weigh_instruction(tx: Executor, agent: str) -> None:
     """What was set by hand, and after it what the user has asked for since."""
     await instructions.lock(tx, agent)
     versions = await instructions.history(tx, agent)
-    written = [each for each in versions if not each.learned]
-    base = written[-1] if written else None
-    heard = await claims.of(tx, "instruction", agent)
-    lines = _lines(heard, base.content if base else "", base.created_at if base else None)
+    base = next((each for each in reversed(versions) if not each.learned), None)
     active = next((each for each in versions if each.active), None)
-    if not lines and base is None:
-        await instructions.retire(tx, agent)
+    lines = _lines(await claims.of(tx, "instruction", agent), base)
+    if not lines:
+        await _as_written(tx, agent, base, active)
         return
     content = "\n".join([*([base.content] if base else []), *lines])
     if active is None or active.content != content:
-        instruction, _ = await instructions.set(tx, agent, content, learned=bool(lines))
+        instruction, _ = await instructions.set(tx, agent, content, learned=True)
         await events.add(tx, ACTOR, "learn", "instruction", instruction.id, {"version": instruction.version})
 
 
@@ -165,13 +162,12 @@ def _not_over(heard: Sequence[Heard]) -> list[Heard]:
 
 def _repeated(hints: Sequence[Heard]) -> list[Heard]:
     """The hints at what was hinted at most often, if that is often enough."""
-    times = Counter(
-        normalised(each.claim_value) for each in {(each.said_at, each.claim_value): each for each in hints}.values()
-    )
-    if not times:
-        return []
-    value, most = max(times.items(), key=lambda item: (item[1], item[0]))
-    return [each for each in hints if normalised(each.claim_value) == value] if most >= REPEATED else []
+    moments: dict[str, set[datetime]] = {}
+    for each in hints:
+        moments.setdefault(normalised(each.claim_value), set()).add(each.said_at)
+    often = [value for value, said in moments.items() if len(said) >= REPEATED]
+    value = max(often, key=lambda value: (len(moments[value]), max(moments[value])), default=None)
+    return [each for each in hints if normalised(each.claim_value) == value]
 
 
 def _statement(heard: Heard) -> Statement:
@@ -244,15 +240,25 @@ def _differs(known: UserPreference, wanted: Wish, metadata: Mapping[str, Any]) -
     )
 
 
-def _lines(heard: Sequence[Heard], written: str, since: datetime | None) -> list[str]:
+async def _as_written(tx: Executor, agent: str, base: Instruction | None, active: Instruction | None) -> None:
+    """Nothing is asked for any more: what was set by hand stands again, what was learnt goes."""
+    if active is not None and active.learned:
+        await instructions.retire(tx, agent)
+        await events.add(tx, ACTOR, "unlearn", "instruction", active.id)
+    if base is not None and not base.active:
+        await instructions.revive(tx, base.id)
+        await events.add(tx, ACTOR, "set", "instruction", base.id, {"version": base.version})
+
+
+def _lines(heard: Sequence[Heard], base: Instruction | None) -> list[str]:
     """What was asked for since the last instruction by hand, each thing once and not what was taken back."""
     lines: dict[str, str] = {}
     for each in heard:
         name = normalised(each.claim_value)
-        if since is not None and each.recorded_at <= since:
+        if base is not None and each.said_at <= base.created_at:
             continue
         if each.change == "ends":
             lines.pop(name, None)
-        elif name not in normalised(written):
+        elif base is None or name not in normalised(base.content):
             lines[name] = each.claim_value
     return [*lines.values()]

@@ -352,7 +352,7 @@ def _value(value: Any) -> str:
 def _turn(message: ConversationMessage, index: int) -> _Item:
     """A turn under its role. What a tool or a page said is data: quoted, in a turn that cannot speak as the system."""
     role = _role(message)
-    speaks = role in ("user", "assistant", "system") and message.metadata.get("trust") != "low"
+    speaks = role in ("user", "assistant", "system") and message.trusted
     shown = _verbatim if speaks else partial(_block, "tool_result", {"trust": "low"})
     sources = () if message.message_id is None else (message.message_id,)
     return _Item(message.content, shown, (index,), sources, message.message_id, role if speaks else "user")
@@ -639,9 +639,12 @@ def _draft(ingredients: Ingredients, most: int, count: TokenCounter, strategy: s
 
 
 def _told(window: Sequence[ConversationMessage], most: int, count: TokenCounter) -> tuple[str, int]:
-    """The summary of the older part of the window, and how many turns it stands for: none where it has no room."""
+    """The summary of the older part of the window, and how many turns it stands for: none where it has no room.
+
+    What a tool or a page said is not retold: in a summary it would stand beside what people said.
+    """
     older, _ = split_history(window, int(SHARES["window"] * most), count)
-    told = summarise(older, None, int(OLDER_TURNS_SHARE * most), count)
+    told = summarise([each for each in older if each.trusted], None, int(OLDER_TURNS_SHARE * most), count)
     return told, len(older) if told else 0
 
 

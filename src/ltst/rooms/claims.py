@@ -45,9 +45,12 @@ class Said:
 
 async def add(tx: Executor, said: Iterable[Said], *, reader: str) -> list[tuple[str, str]]:
     """Keep claims; what the message was known to say already is not said twice. The nouns and keys of new ones."""
-    rows = [_row(each, reader) for each in said]
-    if not rows:
+    heard = [*said]
+    if not heard:
         return []
+    # Ids in the order of saying, which decides where two things are said at the same moment.
+    ids = sorted(new_id() for _ in heard)
+    rows = [_row(each, reader, claim_id) for each, claim_id in zip(heard, ids, strict=True)]
     added = await tx.dicts("claims.add", user_id=tx.scope.user_id, rows=json.dumps(rows))
     return sorted({(row["noun"], row["claim_key"]) for row in added})
 
@@ -85,11 +88,11 @@ async def settled(tx: Executor, noun: str, key: str) -> None:
     await tx.run("claims.settled", user_id=tx.scope.user_id, noun=noun, key=key)
 
 
-def _row(said: Said, reader: str) -> dict[str, Any]:
+def _row(said: Said, reader: str, claim_id: str) -> dict[str, Any]:
     claim = said.claim
     since = claim.valid_from or said.said_at
     return {
-        "claim_id": new_id(),
+        "claim_id": claim_id,
         "message_id": said.message_id,
         "noun": claim.noun,
         "claim_key": claim.key,

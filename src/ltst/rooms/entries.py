@@ -123,6 +123,11 @@ async def consolidated(tx: Executor, entry_ids: Iterable[str]) -> None:
     await tx.run("entries.consolidated", user_id=tx.scope.user_id, entry_ids=[*entry_ids])
 
 
+async def compare_again(tx: Executor) -> None:
+    """Let all episodes be compared with each other anew."""
+    await tx.run("entries.compare_again", user_id=tx.scope.user_id)
+
+
 async def forget_learned(tx: Executor) -> int:
     """Remove all episodes; the messages tell them again."""
     return await tx.run("entries.forget_learned", user_id=tx.scope.user_id)

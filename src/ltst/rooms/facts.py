@@ -221,7 +221,7 @@ def _placed(line: Sequence[Period], learned: Sequence[Fact]) -> list[tuple[str, 
     left = [*learned]
     placed = []
     for period in line:
-        known = next((fact for fact in left if same(fact.fact_value, period.value)), None)
+        known = next((fact for fact in left if fact.fact_value == period.value), None)
         if period.by_hand is not None:
             placed.append((period.by_hand.id, period))
         elif known is not None:

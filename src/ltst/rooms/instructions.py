@@ -37,6 +37,11 @@ async def retire(tx: Executor, agent: str) -> None:
     await tx.run("instructions.retire", user_id=tx.scope.user_id, agent=agent)
 
 
+async def revive(tx: Executor, id: str) -> None:
+    """Let an earlier version be the active one again."""
+    await tx.run("instructions.revive", user_id=tx.scope.user_id, id=id)
+
+
 async def get(tx: Executor, agent: str) -> Instruction | None:
     """The active version."""
     return await tx.row("instructions.get", Instruction, user_id=tx.scope.user_id, agent=agent)

@@ -112,6 +112,8 @@ class Progress:
     last_activity: datetime
     session_name: str | None
     context_summary: str | None
+    # By the server's clock, as are the times that make work due.
+    now: datetime
 
 
 async def progress(tx: Executor, session_id: str) -> Progress | None:

@@ -143,8 +143,10 @@ def _say(line: list[Period], statement: Statement) -> list[Period]:
     later = [] if statement.by_hand else _overruled(line, statement, known)
     for period in later:
         line.remove(period)
-    continued = known is not None and same(known.value, statement.value) and not (statement.by_hand and known.by_hand)
+    continued = known is not None and _goes_on(known, statement)
     period = known if continued and known is not None else Period(statement.value, statement.since, statement.until)
+    if statement.by_hand:
+        period.ended = statement.until
     for heard in later:
         if same(heard.value, statement.value):
             period.statements += heard.statements
@@ -153,6 +155,12 @@ def _say(line: list[Period], statement: Statement) -> list[Period]:
         line.append(period)
         line.sort(key=lambda each: each.since)
     return [each for each in later if not same(each.value, statement.value)] + _hidden(line, period)
+
+
+def _goes_on(known: Period, statement: Statement) -> bool:
+    """Whether a statement says what holds already; what is written down keeps a beginning of its own."""
+    own = statement.by_hand and (known.by_hand is not None or known.since != statement.since)
+    return same(known.value, statement.value) and not own
 
 
 def _overruled(line: Sequence[Period], statement: Statement, known: Period | None) -> list[Period]:

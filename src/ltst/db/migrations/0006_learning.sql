@@ -130,6 +130,49 @@ END $$;
 CREATE TRIGGER unlearn_trigger AFTER DELETE ON claims
     REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION ltst_unlearn();
 
+-- An episode goes with the messages that it tells of, and what follows is told anew; so do the running summary and the
+-- links that were found by the episode.
+CREATE FUNCTION ltst_untell() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+DECLARE
+    lost RECORD;
+    told_from INTEGER;
+BEGIN
+    FOR lost IN
+        SELECT user_id, session_id, min(message_index) AS first
+        FROM gone GROUP BY user_id, session_id ORDER BY user_id, session_id
+    LOOP
+        WITH untold AS (
+            DELETE FROM memory_entries AS entry
+            WHERE entry.user_id = lost.user_id AND entry.session_id = lost.session_id AND entry.learned
+              AND entry.metadata #> '{messages,1}' >= to_jsonb(lost.first)
+            RETURNING entry.entry_id, entry.metadata #> '{messages,0}' AS first
+        ), noted AS (
+            INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
+            SELECT lost.user_id, 'learning', 'unlearn', 'entry', entry_id::text FROM untold
+        )
+        SELECT min(CASE jsonb_typeof(first) WHEN 'number' THEN first::integer ELSE 1 END) INTO told_from FROM untold;
+        IF told_from IS NOT NULL THEN
+            WITH unrelated AS (
+                DELETE FROM session_relationships AS link
+                WHERE link.user_id = lost.user_id AND link.learned
+                  AND lost.session_id IN (link.source_session_id, link.target_session_id)
+                RETURNING link.relationship_id
+            )
+            INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
+            SELECT lost.user_id, 'learning', 'unlearn', 'relationship', relationship_id::text FROM unrelated;
+        END IF;
+        UPDATE conversation_sessions AS session
+        SET episode_index = greatest(0, least(episode_index, told_from - 1)),
+            context_summary = CASE WHEN summarised_index < lost.first THEN context_summary END,
+            summarised_index = CASE WHEN summarised_index < lost.first THEN summarised_index ELSE 0 END
+        WHERE session.user_id = lost.user_id AND session.session_id = lost.session_id
+          AND (told_from IS NOT NULL OR summarised_index >= lost.first);
+    END LOOP;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER untell_trigger AFTER DELETE ON conversation_messages
+    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION ltst_untell();
+
 DO $$
 DECLARE
     table_name TEXT;

@@ -77,6 +77,9 @@ WHERE user_id = %(user_id)s AND entry_id = %(entry_id)s::uuid;
 UPDATE memory_entries SET consolidated = true
 WHERE user_id = %(user_id)s AND entry_id = ANY(%(entry_ids)s::uuid[]) AND NOT consolidated;
 
+-- name: compare_again
+UPDATE memory_entries SET consolidated = false WHERE user_id = %(user_id)s AND learned AND consolidated;
+
 -- name: forget_learned
 DELETE FROM memory_entries WHERE user_id = %(user_id)s AND learned;
 

@@ -57,7 +57,7 @@ SET single_valued = excluded.single_valued, confidence = excluded.confidence,
 DELETE FROM user_facts WHERE user_id = %(user_id)s AND fact_id = ANY(%(fact_ids)s::uuid[]);
 
 -- name: end
-UPDATE user_facts SET ended_at = %(ended_at)s::timestamptz
+UPDATE user_facts SET ended_at = %(ended_at)s::timestamptz, learned = false
 WHERE user_id = %(user_id)s AND fact_id = ANY(%(fact_ids)s::uuid[]);
 
 -- name: confirm

@@ -5,6 +5,10 @@ SELECT pg_advisory_xact_lock(hashtextextended(%(user_id)s || chr(29) || %(agent)
 UPDATE user_agent_prompt_customizations SET active = false, updated_at = now()
 WHERE user_id = %(user_id)s AND agent_name = %(agent)s AND active;
 
+-- name: revive
+UPDATE user_agent_prompt_customizations SET active = true, updated_at = now()
+WHERE user_id = %(user_id)s AND id = %(id)s::uuid;
+
 -- name: add
 INSERT INTO user_agent_prompt_customizations (user_id, id, agent_name, content, version, learned)
 SELECT %(user_id)s::text, %(id)s::uuid, %(agent)s::text, %(content)s::text, 1 + coalesce(max(version), 0),

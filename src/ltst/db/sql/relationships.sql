@@ -6,7 +6,7 @@ VALUES (%(user_id)s, %(relationship_id)s::uuid, %(source)s, %(target)s, %(type)s
         %(strength)s::float, %(metadata)s::jsonb)
 ON CONFLICT (user_id, source_session_id, ltst_sha256(target_session_id), relationship_type) DO UPDATE
 SET similarity_score = excluded.similarity_score, relationship_strength = excluded.relationship_strength,
-    metadata = excluded.metadata
+    metadata = excluded.metadata, learned = false
 RETURNING source_session_id, target_session_id, relationship_type, similarity_score, relationship_strength, metadata,
        created_at, relationship_id, user_id;
 

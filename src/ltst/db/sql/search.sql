@@ -229,7 +229,9 @@ FROM units;
 -- name: hits
 SELECT 'message' AS kind, message_id AS key, message_id AS id, content, timestamp AS occurred_at, session_id, role,
        coalesce(metadata ->> 'speaker', metadata ->> 'name') AS said_by, ARRAY[message_id] AS sources,
-       role <> 'tool' AND coalesce(metadata ->> 'trust', '') <> 'low' AS trusted, NULL::jsonb AS place
+       role <> 'tool' AND coalesce(metadata ->> 'trust', '') <> 'low'
+       AND coalesce(metadata ->> 'source', '') NOT IN ('tool', 'web', 'document', 'email', 'file', 'import', 'paste')
+       AS trusted, NULL::jsonb AS place
 FROM conversation_messages WHERE user_id = %(user_id)s AND message_id = ANY(%(keys)s::uuid[])
 UNION ALL
 SELECT 'fact', fact_id, fact_id, fact_key || ': ' || fact_value, valid_from, NULL, NULL, NULL,

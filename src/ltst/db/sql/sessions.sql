@@ -89,7 +89,7 @@ SELECT user_id, 'maintenance', 'delete', 'session', session_id FROM deleted;
 
 -- name: progress
 SELECT last_index, learned_index, refined_index, episode_index, summarised_index, agent_name, last_activity,
-       session_name, context_summary
+       session_name, context_summary, now() AS now
 FROM conversation_sessions
 WHERE user_id = %(user_id)s AND session_id = %(session_id)s;
 
@@ -115,5 +115,7 @@ UPDATE conversation_sessions SET summarised_index = %(to)s::integer, context_sum
 WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND summarised_index = %(from)s::integer;
 
 -- name: unlearn
-UPDATE conversation_sessions SET learned_index = 0, refined_index = 0, episode_index = 0
+UPDATE conversation_sessions
+SET learned_index = 0, refined_index = 0, episode_index = 0, summarised_index = 0,
+    context_summary = CASE summarised_index WHEN 0 THEN context_summary END  -- one by hand stays
 WHERE user_id = %(user_id)s;

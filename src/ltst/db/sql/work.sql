@@ -69,7 +69,7 @@ WITH due AS (
               OR (last_index > summarised_index + 1
                   AND (SELECT sum(token_count) FROM conversation_messages AS message
                        WHERE message.user_id = %(user_id)s AND message.session_id = session.session_id
-                         AND message_index > summarised_index) > %(tokens)s::integer)
+                         AND message_index > summarised_index HAVING count(*) > 1) > %(tokens)s::integer)
           END
       AND (work.user_id IS NULL OR set_aside_at IS NULL AND not_before <= now()
                                    AND (leased_until IS NULL OR leased_until <= now()))
