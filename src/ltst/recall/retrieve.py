@@ -39,8 +39,8 @@ ADDRESSED = re.compile(
 # The database tells how often a term stands in a text by a sum of inverse squares; this finds the number again.
 FREQUENCIES = np.cumsum(1 / np.arange(1, 257) ** 2) / 1.64493406685
 
-# One unit in the bytes that the database sends; `facets` are words, strength, whether a nameless machine said it, and
-# whether it has ranks.
+# One unit in the bytes that the database sends; `facets` are whether it is retold, words, strength, whether a nameless
+# machine said it, and whether it has ranks.
 UNIT = np.dtype(
     [
         ("id", "V16"),
@@ -118,7 +118,7 @@ def _scores(units: Any, packed: Mapping[str, Any], count: int) -> rank.Scores:
         sessions=units["session"].astype(np.int64),
         positions=units["position"].astype(np.int64),
         dense=units["dense"].astype(np.float64),
-        words=(units["facets"] >> 9).astype(np.float64),
+        words=(units["facets"] >> 9 & 0x1FFFFF).astype(np.float64),
         matched=np.flatnonzero(units["facets"] & 1),
         frequencies=frequencies,
         units=packed["messages"] and max(int(packed["messages"]), len(units)),
@@ -138,6 +138,8 @@ def _boosts(question: Question, units: Any, speakers: Mapping[str, int]) -> dict
         boosts["speaker"] = rank.OWN_WORDS * ~by_machine
     if (strength := (units["facets"] >> 2 & 127) / 127).any():
         boosts["strength"] = rank.STRENGTH * strength
+    if (retold := units["facets"] >> 30 & 1).any():
+        boosts["retold"] = -rank.RETOLD * retold
     intervals = temporal.intervals(question.text, question.now)
     if intervals:
         moments = EPOCH + units["microseconds"] / 1e6

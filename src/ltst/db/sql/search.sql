@@ -165,7 +165,10 @@ WITH asked AS MATERIALIZED (
       AND rejected_at IS NULL AND valid_from <= coalesce(%(now)s::timestamptz, clock_timestamp())
       AND (valid_to IS NULL OR valid_to > coalesce(%(now)s::timestamptz, clock_timestamp()))
     UNION ALL
-    SELECT 2, entry_id, entry_id::text, 0, occurred_at, NULL, false, metadata, terms, embedding,
+    -- What is retold of a conversation stands with it, at its end.
+    SELECT CASE WHEN learned AND session_id IS NOT NULL THEN 0 ELSE 2 END, entry_id,
+           CASE WHEN learned THEN coalesce(session_id, entry_id::text) ELSE entry_id::text END,
+           CASE WHEN learned THEN 2000000000 ELSE 0 END, occurred_at, NULL, false, metadata, terms, embedding,
            -- What is important and was used of late comes first among its like; it halves in half a year.
            importance_score * power(0.5, greatest(0, extract(epoch FROM coalesce(%(now)s::timestamptz, now())
                                                              - greatest(last_used, occurred_at))) / 15552000)
@@ -214,7 +217,8 @@ WITH asked AS MATERIALIZED (
 -- Both columns are gathered in one pass, so that the units with ranks come in the order of the ranks.
 SELECT string_agg(uuid_send(id) || int8send(hashtextextended(place, kind)) || timestamptz_send(occurred_at)
                   || int4send(coalesce(hashtext(said_by), 0)) || int4send(position)
-                  || int4send(least(words, 1000000) << 9 | (127 * strength)::integer << 2
+                  || int4send((position = 2000000000)::integer << 30 | least(words, 1000000) << 9
+                              | (127 * strength)::integer << 2
                               | (by_machine AND said_by IS NULL)::integer << 1 | (ranks IS NOT NULL)::integer)
                   || float4send(coalesce(dense, -2)::real), ''::bytea) AS units,
        string_agg(array_send(ranks), ''::bytea) FILTER (WHERE ranks IS NOT NULL) AS ranks,
