@@ -33,7 +33,7 @@ STRENGTH = 0.1
 # What was said comes before what is retold of it.
 RETOLD = 0.4
 # A turn of this many distinct words speaks for itself; a shorter one leans on its neighbours.
-TERSE_WORDS = 20.0
+TERSE_WORDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,9 +217,10 @@ WITH asked AS MATERIALIZED (
 -- Both columns are gathered in one pass, so that the units with ranks come in the order of the ranks.
 SELECT string_agg(uuid_send(id) || int8send(hashtextextended(place, kind)) || timestamptz_send(occurred_at)
                   || int4send(coalesce(hashtext(said_by), 0)) || int4send(position)
-                  || int4send((position = 2000000000)::integer << 30 | least(words, 1000000) << 9
-                              | (127 * strength)::integer << 2
-                              | (by_machine AND said_by IS NULL)::integer << 1 | (ranks IS NOT NULL)::integer)
+                  -- In brackets: << does not bind closer than | here.
+                  || int4send(((position = 2000000000)::integer << 30) | (least(words, 1000000) << 9)
+                              | ((127 * strength)::integer << 2)
+                              | ((by_machine AND said_by IS NULL)::integer << 1) | (ranks IS NOT NULL)::integer)
                   || float4send(coalesce(dense, -2)::real), ''::bytea) AS units,
        string_agg(array_send(ranks), ''::bytea) FILTER (WHERE ranks IS NOT NULL) AS ranks,
        jsonb_object_agg(said_by, hashtext(said_by)) FILTER (WHERE said_by IS NOT NULL) AS speakers,
