@@ -6,6 +6,7 @@ import asyncio
 import re
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -407,6 +408,23 @@ class TestFailures:
         assert value(database, learned) == 21
         assert left(database) == [("learn", "bad", 1, False)]
 
+    async def test_whoever_was_tried_in_vain_stands_behind_the_others(
+        self, settings: Settings, database: Connection, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("ltst.worker.USERS_AT_ONCE", 1)
+        async with opened(settings) as memory:
+            await talk(memory.user("ana"))
+            await settled(memory)
+            for user in ("ana", "bob"):
+                await memory.user(user).facts.set("city", "Lisbon")
+            lease = await claim(memory, "index")
+            assert lease
+            await work.put_off(calls(memory), lease, "no model", counted=False)
+            rested(database)
+            assert await memory._worker.due() == ["bob"]
+            await settled(memory, "bob")
+            assert await memory._worker.due() == ["ana"]
+
     async def test_users_do_not_meet(self, settings: Settings, database: Connection) -> None:
         async with opened(settings, unless("ana", KeyError("ana"))) as memory:
             for user in ("ana", "bob"):
@@ -753,6 +771,9 @@ class TestTwoWorkers:
 def test_workers_may_be_killed_at_any_moment(server: EmbeddedServer, template: str) -> None:
     with cloned(server, template) as killed, cloned(server, template) as undisturbed:
         outcome = kills.run(25, 20, killed, undisturbed)
+        with superuser(killed) as one, superuser(undisturbed) as other:
+            one.execute("DELETE FROM memory_entries WHERE entry_id = (SELECT entry_id FROM memory_entries LIMIT 1)")
+            assert len(kills.check(one, other)[1]) == 2, "a loss is seen: an episode is missing, its event is not"
     assert outcome.problems == []
     assert outcome.kills == 25
     assert outcome.counts["facts"] and outcome.counts["episodes"] and outcome.counts["relationships"]

@@ -138,21 +138,21 @@ class OpenAILanguageModel:
         client = self._client()
         import openai
 
+        kind: type[ModelUnavailable] = ModelUnavailable
         try:
             return client.chat.completions.create(model=self._model, **asked)
         except openai.APIStatusError as problem:
             if problem.status_code in REFUSED_REQUEST:
                 return _Refused(problem.status_code, f"{problem.param} {problem}")
             said = self._meaning(problem.status_code)
-            if problem.status_code == TOO_LARGE:
-                raise TextRefused(said) from None
+            kind = TextRefused if problem.status_code == TOO_LARGE else ModelUnavailable
         except openai.APITimeoutError:
             said = f"{self._host} gave no answer within {self._timeout:g} seconds, {self._retries + 1} times in a row"
         except openai.APIConnectionError:
             said = f"{self._host} cannot be reached, or broke off, {self._retries + 1} times in a row"
         except (openai.OpenAIError, ValueError) as problem:
             said = f"{self._host} could not be asked: {type(problem).__name__}"
-        raise ModelUnavailable(said)
+        raise kind(said)
 
     def _meaning(self, status: int) -> str:
         if status in MEANINGS:
