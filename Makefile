@@ -36,6 +36,7 @@ eval: $(INSTALLED)
 
 crash: $(DEVELOPED)
 	$(BIN)/python -m bench.crash
+	$(BIN)/python -m bench.kills
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

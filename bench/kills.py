@@ -44,6 +44,7 @@ class Outcome:
     kills: int = 0
     in_the_middle: Counter[str] = field(default_factory=Counter)
     most_attempts: int = 0
+    set_aside: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
@@ -53,7 +54,7 @@ def run(kills: int, seed: int, url: str, undisturbed_url: str, *, tell: Callable
     outcome = Outcome()
     users = range(USERS_A_KILL * kills)
     _kill_workers(outcome, random.Random(seed), kills, url, tell)
-    asyncio.run(_settle(url))
+    outcome.set_aside = asyncio.run(_settle(url))
     asyncio.run(_undisturbed(undisturbed_url, users))
     with psycopg.connect(url) as killed, psycopg.connect(undisturbed_url) as undisturbed:
         outcome.counts, outcome.problems = check(killed, undisturbed)
@@ -95,9 +96,13 @@ async def _write(url: str, users: range) -> None:
                 await memory.user(each.user).chat(each.session_id).add_many(each.turns)
 
 
-async def _settle(url: str) -> None:
+async def _settle(url: str) -> int:
+    """Do what is left; how much was set aside, since its worker was killed five times, and had to be asked for."""
     async with opened(url, worker=False) as memory, asyncio.timeout(PATIENCE):
         await memory.settle()
+        set_aside = await memory.retry()
+        await memory.settle()
+    return set_aside
 
 
 async def _undisturbed(url: str, users: range) -> None:
@@ -140,7 +145,7 @@ def _options() -> argparse.Namespace:
 def _sum_up(console: Console, outcome: Outcome) -> None:
     middle = ", ".join(f"{task} {times}" for task, times in outcome.in_the_middle.most_common())
     console.print(f"{outcome.kills} kills; work that somebody was at then: {middle}")
-    console.print(f"most attempts at one piece of work: {outcome.most_attempts}")
+    console.print(f"most attempts at one piece of work: {outcome.most_attempts}; set aside: {outcome.set_aside}")
     console.print(", ".join(f"{noun} {count:,}" for noun, count in outcome.counts.items()))
     for problem in outcome.problems[:50]:
         console.print(f"  {problem}", style="red", markup=False)

@@ -65,7 +65,11 @@ FULL JOIN (SELECT noun, row_id FROM event_ledger WHERE actor = 'learning' AND ac
     USING (noun, row_id)
 WHERE learnt.row_id IS NULL OR told.row_id IS NULL
 """
-LEFT = "SELECT task, subject, attempts, set_aside_at IS NOT NULL, reason FROM derived_work"
+# A worker that is killed when the last row was indexed, and before it says so, leaves a lease that nobody needs.
+LEFT = """
+SELECT task, subject, attempts, set_aside_at IS NOT NULL, reason FROM derived_work
+WHERE set_aside_at IS NOT NULL OR leased_until > now() OR task <> 'index'
+"""
 
 
 def contents(connection: Connection, noun: str) -> Counter[tuple[Any, ...]]:

@@ -65,8 +65,10 @@ class Worker:
         Where a model is missing for some of it, that is told when all the rest is done.
         """
         missing: ModelUnavailable | None = None
+        keeper = self._core.database.keeper()
         while True:
-            done = False
+            # Asked before and afterwards: what another gives up in between is for this one to do.
+            held, done = await work.held(keeper, user_id), False
             for user in [user_id] if user_id else await self.due():
                 did, problem = await self._work_for(user)
                 done, missing = done or did, missing or problem
@@ -74,7 +76,7 @@ class Worker:
                 continue
             if missing is not None:
                 raise missing
-            if not await work.held(self._core.database.keeper(), user_id):
+            if not held and not await work.held(keeper, user_id):
                 return
             await asyncio.sleep(WAIT_SECONDS)  # another worker is at it
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ltst.errors import Invalid, LtstError, ModelUnavailable
+from ltst.providers.vectors import TextRefused
 from ltst.records import Completion, Usage
 from ltst.support import tokens
 from ltst.support.logs import LOGGER
@@ -26,6 +27,7 @@ FORMATS = ("json_schema", "json_object", "text")
 # The client takes these from variables of its own; they belong to another account or host than the one set here.
 FOREIGN_HEADERS = ("OpenAI-Organization", "OpenAI-Project")
 REFUSED_REQUEST = frozenset((400, 422))
+TOO_LARGE = 413
 MEANINGS = {
     401: "refused the key (LTST_LLM_API_KEY)",
     403: "does not allow this key (LTST_LLM_API_KEY) to use the model",
@@ -124,7 +126,7 @@ class OpenAILanguageModel:
                 return self._read(answer, messages)
             simpler = dialect.simpler(answer.said, schema is not None)
             if simpler is None:
-                raise ModelUnavailable(f"{self._host} refused the request for {self._model} with HTTP {answer.status}")
+                raise TextRefused(f"{self._host} refused the request for {self._model} with HTTP {answer.status}")
             LOGGER.info("language_model_refused", extra={"host": self._host, "format": simpler.format})
             dialect = simpler
 
@@ -136,19 +138,21 @@ class OpenAILanguageModel:
         client = self._client()
         import openai
 
+        kind: type[ModelUnavailable] = ModelUnavailable
         try:
             return client.chat.completions.create(model=self._model, **asked)
         except openai.APIStatusError as problem:
             if problem.status_code in REFUSED_REQUEST:
                 return _Refused(problem.status_code, f"{problem.param} {problem}")
             said = self._meaning(problem.status_code)
+            kind = TextRefused if problem.status_code == TOO_LARGE else ModelUnavailable
         except openai.APITimeoutError:
             said = f"{self._host} gave no answer within {self._timeout:g} seconds, {self._retries + 1} times in a row"
         except openai.APIConnectionError:
             said = f"{self._host} cannot be reached, or broke off, {self._retries + 1} times in a row"
         except (openai.OpenAIError, ValueError) as problem:
             said = f"{self._host} could not be asked: {type(problem).__name__}"
-        raise ModelUnavailable(said)
+        raise kind(said)
 
     def _meaning(self, status: int) -> str:
         if status in MEANINGS:

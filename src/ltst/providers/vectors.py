@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TextRefused(ModelUnavailable):
-    """The model has no vector for these texts; others may well pass."""
+    """The model has no answer for these texts; others may well pass."""
 
 
 def check_vectors(array: object, n: int, dimensions: int | None = None) -> Vectors:

@@ -166,4 +166,6 @@ WHERE task = 'embed'
   AND NOT EXISTS (SELECT FROM document_chunks AS chunk WHERE chunk.user_id = work.user_id AND chunk_id::text = subject)
    OR task IN ('learn', 'refine', 'episode')
   AND NOT EXISTS (SELECT FROM conversation_sessions AS session
-                  WHERE session.user_id = work.user_id AND session_id = subject);
+                  WHERE session.user_id = work.user_id AND session_id = subject)
+   -- Whoever was at it ended when there was nothing left to do.
+   OR set_aside_at IS NULL AND reason IS NULL AND leased_until < now() - interval '1 day';
