@@ -139,7 +139,7 @@ def _features(given: object) -> frozenset[str]:
     named = [each.strip() for each in given.lower().split(",")] if isinstance(given, str) else given
     if named in (["all"], ["off"]):
         named = FEATURES if named == ["all"] else ()
-    if not isinstance(named, Collection) or not set(named) <= set(FEATURES):
+    if not isinstance(named, Collection) or not all(each in FEATURES for each in named):
         raise Invalid(f"learn must be all, off, or some of {', '.join(FEATURES)}; not {given!r}")
     return frozenset(named)
 

@@ -6,10 +6,11 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ltst.db.pool import Database, SingleCall, Transaction, user_scope
 from ltst.errors import ModelUnavailable
+from ltst.learn.grounding import PASTED
 from ltst.learn.importance import decided, importance
 from ltst.protocols import LanguageModel
 from ltst.recall.summary import MODEL_ROLES, Sentence, details, sentences, summarise
@@ -81,7 +82,7 @@ async def _told(
 async def _episode(
     portion: Sequence[ConversationMessage], vectors: dict[str, list[float]], model: LanguageModel | None
 ) -> Episode | None:
-    said = [each for each in portion if spoken(each)]
+    said = [own(each) for each in portion if spoken(each)]
     if sum(len(each.content.split()) for each in said) < FEWEST_WORDS:
         return None
     written = await _written(model, said, EPISODE_TOKENS)
@@ -98,7 +99,7 @@ async def _running(
     if not long or len(unread) < 2:
         return None
     older = unread[: _half(unread)]
-    said = [each for each in older if spoken(each)]
+    said = [own(each) for each in older if spoken(each)]
     before = progress.context_summary
     written = await _written(model, said, SUMMARY_TOKENS)
     text = "\n".join([before or "", written]).strip() if written else ""
@@ -141,6 +142,11 @@ async def _keep(tx: Transaction, session_id: str, progress: Progress, told: Sequ
 def spoken(message: ConversationMessage) -> bool:
     """Whether it is what people and assistants said; what tools returned is nobody's word and is not retold."""
     return message.role in MODEL_ROLES and message.message_type == "message" and message.trusted
+
+
+def own(message: ConversationMessage) -> ConversationMessage:
+    """Without what was pasted: retold it would pass for the speaker's own words."""
+    return replace(message, content=PASTED.sub("", message.content))
 
 
 def portions(unread: Sequence[ConversationMessage]) -> Iterator[list[ConversationMessage]]:

@@ -226,6 +226,7 @@ async def _without_wish(
         sensitive=False,
         source=str(by_hand["source"]),
         confidence=float(by_hand["confidence"]),
+        at=datetime.fromisoformat(str(by_hand["at"])),
     )
     await events.add(tx, ACTOR, "set", "preference", known.preference_id)
 

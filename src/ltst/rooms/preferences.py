@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from ltst.db.pool import Executor
 from ltst.records import UserPreference
@@ -32,8 +33,9 @@ async def set(
     confidence: float,
     learned: bool = False,
     metadata: str = "{}",
+    at: datetime | None = None,
 ) -> UserPreference:
-    """Write a preference in place of the one before."""
+    """Write a preference in place of the one before, as of now or of another moment."""
     stored = await tx.row(
         "preferences.set",
         UserPreference,
@@ -47,6 +49,7 @@ async def set(
         confidence=confidence,
         learned=learned,
         metadata=metadata,
+        at=at,
     )
     assert stored is not None, "an upsert returns its row"
     return stored

@@ -10,7 +10,7 @@ VALUES (%(user_id)s, %(preference_id)s::uuid, %(key)s, %(value)s, %(type)s, %(se
 ON CONFLICT (user_id, preference_key) DO UPDATE
 SET preference_value = excluded.preference_value, preference_type = excluded.preference_type,
     sensitive = excluded.sensitive, confidence_score = excluded.confidence_score, source = excluded.source,
-    learned = excluded.learned, metadata = excluded.metadata, updated_at = now()
+    learned = excluded.learned, metadata = excluded.metadata, updated_at = coalesce(%(at)s::timestamptz, now())
 RETURNING preference_key, preference_value, preference_type, sensitive, confidence_score, source, usage_count,
        last_used, metadata, created_at, updated_at, preference_id, user_id, learned;
 
