@@ -25,7 +25,7 @@ from ltst.support.logs import LOGGER
 ACTOR = "learning"
 # What one episode tells of, and how long it is, in tokens.
 PORTION_TOKENS = 3_000
-EPISODE_TOKENS = 160
+EPISODE_TOKENS = 100
 SUMMARY_TOKENS = 300
 READ = 400
 FEWEST_WORDS = 12
