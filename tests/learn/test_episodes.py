@@ -82,13 +82,13 @@ class TestEpisodes:
         assert len(await episodes(user)) == 1
 
     async def test_how_long_it_must_rest_can_be_set(self, server: Any, template: str, tmp_path: Path) -> None:
-        async with memory_with(server, template, tmp_path, idle_after=0.3) as memory:
+        async with memory_with(server, template, tmp_path, idle_after=120) as memory:
             user = memory.user("ana")
-            await taught(memory, user, "monday", *LAKE)
-            assert await episodes(user) == []
-            await asyncio.sleep(0.4)
-            await memory.settle()
-            assert len(await episodes(user)) == 1
+            for seconds, told in ((60, 0), (180, 1)):
+                await say(user, f"{seconds} s ago", *LAKE)
+                await user.sessions.touch(f"{seconds} s ago", at=datetime.now(UTC) - timedelta(seconds=seconds))
+                await memory.settle()
+                assert len(await episodes(user)) == told
 
     async def test_one_of_the_past_is_told_at_once(self, shared: AsyncMemory, user: AsyncUser) -> None:
         said = await taught(shared, user, "monday", *LAKE, at=day(1), agent="coach")
@@ -235,11 +235,13 @@ class TestRunningSummary:
         assert summary
         assert len(summary) / 4 <= 320
 
-    async def test_very_many_tiny_messages_come_to_an_end(self, brief: AsyncMemory) -> None:
-        user = brief.user("tiny")
-        async with asyncio.timeout(60):
-            await taught(brief, user, "monday", *["a"] * (2 * READ + 100))
-        assert progress(brief, user)[0] > 0
+    async def test_very_many_tiny_messages_come_to_an_end(self, server: Any, template: str, tmp_path: Path) -> None:
+        """So many are read at once that they have fewer tokens than are worth a summary."""
+        async with memory_with(server, template, tmp_path, summary_tokens=READ + 100) as memory:
+            user = memory.user("tiny")
+            async with asyncio.timeout(60):
+                await taught(memory, user, "monday", *["a"] * (2 * READ + 100))
+            assert progress(memory, user)[0] > 0
 
     async def test_one_huge_message_after_others_are_gone_comes_to_an_end(self, brief: AsyncMemory) -> None:
         user = brief.user("huge")
