@@ -10,7 +10,7 @@ from typing import Any
 
 Metadata = Mapping[str, Any]
 # Where the words of a message come from elsewhere, as its metadata may say.
-FOREIGN = ("tool", "web", "document", "email", "file", "import", "paste")
+FOREIGN = ("tool", "web", "document", "email", "file", "paste")
 
 
 class MemoryTypes(StrEnum):

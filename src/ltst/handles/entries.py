@@ -6,10 +6,15 @@ import builtins
 from datetime import datetime
 
 from ltst.handles.desk import Desk, now
+from ltst.learn.importance import importance as seen
 from ltst.records import MemoryEntry, Metadata
 from ltst.rooms import entries
 from ltst.support import validate
 from ltst.support.ids import is_id, new_id
+
+
+# What somebody took the trouble to keep is worth that much at the least.
+MIDDLING = 0.5
 
 
 class AsyncEntries:
@@ -32,7 +37,7 @@ class AsyncEntries:
         """Keep a memory; the same content is kept once."""
         content = self._desk.content(content, "content")
         validate.choice(type, "type", entries.ENTRY_TYPES)
-        weight = 0.5 if importance is None else validate.score(importance, "importance")
+        weight = max(MIDDLING, seen(content)) if importance is None else validate.score(importance, "importance")
         happened = validate.optional_moment(occurred_at, "occurred_at") or now()
         expires, extra = validate.optional_moment(expires_at, "expires_at"), self._desk.metadata(metadata)
         async with self._desk.writing("entries.add") as tx:

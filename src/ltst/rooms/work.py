@@ -55,6 +55,7 @@ async def due_users(tx: Executor, rules: Rules, limit: int) -> list[str]:
         model=rules.model,
         pause=rules.pause,
         idle=rules.idle,
+        tokens=rules.tokens,
         limit=limit,
     )
 

@@ -235,7 +235,7 @@ FROM units;
 SELECT 'message' AS kind, message_id AS key, message_id AS id, content, timestamp AS occurred_at, session_id, role,
        coalesce(metadata ->> 'speaker', metadata ->> 'name') AS said_by, ARRAY[message_id] AS sources,
        role <> 'tool' AND coalesce(metadata ->> 'trust', '') <> 'low'
-       AND coalesce(metadata ->> 'source', '') NOT IN ('tool', 'web', 'document', 'email', 'file', 'import', 'paste')
+       AND coalesce(metadata ->> 'source', '') NOT IN ('tool', 'web', 'document', 'email', 'file', 'paste')
        AS trusted, NULL::jsonb AS place
 FROM conversation_messages WHERE user_id = %(user_id)s AND message_id = ANY(%(keys)s::uuid[])
 UNION ALL
@@ -248,7 +248,8 @@ UNION ALL
 SELECT 'entry', entry_id, entry_id, content, occurred_at, session_id, NULL, NULL,
        ARRAY(SELECT told::uuid FROM jsonb_array_elements_text(
                  CASE WHEN learned AND jsonb_typeof(metadata -> 'sources') = 'array'
-                      THEN metadata -> 'sources' ELSE '[]' END) AS told),
+                      THEN metadata -> 'sources' ELSE '[]' END) AS told
+             WHERE told ~ '^[0-9a-f-]{36}$'),
        coalesce(metadata ->> 'trust', '') <> 'low', NULL
 FROM memory_entries
 WHERE user_id = %(user_id)s AND entry_id = ANY(%(keys)s::uuid[]) AND (expires_at IS NULL OR expires_at > now())

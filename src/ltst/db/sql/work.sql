@@ -28,7 +28,12 @@ FROM (
       AND coalesce((switches ->> 'extraction')::boolean, %(extraction)s::boolean)
     UNION ALL SELECT session.user_id, 'episode', session_id FROM conversation_sessions AS session
     LEFT JOIN user_learning AS learning USING (user_id)
-    WHERE episode_index < last_index AND last_activity < now() - %(idle)s::interval
+    WHERE (episode_index < last_index AND last_activity < now() - %(idle)s::interval
+           -- A conversation that goes on may have grown long; few do at a time.
+           OR last_index > summarised_index + 8 AND last_activity > now() - interval '1 day'
+              AND (SELECT sum(token_count) FROM conversation_messages AS message
+                   WHERE message.user_id = session.user_id AND message.session_id = session.session_id
+                     AND message_index > summarised_index) > %(tokens)s::integer)
       AND coalesce((switches ->> 'episodes')::boolean, %(episodes)s::boolean)
     UNION ALL SELECT user_id, 'weigh', '' FROM unsettled_claims
     UNION ALL SELECT entry.user_id, 'consolidate', '' FROM memory_entries AS entry
