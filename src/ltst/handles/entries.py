@@ -12,7 +12,6 @@ from ltst.rooms import entries
 from ltst.support import validate
 from ltst.support.ids import is_id, new_id
 
-
 # What somebody took the trouble to keep is worth that much at the least.
 MIDDLING = 0.5
 

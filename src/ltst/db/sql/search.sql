@@ -153,32 +153,29 @@ WITH asked AS MATERIALIZED (
 ), owned AS (
     SELECT 0 AS kind, message_id AS id, session_id AS place, message_index AS position, timestamp AS occurred_at,
            coalesce(metadata ->> 'speaker', metadata ->> 'name') AS said_by, role <> 'human' AS by_machine,
-           metadata, terms, embedding, 0::float AS strength
+           metadata, terms, embedding, 0::float AS strength, false AS retold
     FROM conversation_messages, asked, nearest
     WHERE user_id = %(user_id)s AND 'message' = ANY(%(kinds)s::text[])
       AND (%(session_id)s::text IS NULL OR session_id = ANY(asked.near))
       AND (NOT %(large)s::boolean OR message_id = ANY(nearest.ids) OR terms @@ asked.any_query)
     UNION ALL
-    SELECT 1, fact_id, fact_id::text, 0, valid_from, NULL, false, metadata, terms, embedding, 0
+    SELECT 1, fact_id, fact_id::text, 0, valid_from, NULL, false, metadata, terms, embedding, 0, false
     FROM user_facts
     WHERE user_id = %(user_id)s AND 'fact' = ANY(%(kinds)s::text[]) AND %(session_id)s::text IS NULL
       AND rejected_at IS NULL AND valid_from <= coalesce(%(now)s::timestamptz, clock_timestamp())
       AND (valid_to IS NULL OR valid_to > coalesce(%(now)s::timestamptz, clock_timestamp()))
     UNION ALL
-    -- What is retold of a conversation stands with it, at its end.
-    SELECT CASE WHEN learned AND session_id IS NOT NULL THEN 0 ELSE 2 END, entry_id,
-           CASE WHEN learned THEN coalesce(session_id, entry_id::text) ELSE entry_id::text END,
-           CASE WHEN learned THEN 2000000000 ELSE 0 END, occurred_at, NULL, false, metadata, terms, embedding,
+    SELECT 2, entry_id, entry_id::text, 0, occurred_at, NULL, false, metadata, terms, embedding,
            -- What is important and was used of late comes first among its like; it halves in half a year.
            importance_score * power(0.5, greatest(0, extract(epoch FROM coalesce(%(now)s::timestamptz, now())
-                                                             - greatest(last_used, occurred_at))) / 15552000)
+                                                             - greatest(last_used, occurred_at))) / 15552000), learned
     FROM memory_entries, asked
     WHERE user_id = %(user_id)s AND 'entry' = ANY(%(kinds)s::text[])
       AND (expires_at IS NULL OR expires_at > now())
       AND (%(session_id)s::text IS NULL OR session_id = ANY(asked.near))
     UNION ALL
     SELECT 3, chunk_id, document_id::text, chunk_index, document.created_at, NULL, false, document.metadata, terms,
-           embedding, 0
+           embedding, 0, false
     FROM document_chunks JOIN documents AS document USING (user_id, document_id)
     WHERE user_id = %(user_id)s AND 'document' = ANY(%(kinds)s::text[]) AND %(session_id)s::text IS NULL
 ), parts AS MATERIALIZED (
@@ -188,7 +185,8 @@ WITH asked AS MATERIALIZED (
       AND (NOT %(large)s::boolean OR owner_id = ANY(nearest.ids))
     GROUP BY owner_id
 ), units AS (
-    SELECT kind, id, place, position, occurred_at, said_by, by_machine, strength, coalesce(length(terms), 0) AS words,
+    SELECT kind, id, place, position, occurred_at, said_by, by_machine, strength, retold,
+           coalesce(length(terms), 0) AS words,
            -- Compared only if it is of the same model as the question's.
            greatest(CASE WHEN asked.same_model THEN nullif(1 - (embedding <=> %(vector)s::vector), 'NaN') END,
                     parts.dense) AS dense,
@@ -218,7 +216,7 @@ WITH asked AS MATERIALIZED (
 SELECT string_agg(uuid_send(id) || int8send(hashtextextended(place, kind)) || timestamptz_send(occurred_at)
                   || int4send(coalesce(hashtext(said_by), 0)) || int4send(position)
                   -- In brackets: << does not bind closer than | here.
-                  || int4send(((position = 2000000000)::integer << 30) | (least(words, 1000000) << 9)
+                  || int4send((retold::integer << 30) | (least(words, 1000000) << 9)
                               | ((127 * strength)::integer << 2)
                               | ((by_machine AND said_by IS NULL)::integer << 1) | (ranks IS NOT NULL)::integer)
                   || float4send(coalesce(dense, -2)::real), ''::bytea) AS units,
