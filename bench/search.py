@@ -137,7 +137,7 @@ async def _recall(stage: Stage, connection: bare.AsyncConnection, asks: _Asks) -
         ids, stored = await bare.vectors(connection, user_id)
         for ask in (each for each in asked if each.user_id == user_id):
             # Without its words, or what holds them would stand in for what the index misses.
-            given = await _parameters(user_id, ask.text, large=asks.large, words=False)
+            given = await _parameters(user_id, ask.text, large=asks.large, recall=True)
             found = _nearest(await bare.candidates(connection, user_id, given))
             shares.append(_share(found, ids, stored @ corpus.embedder().embed([ask.text])[0]))
         stage.tick()
@@ -161,12 +161,13 @@ def _share(found: Iterable[bytes], ids: Sequence[bytes], scores: NDArray[np.floa
     return sum(each in best for each in found) / BEST
 
 
-async def _parameters(user_id: str, text: str, *, large: bool, words: bool = True) -> Mapping[str, Any]:
-    """What ltst sends with its query, taken from ltst itself."""
+async def _parameters(user_id: str, text: str, *, large: bool, recall: bool = False) -> Mapping[str, Any]:
+    """What ltst sends with its query, taken from ltst itself; for `recall`, of messages alone and without words."""
     heard = _Listener(user_id)
     vector = written(corpus.embedder().embed([text])[0])
-    question = Question(text if words else "", datetime.now(UTC), corpus.embedder().name, vector)
-    await retrieve(heard, question, Filters(), limit=BEST, floor=None, large=large)  # type: ignore[arg-type]
+    question = Question("" if recall else text, datetime.now(UTC), corpus.embedder().name, vector)
+    filters = Filters(kinds=("message",)) if recall else Filters()
+    await retrieve(heard, question, filters, limit=BEST, floor=None, large=large)  # type: ignore[arg-type]
     return heard.parameters
 
 

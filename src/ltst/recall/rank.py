@@ -31,7 +31,7 @@ TEMPORAL = 0.75
 # How important an entry is, and how lately it was used, settles what is nearly equal.
 STRENGTH = 0.1
 # What was said comes before what is retold of it.
-RETOLD = 0.6
+RETOLD = 1.0
 # A turn of this many distinct words speaks for itself; a shorter one leans on its neighbours.
 TERSE_WORDS = 10.0
 
