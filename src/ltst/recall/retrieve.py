@@ -138,7 +138,7 @@ def _boosts(question: Question, units: Any, speakers: Mapping[str, int]) -> dict
         boosts["speaker"] = rank.OWN_WORDS * ~by_machine
     if (strength := (units["facets"] >> 2 & 127) / 127).any():
         boosts["strength"] = rank.STRENGTH * strength
-    if (retold := units["facets"] >> 30 & 1).any():
+    if (retold := units["facets"] >> 30 & 1).any() and not retold.all():
         boosts["retold"] = -rank.RETOLD * retold
     intervals = temporal.intervals(question.text, question.now)
     if intervals:
