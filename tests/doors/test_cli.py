@@ -588,8 +588,8 @@ def test_learning_can_be_switched_and_begun_anew(run: Run, answer: Callable[...,
     assert [each["fact_value"] for each in answer("facts", "list")] == ["Porto"]
     assert answer("learning", "restart", "--yes") == {"sessions": 1}
     assert [each["fact_value"] for each in answer("facts", "list")] == ["Porto"]
-    run("learning", "set", "dreams", "on", status=1)
-    run("learning", "set", "episodes", "maybe", status=1)
+    run("learning", "set", "dreams", "on", status=2)
+    run("learning", "set", "episodes", "maybe", status=2)
 
 
 def test_a_worker_does_what_is_due_and_ends(run: Run, answer: Callable[..., Any], database_url: str) -> None:

@@ -14,6 +14,7 @@ from ltst import AsyncMemory, AsyncUser, Settings, UserPreference
 from ltst.db.pool import user_scope
 from ltst.learn.hints import hints
 from ltst.learn.weigh import weigh
+from ltst.recall.context import parse
 from ltst.records import Claim
 from ltst.rooms import claims
 from ltst.rooms.claims import Said
@@ -256,11 +257,9 @@ class TestInstructions:
         assert await told(user, "default") == ["Always show the code first"]
         for agent, line in (("coach", "a joke"), ("critic", "cite"), (None, "code first")):
             context = await user.chat("new", agent=agent).context("Hello?")
-            (shown,) = [section.text for section in context.sections if section.name == "instructions"]
-            assert line in shown
-            assert len(shown.splitlines()) == 1
-            assert context.messages[0]["role"] == "system"
-            assert context.messages[0]["content"].startswith("Always")
+            (shown,) = [block for block in parse(context.text) if block.kind == "instruction"]
+            assert line in shown.content
+            assert not [section for section in context.sections if section.name == "instructions"], "it is quoted"
 
     async def test_a_conversation_remembers_its_agent(self, shared: AsyncMemory, user: AsyncUser) -> None:
         await taught(shared, user, "monday", "Always end with a joke.", at=day(1), agent="coach")
@@ -268,8 +267,7 @@ class TestInstructions:
         assert await told(user) == ["Always end with a joke", "Always cite your sources"]
         for session_id, lines in (("monday", 2), ("new", 0)):
             context = await user.chat(session_id).context("Hello?")
-            shown = [section.text for section in context.sections if section.name == "instructions"]
-            assert len("\n".join(shown).splitlines()) == lines
+            assert len([block for block in parse(context.text) if block.kind == "instruction"]) == lines
 
     async def test_what_is_set_by_hand_takes_the_place_of_what_was_learnt(
         self, shared: AsyncMemory, user: AsyncUser

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from ltst.db.pool import SingleCall
 from ltst.errors import Invalid, ModelUnavailable
 from ltst.handles.contexts import AsyncWorking
 from ltst.handles.desk import Desk, now
@@ -190,8 +191,8 @@ async def _embedded(desk: Desk, question: Question, state: State) -> tuple[Quest
 
 async def _ingredients(desk: Desk, opening: Opening, query: str | None, found: list[Hit], strategy: str) -> Ingredients:
     calls = desk.core.database.user(desk.user_id)
-    instruction, progress, wanted, known, working, window = await asyncio.gather(
-        instructions.get(calls, opening.agent or NO_AGENT),
+    orders, progress, wanted, known, working, window = await asyncio.gather(
+        _orders(calls, opening.agent or NO_AGENT),
         sessions.progress(calls, opening.session_id),
         AsyncPreferences(desk).list(),
         facts.list_all(calls, None),
@@ -199,10 +200,11 @@ async def _ingredients(desk: Desk, opening: Opening, query: str | None, found: l
         messages.window(desk.core.database, desk.user_id, opening.session_id, WINDOW[strategy], None),
     )
     if opening.agent is None and progress is not None and progress.agent_name is not None:
-        instruction = await instructions.get(calls, progress.agent_name)
+        orders = await _orders(calls, progress.agent_name)
     summary, window = _so_far(progress, window, strategy)
     return Ingredients(
-        instructions=instruction.content if instruction else None,
+        instructions=orders[0],
+        wishes=orders[1],
         preferences=wanted,
         facts=known,
         summary=summary,
@@ -214,6 +216,16 @@ async def _ingredients(desk: Desk, opening: Opening, query: str | None, found: l
         window=window,
         query=query,
     )
+
+
+async def _orders(calls: SingleCall, agent: str) -> tuple[str | None, list[str]]:
+    """What was set by hand for an agent, and what was learnt since: only the first may speak as the system."""
+    active = await instructions.get(calls, agent)
+    if active is None or not active.learned:
+        return active.content if active else None, []
+    written = [each.content for each in await instructions.history(calls, agent) if not each.learned]
+    by_hand = written[-1] if written else ""
+    return by_hand or None, active.content.removeprefix(by_hand).strip("\n").split("\n")
 
 
 def _so_far(

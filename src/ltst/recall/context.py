@@ -70,6 +70,7 @@ STEPS = 8
 OLDER_TURNS_SHARE = 0.07  # of the budget, for the summary of older turns; with its block it stays within its share
 WORTH_CUTTING = 32  # tokens: a smaller beginning of a memory tells nothing
 
+DETAILS = ("date", "relation", "species")  # what is known of a fact beside its value
 TAGS = "memory|tool_result"
 BLOCK = re.compile(rf'^<({TAGS})((?: [a-z]+="[^"<>\n]*")*)>([^<>]*)</\1>$', re.MULTILINE)
 ATTRIBUTE = re.compile(r' ([a-z]+)="([^"]*)"')
@@ -104,6 +105,7 @@ class Ingredients:
     """All that may go into a context, in the order in which it is merged."""
 
     instructions: str | None = None
+    wishes: Sequence[str] = ()  # standing orders that were learnt: quoted, since only what is set by hand may instruct
     preferences: Sequence[UserPreference] = ()
     facts: Sequence[Fact] = ()
     summary: str | None = None
@@ -287,6 +289,12 @@ def _preferences(preferences: Iterable[UserPreference]) -> list[_Item]:
     ]
 
 
+def _wishes(wishes: Iterable[str]) -> list[_Item]:
+    """In the order in which they were made."""
+    shown = partial(_block, "memory", {"kind": "instruction"})
+    return [_Item(text, shown, (datetime.min.replace(tzinfo=UTC), f"{at:06}")) for at, text in enumerate(wishes)]
+
+
 def _facts(facts: Iterable[Fact]) -> list[_Item]:
     """The surest first, then the latest; shown in the order they were learnt."""
     return [
@@ -302,7 +310,11 @@ def _facts(facts: Iterable[Fact]) -> list[_Item]:
 
 def _fact_attributes(fact: Fact) -> dict[str, str | None]:
     until = None if fact.valid_to is None else _day(fact.valid_to)
-    return {"kind": "fact", "key": fact.fact_key, "since": _day(fact.valid_from), "until": until}
+    told = {name: fact.metadata.get(name) for name in DETAILS}
+    known = {name: value for name, value in told.items() if isinstance(value, str)}
+    # A plan is about its own date; since when it was made tells nobody anything.
+    since = None if "date" in known else _day(fact.valid_from)
+    return {"kind": "fact", "key": fact.fact_key, "since": since, "until": until, **known}
 
 
 def _summaries(summaries: Iterable[str | None]) -> list[_Item]:
@@ -651,7 +663,7 @@ def _told(window: Sequence[ConversationMessage], most: int, count: TokenCounter)
 def _items(ingredients: Ingredients, told: str) -> dict[str, list[_Item]]:
     return {
         "instructions": _instructions(ingredients.instructions),
-        "preferences": _preferences(ingredients.preferences),
+        "preferences": _wishes(ingredients.wishes) + _preferences(ingredients.preferences),
         "facts": _facts(ingredients.facts),
         "summary": _summaries([ingredients.summary, told]),
         "episodes": _recalled(ingredients.episodes),

@@ -159,7 +159,7 @@ WITH asked AS MATERIALIZED (
       AND (%(session_id)s::text IS NULL OR session_id = ANY(asked.near))
       AND (NOT %(large)s::boolean OR message_id = ANY(nearest.ids) OR terms @@ asked.any_query)
     UNION ALL
-    SELECT 1, fact_id, fact_id::text, 0, valid_from, NULL, false, metadata, terms, embedding, 0, false
+    SELECT 1, fact_id, fact_id::text, 0, valid_from, NULL, false, metadata, terms, embedding, 0, learned
     FROM user_facts
     WHERE user_id = %(user_id)s AND 'fact' = ANY(%(kinds)s::text[]) AND %(session_id)s::text IS NULL
       AND rejected_at IS NULL AND valid_from <= coalesce(%(now)s::timestamptz, clock_timestamp())

@@ -8,7 +8,6 @@ import typer
 
 from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, Yes, command, remembered
-from ltst.errors import Invalid
 from ltst.settings import FEATURES
 
 app = typer.Typer(
@@ -38,7 +37,7 @@ def set_feature(options: Options, feature: Feature, state: State) -> None:
     Example: ltst learning set inference off
     """
     if feature not in FEATURES or state not in STATES:
-        raise Invalid(f"write one of {', '.join(FEATURES)}, and on or off; not {feature} {state}")
+        raise typer.BadParameter(f"write one of {', '.join(FEATURES)}, and on or off; not {feature} {state}")
     with remembered(options) as user:
         _present(options, user.learning.set(**{feature: STATES[state]}))
 

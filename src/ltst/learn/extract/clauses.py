@@ -86,6 +86,7 @@ _LEADS = re.compile(
     r"|it turns out(?: that)?|turns out(?: that)?|just to let you know|let me tell you"
     r"|i should mention(?: that)?|i must admit(?: that)?|i have to admit(?: that)?"
     r"|i must say(?: that)?|i have to say(?: that)?|i confess"
+    r"|(?:oh |no,? )?wait(?: a (?:minute|second|moment))?|hold on"
     r"|i should say|i'll admit|i should add(?: that)?|i'm happy to say(?: that)?"
     r"|i'm proud to say(?: that)?|sorry|ah|aha|haha|lol|hmm|um|wow|yay|first|second|then|finally"
     r"|in case you wondered"

@@ -302,7 +302,7 @@ RULES: list[Rule] = [
         r"|single dad|single mum|proud father) (?:of|to) (?P<v>(?:an? )?(?:(?:baby |little |newborn "
         r"|\w+-year-old )(?:girl|boy|daughter|son)|two|three|four|five|six|\d|one|twins"
         r"|triplets)(?: (?:[\w-]+ )?(?:kids|children|boys|girls|daughters|sons))?)\b",
-        lambda text: [values.bare(text)],
+        lambda text: [re.sub(r"^(?:two|three|four|five|six|\d)$", r"\g<0> children", values.bare(text))],
         confidence=0.85,
     ),
     rule(

@@ -108,7 +108,7 @@ def _name_to_use(text: str) -> list[str]:
     bad = re.match(
         r"(?:a|an|the|when|if|back|later|tomorrow|today|at|on|by|in|crazy|old|maybe|what|out|names?|boss"
         r"|stupid|cynical|picky|they|them|he|she|him|biased|lazy|old-fashioned|paranoid|weird|whatever"
-        r"|anything|it|that|this|up|now|ishmael|right|again|\w+ly)\b",
+        r"|anything|anytime|sometime|whenever|soon|it|that|this|up|now|ishmael|right|again|\w+ly)\b",
         text,
         re.I,
     )
