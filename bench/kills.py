@@ -31,7 +31,8 @@ from ltst.db.embedded import EmbeddedServer
 KILLS = 200
 WORKERS = 2
 USERS_A_KILL = 1
-EARLIEST, LATEST = 0.02, 0.5  # seconds from one kill to the next
+EARLIEST, LATEST = 0.02, 0.5  # seconds from the first work to the kill
+STARTING = 5.0  # seconds that a worker may take to begin
 PATIENCE = 600.0  # seconds for the last worker
 
 HELD = b"SELECT task, max(attempts) FROM derived_work WHERE leased_until > now() GROUP BY task"
@@ -73,6 +74,7 @@ def _kill_workers(outcome: Outcome, chance: random.Random, kills: int, url: str,
                     living.append(forks.Process(target=work, args=(url,), daemon=True))
                     living[-1].start()
                 runner.run(_write(url, range(number * USERS_A_KILL, (number + 1) * USERS_A_KILL)))
+                _wait_for_work(watcher)
                 time.sleep(chance.uniform(EARLIEST, LATEST))
                 victim = living.pop(chance.randrange(len(living)))
                 held = dict(watcher.execute(HELD).fetchall())
@@ -87,6 +89,13 @@ def _kill_workers(outcome: Outcome, chance: random.Random, kills: int, url: str,
         for process in living:
             process.kill()
             process.join()
+
+
+def _wait_for_work(watcher: psycopg.Connection) -> None:
+    """A worker that has not begun yet, as on a busy machine, is not worth killing."""
+    deadline = time.monotonic() + STARTING
+    while not watcher.execute(HELD).fetchall() and time.monotonic() < deadline:
+        time.sleep(EARLIEST / 4)
 
 
 async def _write(url: str, users: range) -> None:

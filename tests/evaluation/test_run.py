@@ -111,7 +111,7 @@ def test_baselines_can_be_left_out_and_asked_for_later(plan: Plan) -> None:
     without = Plan(
         benchmark=plan.benchmark, settings=plan.settings, cache=plan.cache, journal=plan.journal, baselines=False
     )
-    assert run(without, embedder=CountingEmbedder()).baselines == {}
+    assert set(run(without, embedder=CountingEmbedder()).baselines) == {"ltst, messages alone"}
     assert set(run(plan, embedder=CountingEmbedder()).baselines) >= {"BM25, prefix", "RRF, prefix"}
     assert len(answered(plan)) == 5
 
