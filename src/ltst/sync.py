@@ -660,6 +660,13 @@ class Learning:
             )
         )
 
+    def catch_up(self) -> builtins.int:
+        """Learn what was said since, by the local rules, without waiting for vectors; how many conversations were read.
+
+        What another worker is at just now is left to it; `memory.settle` waits for that, and for all else.
+        """
+        return self._portal.run(self._inner.catch_up())
+
     def restart(self) -> builtins.int:
         """Forget what was learnt, and let it be learnt anew from the messages; the number of conversations.
 

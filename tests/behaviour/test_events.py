@@ -111,6 +111,10 @@ WRITES: dict[str, tuple[Change, list[str]]] = {
         ["set fact", "end fact"],
     ),
     "Learning.set": (lambda user: user.learning.set(episodes=False), ["set learning"]),
+    "Learning.catch_up": (
+        lambda user: after(user.chat("one").add("user", CANARY), user.learning.catch_up()),
+        SESSION_AND_MESSAGE,  # what it learns is told by the one who learns
+    ),
     "Learning.restart": (lambda user: user.learning.restart(), ["restart learning"]),
     "Facts.forget": (
         lambda user: after(user.facts.set("key", CANARY), user.facts.forget("key")),

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 
 from ltst.errors import Invalid
 from ltst.handles.desk import Core, Desk
-from ltst.rooms import claims, entries, learning, relationships, sessions
+from ltst.learn.listen import listen
+from ltst.rooms import claims, entries, learning, relationships, sessions, work
 from ltst.rooms.work import Rules
 from ltst.settings import FEATURES
 from ltst.support import validate
 
 # A language model reads whole stretches of a conversation, not every message by itself.
 PAUSE = timedelta(seconds=60)
+CONVERSATIONS = 16  # taken up at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,26 @@ class AsyncLearning:
                 await entries.compare_again(tx)
             await self._desk.tell(tx, "set", "learning", self._desk.user_id, switched)
         return await self.get()
+
+    async def catch_up(self) -> builtins.int:
+        """Learn what was said since, by the local rules, without waiting for vectors; how many conversations were read.
+
+        What another worker is at just now is left to it; `memory.settle` waits for that, and for all else.
+        """
+        core, user_id, read = self._desk.core, self._desk.user_id, 0
+        wanted, calls = await features(core, user_id), core.database.user(user_id)
+        while wanted.extraction:
+            leases = await work.claim_sessions(calls, rules(core), user_id, "learn", CONVERSATIONS)
+            if not leases:
+                break
+            try:
+                for lease in leases:
+                    await listen(core.database, lease, inference=wanted.inference)
+            except BaseException:
+                await asyncio.shield(work.give_back(calls, leases))
+                raise
+            read += len(leases)
+        return read
 
     async def restart(self) -> builtins.int:
         """Forget what was learnt, and let it be learnt anew from the messages; the number of conversations.

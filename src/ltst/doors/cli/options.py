@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 import typer
 
 from ltst.doors.cli import show
-from ltst.errors import LtstError, ModelUnavailable, NotFound
+from ltst.errors import LtstError, NotFound
 from ltst.settings import Settings
 
 if TYPE_CHECKING:
@@ -124,13 +124,9 @@ def remembered(options: Options) -> Iterator[User]:
 @contextmanager
 def informed(options: Options) -> Iterator[User]:
     """The same, once what the user said has been learnt; a shell has no background that would have done it."""
-    with opened(options) as memory:
-        user = memory.user(memory.settings.user)
-        try:
-            with show.working("Learning"):
-                memory.settle(user.user_id)
-        except ModelUnavailable as problem:
-            show.hint(f"What was said last may not be learnt yet: {problem}")
+    with remembered(options) as user:
+        with show.working("Learning"):
+            user.learning.catch_up()
         yield user
 
 
