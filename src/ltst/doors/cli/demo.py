@@ -55,7 +55,7 @@ STORIES = (
             ("user", "I'm looking for a flat. Wait: since March I live in Lisbon."),
             ("assistant", "Lisbon it is. I'll look for flats there."),
         ),
-        "home",
+        "city",
         (0, "Berlin"),
         (2, "Lisbon"),
         ("answer_length", "two sentences at most"),
