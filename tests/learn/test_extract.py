@@ -151,7 +151,7 @@ We have a 3-year-old son => child = 3-year-old son
 my daughter Ines is starting school => child = Ines
 My kids are called Ana and Rui => child = Ana; child = Rui
 We just had a baby girl => child = baby girl
-I'm a father of two => child = two
+I'm a father of two => child = two children
 I have twins => child = twins
 I have an older sister => sibling = older sister
 I have two brothers => sibling = two brothers
