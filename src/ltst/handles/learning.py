@@ -7,13 +7,14 @@ import builtins
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 
-from ltst.errors import Invalid
+from ltst.errors import Invalid, Unavailable
 from ltst.handles.desk import Core, Desk
-from ltst.learn.listen import listen
+from ltst.learn.listen import listen, listen_for_hints
 from ltst.rooms import claims, entries, learning, relationships, sessions, work
-from ltst.rooms.work import Rules
+from ltst.rooms.work import Lease, LeaseLost, Rules
 from ltst.settings import FEATURES
 from ltst.support import validate
+from ltst.support.logs import LOGGER
 
 # A language model reads whole stretches of a conversation, not every message by itself.
 PAUSE = timedelta(seconds=60)
@@ -70,8 +71,6 @@ class AsyncLearning:
         async with self._desk.writing("learning.set") as tx:
             await learning.set(tx, switched)
             if "inference" in begun:
-                from ltst.learn.listen import listen_for_hints  # late: its rules take a while to load
-
                 await listen_for_hints(tx)
             if "relationships" in begun:
                 await entries.compare_again(tx)
@@ -90,13 +89,25 @@ class AsyncLearning:
             if not leases:
                 break
             try:
-                for lease in leases:
-                    await listen(core.database, lease, inference=wanted.inference)
+                read += sum([await self._read(lease, wanted.inference) for lease in leases])
             except BaseException:
                 await asyncio.shield(work.give_back(calls, leases))
                 raise
-            read += len(leases)
         return read
+
+    async def _read(self, lease: Lease, inference: bool) -> bool:
+        """Read one conversation; one that cannot be read counts against itself, as in the background."""
+        try:
+            await listen(self._desk.core.database, lease, inference=inference)
+        except LeaseLost:
+            return False
+        except Unavailable:
+            raise
+        except Exception as problem:  # noqa: BLE001 - it must not keep the caller from what the others say
+            LOGGER.warning("a conversation was not learnt from", extra={"reason": repr(problem)})
+            await work.put_off(self._desk.core.database.user(lease.user_id), lease, repr(problem))
+            return False
+        return True
 
     async def restart(self) -> builtins.int:
         """Forget what was learnt, and let it be learnt anew from the messages; the number of conversations.

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from ltst.db.pool import Database, Executor, Transaction, user_scope
-from ltst.learn.episodes import ACTOR
+from ltst.learn.weigh import ACTOR
 from ltst.records import MemoryEntry
 from ltst.rooms import entries, events, relationships, work
 from ltst.rooms.work import Lease

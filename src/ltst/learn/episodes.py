@@ -12,6 +12,7 @@ from ltst.db.pool import Database, SingleCall, Transaction, user_scope
 from ltst.errors import ModelUnavailable
 from ltst.learn.grounding import PASTED
 from ltst.learn.importance import decided, importance
+from ltst.learn.weigh import ACTOR
 from ltst.protocols import LanguageModel
 from ltst.recall.summary import MODEL_ROLES, Sentence, details, sentences, summarise
 from ltst.records import ConversationMessage
@@ -22,7 +23,6 @@ from ltst.support import tokens
 from ltst.support.ids import new_id
 from ltst.support.logs import LOGGER
 
-ACTOR = "learning"
 # What one episode tells of, and how long it is, in tokens.
 PORTION_TOKENS = 3_000
 EPISODE_TOKENS = 100
@@ -31,8 +31,8 @@ READ = 400
 FEWEST_WORDS = 12
 TOPICS = 6
 DECISIONS = 2
-# An assistant says much that nobody will ask for; what it begins with tells enough.
-SENTENCES_OF_ASSISTANT = 2
+# An assistant says much that nobody will ask for; what it begins with, in characters, tells enough.
+OF_ASSISTANT = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def _composed(said: Sequence[ConversationMessage], vectors: dict[str, list[float
 def _tells(sentence: Sentence, said: Sequence[ConversationMessage]) -> bool:
     if sentence.speaker != "assistant":
         return True
-    return sentence.text in " ".join(said[sentence.turn].content.split())[: 200 * SENTENCES_OF_ASSISTANT]
+    return sentence.text in " ".join(said[sentence.turn].content.split())[:OF_ASSISTANT]
 
 
 def _topics(chosen: Iterable[Sentence]) -> list[str]:

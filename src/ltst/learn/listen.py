@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import groupby
 
 from ltst.db.pool import Database, Transaction, user_scope
 from ltst.learn.extract import claims as claims_in
@@ -42,8 +42,18 @@ async def listen_for_hints(tx: Transaction) -> None:
     last: str | None = None
     while read := await messages.heard(tx, last, BATCH):
         last = str(read[-1].message_id)
-        found = await asyncio.to_thread(lambda: [*chain.from_iterable(map(_hinted, filter(own_words, read)))])
+        found = await asyncio.to_thread(_all_hints, read, tx.scope.user_id)
         await weigh(tx, await claims.add(tx, found, reader=LOCAL))
+
+
+def _all_hints(read: Sequence[ConversationMessage], user_id: str) -> list[Said]:
+    """What the user hinted at, session by session: who else writes is known only within one."""
+    together = groupby(sorted(read, key=_session), key=_session)
+    return [each for _, spoken in together for message in of_user([*spoken], user_id) for each in _hinted(message)]
+
+
+def _session(message: ConversationMessage) -> str:
+    return message.session_id
 
 
 def own_words(message: ConversationMessage) -> bool:

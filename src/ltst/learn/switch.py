@@ -76,11 +76,7 @@ async def _fill(change: Switch, embedding: Embedding, progress: Progress) -> int
 
 
 async def _filled(rows: Sequence[Unfilled], embedding: Embedding) -> list[Filled]:
-    asked = [
-        Due(row.kind, row.id, row.content, row.role, row.said_by, row.title, row.occurred_at, row.heading)
-        for row in rows
-    ]
-    vectors = await known_vectors(asked, embedding)
+    vectors = await known_vectors([_asked(row) for row in rows], embedding)
     return [
         Filled(row.user_id, row.id, written(mean(parts)), [*map(written, parts)] if len(parts) > 1 else [])
         for row, parts in zip(rows, vectors, strict=True)

@@ -147,11 +147,6 @@ def _status(text: str) -> list[str]:
     return ["married" if value.lower().startswith("newlywed") else value]
 
 
-def _many(text: str) -> list[str]:
-    return [text.strip()]
-
-
-_KIND = rf"(?P<relation>{_CHILDREN}|{_SIBLINGS})"
 RULES: list[Rule] = [
     rule(
         "relationship_status",

@@ -164,7 +164,6 @@ def _date(text: str) -> list[str]:
     return [re.sub(r"(\d)(?:st|nd|rd|th)\b", r"\1", re.sub(r"^the | of\b", "", found[1], flags=re.I))] if found else []
 
 
-_BE = r"(?:is|was|'s|will be|='?s?|:)"
 RULES: list[Rule] = [
     rule(
         "name",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -134,6 +134,3 @@ def fact(
 ) -> Claim:
     """A claim about the user."""
     return Claim("fact", key, value, change, key in keys.SINGLE_VALUED, confidence, start, None, details or {})
-
-
-Finder = Callable[[str], Iterator[Claim]]

@@ -310,7 +310,3 @@ NOT_NAMES = listed("""
     besides, only, same, right, exactly, absolutely, definitely, again, even, like, love, home, work, one, two,
     three, four, five
 """) - {"leo"}
-COLOURS = listed("""
-    blue, red, green, yellow, purple, orange, pink, black, white, teal, turquoise, burgundy, brown, grey, gray,
-    navy, lavender
-""")

@@ -1,0 +1,53 @@
+"""Catching up: what was said is known at once, without vectors and without a worker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ltst import Settings
+from ltst.learn import listen
+from support.embedders import opened
+from support.probes import superuser, value
+
+
+async def test_what_was_said_is_known_without_a_vector(settings: Settings) -> None:
+    async with opened(settings) as memory:
+        user = memory.user("ana")
+        await user.chat("monday").add("user", "I live in Porto.")
+        assert await user.learning.catch_up() == 1
+        home = await user.facts.get("home")
+        assert home is not None and home.value == "Porto"
+        assert await user.learning.catch_up() == 0
+    assert settings.database_url is not None
+    with superuser(settings.database_url) as database:
+        assert value(database, "SELECT count(*) FROM conversation_messages WHERE embedding IS NOT NULL") == 0
+
+
+async def test_one_that_cannot_be_read_does_not_keep_the_others_from_it(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = listen.claims_in
+
+    def fail(text: str, said_at: Any) -> Any:
+        if "poison" in text:
+            raise RuntimeError("too much")
+        return read(text, said_at)
+
+    monkeypatch.setattr(listen, "claims_in", fail)
+    async with opened(settings) as memory:
+        user = memory.user("ana")
+        await user.chat("bad").add("user", "This is poison.")
+        await user.chat("good").add("user", "I live in Porto.")
+        assert await user.learning.catch_up() == 1
+        assert [fact.value for fact in await user.facts.list()] == ["Porto"]
+
+
+async def test_what_is_switched_off_is_not_learnt(settings: Settings) -> None:
+    async with opened(settings) as memory:
+        user = memory.user("ana")
+        await user.learning.set(extraction=False)
+        await user.chat("monday").add("user", "I live in Porto.")
+        assert await user.learning.catch_up() == 0
+        assert await user.facts.list() == []
