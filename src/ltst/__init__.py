@@ -24,6 +24,7 @@ from ltst.errors import (
     Unavailable,
 )
 from ltst.records import (
+    ApiKey,
     Check,
     Completion,
     ConversationContext,
@@ -53,6 +54,7 @@ from ltst.settings import Settings
 __version__ = "0.1.0"
 
 __all__ = [
+    "ApiKey",
     "AsyncChat",
     "AsyncMemory",
     "AsyncUser",

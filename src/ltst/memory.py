@@ -24,9 +24,10 @@ from ltst.handles.contexts import AsyncContexts, AsyncWorking
 from ltst.handles.desk import SLOW_MILLISECONDS, Core, Desk, now
 from ltst.handles.documents import AsyncDocuments
 from ltst.handles.entries import AsyncEntries
-from ltst.handles.events import AsyncEvents
+from ltst.handles.events import AsyncEvents, checked_place
 from ltst.handles.facts import AsyncFacts
 from ltst.handles.instructions import AsyncInstructions
+from ltst.handles.keys import AsyncKeys
 from ltst.handles.learning import AsyncLearning
 from ltst.handles.models import Models
 from ltst.handles.preferences import AsyncPreferences
@@ -37,9 +38,11 @@ from ltst.protocols import Embedder, LanguageModel, Reranker
 from ltst.providers.language import configured
 from ltst.recall.context import Context, checked_budget
 from ltst.records import (
+    EVERYONE,
     Check,
     ConversationMessage,
     ConversationSession,
+    Event,
     Health,
     Hit,
     Metadata,
@@ -51,6 +54,7 @@ from ltst.rooms import (
     cache,
     contexts,
     entries,
+    events,
     health,
     learning,
     metrics,
@@ -67,7 +71,6 @@ from ltst.support.ids import is_id, new_id
 from ltst.worker import Worker
 
 FLUSH_SECONDS = 5.0
-RESERVED_USER = "system"
 KEYS_PER_BATCH = 100
 LOW_DISK_BYTES = 1024**3
 CONTEXTS_PER_SESSION = 1000
@@ -156,9 +159,19 @@ class AsyncMemory:
     def user(self, user_id: str) -> AsyncUser:
         """The memory of one user; nothing reaches another's."""
         checked = validate.identifier(user_id, "user_id")
-        if checked == RESERVED_USER:
-            raise Invalid(f"the user_id {RESERVED_USER!r} is reserved for the defaults; choose another")
+        if checked == EVERYONE:
+            raise Invalid(f"the user_id {EVERYONE!r} is reserved for the defaults; choose another")
         return AsyncUser(Desk(self._core, checked))
+
+    @property
+    def keys(self) -> AsyncKeys:
+        """The keys with which programs come in over the network."""
+        return AsyncKeys(self._core)
+
+    async def feed(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
+        """The changes of all users that follow one, for a program that follows the ledger; see `user.events.feed`."""
+        place, most = checked_place(after), validate.limit(limit)
+        return await events.list_of_all(self._core.database.keeper(), place, limit=most)
 
     async def settle(self, user_id: str | None = None) -> None:
         """Return when no derived work is due any more, for one user or for all."""
@@ -216,6 +229,10 @@ class AsyncMemory:
                 _work_check(await work.aside(tx)),
             ]
         return Health((await self._schema_check(), *checks, self._disk_check()))
+
+    async def ready(self) -> Health:
+        """Whether this process can serve: the database answers, its schema is up to date, the worker runs."""
+        return Health((await self._schema_check(), self._worker.check()))
 
     async def stats(self) -> Stats:
         """Percentiles of each operation over the last day, sizes and growth of the tables."""

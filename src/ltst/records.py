@@ -11,6 +11,8 @@ from typing import Any
 Metadata = Mapping[str, Any]
 # Where the words of a message come from elsewhere, as its metadata may say.
 FOREIGN = ("tool", "web", "document", "email", "file", "paste")
+# Who stands for everyone: owns the defaults, and the keys that open every user's memory. No user has this id.
+EVERYONE = "system"
 
 
 class MemoryTypes(StrEnum):
@@ -348,6 +350,26 @@ class Event:
     noun: str
     row_id: str
     details: Metadata
+    cursor: str = ""
+    """Where to go on from after this event; `event_id` does as well while the event is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key with which a program comes in over the network; `secret` is there only when it has just been made."""
+
+    key_id: str
+    user_id: str
+    name: str
+    created_at: datetime
+    last_used: datetime | None
+    revoked_at: datetime | None
+    secret: str | None = field(default=None, repr=False)
+
+    @property
+    def admin(self) -> bool:
+        """Whether it opens every user's memory."""
+        return self.user_id == EVERYONE
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from ltst.errors import Invalid
 
 ONE_MEBIBYTE = 1024 * 1024
+SHORTEST_SECRET = 32
 # What is derived from messages, and can be switched off.
 FEATURES = ("extraction", "inference", "episodes", "relationships", "consolidation")
 
@@ -83,11 +84,34 @@ class Settings:
     """LTST_LLM_INPUT_PRICE: what a million tokens read by that model cost, in any currency; for the count of costs."""
     llm_output_price: float | None = None
     """LTST_LLM_OUTPUT_PRICE: what a million tokens written by that model cost, in the same currency."""
+    allowed_hosts: Collection[str] = ()
+    """LTST_ALLOWED_HOSTS: the names by which the server may be called beside localhost, comma-separated; * for any."""
+    allowed_origins: Collection[str] = ()
+    """LTST_ALLOWED_ORIGINS: the pages that may call the server from a browser, such as https://chat.example.com."""
+    max_body_bytes: int = 80 * ONE_MEBIBYTE
+    """LTST_MAX_BODY_BYTES: the largest request that the server reads."""
+    jwt_secret: str | None = field(default=None, repr=False)
+    """LTST_JWT_SECRET: accept tokens signed with this secret (HS256), at least 32 characters."""
+    jwt_keys: str | None = None
+    """LTST_JWT_KEYS: accept tokens signed with one of these public keys (RS256): a JWKS, as a file or an address."""
+    jwt_claim: str = "sub"
+    """LTST_JWT_CLAIM: the claim of a token that names the user."""
+    jwt_audience: str | None = None
+    """LTST_JWT_AUDIENCE: the audience that tokens must be meant for; unset asks for none."""
+    jwt_issuer: str | None = None
+    """LTST_JWT_ISSUER: who must have issued tokens; unset accepts anyone who can sign."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot work, with the name of the setting."""
         object.__setattr__(self, "home", Path(self.home))
-        for name in ("pool_size", "max_content_bytes", "large_memory", "summary_tokens", "episode_budget"):
+        for name in (
+            "pool_size",
+            "max_content_bytes",
+            "large_memory",
+            "summary_tokens",
+            "episode_budget",
+            "max_body_bytes",
+        ):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise Invalid(f"{name} must be at least 1, a whole number, not {value!r}")
@@ -103,6 +127,15 @@ class Settings:
         if self.log is not None and self.log.lower() not in LOG_LEVELS:
             raise Invalid(f"LTST_LOG must be one of {', '.join(LOG_LEVELS)}, not {self.log!r}")
         self._check_language_model()
+        self._check_server()
+
+    def _check_server(self) -> None:
+        for name in ("allowed_hosts", "allowed_origins"):
+            object.__setattr__(self, name, _listed(getattr(self, name), name))
+        if self.jwt_secret is not None and len(self.jwt_secret) < SHORTEST_SECRET:
+            raise Invalid(f"jwt_secret must have at least {SHORTEST_SECRET} characters, or tokens can be forged")
+        if not isinstance(self.jwt_claim, str) or not self.jwt_claim.strip():
+            raise Invalid("jwt_claim must be the name of a claim, such as sub")
 
     def _check_language_model(self) -> None:
         if self.llm_model is not None and not (isinstance(self.llm_model, str) and self.llm_model.strip()):
@@ -144,10 +177,28 @@ def _features(given: object) -> frozenset[str]:
     return frozenset(named)
 
 
+def _listed(given: object, name: str) -> tuple[str, ...]:
+    """Several names; a variable says them in one line."""
+    named = given.split(",") if isinstance(given, str) else given
+    if not isinstance(named, Collection) or not all(isinstance(each, str) for each in named):
+        raise Invalid(f"{name} must be a list of names, comma-separated in a variable")
+    return tuple(each.strip() for each in named if each.strip())
+
+
 def _switch(value: str) -> bool:
     if value.lower() not in SWITCH:
         raise Invalid(f"LTST_WORKER must be one of {', '.join(SWITCH)}, not {value!r}")
     return SWITCH[value.lower()]
+
+
+def _whole(variable: str) -> Callable[[str], int]:
+    def convert(value: str) -> int:
+        try:
+            return int(value)
+        except ValueError:
+            raise Invalid(f"{variable} must be a whole number, not {value!r}") from None
+
+    return convert
 
 
 def _number(variable: str) -> Callable[[str], float]:
@@ -175,6 +226,7 @@ def _is_address(value: object) -> bool:
     return url.scheme in ("http", "https") and bool(url.hostname)
 
 
+COUNTS = ("pool_size", "max_content_bytes", "large_memory", "summary_tokens", "episode_budget", "max_body_bytes")
 SWITCH = {"on": True, "off": False, "1": True, "0": False, "true": True, "false": False}
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
@@ -194,5 +246,13 @@ VARIABLES: Mapping[str, tuple[str, Any]] = {
     "LTST_LLM_API_KEY": ("llm_api_key", str),
     "LTST_LLM_TIMEOUT": ("llm_timeout", _number("LTST_LLM_TIMEOUT")),
     "LTST_LLM_INPUT_PRICE": ("llm_input_price", _number("LTST_LLM_INPUT_PRICE")),
+    "LTST_ALLOWED_HOSTS": ("allowed_hosts", str),
+    "LTST_ALLOWED_ORIGINS": ("allowed_origins", str),
+    "LTST_MAX_BODY_BYTES": ("max_body_bytes", _whole("LTST_MAX_BODY_BYTES")),
+    "LTST_JWT_SECRET": ("jwt_secret", str),
+    "LTST_JWT_KEYS": ("jwt_keys", str),
+    "LTST_JWT_CLAIM": ("jwt_claim", str),
+    "LTST_JWT_AUDIENCE": ("jwt_audience", str),
+    "LTST_JWT_ISSUER": ("jwt_issuer", str),
     "LTST_LLM_OUTPUT_PRICE": ("llm_output_price", _number("LTST_LLM_OUTPUT_PRICE")),
 }

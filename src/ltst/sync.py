@@ -17,6 +17,7 @@ from ltst.handles.entries import AsyncEntries
 from ltst.handles.events import AsyncEvents
 from ltst.handles.facts import AsyncFacts
 from ltst.handles.instructions import AsyncInstructions
+from ltst.handles.keys import AsyncKeys
 from ltst.handles.learning import AsyncLearning
 from ltst.handles.preferences import AsyncPreferences
 from ltst.handles.retention import AsyncRetention
@@ -25,6 +26,7 @@ from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
 from ltst.protocols import Embedder, LanguageModel, Reranker
 from ltst.recall.context import Context
 from ltst.records import (
+    ApiKey,
     ConversationContext,
     ConversationMessage,
     ConversationSession,
@@ -111,6 +113,15 @@ class Memory:
         """The memory of one user; nothing reaches another's."""
         return User(self._portal, self._inner.user(user_id))
 
+    @property
+    def keys(self) -> Keys:
+        """The keys with which programs come in over the network."""
+        return Keys(self._portal, self._inner.keys)
+
+    def feed(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
+        """The changes of all users that follow one, for a program that follows the ledger; see `user.events.feed`."""
+        return self._portal.run(self._inner.feed(after=after, limit=limit))
+
     def settle(self, user_id: str | None = None) -> None:
         """Return when no derived work is due any more, for one user or for all."""
         self._portal.run(self._inner.settle(user_id))
@@ -138,6 +149,10 @@ class Memory:
     def health(self) -> Health:
         """Schema, extension, indexes, triggers, isolation, index usage, slow queries and disk, each with its state."""
         return self._portal.run(self._inner.health())
+
+    def ready(self) -> Health:
+        """Whether this process can serve: the database answers, its schema is up to date, the worker runs."""
+        return self._portal.run(self._inner.ready())
 
     def stats(self) -> Stats:
         """Percentiles of each operation over the last day, sizes and growth of the tables."""
@@ -448,7 +463,7 @@ class Documents:
 
     def add(
         self,
-        text_or_path: str | Path,
+        text_or_path: str | Path | bytes,
         *,
         title: str | None = None,
         uri: str | None = None,
@@ -456,7 +471,7 @@ class Documents:
         media_type: str | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Document:
-        """Keep a text, or what a file says when given a `Path`: text, Markdown, HTML or PDF, told by suffix or content.
+        """Keep a text, or what a file says, given as a `Path` or its bytes: text, Markdown, HTML or PDF.
 
         The same text is kept once. Another text of the same `uri`, which for a file is the file's own, changes that
         document: the parts that are the same stay as they are. `progress` is told how many pages of how many are read,
@@ -525,16 +540,23 @@ class Entries:
 
 
 class Events:
-    """The ledger of a user: every change, in order, without contents."""
+    """Every change of a user's memory, in order, without contents."""
 
     def __init__(self, portal: Portal, inner: AsyncEvents) -> None:
         """Made by `user.events`."""
         self._portal = portal
         self._inner = inner
 
-    def list(self, *, after: int = 0, limit: int = 100) -> builtins.list[Event]:
-        """The events that follow the one with the id `after`, oldest first."""
+    def list(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
+        """The events that follow one, oldest first; `after` is its event_id or cursor, 0 for the first."""
         return self._portal.run(self._inner.list(after=after, limit=limit))
+
+    def feed(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
+        """The same for a program that follows the ledger: from the last one it saw on, none is skipped or repeated.
+
+        An event appears once every change that was begun before it has ended: at once, or a moment later.
+        """
+        return self._portal.run(self._inner.feed(after=after, limit=limit))
 
 
 class Facts:
@@ -623,6 +645,35 @@ class Instructions:
     def forget(self, agent: str) -> bool:
         """Remove all versions for an agent; whether there were any."""
         return self._portal.run(self._inner.forget(agent))
+
+
+class Keys:
+    """The keys to this memory."""
+
+    def __init__(self, portal: Portal, inner: AsyncKeys) -> None:
+        """Made by `memory.keys`."""
+        self._portal = portal
+        self._inner = inner
+
+    def create(self, user_id: str | None = None, *, admin: bool = False, name: str = "") -> ApiKey:
+        """Make a key for one user's memory, or with `admin` for everyone's; its `secret` is shown only this once."""
+        return self._portal.run(self._inner.create(user_id, admin=admin, name=name))
+
+    def list(self, user_id: str | None = None) -> builtins.list[ApiKey]:
+        """The keys of a user or of all, oldest first, revoked ones included; none with its secret."""
+        return self._portal.run(self._inner.list(user_id))
+
+    def revoke(self, key_id: str) -> bool:
+        """End a key for good; whether there was one to end."""
+        return self._portal.run(self._inner.revoke(key_id))
+
+    def exist(self) -> bool:
+        """Whether a key was ever made; a server that has none asks nobody for one."""
+        return self._portal.run(self._inner.exist())
+
+    def check(self, secret: str) -> ApiKey | None:
+        """The key with this secret, or None if there is none or it was revoked."""
+        return self._portal.run(self._inner.check(secret))
 
 
 class Learning:

@@ -15,6 +15,7 @@ from ltst.handles.learning import Features, features, rules
 from ltst.learn.large import index_large
 from ltst.protocols import LanguageModel
 from ltst.providers.vectors import TextRefused
+from ltst.records import Check
 from ltst.rooms import claims, work
 from ltst.rooms.work import Lease, LeaseLost
 from ltst.support.logs import LOGGER
@@ -58,6 +59,13 @@ class Worker:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
+
+    def check(self) -> Check:
+        """Whether the background works, where it is meant to."""
+        if not self._core.settings.worker:
+            return Check("worker", "ok", "off: another process works, or nobody")
+        alive = self._task is not None and not self._task.done()
+        return Check("worker", "ok" if alive else "error", "runs in this process" if alive else "has ended")
 
     async def settle(self, user_id: str | None = None) -> None:
         """Return when nothing is due any more that can be done now, for one user or for all.

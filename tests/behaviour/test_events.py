@@ -155,7 +155,7 @@ QUIET = {"Sessions.touch", "User.erase"}
 READS = {
     "Chat.window", "Chat.history", "Chat.summary", "Chat.snapshot", "Chat.search", "Chat.context", "Contexts.get",
     "Contexts.list",
-    "Working.get", "Working.all", "Documents.get", "Documents.list", "Entries.get", "Entries.list", "Events.list",
+    "Working.get", "Working.all", "Documents.get", "Documents.list", "Entries.get", "Entries.list", "Events.list", "Events.feed",
     "Facts.get", "Facts.list", "Facts.history", "Instructions.get", "Instructions.list", "Instructions.history",
     "Preferences.get", "Preferences.list", "Retention.list", "Sessions.get", "Sessions.list", "Sessions.related",
     "Sessions.summary", "Learning.get", "User.chat", "User.profile", "User.export", "User.search",
@@ -163,12 +163,12 @@ READS = {
 
 
 def verbs() -> set[str]:
-    """Every public method of every handle."""
+    """Every public method of every handle of a user."""
     handles = [each for name, each in inspect.getmembers(ltst.sync, inspect.isclass) if each.__module__ == "ltst.sync"]
     return {
         f"{handle.__name__}.{name}"
         for handle in handles
-        if handle is not ltst.sync.Memory
+        if handle not in (ltst.sync.Memory, ltst.sync.Keys)
         for name, _ in inspect.getmembers(handle, inspect.isfunction)
         if not name.startswith("_")
     }

@@ -6,6 +6,7 @@ import sys
 import ltst
 
 PROMISED = [
+    "ApiKey",
     "AsyncChat",
     "AsyncMemory",
     "AsyncUser",

@@ -7,6 +7,7 @@ from typing import Any
 
 from ltst import ConversationSession, User
 from ltst.db.pool import user_scope
+from ltst.handles.keys import AsyncKeys
 from ltst.handles.learning import rules
 from ltst.learn.listen import listen
 from ltst.rooms import work
@@ -33,6 +34,7 @@ def furnish(user: User, mark: str) -> dict[str, Any]:
     old.add("user", f"{mark} long ago", at=day(2018))
     old.add("user", f"{mark} says hello. Always mention {mark} first. Call me Pip.", at=day(2018))
     user._portal.run(_learn(user, mark))
+    user._portal.run(AsyncKeys(user._inner._desk.core).create(user.user_id, name=mark))
     user.learning.set(inference=False)
     user.sessions.archive("old")
     user.sessions.put(

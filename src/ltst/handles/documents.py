@@ -43,7 +43,7 @@ class AsyncDocuments:
 
     async def add(
         self,
-        text_or_path: str | Path,
+        text_or_path: str | Path | bytes,
         *,
         title: str | None = None,
         uri: str | None = None,
@@ -51,7 +51,7 @@ class AsyncDocuments:
         media_type: str | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Document:
-        """Keep a text, or what a file says when given a `Path`: text, Markdown, HTML or PDF, told by suffix or content.
+        """Keep a text, or what a file says, given as a `Path` or its bytes: text, Markdown, HTML or PDF.
 
         The same text is kept once. Another text of the same `uri`, which for a file is the file's own, changes that
         document: the parts that are the same stay as they are. `progress` is told how many pages of how many are read,
@@ -119,11 +119,13 @@ class AsyncDocuments:
             await self._desk.tell(tx, "forget", "document", there.document_id, {"same_as": same.document_id})
 
 
-async def _source(given: str | Path, media_type: str | None) -> Source:
+async def _source(given: str | Path | bytes, media_type: str | None) -> Source:
     """Text is never taken for a path: it may come from anyone."""
     kind = None if media_type is None else validate.choice(media_type, "media_type", MEDIA_TYPES)
     if isinstance(given, Path):
         return await asyncio.to_thread(source.of_file, given, kind)
+    if isinstance(given, bytes):
+        return await asyncio.to_thread(source.of_bytes, given, kind)
     return source.of_text(_checked(given), kind)
 
 

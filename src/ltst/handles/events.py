@@ -1,8 +1,9 @@
-"""Events of a user: the ledger, to read."""
+"""Events of a user: the ledger of every change."""
 
 from __future__ import annotations
 
 import builtins
+import re
 
 from ltst.errors import Invalid
 from ltst.handles.desk import Desk
@@ -10,18 +11,36 @@ from ltst.records import Event
 from ltst.rooms import events
 from ltst.support import validate
 
+CURSOR = re.compile(r"(\d{1,19})-(\d{1,18})")
+
 
 class AsyncEvents:
-    """The ledger of a user: every change, in order, without contents."""
+    """Every change of a user's memory, in order, without contents."""
 
     def __init__(self, desk: Desk) -> None:
         """Made by `user.events`."""
         self._desk = desk
 
-    async def list(self, *, after: int = 0, limit: int = 100) -> builtins.list[Event]:
-        """The events that follow the one with the id `after`, oldest first."""
-        most = validate.limit(limit)
-        if not isinstance(after, int) or isinstance(after, bool) or not 0 <= after < 2**63:
-            raise Invalid("after must be the event_id of an event, or 0 for the first")
+    async def list(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
+        """The events that follow one, oldest first; `after` is its event_id or cursor, 0 for the first."""
+        place, most = checked_place(after), validate.limit(limit)
         async with self._desk.reading("events.list") as calls:
-            return await events.list_all(calls, after=after, limit=most)
+            return await events.list_all(calls, place, limit=most)
+
+    async def feed(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
+        """The same for a program that follows the ledger: from the last one it saw on, none is skipped or repeated.
+
+        An event appears once every change that was begun before it has ended: at once, or a moment later.
+        """
+        place, most = checked_place(after), validate.limit(limit)
+        async with self._desk.reading("events.feed") as calls:
+            return await events.list_all(calls, place, limit=most, settled=True)
+
+
+def checked_place(after: object) -> events.Place:
+    """Where to go on from: an event's cursor tells it whole, its number does as long as the event is there."""
+    if isinstance(after, int) and not isinstance(after, bool) and 0 <= after < 2**63:
+        return events.Place(None, after)
+    if isinstance(after, str) and (found := CURSOR.fullmatch(after)):
+        return events.Place(found[1], int(found[2]))
+    raise Invalid("after must be the event_id or the cursor of an event, or 0 for the first")

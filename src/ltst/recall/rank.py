@@ -46,6 +46,7 @@ class Scores:
     words: Floats
     matched: Integers  # the units that hold any term of the query
     frequencies: Floats  # (matched, terms): how often
+    retold: NDArray[np.bool_] | None = None  # what was drawn from the others: it is measured by them, not they by it
     units: int | None = None  # how many there are in all, where not all were looked at
     conversations: int | None = None  # how many sessions there are in all, likewise
 
@@ -65,24 +66,26 @@ def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
     positions, groups = scores.positions[order], np.unique(scores.sessions[order], return_inverse=True)[1]
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    idf = rarity(scores.frequencies, scores.units or len(order))
+    said = _said(scores.retold, order)
     rows = place[scores.matched]
     spread = np.zeros((len(order), scores.frequencies.shape[1]))
     spread[rows] = scores.frequencies
+    idf = rarity(spread[said], scores.units or int(said.sum()))
     words, dense = scores.words[order], scores.dense[order]
+    usual = max(float(words[said].mean()), 1.0)
     compared = bool((dense > -2).any())
     around = windowed(spread, groups, positions, REACH)
-    lexical = portions(bm25(spread, idf, words))
+    lexical = portions(bm25(spread, idf, words / usual), said)
     arms = {
         "lexical": lexical,
-        "window": portions(bm25(around, idf, None)),
+        "window": portions(bm25(around, idf, None), said),
         # What waits for its vector must not fall behind what has one and says less.
-        "dense": np.where(dense > -2, scaled(_known(dense), SPREAD), lexical if compared else 0.0),
-        "session_lexical": scaled(_session_lexical(spread, groups, scores.conversations)),
-        "session_dense": scaled(_session_dense(dense, groups), SPREAD),
+        "dense": np.where(dense > -2, scaled(_known(dense), said, SPREAD), lexical if compared else 0.0),
+        "session_lexical": scaled(_session_lexical(spread, groups, said, scores.conversations), said),
+        "session_dense": scaled(_session_dense(dense, groups), said, SPREAD),
     }
     # Terse turns lean on what stands around them; long ones speak for themselves.
-    lean = min(1.0, TERSE_WORDS / max(float(words.mean()), 1.0))
+    lean = min(1.0, TERSE_WORDS / usual)
     own = (
         WEIGHTS["lexical"] * arms["lexical"]
         + WEIGHTS["dense"] * arms["dense"]
@@ -98,6 +101,13 @@ def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
     )
 
 
+def _said(retold: NDArray[np.bool_] | None, order: Integers) -> NDArray[np.bool_]:
+    """What the others are measured by: all that was said, or everything where nothing else is there."""
+    if retold is None or retold.all():
+        return np.ones(len(order), dtype=bool)
+    return ~retold[order]
+
+
 def rarity(frequencies: Floats, total: int) -> Floats:
     """How rare each term is within the user's own memories."""
     holders = (frequencies > 0).sum(axis=0)
@@ -105,9 +115,9 @@ def rarity(frequencies: Floats, total: int) -> Floats:
     return rare
 
 
-def bm25(frequencies: Floats, idf: Floats, words: Floats | None) -> Floats:
-    """The sum over the terms of rarity times saturated frequency, discounted by length where lengths are given."""
-    relative = np.ones(len(frequencies)) if words is None else words / max(float(words.mean()), 1.0)
+def bm25(frequencies: Floats, idf: Floats, lengths: Floats | None) -> Floats:
+    """The sum over the terms of rarity times saturated frequency, discounted by relative length where it is given."""
+    relative = np.ones(len(frequencies)) if lengths is None else lengths
     damping = SATURATION * (1 - LENGTH_DISCOUNT + LENGTH_DISCOUNT * relative)
     weighed: Floats = (idf * frequencies * (SATURATION + 1) / (frequencies + damping[:, None])).sum(axis=1)
     return weighed
@@ -129,15 +139,15 @@ def beside(values: Floats, groups: Integers, positions: Integers) -> Floats:
     return windowed(values[:, None], groups, positions, 1)[:, 0] - values
 
 
-def scaled(values: Floats, spread: float = 1e-9) -> Floats:
+def scaled(values: Floats, said: NDArray[np.bool_], spread: float = 1e-9) -> Floats:
     """From 0, the least, to 1, the most; where they differ by less than `spread`, they are not drawn apart to that."""
-    low, high = float(values.min()), float(values.max())
-    return (values - low) / max(high - low, spread)
+    low, high = float(values[said].min()), float(values[said].max())
+    return np.clip((values - low) / max(high - low, spread), 0.0, 1.0)
 
 
-def portions(values: Floats) -> Floats:
+def portions(values: Floats, said: NDArray[np.bool_]) -> Floats:
     """Of the most, where 0 means nothing: what holds a term has a part, however few there are."""
-    return values / max(float(values.max()), 1e-9)
+    return np.minimum(values / max(float(values[said].max()), 1e-9), 1.0)
 
 
 def coverage(frequencies: Floats, idf: Floats) -> Floats:
@@ -157,11 +167,14 @@ def _known(dense: Floats) -> Floats:
     return np.where(known, dense, dense[known].min() if known.any() else 0.0)
 
 
-def _session_lexical(frequencies: Floats, groups: Integers, conversations: int | None) -> Floats:
+def _session_lexical(
+    frequencies: Floats, groups: Integers, said: NDArray[np.bool_], conversations: int | None
+) -> Floats:
     """How well the whole session of each unit matches."""
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
     totals: Floats = np.add.reduceat(frequencies, starts, axis=0)
-    return bm25(totals, rarity(totals, conversations or len(totals)), None)[groups]
+    counted = said[starts]
+    return bm25(totals, rarity(totals[counted], conversations or int(counted.sum())), None)[groups]
 
 
 def _session_dense(dense: Floats, groups: Integers, best: int = 3) -> Floats:

@@ -121,6 +121,7 @@ def _scores(units: Any, packed: Mapping[str, Any], count: int) -> rank.Scores:
         words=(units["facets"] >> 9 & 0x1FFFFF).astype(np.float64),
         matched=np.flatnonzero(units["facets"] & 1),
         frequencies=frequencies,
+        retold=(units["facets"] >> 30 & 1).astype(bool),
         units=packed["messages"] and max(int(packed["messages"]), len(units)),
         conversations=packed["sessions"],
     )

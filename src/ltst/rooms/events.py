@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ltst.db.pool import Executor
 from ltst.records import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in the ledger: an event's number, and its transaction where it is known."""
+
+    xact: str | None
+    event_id: int
 
 
 async def add(
@@ -32,6 +41,12 @@ async def add(
     )
 
 
-async def list_all(tx: Executor, *, after: int, limit: int) -> list[Event]:
-    """The events of the user that follow one, oldest first."""
-    return await tx.rows("events.list", Event, user_id=tx.scope.user_id, after=after, limit=limit)
+async def list_all(tx: Executor, place: Place, *, limit: int, settled: bool = False) -> list[Event]:
+    """The events of the user that follow one, oldest first; `settled` ones have no earlier one that is yet to come."""
+    asked = {"xact": place.xact, "after": place.event_id, "limit": limit, "settled": settled}
+    return await tx.rows("events.list", Event, user_id=tx.scope.user_id, **asked)
+
+
+async def list_of_all(tx: Executor, place: Place, *, limit: int) -> list[Event]:
+    """The settled events of all users that follow one, oldest first."""
+    return await tx.rows("events.list_of_all", Event, xact=place.xact, after=place.event_id, limit=limit)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ltst.doors.cli import (
+    access,
     archive,
     condition,
     database,
@@ -21,6 +22,7 @@ from ltst.doors.cli import (
     messages,
     preferences,
     search,
+    serve,
     sessions,
     worker,
 )
@@ -58,7 +60,7 @@ def main(
     context.obj = Options(database_url, user, home)
 
 
-for page in (demo, messages, search, archive, condition, worker):
+for page in (demo, serve, messages, search, archive, condition, worker):
     app.add_typer(page.app)
 for name, noun in {
     "sessions": sessions,
@@ -67,6 +69,7 @@ for name, noun in {
     "instructions": instructions,
     "documents": documents,
     "learning": learning,
+    "keys": access,
     "db": database,
     "master-key": keys,
     "embedder": embedder,

@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
@@ -101,11 +101,11 @@ def command(
 
 
 @contextmanager
-def opened(options: Options) -> Iterator[Memory]:
-    """The memory, open for the time of the block."""
+def opened(options: Options, **settings: Any) -> Iterator[Memory]:
+    """The memory, open for the time of the block; settings of a command's own go before those that were asked for."""
     from ltst.sync import Memory  # late: the driver takes longer to import than --help may
 
-    memory = Memory(settings=options.settings)
+    memory = Memory(settings=replace(options.settings, **settings))
     with show.working("Opening memory"):
         memory.open()
     try:

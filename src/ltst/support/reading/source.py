@@ -71,8 +71,19 @@ def of_file(file: Path, media_type: str | None) -> Source:
             f"a document must be a readable file of UTF-8 text, Markdown, HTML or PDF; {file}: {reason}"
         ) from None
     kind = media_type or SUFFIXES.get(file.suffix.lower()) or _sniffed(data, suffix=file.suffix)
-    digest = sha256(f"{EDITION} {kind}\n".encode() + data).hexdigest()
-    return Source(data, kind, file.name, uri, digest)
+    return Source(data, kind, file.name, uri, _digest(kind, data))
+
+
+def of_bytes(data: bytes, media_type: str | None) -> Source:
+    """What a file holds, without the file."""
+    if not data or len(data) > LARGEST_FILE:
+        raise Invalid(f"a document must have 1 to {LARGEST_FILE:,} bytes, not {len(data):,}")
+    kind = media_type or _sniffed(data, suffix="")
+    return Source(data, kind, source_hash=_digest(kind, data))
+
+
+def _digest(kind: str, data: bytes) -> str:
+    return sha256(f"{EDITION} {kind}\n".encode() + data).hexdigest()
 
 
 def begin(source: Source, checked: Callable[[str], str]) -> Reading:

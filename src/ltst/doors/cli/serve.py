@@ -1,0 +1,52 @@
+"""The server: `ltst serve`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from ltst.doors.cli import show
+from ltst.doors.cli.options import Options, command, opened
+from ltst.errors import Denied, Invalid
+
+app = typer.Typer()
+
+Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")]
+Port = Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="On which port; 0 takes a free one.")]
+Processes = Annotated[int, typer.Option("--processes", metavar="N", min=1, max=64, help="How many share the work.")]
+
+TRY = """Memory is served at {url}   (docs: {url}/docs)
+
+Try it:
+  curl -s {url}/api/chat -H 'Content-Type: application/json' \\
+    -d '{{"message": "My name is Piyush and I moved to Lisbon in March."}}'
+  curl -s {url}/api/chat -H 'Content-Type: application/json' \\
+    -d '{{"message": "Where do I live?"}}'
+
+{keys} Stop it with Ctrl-C."""
+
+
+@command(app, "serve", json=False)
+def serve(options: Options, host: Host = "127.0.0.1", port: Port = 8000, processes: Processes = 1) -> None:
+    """Serve memory and chat over HTTP.
+
+    On this machine alone, no key is needed until one is made. Elsewhere keys or tokens must be set up first.
+
+    Example: ltst serve --port 8080
+    """
+    try:
+        from ltst.doors.http import serving as http
+    except ImportError as problem:
+        raise Invalid(f'the server needs {problem.name}, which is missing: pip install "ltst[server]"') from None
+    wanted = http.Serving(options.settings, host, port)
+    with http.bound(wanted) as taken, opened(options, worker=False) as memory:
+        guarded = memory.keys.exist() or http.has_tokens(memory.settings)
+        if not guarded and not wanted.loopback:
+            raise Denied(f"{host} can be reached by others, and no key is set up: make one with `ltst keys create`")
+        address = taken.getsockname()
+        shown = "localhost" if wanted.loopback else host
+        keys = "Send a key with every request." if guarded else "No key is needed on this machine."
+        show.say(TRY.format(url=f"http://{shown}:{address[1]}", keys=keys))
+        http.serve(replace(wanted, port=address[1]), taken, processes=processes)

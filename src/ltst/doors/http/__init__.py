@@ -1,0 +1,1 @@
+"""Memory over HTTP: routes by noun, thin over AsyncMemory."""

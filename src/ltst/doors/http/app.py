@@ -1,0 +1,167 @@
+"""The application: routes, gate and memory put together."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import signal
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.middleware.cors import CORSMiddleware
+
+from ltst.doors.http import paths, problems
+from ltst.doors.http.callers import Reception
+from ltst.doors.http.guard import LOOPBACK, Guard
+from ltst.doors.http.meters import Metered, Meters
+from ltst.doors.http.routes import (
+    admin,
+    contexts,
+    facts,
+    feed,
+    instructions,
+    knowledge,
+    messages,
+    operations,
+    people,
+    preferences,
+    sessions,
+)
+from ltst.doors.http.routes.answers import PROBLEMS
+from ltst.memory import AsyncMemory
+from ltst.settings import Settings
+
+ROUTERS = (
+    sessions.router,
+    messages.router,
+    contexts.router,
+    facts.router,
+    preferences.router,
+    instructions.router,
+    knowledge.router,
+    people.router,
+    feed.router,
+    admin.router,
+    operations.router,
+)
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+DESCRIPTION = """Long-term and short-term memory for AI agents, in one Postgres.
+
+On the machine it runs on, a server without keys asks for none: the header `X-User-Id` says whose memory it is about,
+`local` if it is left out. Else send `Authorization: Bearer KEY`; `ltst keys create` makes keys.
+
+Ids and keys in a path may hold any character, percent-encoded. Errors come as `application/problem+json`.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """How a server is run."""
+
+    settings: Settings
+    host: str = "127.0.0.1"
+    port: int = 8000
+    shared_meters: Path | None = None
+
+    @property
+    def loopback(self) -> bool:
+        """Whether nobody but this machine can reach it."""
+        return is_loopback(self.host)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's own."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() in LOOPBACK
+
+
+def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
+    """The application; it opens a memory of its own unless it is given one."""
+    own = memory or AsyncMemory(settings=replace(serving.settings, actor="http"))
+    app = FastAPI(
+        title="ltst",
+        version=version("ltst"),
+        description=DESCRIPTION,
+        lifespan=_lifespan(own, opens=memory is None),
+        responses=PROBLEMS,
+        generate_unique_id_function=_operation,
+        separate_input_output_schemas=False,
+    )
+    app.state.memory, app.state.meters = own, Meters(serving.shared_meters)
+    app.state.reception = Reception(own, loopback=serving.loopback)
+    app.state.stopping = asyncio.Event()
+    problems.register(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    _gate(app, serving)
+    return app
+
+
+def _lifespan(memory: AsyncMemory, *, opens: bool) -> Any:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if opens:
+            await memory.open()
+        try:
+            with _heeding(app.state.stopping):
+                yield
+        finally:
+            app.state.stopping.set()
+            if opens:
+                await memory.close()
+
+    return lifespan
+
+
+@contextmanager
+def _heeding(stopping: asyncio.Event) -> Iterator[None]:
+    """Let streams know when the server is told to stop; else it would wait for listeners who never leave."""
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: told for number in SIGNALS if callable(told := signal.getsignal(number))}
+    loop = asyncio.get_running_loop()
+
+    def heed(number: int, frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(stopping.set)
+        before[number](number, frame)
+
+    for number in before:
+        signal.signal(number, heed)
+    try:
+        yield
+    finally:
+        for number, told in before.items():
+            signal.signal(number, told)
+
+
+def _gate(app: FastAPI, serving: Serving) -> None:
+    """What every request passes, the last one added first."""
+    settings = serving.settings
+    app.add_middleware(Metered, meters=app.state.meters)
+    if settings.allowed_origins:
+        app.add_middleware(
+            CORSMiddleware, allow_origins=[*settings.allowed_origins], allow_methods=["*"], allow_headers=["*"]
+        )
+    app.add_middleware(
+        Guard,
+        hosts={*settings.allowed_hosts, serving.host.strip("[]").lower()},
+        origins=settings.allowed_origins,
+        max_body_bytes=settings.max_body_bytes,
+    )
+
+
+def _operation(route: APIRoute) -> str:
+    return route.name
+
+
+__all__ = ["Serving", "create", "is_loopback", "paths"]

@@ -1,0 +1,102 @@
+"""The guard at the gate: whose host and page a request names, how much it may carry, and the id it is known by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ltst.doors.http.problems import Misdirected, TooLarge, of_error, response
+from ltst.errors import Denied, LtstError
+from ltst.support.ids import new_id
+
+REQUEST_ID = re.compile(r"[\w.:-]{1,128}", re.ASCII)
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+# Who watches over a server calls it by its address.
+UNGUARDED = frozenset({"/healthz", "/readyz"})
+
+
+class Guard:
+    """Looks at every request before anything else does."""
+
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str], origins: Collection[str], max_body_bytes: int) -> None:
+        """Let pass what is for one of `hosts` (`*`: any), from no page or one of `origins`, and not too large."""
+        self._app = app
+        self._hosts = LOOPBACK | set(hosts)
+        self._origins = frozenset(origins)
+        self._most = max_body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        request_id = _request_id(headers.get("x-request-id"))
+        scope.setdefault("state", {})["request_id"] = request_id
+        # Routes are found in the path as it was sent: an id may contain a slash, which is not one of the path's own.
+        scope["path"] = scope.get("raw_path", scope["path"].encode()).decode("latin-1").partition("?")[0]
+        started = False
+
+        async def answer(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                MutableHeaders(scope=message)["X-Request-Id"] = request_id
+            await send(message)
+
+        try:
+            self._check(scope["path"], headers)
+            await self._app(scope, _measured(receive, self._most), answer)
+        except LtstError as problem:
+            if started:
+                raise
+            await of_error(problem, request_id)(scope, receive, send)
+        except UnicodeDecodeError:
+            await response(400, "the path is not valid UTF-8 once its percent signs are read", request_id)(
+                scope, receive, send
+            )
+
+    def _check(self, path: str, headers: Headers) -> None:
+        if path in UNGUARDED:
+            return
+        host = headers.get("host", "")
+        if "*" not in self._hosts and _host_name(host) not in self._hosts:
+            raise Misdirected(f"this server does not answer for the host {host!r}; name it in LTST_ALLOWED_HOSTS")
+        origin = headers.get("origin")
+        if origin is not None and origin not in self._origins and urlsplit(origin).netloc != host:
+            raise Denied(f"pages of {origin!r} may not call this server; name them in LTST_ALLOWED_ORIGINS")
+        declared = headers.get("content-length", "0")
+        if not declared.isdecimal() or int(declared) > self._most:
+            raise TooLarge(f"a request may have up to {self._most:,} bytes")
+
+
+def _request_id(given: str | None) -> str:
+    return given if given is not None and REQUEST_ID.fullmatch(given) else new_id()
+
+
+def _host_name(host: str) -> str:
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _measured(receive: Receive, most: int) -> Receive:
+    """The body, counted while it comes: who sends it in chunks need not say how much it is."""
+    read = 0
+
+    async def counted() -> Message:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        if read > most:
+            # Of all that is raised while a body is read, only this comes through as it is.
+            raise HTTPException(413, f"a request may have up to {most:,} bytes")
+        return message
+
+    return counted

@@ -1,0 +1,85 @@
+"""Meters: what a server counts of itself, in the words of Prometheus."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LATENCIES = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+UNROUTED = "(no route)"
+
+
+class Meters:
+    """The counters of one process; several processes of one server put theirs together in a folder."""
+
+    def __init__(self, shared: Path | None = None) -> None:
+        """Count from zero."""
+        self._shared = shared
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "ltst_http_requests", "Requests answered.", ["method", "route", "status"], registry=self.registry
+        )
+        self.seconds = Histogram(
+            "ltst_http_request_seconds",
+            "How long until the answer was sent.",
+            ["method", "route"],
+            buckets=LATENCIES,
+            registry=self.registry,
+        )
+        self.under_way = Gauge(
+            "ltst_http_requests_under_way",
+            "Requests that are being answered.",
+            registry=self.registry,
+            multiprocess_mode="livesum",
+        )
+
+    def add(self, collectors: Iterable[Collector]) -> None:
+        """Count what others keep count of."""
+        for each in collectors:
+            self.registry.register(each)
+
+    def page(self) -> bytes:
+        """The page /metrics."""
+        if self._shared is None:
+            return generate_latest(self.registry)
+        together = CollectorRegistry()
+        MultiProcessCollector(together, path=str(self._shared))  # type: ignore[no-untyped-call]
+        return generate_latest(together)
+
+
+class Metered:
+    """Counts requests by the route that answered, never by the path: paths hold users' own words."""
+
+    def __init__(self, app: ASGIApp, *, meters: Meters) -> None:
+        """Count on the meters."""
+        self._app = app
+        self._meters = meters
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take the time of a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = 500
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        started = time.perf_counter()
+        self._meters.under_way.inc()
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            self._meters.under_way.dec()
+            route = getattr(scope.get("route"), "path_format", UNROUTED)
+            self._meters.requests.labels(scope["method"], route, status).inc()
+            self._meters.seconds.labels(scope["method"], route).observe(time.perf_counter() - started)

@@ -1,0 +1,123 @@
+"""Problems: what goes wrong, told in one shape (RFC 9457), by one table from the tree of errors to statuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+
+from ltst.errors import (
+    Conflict,
+    DatabaseUnavailable,
+    Denied,
+    Invalid,
+    LtstError,
+    ModelUnavailable,
+    NotFound,
+    Unavailable,
+)
+from ltst.support.logs import LOGGER
+
+MEDIA_TYPE = "application/problem+json"
+STATUSES: Mapping[type[LtstError], int] = {
+    NotFound: 404,
+    Conflict: 409,
+    Invalid: 422,
+    Denied: 403,
+    DatabaseUnavailable: 503,
+    ModelUnavailable: 502,
+    Unavailable: 503,
+    LtstError: 500,
+}
+RETRY_SECONDS = "1"
+
+
+class Unknown(LtstError):
+    """The caller showed no key, or one that opens nothing."""
+
+
+class TooLarge(LtstError):
+    """More was sent than is read."""
+
+
+class Misdirected(LtstError):
+    """The request is meant for another host, or comes from a page that has no business here."""
+
+
+OWN_STATUSES: Mapping[type[LtstError], int] = {Unknown: 401, TooLarge: 413, Misdirected: 421}
+TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
+
+
+class Problem(BaseModel):
+    """What went wrong, and what would be accepted."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(description="What kind of problem it is.", examples=["urn:ltst:not-found"])
+    title: str
+    status: int
+    detail: str
+    request_id: str
+
+
+def status_of(problem: LtstError) -> int:
+    """The status for an error: of its own class, else of the nearest one above it."""
+    for kind in type(problem).__mro__:
+        if (status := {**STATUSES, **OWN_STATUSES}.get(kind)) is not None:
+            return status
+    return 500
+
+
+def document(status: int, detail: str, request_id: str, **more: Any) -> dict[str, Any]:
+    """A problem, ready for JSON."""
+    title = TITLES.get(status) or HTTPStatus(status).phrase
+    named = "urn:ltst:" + title.lower().replace(" ", "-")
+    return {"type": named, "title": title, "status": status, "detail": detail, "request_id": request_id, **more}
+
+
+def response(status: int, detail: str, request_id: str, **more: Any) -> JSONResponse:
+    """A problem as the answer to a request."""
+    headers = {"X-Request-Id": request_id}
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    if status == 503:
+        headers["Retry-After"] = RETRY_SECONDS
+    body = document(status, detail, request_id, **more)
+    return JSONResponse(body, status, headers=headers, media_type=MEDIA_TYPE)
+
+
+def of_error(problem: LtstError, request_id: str) -> JSONResponse:
+    """An error of ltst's own as an answer; what it tells beside its sentence goes along."""
+    return response(status_of(problem), str(problem), request_id, **getattr(problem, "told", {}))
+
+
+def register(app: FastAPI) -> None:
+    """Answer every error in the one shape."""
+
+    @app.exception_handler(LtstError)
+    async def known(request: Request, problem: LtstError) -> JSONResponse:
+        return of_error(problem, request.state.request_id)
+
+    @app.exception_handler(RequestValidationError)
+    async def malformed(request: Request, problem: RequestValidationError) -> JSONResponse:
+        errors = [{"where": ".".join(map(str, each["loc"])), "problem": each["msg"]} for each in problem.errors()]
+        detail = "; ".join(f"{each['where']}: {each['problem']}" for each in errors[:5])
+        return response(422, detail, request.state.request_id, errors=errors)
+
+    @app.exception_handler(HTTPException)
+    async def refused(request: Request, problem: HTTPException) -> JSONResponse:
+        answer = response(problem.status_code, str(problem.detail), request.state.request_id)
+        answer.headers.update(problem.headers or {})
+        return answer
+
+    @app.exception_handler(Exception)
+    async def unknown(request: Request, problem: Exception) -> JSONResponse:
+        # The reason is for the log: it may hold what a user said.
+        LOGGER.error("request failed", exc_info=problem, extra={"request_id": request.state.request_id})
+        return response(500, "something went wrong here; the log of the server tells what", request.state.request_id)

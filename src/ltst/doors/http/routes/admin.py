@@ -1,0 +1,56 @@
+"""Looking after a memory over HTTP, with an admin's key: keys, maintenance, statistics, health."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from ltst.doors.http import shapes
+from ltst.doors.http.callers import Administered
+from ltst.doors.http.routes.answers import gone
+from ltst.doors.http.shapes import Identifier, Page
+
+router = APIRouter(prefix="/v1/admin", tags=["administration"])
+
+
+@router.get("/keys", response_model=Page[shapes.Key])
+async def list_keys(memory: Administered) -> Any:
+    """All keys, oldest first, revoked ones included."""
+    return {"items": await memory.keys.list()}
+
+
+@router.post("/keys", response_model=shapes.NewKey, status_code=201)
+async def create_key(memory: Administered, given: shapes.KeyWanted) -> Any:
+    """Make a key for one user's memory, or for everyone's; its secret is shown only this once."""
+    return await memory.keys.create(given.user_id, admin=given.admin, name=given.name)
+
+
+@router.delete("/keys/{key_id:segment}", status_code=204, response_class=Response)
+async def revoke_key(memory: Administered, key_id: Identifier) -> Response:
+    """End a key for good."""
+    return gone(await memory.keys.revoke(key_id), f"key {key_id!r} to revoke")
+
+
+@router.post("/maintain")
+async def maintain(memory: Administered) -> dict[str, int]:
+    """One pass of expiry, retention and pruning over all users; how many rows each step touched."""
+    return await memory.maintain()
+
+
+@router.get("/stats", response_model=shapes.Stats)
+async def stats(memory: Administered) -> Any:
+    """How fast each operation is, and how large the tables are."""
+    return await memory.stats()
+
+
+@router.get("/health", response_model=shapes.Health)
+async def health(memory: Administered) -> Any:
+    """Schema, indexes, isolation, slow queries, disk and derived work, each with its state."""
+    return await memory.health()
+
+
+@router.post("/retry")
+async def retry(memory: Administered) -> dict[str, int]:
+    """Try again what was set aside because it failed too often."""
+    return {"retried": await memory.retry()}

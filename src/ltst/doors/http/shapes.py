@@ -1,0 +1,432 @@
+"""Shapes: what requests carry and what comes back, as the page /docs tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import Annotated, Any, Generic, TypeVar, get_type_hints
+
+from fastapi import Query
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    StringConstraints,
+    create_model,
+)
+
+from ltst import records
+from ltst.support.validate import LONGEST_IDENTIFIER, moment
+
+T = TypeVar("T")
+
+# Something in it that is no blank, and no NUL anywhere. Told in the docs; the core checks it, and says it in words.
+VISIBLE = r"^[^\x00]*[^\x00\x09-\x0d\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\x00]*$"
+PRINTABLE = r"^[^\x00]*$"
+
+
+def told(**schema: Any) -> Any:
+    """What the docs say of a text that the core checks."""
+    return Field(json_schema_extra=schema)
+
+
+def _written(value: object) -> object:
+    """A time is written as text; a bare number could be seconds or anything else."""
+    if not isinstance(value, str | datetime):
+        raise ValueError("a time is a text such as 2026-03-01T09:30:00Z")
+    return value
+
+
+Identifier = Annotated[StrictStr, told(minLength=1, maxLength=LONGEST_IDENTIFIER, pattern=VISIBLE)]
+Text = Annotated[StrictStr, told(minLength=1, pattern=VISIBLE)]
+Line = Annotated[StrictStr, told(maxLength=500, pattern=PRINTABLE)]
+Number = StrictInt | StrictFloat
+Score = Annotated[Number, Field(ge=0, le=1)]
+Seconds = Annotated[Number, Field(gt=0, le=31_536_000_000)]
+Moment = Annotated[
+    datetime,
+    BeforeValidator(_written),
+    AfterValidator(lambda value: moment(value, "a time")),
+    Field(examples=["2026-03-01T09:30:00Z"], description="With its zone."),
+]
+Metadata = Annotated[dict[str, JsonValue], Field(examples=[{"topic": "food"}])]
+Role = Annotated[
+    str, StringConstraints(strict=True, pattern="^(user|assistant|human|ai|system|tool)$"), Field(examples=["user"])
+]
+
+Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
+Offset = Annotated[int, Query(ge=0, le=2**31 - 1, description="How many to pass over.")]
+AsOf = Annotated[Moment | None, Query(description="What was true at this time, instead of now.")]
+
+
+SessionType = Annotated[StrictStr, told(minLength=1, maxLength=100, pattern=VISIBLE)]
+Uri = Annotated[StrictStr, told(maxLength=4096, pattern=PRINTABLE)]
+TitleQuery = Annotated[Line | None, Query(description="What to call it.")]
+UriQuery = Annotated[Uri | None, Query(description="Where it is from; the same uri again changes the document.")]
+
+
+class Shape(BaseModel):
+    """What a request carries: nothing that has no name here."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Page(BaseModel, Generic[T]):
+    """Some of what there is; `next_offset` tells where the rest begins, and is null when there is none."""
+
+    items: list[T]
+    next_offset: int | None = None
+
+
+def _answer(record: type, *, leave_out: Sequence[str] = ("embedding",)) -> Any:
+    """The shape of a record that is sent, without its vector."""
+    hints = get_type_hints(record)
+    kept: dict[str, Any] = {each.name: (hints[each.name], ...) for each in fields(record) if each.name not in leave_out}
+    return create_model(record.__name__, __config__=ConfigDict(from_attributes=True), __doc__=record.__doc__, **kept)
+
+
+Session: Any = _answer(records.ConversationSession)
+Message: Any = _answer(records.ConversationMessage)
+Context: Any = _answer(records.ConversationContext)
+Fact: Any = _answer(records.Fact)
+Preference: Any = _answer(records.UserPreference)
+Instruction: Any = _answer(records.Instruction)
+Entry: Any = _answer(records.MemoryEntry)
+Chunk: Any = _answer(records.DocumentChunk)
+Document: Any = _answer(records.Document, leave_out=("chunks",))
+Hit: Any = _answer(records.Hit)
+Relationship: Any = _answer(records.SessionRelationship)
+Summary: Any = _answer(records.SessionSummary)
+Policy: Any = _answer(records.RetentionPolicy)
+Event: Any = _answer(records.Event)
+Receipt: Any = _answer(records.Receipt)
+Key: Any = _answer(records.ApiKey, leave_out=("secret",))
+Stats: Any = _answer(records.Stats)
+Health: Any = _answer(records.Health)
+
+
+def page(found: Sequence[T], limit: int, offset: int) -> dict[str, Any]:
+    """The first `limit` of what was found, of which one more was asked for to see whether there is more."""
+    more = len(found) > limit
+    return {"items": found[:limit], "next_offset": offset + limit if more else None}
+
+
+class NewMessage(Shape):
+    """One turn to store."""
+
+    role: Role
+    content: Text
+    at: Moment | None = Field(None, description="When it was said; now, if left out.")
+    metadata: Metadata | None = None
+    parent: Identifier | None = Field(None, description="The id of the message that it answers.")
+    key: Identifier | None = Field(None, description="Sent again with the same key, it is stored once.")
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `add`."""
+        return {name: getattr(self, name) for name in type(self).model_fields}
+
+
+class NewMessages(Shape):
+    """Turns to store, all or none."""
+
+    messages: list[NewMessage] = Field(max_length=10_000)
+
+
+class Interaction(Shape):
+    """What the user said and what the assistant answered."""
+
+    user_msg: Text
+    ai_msg: Text
+
+
+class SessionWritten(Shape):
+    """What a session is to be; what is left out gets its default."""
+
+    session_name: Line | None = None
+    session_type: SessionType = "conversation"
+    status: Annotated[StrictStr, told(minLength=1, maxLength=50, pattern=VISIBLE)] = "active"
+    metadata: Metadata = Field(default_factory=dict)
+    context_summary: Annotated[StrictStr, told(pattern=PRINTABLE)] | None = None
+    relevance_score: Annotated[Number, Field(ge=-1e300, le=1e300)] = 0.0
+    agent_name: Identifier | None = None
+    created_at: Moment | None = None
+    last_activity: Moment | None = None
+
+
+class Touch(Shape):
+    """When the session was active; now, if left out."""
+
+    at: Moment | None = None
+
+
+class Link(Shape):
+    """A link from this session, the earlier one, to another."""
+
+    target: Identifier
+    type: Annotated[str, StringConstraints(strict=True, pattern="^(continuation|related|fork|reference)$")] = "related"
+    similarity: Score = 0.0
+    strength: Score = 1.0
+    metadata: Metadata | None = None
+
+
+class Fork(Shape):
+    """A copy of the session up to the message with index `at`; of all of it, if left out."""
+
+    at: Annotated[StrictInt, Field(ge=1, le=2**31 - 1)] | None = None
+    session_id: Identifier | None = None
+
+
+class Forked(BaseModel):
+    """The session that was made."""
+
+    session_id: str
+
+
+class ContextWanted(Shape):
+    """What the context is for, and how long it may be."""
+
+    query: Text | None = None
+    max_tokens: Annotated[StrictInt, Field(ge=16, le=2**31 - 1)] = 4000
+    strategy: Annotated[str, StringConstraints(strict=True, pattern="^sliding_window(_summary)?$")] = "sliding_window"
+    agent: Identifier | None = Field(None, description="Whose instructions stand first.")
+
+
+class Section(BaseModel):
+    """One part of a context."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    name: str
+    text: str
+    tokens: int
+    sources: list[str]
+
+
+class ContextPacked(BaseModel):
+    """A prompt within its budget, as messages for a model and as one text."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    messages: list[dict[str, str]]
+    text: str
+    sections: list[Section]
+    tokens: int
+    sources: list[str]
+    dropped: dict[str, int]
+
+
+class Snapshot(BaseModel):
+    """The short-term window."""
+
+    session_id: str
+    messages: list[dict[str, str]]
+    window_strategy: str
+    max_tokens: int
+
+
+class MessagesWanted(Shape):
+    """What to look for in one session."""
+
+    query: Text
+    limit: Annotated[StrictInt, Field(ge=1, le=200)] = 10
+    threshold: Score = 0.0
+
+
+class MessageFound(BaseModel):
+    """A message and its relevance, from 0 to 1."""
+
+    message: Message
+    score: float
+
+
+class Range(Shape):
+    """Bounds for a value of metadata."""
+
+    gt: Number | StrictStr | None = None
+    gte: Number | StrictStr | None = None
+    lt: Number | StrictStr | None = None
+    lte: Number | StrictStr | None = None
+
+
+Kind = Annotated[str, StringConstraints(strict=True, pattern="^(message|fact|entry|document)$")]
+Condition = Annotated[
+    JsonValue, Field(examples=["food", {"gte": 5, "lt": 10}], description="An equal value, or bounds.")
+]
+
+
+class SearchWanted(Shape):
+    """What to look for, and where."""
+
+    query: Text
+    kinds: Annotated[list[Kind], Field(min_length=1, max_length=10)] | None = None
+    limit: Annotated[StrictInt, Field(ge=1, le=200)] = 10
+    session_id: Identifier | None = None
+    since: Moment | None = None
+    until: Moment | None = None
+    where: dict[Identifier, Condition] | None = Field(None, description="Conditions on metadata.")
+    floor: Score | None = None
+    now: Moment | None = Field(None, description="The time that “last week” counts from; now, if left out.")
+
+
+class WorkingWritten(Shape):
+    """A value of working memory: any JSON."""
+
+    value: JsonValue
+    ttl: Seconds | None = Field(None, description="Seconds that it lives.")
+
+
+class WorkingValue(BaseModel):
+    """A value of working memory."""
+
+    key: str
+    value: JsonValue
+
+
+class ContextWritten(Shape):
+    """A value under a type and a key of a session."""
+
+    value: Text
+    relevance: Annotated[Number, Field(ge=-1e300, le=1e300)] = 0.0
+    expires_at: Moment | None = None
+    metadata: Metadata | None = None
+
+
+class FactWritten(Shape):
+    """A value that holds, from a time on."""
+
+    value: Text
+    confidence: Score = 1.0
+    source_message_id: Identifier | None = None
+    valid_from: Moment | None = None
+    single_valued: StrictBool = True
+
+
+class FactRejected(Shape):
+    """A value that is wrong and must not come back."""
+
+    value: Text
+
+
+class FactEnded(Shape):
+    """What is over: one value, or whatever holds."""
+
+    value: Text | None = None
+    at: Moment | None = None
+
+
+class PreferenceWritten(Shape):
+    """How the user wants things."""
+
+    value: Text
+    type: Annotated[str, StringConstraints(strict=True, pattern="^(general|coding|communication|project)$")] = "general"
+    sensitive: StrictBool = False
+    source: Annotated[str, StringConstraints(strict=True, pattern="^(learned|explicit|inferred)$")] = "explicit"
+    confidence: Score = 1.0
+
+
+class InstructionWritten(Shape):
+    """What an agent is to do always."""
+
+    content: Text
+
+
+class EntryWritten(Shape):
+    """A free-standing memory."""
+
+    content: Text
+    type: Annotated[str, StringConstraints(strict=True, pattern="^(long_term|episodic)$")] = "long_term"
+    importance: Score | None = None
+    occurred_at: Moment | None = None
+    expires_at: Moment | None = None
+    metadata: Metadata | None = None
+
+
+class DocumentWritten(Shape):
+    """Knowledge given as text."""
+
+    text: Text
+    title: Line | None = None
+    uri: Uri | None = None
+    metadata: Metadata | None = None
+    media_type: Annotated[str, StringConstraints(strict=True, pattern="^text/(plain|markdown|html)$")] | None = None
+
+
+class DocumentWhole(Document):  # type: ignore[misc]
+    """A document with its chunks."""
+
+    chunks: list[Chunk]
+
+
+class PolicyWritten(Shape):
+    """After how many seconds without activity sessions are archived and deleted; at least one of them."""
+
+    archive_after: Seconds | None = None
+    delete_after: Seconds | None = None
+
+
+class Switches(Shape):
+    """What to switch on or off; what is left out stays as it is."""
+
+    extraction: StrictBool | None = None
+    inference: StrictBool | None = None
+    episodes: StrictBool | None = None
+    relationships: StrictBool | None = None
+    consolidation: StrictBool | None = None
+
+
+class Conversations(BaseModel):
+    """How many conversations were read."""
+
+    conversations: int
+
+
+class Confirmed(Shape):
+    """The id of the user whose memory is to be erased, so that it is not done by mistake."""
+
+    user_id: Identifier
+
+
+class ProfileFact(BaseModel):
+    """A fact that holds."""
+
+    key: str
+    value: str
+    confidence: float
+    source_message_id: str | None
+
+
+class Profile(BaseModel):
+    """Who the user is: facts that hold, and preferences."""
+
+    user_id: str
+    facts: list[ProfileFact]
+    preferences: dict[str, str]
+
+
+class Feed(BaseModel):
+    """Changes in order; go on with `after` set to `next`."""
+
+    items: list[Event]
+    next: str
+
+
+class KeyWanted(Shape):
+    """Whose key: one user's, or an admin's."""
+
+    user_id: Identifier | None = None
+    admin: StrictBool = False
+    name: Annotated[StrictStr, told(maxLength=255, pattern=PRINTABLE)] = ""
+
+
+class NewKey(Key):  # type: ignore[misc]
+    """A key with its secret, which is shown only this once."""
+
+    secret: str

@@ -1,0 +1,74 @@
+"""Keys with which programs come in over the network: made, listed, ended, checked."""
+
+from __future__ import annotations
+
+import builtins
+import secrets
+from dataclasses import replace
+from datetime import timedelta
+
+from ltst.db.pool import KEEPER
+from ltst.errors import Invalid
+from ltst.handles.desk import Core, now
+from ltst.records import EVERYONE, ApiKey
+from ltst.rooms import events, keys
+from ltst.support import validate
+from ltst.support.ids import is_id, new_id
+from ltst.support.text import sha256
+
+PREFIX = "ltst_"
+SECRET_BYTES = 32
+# A key in constant use is not worth a write for each of its uses.
+USE_NOTED_EVERY = timedelta(minutes=1)
+
+
+class AsyncKeys:
+    """The keys to this memory."""
+
+    def __init__(self, core: Core) -> None:
+        """Made by `memory.keys`."""
+        self._core = core
+
+    async def create(self, user_id: str | None = None, *, admin: bool = False, name: str = "") -> ApiKey:
+        """Make a key for one user's memory, or with `admin` for everyone's; its `secret` is shown only this once."""
+        owner = self._owner(user_id, validate.flag(admin, "admin"))
+        told = validate.optional_text(name, "name", 255) or ""
+        secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
+        async with self._core.database.transaction(KEEPER) as tx:
+            added = await keys.add(tx, owner, new_id(), told, sha256(secret))
+            await events.add(tx, self._core.settings.actor, "create", "key", added.key_id, user_id=owner)
+        return replace(added, secret=secret)
+
+    async def list(self, user_id: str | None = None) -> builtins.list[ApiKey]:
+        """The keys of a user or of all, oldest first, revoked ones included; none with its secret."""
+        return await keys.list_all(self._core.database.keeper(), validate.optional_identifier(user_id, "user_id"))
+
+    async def revoke(self, key_id: str) -> bool:
+        """End a key for good; whether there was one to end."""
+        if not is_id(key_id):
+            return False
+        async with self._core.database.transaction(KEEPER) as tx:
+            owner = await keys.revoke(tx, key_id)
+            if owner is not None:
+                await events.add(tx, self._core.settings.actor, "revoke", "key", key_id, user_id=owner)
+        return owner is not None
+
+    async def exist(self) -> bool:
+        """Whether a key was ever made; a server that has none asks nobody for one."""
+        return await keys.exist(self._core.database.keeper())
+
+    async def check(self, secret: str) -> ApiKey | None:
+        """The key with this secret, or None if there is none or it was revoked."""
+        if not isinstance(secret, str) or not secret.startswith(PREFIX):
+            return None
+        found = await keys.find(self._core.database.keeper(), sha256(secret))
+        if found is not None and (found.last_used is None or now() - found.last_used > USE_NOTED_EVERY):
+            self._core.later(keys.used(self._core.database.keeper(), found))
+        return found
+
+    def _owner(self, user_id: str | None, admin: bool) -> str:
+        if admin == (user_id is not None):
+            raise Invalid("a key is for one user (user_id) or for everyone (admin=True), not for both and not for none")
+        if user_id == EVERYONE:
+            raise Invalid(f"the user_id {EVERYONE!r} is reserved; choose another")
+        return EVERYONE if admin else validate.identifier(user_id, "user_id")
