@@ -8,6 +8,7 @@ LtstError
 └── Unavailable           something outside is missing; trying again may help
     ├── DatabaseUnavailable
     └── ModelUnavailable
+        └── Unanswered    the user's message is stored, the answer to it is missing
 """
 
 
@@ -41,3 +42,13 @@ class DatabaseUnavailable(Unavailable):
 
 class ModelUnavailable(Unavailable):
     """A model endpoint cannot be reached or refused the request."""
+
+
+class Unanswered(ModelUnavailable):
+    """The model gave no answer to a message; the message itself is stored, as `message_id` in `chat_id`."""
+
+    def __init__(self, reason: str, *, chat_id: str, message_id: str) -> None:
+        """Say why, and which message waits."""
+        super().__init__(f"{reason} (the message is stored as {message_id} and has no answer yet)")
+        self.chat_id = chat_id
+        self.message_id = message_id

@@ -366,12 +366,14 @@ class AsyncUser:
         where: Mapping[str, Any] | None = None,
         floor: float | None = None,
         now: datetime | None = None,
+        without: str | None = None,
     ) -> builtins.list[Hit]:
         """What is remembered about a question, the best first; nothing when nothing is relevant.
 
         `kinds` are message, fact, entry and document. A session also brings the sessions related to it. `where` asks
         for metadata: {"topic": "food"} for equal values, {"price": {"gte": 5, "lt": 10}} for ranges. Dates in the
         question ("last May") count from `now`. `floor` is the least relevance, from 0 to 1, that the best must have.
+        Messages that say exactly `without` are left out: a question that is stored already would find itself.
         """
         wanted = checked(
             self._desk,
@@ -384,6 +386,7 @@ class AsyncUser:
             where=where,
             floor=floor,
             now=now,
+            without=without,
         )
         return await find(self._desk, wanted)
 
@@ -562,18 +565,34 @@ class AsyncChat:
             await self._desk.tell(tx, "add", "message", message_id, {"session_id": self._session_id})
             return await message_room.need(tx, message_id)
 
+    async def keyed(self, key: str) -> ConversationMessage | None:
+        """The message of this conversation that was added under a key, or None."""
+        wanted = validate.identifier(key, "key")
+        async with self._desk.reading("messages.keyed", self._session_id) as calls:
+            return (await message_room.keyed(calls, self._session_id, [wanted])).get(wanted)
+
     async def context(
-        self, query: str | None = None, *, max_tokens: int = 4000, strategy: str = "sliding_window"
+        self,
+        query: str | ConversationMessage | None = None,
+        *,
+        max_tokens: int = 4000,
+        strategy: str = "sliding_window",
+        window: int | None = None,
     ) -> Context:
         """What to send to a model: instructions, preferences, facts, what is recalled, working memory and the window.
 
         Never more than `max_tokens`. The parts that change seldom stand first, so that prompt caches hit. With a
         `query`, what is remembered about it is recalled. `strategy` is sliding_window, or sliding_window_summary,
-        which summarises the older half of a long conversation.
+        which summarises the older half of a long conversation. At most `window` messages are shown word for word.
+
+        A query that is stored in this conversation already is given as the message that it is: it stands once, last.
         """
-        asked = None if query is None else self._desk.content(query, "query")
+        asked = query
+        if query is not None and not isinstance(query, ConversationMessage):
+            asked = self._desk.content(query, "query")
         budget = checked_budget(max_tokens)
-        return await assemble(self._desk, self._opening, asked, budget, strategy)
+        turns = None if window is None else validate.limit(window, "window")
+        return await assemble(self._desk, self._opening, asked, budget, strategy, turns)
 
     async def search(
         self, query: str, *, limit: int = 10, threshold: float = 0.0

@@ -100,22 +100,29 @@ class Settings:
     """LTST_JWT_AUDIENCE: the audience that tokens must be meant for; unset asks for none."""
     jwt_issuer: str | None = None
     """LTST_JWT_ISSUER: who must have issued tokens; unset accepts anyone who can sign."""
+    agents: Path | None = None
+    """LTST_AGENTS: the folder with the TOML files of agents; unset means `agents` in the home folder."""
+    agent: str | None = None
+    """LTST_AGENT: the agent that answers where none is named; unset means `assistant` with a model, else `recall`."""
+    executors: int = 1000
+    """LTST_EXECUTORS: how many users' agents are kept ready at most; the least lately used go first."""
+    executor_ttl: float = 3600.0
+    """LTST_EXECUTOR_TTL: seconds without a turn after which a user's agent is let go."""
+    proxy_base_url: str | None = None
+    """LTST_PROXY_BASE_URL: what the OpenAI-compatible proxy stands before, up to /v1; unset means the model's."""
+    proxy_api_key: str | None = field(default=None, repr=False)
+    """LTST_PROXY_API_KEY: the key for the endpoint of LTST_PROXY_BASE_URL; unset sends none."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot work, with the name of the setting."""
         object.__setattr__(self, "home", Path(self.home))
-        for name in (
-            "pool_size",
-            "max_content_bytes",
-            "large_memory",
-            "summary_tokens",
-            "episode_budget",
-            "max_body_bytes",
-        ):
+        if self.agents is not None:
+            object.__setattr__(self, "agents", Path(self.agents))
+        for name in WHOLE_NUMBERS:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise Invalid(f"{name} must be at least 1, a whole number, not {value!r}")
-        for name in ("pool_timeout", "idle_after", "lease"):
+        for name in ("pool_timeout", "idle_after", "lease", "executor_ttl"):
             value = getattr(self, name)
             if not _is_number(value) or value <= 0:
                 raise Invalid(f"{name} must be a number of seconds above 0, not {value!r}")
@@ -128,6 +135,7 @@ class Settings:
             raise Invalid(f"LTST_LOG must be one of {', '.join(LOG_LEVELS)}, not {self.log!r}")
         self._check_language_model()
         self._check_server()
+        self._check_proxy()
 
     def _check_server(self) -> None:
         for name in ("allowed_hosts", "allowed_origins"):
@@ -152,6 +160,14 @@ class Settings:
             price = getattr(self, name)
             if price is not None and (not _is_number(price) or price < 0):
                 raise Invalid(f"{name} must be the price of a million tokens, 0 or more, not {price!r}")
+
+    def _check_proxy(self) -> None:
+        if self.proxy_base_url is not None and not _is_address(self.proxy_base_url):
+            raise Invalid(
+                "proxy_base_url must begin with http:// or https:// and a host, such as http://localhost:8080/v1"
+            )
+        if self.proxy_api_key is not None and self.proxy_base_url is None:
+            raise Invalid("proxy_api_key is set without proxy_base_url (LTST_PROXY_BASE_URL): name its endpoint")
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None, **arguments: Any) -> Settings:
@@ -226,8 +242,16 @@ def _is_address(value: object) -> bool:
     return url.scheme in ("http", "https") and bool(url.hostname)
 
 
-COUNTS = ("pool_size", "max_content_bytes", "large_memory", "summary_tokens", "episode_budget", "max_body_bytes")
 SWITCH = {"on": True, "off": False, "1": True, "0": False, "true": True, "false": False}
+WHOLE_NUMBERS = (
+    "pool_size",
+    "max_content_bytes",
+    "large_memory",
+    "summary_tokens",
+    "episode_budget",
+    "executors",
+    "max_body_bytes",
+)
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 VARIABLES: Mapping[str, tuple[str, Any]] = {
@@ -255,4 +279,10 @@ VARIABLES: Mapping[str, tuple[str, Any]] = {
     "LTST_JWT_AUDIENCE": ("jwt_audience", str),
     "LTST_JWT_ISSUER": ("jwt_issuer", str),
     "LTST_LLM_OUTPUT_PRICE": ("llm_output_price", _number("LTST_LLM_OUTPUT_PRICE")),
+    "LTST_AGENTS": ("agents", lambda folder: Path(folder).expanduser()),
+    "LTST_AGENT": ("agent", str),
+    "LTST_EXECUTORS": ("executors", _whole("LTST_EXECUTORS")),
+    "LTST_EXECUTOR_TTL": ("executor_ttl", _number("LTST_EXECUTOR_TTL")),
+    "LTST_PROXY_BASE_URL": ("proxy_base_url", str),
+    "LTST_PROXY_API_KEY": ("proxy_api_key", str),
 }

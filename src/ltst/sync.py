@@ -245,12 +245,14 @@ class User:
         where: Mapping[str, Any] | None = None,
         floor: float | None = None,
         now: datetime | None = None,
+        without: str | None = None,
     ) -> builtins.list[Hit]:
         """What is remembered about a question, the best first; nothing when nothing is relevant.
 
         `kinds` are message, fact, entry and document. A session also brings the sessions related to it. `where` asks
         for metadata: {"topic": "food"} for equal values, {"price": {"gte": 5, "lt": 10}} for ranges. Dates in the
         question ("last May") count from `now`. `floor` is the least relevance, from 0 to 1, that the best must have.
+        Messages that say exactly `without` are left out: a question that is stored already would find itself.
         """
         return self._portal.run(
             self._inner.search(
@@ -263,6 +265,7 @@ class User:
                 where=where,
                 floor=floor,
                 now=now,
+                without=without,
             )
         )
 
@@ -372,14 +375,27 @@ class Chat:
         """Store a ready-made message with all that it says of itself; a message_index must be the next one."""
         return self._portal.run(self._inner.store(message))
 
-    def context(self, query: str | None = None, *, max_tokens: int = 4000, strategy: str = "sliding_window") -> Context:
+    def keyed(self, key: str) -> ConversationMessage | None:
+        """The message of this conversation that was added under a key, or None."""
+        return self._portal.run(self._inner.keyed(key))
+
+    def context(
+        self,
+        query: str | ConversationMessage | None = None,
+        *,
+        max_tokens: int = 4000,
+        strategy: str = "sliding_window",
+        window: int | None = None,
+    ) -> Context:
         """What to send to a model: instructions, preferences, facts, what is recalled, working memory and the window.
 
         Never more than `max_tokens`. The parts that change seldom stand first, so that prompt caches hit. With a
         `query`, what is remembered about it is recalled. `strategy` is sliding_window, or sliding_window_summary,
-        which summarises the older half of a long conversation.
+        which summarises the older half of a long conversation. At most `window` messages are shown word for word.
+
+        A query that is stored in this conversation already is given as the message that it is: it stands once, last.
         """
-        return self._portal.run(self._inner.context(query, max_tokens=max_tokens, strategy=strategy))
+        return self._portal.run(self._inner.context(query, max_tokens=max_tokens, strategy=strategy, window=window))
 
     def search(
         self, query: str, *, limit: int = 10, threshold: float = 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -70,6 +70,7 @@ def checked(
     where: object = None,
     floor: object = None,
     now: object = None,
+    without: object = None,
 ) -> Search:
     """A search, or Invalid."""
     equal, ranges = _conditions(where)
@@ -80,6 +81,7 @@ def checked(
         until=validate.optional_moment(until, "until"),
         equal=equal,
         ranges=ranges,
+        without=None if without is None else sha256(desk.content(without, "without")),
     )
     return Search(
         desk.content(query, "query"),
@@ -115,12 +117,24 @@ async def find(desk: Desk, wanted: Search) -> list[Hit]:
     return found[: wanted.limit]
 
 
-async def assemble(desk: Desk, opening: Opening, query: str | None, max_tokens: int, strategy: str) -> Context:
-    """Gather what may go into the prompt and pack it."""
+async def assemble(
+    desk: Desk,
+    opening: Opening,
+    query: str | ConversationMessage | None,
+    max_tokens: int,
+    strategy: str,
+    window: int | None = None,
+) -> Context:
+    """Gather what may go into the prompt and pack it; a query that is stored already is not recalled itself."""
     validate.choice(strategy, "strategy", STRATEGIES)
-    found = [] if query is None else await find(desk, Search(query, None, Filters(), RECALLED, None))
+    asking = query if isinstance(query, ConversationMessage) else None
+    text = query.content if isinstance(query, ConversationMessage) else query
+    filters = Filters(without=None if asking is None else sha256(asking.content))
+    found = [] if text is None else await find(desk, Search(text, None, filters, RECALLED, None))
     async with desk.core.measured("merging", "context", desk.user_id, opening.session_id) as tally:
-        ingredients = await _ingredients(desk, opening, query, found, strategy)
+        ingredients = await _ingredients(desk, opening, text, found, strategy, window)
+        if asking is not None:
+            ingredients = replace(ingredients, window=_ending_with(asking, ingredients.window))
         packed = pack(ingredients, max_tokens, desk.settings.token_counter or tokens.count, strategy)
         tally.rows = len(packed.sections)
     _count_shown(desk, ingredients, packed)
@@ -189,7 +203,17 @@ async def _embedded(desk: Desk, question: Question, state: State) -> tuple[Quest
     return replace(question, model=embedding.name, vector=written(vector)), complete
 
 
-async def _ingredients(desk: Desk, opening: Opening, query: str | None, found: list[Hit], strategy: str) -> Ingredients:
+def _ending_with(asking: ConversationMessage, window: Sequence[ConversationMessage]) -> list[ConversationMessage]:
+    """The window in which a message is answered: what was asked since waits for an answer of its own."""
+    index = asking.message_index or 0
+    return [*(each for each in window if each.role != "human" or (each.message_index or 0) < index), asking]
+
+
+async def _ingredients(
+    desk: Desk, opening: Opening, query: str | None, found: list[Hit], strategy: str, turns: int | None
+) -> Ingredients:
+    # Where the older turns are summarised, those that are not shown word for word are looked at too.
+    fetched = turns if turns is not None and strategy == "sliding_window" else WINDOW[strategy]
     calls = desk.core.database.user(desk.user_id)
     orders, progress, wanted, known, working, window = await asyncio.gather(
         _orders(calls, opening.agent or NO_AGENT),
@@ -197,7 +221,7 @@ async def _ingredients(desk: Desk, opening: Opening, query: str | None, found: l
         AsyncPreferences(desk).list(),
         facts.list_all(calls, None),
         AsyncWorking(desk, opening).all(),
-        messages.window(desk.core.database, desk.user_id, opening.session_id, WINDOW[strategy], None),
+        messages.window(desk.core.database, desk.user_id, opening.session_id, fetched, None),
     )
     if opening.agent is None and progress is not None and progress.agent_name is not None:
         orders = await _orders(calls, progress.agent_name)
@@ -215,6 +239,7 @@ async def _ingredients(desk: Desk, opening: Opening, query: str | None, found: l
         working=working,
         window=window,
         query=query,
+        turns=turns,
     )
 
 

@@ -102,7 +102,7 @@ class OpenAILanguageModel:
         if timeout <= 0 or retries < 0:
             raise Invalid("timeout must be above 0 seconds and retries 0 or more")
         self._url = (base_url or DEFAULT_BASE_URL).rstrip("/")
-        self._host = _host(self._url)
+        self._host = host_of(self._url)
         self._model, self._key, self._timeout, self._retries = model, api_key, timeout, retries
         self._dialect = _Dialect()
         self._opened: Any = None
@@ -293,7 +293,7 @@ def configured(settings: Settings, given: LanguageModel | None = None) -> Counte
     return CountedModel(model, input_price=settings.llm_input_price, output_price=settings.llm_output_price)
 
 
-def _host(url: str) -> str:
+def host_of(url: str) -> str:
     """Host and port, without the name and the password that an address may hold."""
     try:
         parts = urlsplit(url)

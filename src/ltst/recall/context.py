@@ -115,6 +115,7 @@ class Ingredients:
     working: Mapping[str, Any] = field(default_factory=dict)
     window: Sequence[ConversationMessage] = ()
     query: str | None = None
+    turns: int | None = None  # the most of the window that is shown word for word; None: as many as fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ class Context:
     """A prompt within its budget: as messages for a model, and as one text.
 
     `dropped` tells of each section how many items did not fit, one that was cut included; a complete section is not
-    in it.
+    in it. `memories` are the facts, entries, documents and messages that were recalled into it.
     """
 
     messages: list[dict[str, str]]
@@ -141,6 +142,7 @@ class Context:
     tokens: int
     sources: tuple[str, ...]
     dropped: Mapping[str, int]
+    memories: tuple[Recalled, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +256,7 @@ class _Item:
     id: str | None = None  # of the message that this is, so that it is not shown twice
     role: str | None = None  # of a turn; all else stands in the system message
     whole: bool = True
+    memory: Recalled | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,9 +306,17 @@ def _facts(facts: Iterable[Fact]) -> list[_Item]:
             partial(_block, "memory", _fact_attributes(each)),
             (_moment(each.recorded_at), each.fact_key, each.fact_id),
             () if each.source_message_id is None else (each.source_message_id,),
+            memory=_fact_recalled(each),
         )
         for each in sorted(facts, key=lambda each: (-each.confidence, -_seconds(each.recorded_at), each.fact_id))
     ]
+
+
+def _fact_recalled(fact: Fact) -> Recalled:
+    sources = () if fact.source_message_id is None else (fact.source_message_id,)
+    return Recalled(
+        "fact", fact.fact_id, f"{fact.fact_key}: {fact.fact_value}", fact.valid_from, None, None, 0.0, sources
+    )
 
 
 def _fact_attributes(fact: Fact) -> dict[str, str | None]:
@@ -334,6 +345,7 @@ def _recalled(recalled: Iterable[Recalled]) -> list[_Item]:
             (_moment(each.occurred_at), each.id, each.content),
             each.sources or ((each.id,) if each.kind == "message" else ()),
             each.id if each.kind == "message" else None,
+            memory=each,
         )
         for each in unique.values()
     ]
@@ -562,7 +574,12 @@ class _Draft:
         messages, sections = prompt.messages, prompt.sections
         sources = dict.fromkeys(source for section in sections for source in section.sources)
         cost = prompt.tokens(each["content"] for each in messages)
-        return Context(messages, prompt.text, sections, cost, tuple(sources), self._dropped())
+        return Context(messages, prompt.text, sections, cost, tuple(sources), self._dropped(), self._memories())
+
+    def _memories(self) -> tuple[Recalled, ...]:
+        """What is remembered in it, as it stands there; facts are in every context, so they have no score."""
+        shown = [each.item.memory for name in TITLES for each in self.shelves[name].in_order()]
+        return tuple(each for each in shown if each is not None)
 
     def _prompt(self) -> _Prompt:
         parts = [
@@ -636,7 +653,9 @@ class _Draft:
 
 def _draft(ingredients: Ingredients, most: int, count: TokenCounter, strategy: str) -> _Draft:
     window, newest = ingredients.window, _newest(ingredients.window, ingredients.query)
-    told, older = _told(window, most, count) if strategy == "sliding_window_summary" else ("", 0)
+    raw = len(window) if ingredients.turns is None else ingredients.turns
+    told, older = _told(window, most, count, raw) if strategy == "sliding_window_summary" else ("", 0)
+    older = max(older, len(window) - raw)
     turns = [_turn(message, index) for index, message in enumerate(window)][older:]
     items = _items(ingredients, told)
     items["window"] = [turn for turn in reversed(turns) if newest is None or turn.place != newest.place]
@@ -650,12 +669,13 @@ def _draft(ingredients: Ingredients, most: int, count: TokenCounter, strategy: s
     )
 
 
-def _told(window: Sequence[ConversationMessage], most: int, count: TokenCounter) -> tuple[str, int]:
+def _told(window: Sequence[ConversationMessage], most: int, count: TokenCounter, raw: int) -> tuple[str, int]:
     """The summary of the older part of the window, and how many turns it stands for: none where it has no room.
 
     What a tool or a page said is not retold: in a summary it would stand beside what people said.
     """
     older, _ = split_history(window, int(SHARES["window"] * most), count)
+    older = list(window[: max(len(older), len(window) - raw)])
     told = summarise([each for each in older if each.trusted], None, int(OLDER_TURNS_SHARE * most), count)
     return told, len(older) if told else 0
 

@@ -141,12 +141,12 @@ async def add_many(
     All of them in their order, and those that were added.
     """
     last = await open_session(tx, opening, turns[0].timestamp)
-    known = await _keyed(tx, opening.session_id, [turn.key for turn in turns if turn.key])
+    known = await keyed(tx, opening.session_id, [turn.key for turn in turns if turn.key])
     fresh = _fresh(turns, known)
     stored = await _insert_all(tx, opening.session_id, [*enumerate(fresh, start=last + 1)])
-    keyed = known | {str(message.message_key): message for message in stored if message.message_key}
+    by_key = known | {str(message.message_key): message for message in stored if message.message_key}
     unkeyed = iter([message for message in stored if message.message_key is None])
-    return [keyed[turn.key] if turn.key else next(unkeyed) for turn in turns], stored
+    return [by_key[turn.key] if turn.key else next(unkeyed) for turn in turns], stored
 
 
 async def store(tx: Executor, turn: Turn, message: ConversationMessage, index: int) -> str:
@@ -231,7 +231,8 @@ async def fork(tx: Executor, session_id: str, fork_id: str, at: int) -> int:
     return await tx.run("messages.fork", user_id=tx.scope.user_id, session_id=session_id, fork_id=fork_id, at=at)
 
 
-async def _keyed(tx: Executor, session_id: str, keys: list[str]) -> dict[str, ConversationMessage]:
+async def keyed(tx: Executor, session_id: str, keys: list[str]) -> dict[str, ConversationMessage]:
+    """The messages of a session that were added under these keys, by their key."""
     if not keys:
         return {}
     found = await tx.rows(

@@ -89,6 +89,7 @@ class Filters:
     until: datetime | None = None
     equal: str = "{}"
     ranges: Sequence[tuple[str, str, str]] = ()
+    without: str | None = None  # the hash of a content: messages that say exactly this are left out
 
     @property
     def narrow(self) -> bool:
@@ -195,6 +196,7 @@ async def candidates(
         "range_keys": [key for key, _, _ in filters.ranges],
         "range_signs": [sign for _, sign, _ in filters.ranges],
         "range_values": [value for _, _, value in filters.ranges],
+        "without": filters.without,
         "large": large,
         "depth": depth,
     }

@@ -1,4 +1,4 @@
-"""Text: hashes that tell two texts apart, and the cut of a long text into parts."""
+"""Text: hashes that tell two texts apart, the cut of a long text into parts, and the mending of a broken one."""
 
 import hashlib
 import re
@@ -59,3 +59,8 @@ def cut(text: str, end: re.Pattern[str]) -> Iterator[str]:
 def normalised(text: str) -> str:
     """The text as it is compared with another: neither case nor white space make a difference."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def mended(text: str) -> str:
+    """The text without what cannot be stored: NULs go, halves of a surrogate pair are joined or replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "")

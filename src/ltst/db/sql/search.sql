@@ -157,6 +157,7 @@ WITH asked AS MATERIALIZED (
     FROM conversation_messages, asked, nearest
     WHERE user_id = %(user_id)s AND 'message' = ANY(%(kinds)s::text[])
       AND (%(session_id)s::text IS NULL OR session_id = ANY(asked.near))
+      AND (%(without)s::text IS NULL OR content_hash IS DISTINCT FROM %(without)s::text)
       AND (NOT %(large)s::boolean OR message_id = ANY(nearest.ids) OR terms @@ asked.any_query)
     UNION ALL
     SELECT 1, fact_id, fact_id::text, 0, valid_from, NULL, false, metadata, terms, embedding, 0, learned

@@ -18,12 +18,14 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware.cors import CORSMiddleware
 
+from ltst.agents.turns import Turns
 from ltst.doors.http import paths, problems
 from ltst.doors.http.callers import Reception
 from ltst.doors.http.guard import LOOPBACK, Guard
 from ltst.doors.http.meters import Metered, Meters
 from ltst.doors.http.routes import (
     admin,
+    chat,
     contexts,
     facts,
     feed,
@@ -40,6 +42,7 @@ from ltst.memory import AsyncMemory
 from ltst.settings import Settings
 
 ROUTERS = (
+    chat.router,
     sessions.router,
     messages.router,
     contexts.router,
@@ -88,16 +91,17 @@ def is_loopback(host: str) -> bool:
 def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
     """The application; it opens a memory of its own unless it is given one."""
     own = memory or AsyncMemory(settings=replace(serving.settings, actor="http"))
+    turns = Turns(own)
     app = FastAPI(
         title="ltst",
         version=version("ltst"),
         description=DESCRIPTION,
-        lifespan=_lifespan(own, opens=memory is None),
+        lifespan=_lifespan(own, turns, opens=memory is None),
         responses=PROBLEMS,
         generate_unique_id_function=_operation,
         separate_input_output_schemas=False,
     )
-    app.state.memory, app.state.meters = own, Meters(serving.shared_meters)
+    app.state.memory, app.state.turns, app.state.meters = own, turns, Meters(serving.shared_meters)
     app.state.reception = Reception(own, loopback=serving.loopback)
     app.state.stopping = asyncio.Event()
     problems.register(app)
@@ -107,7 +111,7 @@ def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
     return app
 
 
-def _lifespan(memory: AsyncMemory, *, opens: bool) -> Any:
+def _lifespan(memory: AsyncMemory, turns: Turns, *, opens: bool) -> Any:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         if opens:
@@ -117,6 +121,7 @@ def _lifespan(memory: AsyncMemory, *, opens: bool) -> Any:
                 yield
         finally:
             app.state.stopping.set()
+            await turns.close()
             if opens:
                 await memory.close()
 

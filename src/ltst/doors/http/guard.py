@@ -10,7 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ltst.doors.http.problems import Misdirected, TooLarge, of_error, response
+from ltst.doors.http.problems import Misdirected, TooLarge, document, of_error, response
 from ltst.errors import Denied, LtstError
 from ltst.support.ids import new_id
 
@@ -55,11 +55,10 @@ class Guard:
         except LtstError as problem:
             if started:
                 raise
-            await of_error(problem, request_id)(scope, receive, send)
+            await response(of_error(problem, request_id))(scope, receive, send)
         except UnicodeDecodeError:
-            await response(400, "the path is not valid UTF-8 once its percent signs are read", request_id)(
-                scope, receive, send
-            )
+            told = document(400, "the path is not valid UTF-8 once its percent signs are read", request_id)
+            await response(told)(scope, receive, send)
 
     def _check(self, path: str, headers: Headers) -> None:
         if path in UNGUARDED:

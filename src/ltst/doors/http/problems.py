@@ -20,6 +20,7 @@ from ltst.errors import (
     LtstError,
     ModelUnavailable,
     NotFound,
+    Unanswered,
     Unavailable,
 )
 from ltst.support.logs import LOGGER
@@ -35,7 +36,8 @@ STATUSES: Mapping[type[LtstError], int] = {
     Unavailable: 503,
     LtstError: 500,
 }
-RETRY_SECONDS = "1"
+HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
+OPAQUE = "something went wrong here; the log of the server tells what"
 
 
 class Unknown(LtstError):
@@ -81,20 +83,16 @@ def document(status: int, detail: str, request_id: str, **more: Any) -> dict[str
     return {"type": named, "title": title, "status": status, "detail": detail, "request_id": request_id, **more}
 
 
-def response(status: int, detail: str, request_id: str, **more: Any) -> JSONResponse:
+def of_error(problem: LtstError, request_id: str) -> dict[str, Any]:
+    """An error of ltst's own; one that tells of a stored message names it."""
+    stored = {"chat_id": problem.chat_id, "message_id": problem.message_id} if isinstance(problem, Unanswered) else {}
+    return document(status_of(problem), str(problem), request_id, **stored)
+
+
+def response(body: Mapping[str, Any]) -> JSONResponse:
     """A problem as the answer to a request."""
-    headers = {"X-Request-Id": request_id}
-    if status == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    if status == 503:
-        headers["Retry-After"] = RETRY_SECONDS
-    body = document(status, detail, request_id, **more)
-    return JSONResponse(body, status, headers=headers, media_type=MEDIA_TYPE)
-
-
-def of_error(problem: LtstError, request_id: str) -> JSONResponse:
-    """An error of ltst's own as an answer; what it tells beside its sentence goes along."""
-    return response(status_of(problem), str(problem), request_id, **getattr(problem, "told", {}))
+    headers = {"X-Request-Id": body["request_id"], **HEADERS.get(body["status"], {})}
+    return JSONResponse(body, body["status"], headers=headers, media_type=MEDIA_TYPE)
 
 
 def register(app: FastAPI) -> None:
@@ -102,17 +100,17 @@ def register(app: FastAPI) -> None:
 
     @app.exception_handler(LtstError)
     async def known(request: Request, problem: LtstError) -> JSONResponse:
-        return of_error(problem, request.state.request_id)
+        return response(of_error(problem, request.state.request_id))
 
     @app.exception_handler(RequestValidationError)
     async def malformed(request: Request, problem: RequestValidationError) -> JSONResponse:
         errors = [{"where": ".".join(map(str, each["loc"])), "problem": each["msg"]} for each in problem.errors()]
         detail = "; ".join(f"{each['where']}: {each['problem']}" for each in errors[:5])
-        return response(422, detail, request.state.request_id, errors=errors)
+        return response(document(422, detail, request.state.request_id, errors=errors))
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, problem: HTTPException) -> JSONResponse:
-        answer = response(problem.status_code, str(problem.detail), request.state.request_id)
+        answer = response(document(problem.status_code, str(problem.detail), request.state.request_id))
         answer.headers.update(problem.headers or {})
         return answer
 
@@ -120,4 +118,4 @@ def register(app: FastAPI) -> None:
     async def unknown(request: Request, problem: Exception) -> JSONResponse:
         # The reason is for the log: it may hold what a user said.
         LOGGER.error("request failed", exc_info=problem, extra={"request_id": request.state.request_id})
-        return response(500, "something went wrong here; the log of the server tells what", request.state.request_id)
+        return response(document(500, OPAQUE, request.state.request_id))

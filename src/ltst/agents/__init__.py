@@ -1,0 +1,1 @@
+"""Agents: who answers in a chat, and how one turn of it runs."""

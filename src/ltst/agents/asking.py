@@ -1,0 +1,98 @@
+"""Answers of a language model: one streamed request, or a few where the model uses tools in between."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ltst.agents.tools import Outcome, Toolbox
+from ltst.providers.endpoint import Endpoint, choices
+from ltst.support.text import mended
+
+ROUNDS = 4  # in which tools may be used, before the model must answer
+CALLS = 8  # in one round
+LONGEST_RESULT = 20_000
+
+
+@dataclass(slots=True)
+class Heard:
+    """One answer of a model, put together from its chunks: a text, and the tools that it wants to use."""
+
+    text: str = ""
+    calls: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    def take(self, chunk: Mapping[str, Any]) -> str:
+        """Add a chunk; the text that it brought."""
+        said = ""
+        for choice in choices(chunk)[:1]:
+            delta = choice.get("delta")
+            if isinstance(delta, Mapping):
+                said += delta["content"] if isinstance(delta.get("content"), str) else ""
+                self._take_calls(delta.get("tool_calls"))
+        said = mended(said)
+        self.text += said
+        return said
+
+    def _take_calls(self, given: object) -> None:
+        for at, part in enumerate(given if isinstance(given, list) else []):
+            function = part.get("function") if isinstance(part, Mapping) else None
+            if not isinstance(function, Mapping):
+                continue
+            number = part["index"] if isinstance(part.get("index"), int) else at
+            call = self.calls.setdefault(number, {"id": "", "name": "", "arguments": ""})
+            call["id"] = part.get("id") or call["id"] or f"call_{number}"
+            call["name"] += _text(function.get("name"))
+            call["arguments"] += _text(function.get("arguments"))
+
+    def message(self) -> dict[str, Any]:
+        """The answer as the message of the assistant, which must stand before the results of its tools."""
+        calls = [
+            {
+                "id": call["id"],
+                "type": "function",
+                "function": {"name": call["name"], "arguments": call["arguments"]},
+            }
+            for call in self.wanted()
+        ]
+        return {"role": "assistant", "content": self.text or None, "tool_calls": calls}
+
+    def wanted(self) -> list[dict[str, Any]]:
+        """The tools to use, in their order."""
+        return [self.calls[number] for number in sorted(self.calls)][:CALLS]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+async def ask(endpoint: Endpoint, request: Mapping[str, Any], tools: Toolbox) -> AsyncIterator[str | Outcome]:
+    """The text of the answer as it comes, and the outcomes of the tools that were used on the way."""
+    messages, said = [*request["messages"]], False
+    for number in range(ROUNDS + 1):
+        heard = Heard()
+        async for chunk in endpoint.stream({**request, "messages": messages, **_offered(tools, number)}):
+            if text := heard.take(chunk):
+                # What it said before it used a tool is a paragraph of its own.
+                yield ("\n\n" if said and heard.text == text else "") + text
+        said = said or bool(heard.text)
+        if not heard.calls or not tools.allowed or number == ROUNDS:
+            return
+        messages.append(heard.message())
+        for call in heard.wanted():
+            outcome = await tools.use(call["name"], call["arguments"])
+            messages.append(_result(call["id"], outcome))
+            yield outcome
+
+
+def _offered(tools: Toolbox, number: int) -> dict[str, Any]:
+    """The tools; at last none may be used, since an answer is wanted."""
+    if not tools.allowed:
+        return {}
+    return {"tools": tools.specs()} | ({"tool_choice": "none"} if number == ROUNDS else {})
+
+
+def _result(call_id: str, outcome: Outcome) -> dict[str, Any]:
+    told = json.dumps(outcome.told, ensure_ascii=False)[:LONGEST_RESULT]
+    return {"role": "tool", "tool_call_id": call_id, "content": told}

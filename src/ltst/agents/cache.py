@@ -1,0 +1,110 @@
+"""Executors kept ready, one per user and agent, while they are used and nothing they were made from has changed."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ltst.agents.executor import Executor
+from ltst.agents.loader import Agent
+from ltst.memory import AsyncUser
+from ltst.providers.endpoint import Endpoint
+from ltst.records import Instruction
+from ltst.settings import Settings
+
+REASONS = ("expired", "size", "instructions", "agent", "closed")
+LIFETIMES = (1.0, 10.0, 60.0, 600.0, 3600.0)  # seconds: the upper bounds of the histogram
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorStats:
+    """What happened to executors so far.
+
+    `lifetimes` counts those that are gone by their age, cumulatively as Prometheus does: by upper bound in seconds.
+    """
+
+    created: int
+    hits: int
+    live: int
+    evicted: Mapping[str, int]
+    lifetimes: Mapping[float, int]
+    lifetime_sum: float
+
+
+@dataclass(slots=True)
+class _Kept:
+    executor: Executor
+    made: float
+    used: float
+
+
+class Executors:
+    """The executors that are live; whether one still fits is asked at each turn, by one cheap read."""
+
+    def __init__(
+        self, settings: Settings, endpoint: Endpoint | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`executors` and `executor_ttl` of the settings say how many are kept, and how long after their last turn."""
+        self._settings, self._endpoint, self._clock = settings, endpoint, clock
+        # The least lately used stands first.
+        self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+        self._created = self._hits = 0
+        self._evicted: Counter[str] = Counter(dict.fromkeys(REASONS, 0))
+        self._ages: Counter[float] = Counter(dict.fromkeys((*LIFETIMES, float("inf")), 0))
+        self._age_sum = 0.0
+
+    async def get(self, user: AsyncUser, agent: Agent) -> Executor:
+        """The executor for a user and an agent, made anew if the agent's file or the user's instructions changed."""
+        instruction = await user.instructions.get(agent.name)
+        self._let_go_of_old()
+        key = (user.user_id, agent.name)
+        kept = self._kept.get(key)
+        changed = None if kept is None else _changed(kept.executor, agent, instruction)
+        if changed is not None:
+            self._evict(key, changed)
+        elif kept is not None:
+            kept.used, self._hits = self._clock(), self._hits + 1
+            self._kept.move_to_end(key)
+            return kept.executor
+        return self._make(key, Executor(user, agent, instruction, self._endpoint, self._settings))
+
+    def stats(self) -> ExecutorStats:
+        """Counts since the beginning, and how many are live now."""
+        self._let_go_of_old()
+        return ExecutorStats(
+            self._created, self._hits, len(self._kept), dict(self._evicted), dict(self._ages), self._age_sum
+        )
+
+    def close(self) -> None:
+        """Let go of all."""
+        for key in [*self._kept]:
+            self._evict(key, "closed")
+
+    def _make(self, key: tuple[str, str], executor: Executor) -> Executor:
+        now = self._clock()
+        self._kept[key] = _Kept(executor, now, now)
+        self._created += 1
+        while len(self._kept) > self._settings.executors:
+            self._evict(next(iter(self._kept)), "size")
+        return executor
+
+    def _let_go_of_old(self) -> None:
+        latest = self._clock() - self._settings.executor_ttl
+        while self._kept and (oldest := next(iter(self._kept.items())))[1].used <= latest:
+            self._evict(oldest[0], "expired")
+
+    def _evict(self, key: tuple[str, str], reason: str) -> None:
+        age = self._clock() - self._kept.pop(key).made
+        self._evicted[reason] += 1
+        self._age_sum += age
+        for bound in self._ages:
+            self._ages[bound] += age <= bound
+
+
+def _changed(executor: Executor, agent: Agent, instruction: Instruction | None) -> str | None:
+    """What an executor was made from that is different now."""
+    if executor.agent != agent:
+        return "agent"
+    return "instructions" if executor.instruction != instruction else None

@@ -1,0 +1,96 @@
+"""The executor: one agent, ready to answer one user."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from ltst.agents import quoting
+from ltst.agents.asking import ask
+from ltst.agents.loader import DEFAULT_MODEL, NO_MODEL, Agent
+from ltst.agents.memories import Memory, distinct, plain
+from ltst.agents.tools import Outcome, Toolbox
+from ltst.errors import ModelUnavailable
+from ltst.memory import AsyncChat, AsyncUser
+from ltst.providers.endpoint import Endpoint
+from ltst.recall.context import FEWEST_TOKENS, Context
+from ltst.records import ConversationMessage, Instruction
+from ltst.settings import Settings
+from ltst.support import tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of an answer, as it comes. The last one has no text, and tells what the answer rests on."""
+
+    text: str
+    memories: tuple[Memory, ...] | None = None
+
+
+class Executor:
+    """Answers one user as one agent, under the instructions that the user gave it."""
+
+    def __init__(
+        self,
+        user: AsyncUser,
+        agent: Agent,
+        instruction: Instruction | None,
+        endpoint: Endpoint | None,
+        settings: Settings,
+    ) -> None:
+        """Made by `Executors`; the endpoint is shared, and None where no model is configured."""
+        self.user, self.agent, self.instruction = user, agent, instruction
+        self.model = _model(agent, settings)
+        self._endpoint = endpoint
+        self._count = settings.token_counter or tokens.count
+        # What the agent itself is told counts against the budget, since it goes to the model too.
+        self._budget = max(FEWEST_TOKENS, agent.max_tokens - self._count(agent.system_prompt))
+
+    async def reply(self, chat: AsyncChat, message: ConversationMessage) -> AsyncIterator[Piece]:
+        """Answer a message that is stored in the chat already, piece by piece."""
+        if self.agent.model == NO_MODEL:
+            text, memories = await quoting.answer(self.user, message)
+            yield Piece(text)
+            yield Piece("", tuple(memories))
+            return
+        async for piece in self._asked(chat, message):
+            yield piece
+
+    async def _asked(self, chat: AsyncChat, message: ConversationMessage) -> AsyncIterator[Piece]:
+        if self._endpoint is None or self.model is None:
+            raise ModelUnavailable(f"the agent {self.agent.name!r} needs a language model: set LTST_LLM_MODEL")
+        context = await chat.context(
+            message, max_tokens=self._budget, strategy=self.agent.strategy, window=self.agent.window
+        )
+        memories = [plain(each) for each in context.memories]
+        tools = Toolbox(self.agent.tools, self.user, self.agent.name, message)
+        async for heard in ask(self._endpoint, self._request(context), tools):
+            if isinstance(heard, Outcome):
+                memories += [plain(hit) for hit in heard.found]
+            else:
+                yield Piece(heard)
+        yield Piece("", tuple(distinct(memories)))
+
+    def _request(self, context: Context) -> dict[str, Any]:
+        request: dict[str, Any] = {"model": self.model, "messages": self._messages(context)}
+        if self.agent.temperature is not None:
+            request["temperature"] = self.agent.temperature
+        return request
+
+    def _messages(self, context: Context) -> list[dict[str, str]]:
+        """The agent's prompt first, in one system message with the rest: some models take a single one only."""
+        messages, prompt = [*context.messages], self.agent.system_prompt
+        if not prompt:
+            return messages
+        if messages and messages[0]["role"] == "system" and context.sections[0].name not in ("window", "query"):
+            remembered = messages.pop(0)["content"]
+            prompt = f"{prompt}\n\n{remembered}"
+        return [{"role": "system", "content": prompt}, *messages]
+
+
+def _model(agent: Agent, settings: Settings) -> str | None:
+    """The name of the model to ask for; None where there is none."""
+    if agent.model == NO_MODEL:
+        return None
+    return settings.llm_model if agent.model == DEFAULT_MODEL else agent.model

@@ -1,0 +1,56 @@
+"""What an answer rests on, as plain values that can be sent and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from ltst.recall.context import Recalled
+from ltst.records import Fact, Hit
+
+Memory = dict[str, Any]
+
+
+def plain(memory: Recalled | Hit) -> Memory:
+    """One memory: kind, id, content, date, session_id, score (None where it was not searched for) and sources."""
+    return _memory(
+        memory.kind,
+        memory.id,
+        memory.content,
+        memory.occurred_at,
+        memory.session_id,
+        round(memory.score, 4) or None,
+        memory.sources,
+    )
+
+
+def plain_fact(fact: Fact) -> Memory:
+    """A fact as a memory."""
+    sources = () if fact.source_message_id is None else (fact.source_message_id,)
+    return _memory("fact", fact.fact_id, f"{fact.key}: {fact.value}", fact.valid_from, None, None, sources)
+
+
+def _memory(
+    kind: str,
+    id: str,
+    content: str,
+    date: datetime | None,
+    session_id: str | None,
+    score: float | None,
+    sources: Iterable[str],
+) -> Memory:
+    return {
+        "kind": kind,
+        "id": id,
+        "content": content,
+        "date": None if date is None else date.isoformat(),
+        "session_id": session_id,
+        "score": score,
+        "sources": [*sources],
+    }
+
+
+def distinct(memories: Iterable[Memory]) -> list[Memory]:
+    """Each once: what a tool found may stand in the context too."""
+    return [*{(each["kind"], each["id"], each["content"]): each for each in memories}.values()]

@@ -1,0 +1,140 @@
+"""Answers without a language model: a question is answered by quoting what is remembered, a statement is noted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from ltst.agents.memories import Memory, plain, plain_fact
+from ltst.memory import AsyncUser
+from ltst.records import ConversationMessage, Fact, Hit
+
+REMEMBERED = "This is what I remember:"
+NOTHING = "I know nothing about that yet."
+NOTED = "Noted."
+OWN_WORDS = (REMEMBERED, NOTHING, NOTED)
+
+SEARCHED = 20
+QUOTED = 5
+LISTED = 12
+LONGEST_QUOTE = 300
+# What is much less relevant than the best is not what was asked for.
+LEAST_SHARE = 0.5
+
+QUESTION_MARK = re.compile(r"[?？؟]+(?=[\s\"'”’»)\]*]|$)|？")
+OPENING = re.compile(r"^(?:(?:hey|hi|hello|ok|okay|so|and|but|well|please|now)\b[\s,!.]*)+", re.IGNORECASE)
+# Without a question mark, "when I was young" and "what I like" tell; "what is my name" and "do you remember" ask.
+ASKING = re.compile(
+    r"(?:what|who|whom|whose|which|when|where|why|how)(?:['’]s)?\b(?!\s+(?:i|we|he|she|they|it|you|an?|if)\b)"
+    r"|(?:is|are|am|was|were|do|does|did|can|could|will|would|should|shall|may|might|have|has|had)n?['’]?t?\s+"
+    r"(?:i|you|we|he|she|it|they|there|my|your|our|his|her|their|the|this|that|these|those|any|anyone|anything)\b"
+    r"|(?:tell|show|give)\s+(?:me|us)\b|remind\s+(?:me|us)\s+(?:of|about|what|who|where|when|which|how|why)\b"
+    r"|(?:list|describe|summari[sz]e|recall|explain|find|search|look\s+up)\b",
+    re.IGNORECASE,
+)
+ABOUT_ME = re.compile(
+    r"\b(?:know|remember|learnt|learned|remembered)\b.*\b(?:about|of)\s+(?:me|us)\b"
+    r"|\b(?:who\s+am\s+i|about\s+me)\s*[?？.!]*$",
+    re.IGNORECASE,
+)
+
+
+def is_question(text: str) -> bool:
+    """Whether a message asks: by its question mark in any language, by its beginning in English."""
+    return bool(QUESTION_MARK.search(text) or ASKING.match(OPENING.sub("", text.strip())))
+
+
+async def answer(user: AsyncUser, message: ConversationMessage) -> tuple[str, list[Memory]]:
+    """What to say to a message, and the memories that it rests on."""
+    if not is_question(message.content):
+        return await _noted(user, message)
+    if ABOUT_ME.search(message.content) and (known := await _latest(user)):
+        return _told([_fact_line(each) for each in known]), [plain_fact(each) for each in known]
+    found = await user.search(message.content, limit=SEARCHED, without=message.content)
+    best = _best(found)
+    if not best:
+        return NOTHING, []
+    return _told([_line(hit) for hit in best]), [plain(hit) for hit in best]
+
+
+async def _noted(user: AsyncUser, message: ConversationMessage) -> tuple[str, list[Memory]]:
+    """What was said is stored already; what is learnt from it is told, so that the user can correct it."""
+    await user.learning.catch_up()
+    new = [fact for fact in await user.facts.list() if fact.source_message_id == message.message_id]
+    if not new:
+        return NOTED, []
+    known = "; ".join(f"{fact.key}: {fact.value}" for fact in new)
+    return f"{NOTED} I now know: {known}.", [plain_fact(fact) for fact in new]
+
+
+async def _latest(user: AsyncUser) -> list[Fact]:
+    await user.learning.catch_up()
+    known = await user.facts.list()
+    return sorted(known, key=lambda fact: fact.recorded_at, reverse=True)[:LISTED]
+
+
+def _best(found: Sequence[Hit]) -> list[Hit]:
+    """The best few: neither what this agent said before, nor much weaker ones; facts first, questions last."""
+    worth = [hit for hit in found if not (hit.role == "ai" and hit.content.startswith(OWN_WORDS))]
+    least = LEAST_SHARE * max((hit.score for hit in worth), default=0.0)
+    best = [hit for hit in worth if hit.score >= least or hit.kind == "fact"]
+    return sorted(best, key=_place)[:QUOTED]
+
+
+def _place(hit: Hit) -> tuple[int, float]:
+    asks = hit.kind == "message" and is_question(hit.content)
+    return (0 if hit.kind == "fact" else 2 if asks else 1), -hit.score
+
+
+def _told(lines: Sequence[str]) -> str:
+    return "\n".join([REMEMBERED, *(f"- {line}" for line in lines)])
+
+
+def _line(hit: Hit) -> str:
+    if hit.kind == "fact":
+        return f"{hit.content} ({_joined(_since(hit.occurred_at), *_from(hit.sources))})"
+    where = f"chat {hit.session_id}" if hit.session_id else None
+    source = f"message {hit.id}" if hit.kind == "message" else None
+    return f"“{_quote(hit.content)}” ({_joined(_who(hit), _day(hit.occurred_at), where, source)})"
+
+
+def _fact_line(fact: Fact) -> str:
+    sources = (fact.source_message_id,) if fact.source_message_id else ()
+    return f"{fact.key}: {fact.value} ({_joined(_since(fact.valid_from), *_from(sources))})"
+
+
+def _who(hit: Hit) -> str:
+    """Whose words these are; what tools, pages and files said is nobody's."""
+    if hit.kind == "document":
+        page = f", page {hit.metadata['page']}" if "page" in hit.metadata else ""
+        return f"from the document {hit.id}{page}"
+    if hit.kind == "entry":
+        return "from my notes" if hit.trusted else "from my notes, not verified"
+    if not hit.trusted:
+        return "from a tool or another source, not said by you"
+    if hit.role == "human" and hit.speaker in (None, "User"):
+        return "you"
+    return {"Assistant": "the assistant", "System": "the system"}.get(hit.speaker or "", hit.speaker or "someone")
+
+
+def _from(sources: Sequence[str]) -> list[str]:
+    return [f"from message {sources[0]}"] if sources else ["set by hand"]
+
+
+def _since(when: datetime | None) -> str | None:
+    return f"since {_day(when)}" if when else None
+
+
+def _day(when: datetime | None) -> str | None:
+    return f"{when:%Y-%m-%d}" if when else None
+
+
+def _joined(*parts: str | None) -> str:
+    return ", ".join(part for part in parts if part)
+
+
+def _quote(text: str) -> str:
+    """In one line, and not the whole of a long text."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1].rstrip() + "…"

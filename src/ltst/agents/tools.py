@@ -1,0 +1,144 @@
+"""Tools: what a model may do with the memory of the user whom it answers, where its agent allows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ltst.errors import Conflict, Invalid, NotFound
+from ltst.memory import AsyncUser
+from ltst.records import ConversationMessage, Hit
+
+FOUND = 8
+LONGEST_QUOTE = 1000
+# What a model claims about its user is a little less sure than what the user sets.
+CONFIDENCE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a tool tells the model, and what it found."""
+
+    told: Mapping[str, Any]
+    found: tuple[Hit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool: what it is for, its parameters (all texts, all needed), and what it does."""
+
+    description: str
+    parameters: Mapping[str, str]
+    run: Callable[[Toolbox, Mapping[str, str]], Awaitable[Outcome]]
+
+    def spec(self, name: str) -> dict[str, Any]:
+        """The tool as OpenAI's protocol describes one."""
+        described = {each: {"type": "string", "description": what} for each, what in self.parameters.items()}
+        schema = {
+            "type": "object",
+            "properties": described,
+            "required": [*self.parameters],
+            "additionalProperties": False,
+        }
+        return {
+            "type": "function",
+            "function": {"name": name, "description": self.description, "parameters": schema},
+        }
+
+    def checked(self, written: object) -> dict[str, str]:
+        """The arguments that a model wrote, which may be anything."""
+        try:
+            given = json.loads(written) if isinstance(written, str) else written
+        except ValueError:
+            given = None
+        accepted = f"a JSON object with the texts {', '.join(self.parameters)}"
+        if not isinstance(given, dict) or given.keys() != self.parameters.keys():
+            raise Invalid(f"the arguments must be {accepted}")
+        if not all(isinstance(each, str) for each in given.values()):
+            raise Invalid(f"the arguments must be {accepted}; each is a text")
+        return given
+
+
+async def _search(box: Toolbox, arguments: Mapping[str, str]) -> Outcome:
+    found = await box.user.search(arguments["query"], limit=FOUND, without=box.message.content)
+    return Outcome({"found": [_told(hit) for hit in found]}, tuple(found))
+
+
+def _told(hit: Hit) -> dict[str, Any]:
+    told: dict[str, Any] = {"kind": hit.kind, "content": hit.content[:LONGEST_QUOTE]}
+    if hit.occurred_at is not None:
+        told["at"] = f"{hit.occurred_at:%Y-%m-%d %H:%M}"
+    if hit.speaker is not None:
+        told["from"] = hit.speaker
+    return told if hit.trusted else told | {"trust": "low"}
+
+
+async def _remember(box: Toolbox, arguments: Mapping[str, str]) -> Outcome:
+    fact = await box.user.facts.set(
+        arguments["key"],
+        arguments["value"],
+        confidence=CONFIDENCE,
+        source_message_id=box.message.message_id,
+    )
+    return Outcome({"remembered": f"{fact.key}: {fact.value}"})
+
+
+async def _prefer(box: Toolbox, arguments: Mapping[str, str]) -> Outcome:
+    wanted = await box.user.preferences.set(arguments["key"], arguments["value"])
+    return Outcome({"preference": f"{wanted.key}: {wanted.value}"})
+
+
+async def _instruct(box: Toolbox, arguments: Mapping[str, str]) -> Outcome:
+    order = await box.user.instructions.set(box.agent, arguments["content"])
+    return Outcome({"instruction": order.content, "version": order.version})
+
+
+TOOLS: Mapping[str, Tool] = {
+    "search_memory": Tool(
+        "Search everything that is remembered about the user: earlier messages, facts, notes, documents.",
+        {"query": "what to look for, in words"},
+        _search,
+    ),
+    "remember_fact": Tool(
+        "Remember a lasting fact about the user, as they stated it in this conversation. A new value replaces the old.",
+        {"key": "a short name such as home, job or name", "value": "the value, such as Lisbon"},
+        _remember,
+    ),
+    "set_preference": Tool(
+        "Remember how the user wants things, when they say so.",
+        {"key": "a short name such as units or tone", "value": "the wish, such as metric"},
+        _prefer,
+    ),
+    "set_instruction": Tool(
+        "Change what the user wants you to always do, only when the user asks for it. It replaces all of the "
+        "instructions so far, so repeat what stays.",
+        {"content": "the whole instruction"},
+        _instruct,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """The tools that an agent allows, for the user and the message that is being answered."""
+
+    allowed: tuple[str, ...]
+    user: AsyncUser
+    agent: str
+    message: ConversationMessage
+
+    def specs(self) -> list[dict[str, Any]]:
+        """The tools, for a request to a model."""
+        return [TOOLS[name].spec(name) for name in self.allowed]
+
+    async def use(self, name: object, arguments: object) -> Outcome:
+        """Run a tool for a model. What it did wrong it is told, so that it can do better."""
+        try:
+            if not isinstance(name, str) or name not in self.allowed:
+                raise Invalid(f"there is no tool {str(name)[:60]!r}; there are {', '.join(self.allowed)}")
+            tool = TOOLS[name]
+            return await tool.run(self, tool.checked(arguments))
+        except (Invalid, NotFound, Conflict) as problem:
+            return Outcome({"error": str(problem)})

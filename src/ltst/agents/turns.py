@@ -1,0 +1,262 @@
+"""Turns: what a user says is stored, then answered by an agent; the answer is completed and stored whoever listens."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ltst.agents.cache import Executors, ExecutorStats
+from ltst.agents.executor import Executor
+from ltst.agents.feed import Feed
+from ltst.agents.loader import NO_MODEL, Agent, Agents
+from ltst.agents.memories import Memory
+from ltst.errors import Conflict, LtstError, ModelUnavailable, NotFound, Unanswered, Unavailable
+from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
+from ltst.providers.endpoint import Endpoint, model_endpoint
+from ltst.records import ConversationMessage
+from ltst.support import validate
+from ltst.support.logs import LOGGER
+
+GRACE = 30.0
+MOST_MEMORIES = 200
+# Chats that begin with a key are named after it: the same request again must find the same chat.
+KEYED_CHATS = uuid.UUID("6f2b1c58-6a5d-5f0e-9a3c-0f4f5b7f2d11")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """What came of a turn. `memories` are plain values: kind, id, content, date, session_id, score, sources.
+
+    Of a turn that is only repeated they have kind and id, since that is what was kept.
+    """
+
+    chat_id: str
+    agent: str
+    model: str | None
+    reply: str
+    message_id: str
+    reply_id: str
+    memories: tuple[Memory, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStats:
+    """How many turns are under way, how many came to what, and how the executors do."""
+
+    under_way: int
+    answered: int
+    failed: int
+    repeated: int
+    executors: ExecutorStats
+
+
+class Turn:
+    """One turn, under way or over. It goes on when nobody listens."""
+
+    def __init__(self, chat: AsyncChat, agent: Agent, message: ConversationMessage) -> None:
+        """Made by `Turns.begin`."""
+        self.chat, self.agent, self.message = chat, agent, message
+        self.chat_id, self.message_id = chat.session_id, str(message.message_id)
+        self.feed: Feed[str, TurnResult] = Feed()
+
+    def pieces(self) -> AsyncIterator[str]:
+        """The text of the answer as it comes, from its beginning; it raises what `done` raises."""
+        return self.feed.parts()
+
+    async def done(self) -> TurnResult:
+        """The result, once the answer is stored; Unanswered if the model gave none."""
+        return await self.feed.result()
+
+    @property
+    def reply_key(self) -> str:
+        """Under this key the answer is stored, so that there is one, whoever else is at it."""
+        return f"reply:{self.message_id}"
+
+
+class Turns:
+    """Runs the turns of chats for one memory, which the caller opens before and closes after it."""
+
+    def __init__(
+        self, memory: AsyncMemory, *, endpoint: Endpoint | None = None, executors: Executors | None = None
+    ) -> None:
+        """Everything else comes from the settings of the memory."""
+        self.agents = Agents(memory.settings)
+        self._most = memory.settings.max_content_bytes
+        self._endpoint = endpoint or model_endpoint(memory.settings)
+        self._executors = executors or Executors(memory.settings, self._endpoint)
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._live: dict[tuple[str, str], Turn] = {}  # by user and message
+        self._latest: dict[tuple[str, str], Turn] = {}  # by user and chat
+        self._closed = False
+        self._answered = self._failed = self._repeated = 0
+
+    async def begin(
+        self,
+        user: AsyncUser,
+        message: str,
+        *,
+        chat_id: str | None = None,
+        agent_name: str | None = None,
+        key: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Turn:
+        """Store what the user says, which is durable when this returns, and begin to answer it.
+
+        Without a `chat_id` a new chat begins. Without an `agent_name` the agent of the chat answers, else the default
+        one. The same request under the same `key` is stored once, and gets the same answer.
+        """
+        if self._closed:
+            raise Unavailable("the server is shutting down: nothing was stored, try again")
+        # Whoever asks may go away at any moment; a message that is stored must get its answer all the same.
+        return await asyncio.shield(self._start(self._begin(user, message, chat_id, agent_name, key, metadata)))
+
+    async def close(self, grace: float = GRACE) -> None:
+        """Take no more turns, wait for those under way, at most `grace` seconds, and let go of everything."""
+        self._closed = True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                while self._tasks:
+                    await asyncio.wait(self._tasks)
+        while self._tasks:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.wait(self._tasks)
+        self._executors.close()
+        if self._endpoint is not None:
+            await self._endpoint.close()
+
+    def stats(self) -> TurnStats:
+        """For a page of metrics."""
+        return TurnStats(len(self._live), self._answered, self._failed, self._repeated, self._executors.stats())
+
+    async def _begin(
+        self,
+        user: AsyncUser,
+        message: str,
+        chat_id: str | None,
+        agent_name: str | None,
+        key: str | None,
+        metadata: Mapping[str, Any] | None,
+    ) -> Turn:
+        agent = await self._agent(user, chat_id, agent_name)
+        named = str(uuid.uuid5(KEYED_CHATS, key)) if isinstance(key, str) and chat_id is None else chat_id
+        chat = user.chat(named, agent=agent.name)
+        turn = Turn(chat, agent, await chat.add("user", message, key=key, metadata=metadata))
+        reply = None if key is None else await chat.keyed(turn.reply_key)
+        # From here to the start of the task nothing else runs, so that a message has one turn at a time.
+        known = self._live.get((user.user_id, turn.message_id))
+        if known is not None or reply is not None:
+            self._repeated += 1
+            return known or _repeated(turn, reply)
+        self._live[user.user_id, turn.message_id] = turn
+        self._start(self._run(user, turn))
+        return turn
+
+    async def _agent(self, user: AsyncUser, chat_id: str | None, name: str | None) -> Agent:
+        """The agent that is named, else the one that the chat began with, else the default one."""
+        if name is not None:
+            return self.agents.get(validate.identifier(name, "agent"))
+        session = None if chat_id is None else await user.sessions.get(chat_id)
+        if session is not None and session.agent_name is not None:
+            with suppress(NotFound):
+                return self.agents.get(session.agent_name)
+        return self.agents.get()
+
+    async def _run(self, user: AsyncUser, turn: Turn) -> None:
+        """Answer a message, after those that were asked in the same chat before it."""
+        place = (user.user_id, turn.chat_id)
+        before = self._latest.get(place)
+        self._latest[place] = turn
+        try:
+            if before is not None:
+                await before.feed.over()
+            result = await self._answer(await self._executors.get(user, turn.agent), turn)
+        except asyncio.CancelledError:
+            self._fail(user, turn, ModelUnavailable("the server shut down before the answer was complete"))
+            raise
+        except Exception as problem:  # noqa: BLE001 - whatever it is, those who listen must hear of it
+            self._fail(user, turn, problem)
+        else:
+            self._answered += 1
+            self._live.pop((user.user_id, turn.message_id))
+            turn.feed.end(result)
+        finally:
+            if self._latest.get(place) is turn:
+                del self._latest[place]
+
+    def _fail(self, user: AsyncUser, turn: Turn, problem: Exception) -> None:
+        self._failed += 1
+        self._live.pop((user.user_id, turn.message_id))
+        if not isinstance(problem, LtstError):
+            LOGGER.error("a turn failed", exc_info=problem)
+        if isinstance(problem, ModelUnavailable):
+            problem = Unanswered(str(problem), chat_id=turn.chat_id, message_id=turn.message_id)
+        turn.feed.fail(problem)
+
+    async def _answer(self, executor: Executor, turn: Turn) -> TurnResult:
+        said: list[str] = []
+        memories: Sequence[Memory] = ()
+        size = 0
+        async for piece in executor.reply(turn.chat, turn.message):
+            if piece.text:
+                size += len(piece.text.encode())
+                if size > self._most:
+                    raise ModelUnavailable(f"the answer is longer than {self._most:,} bytes of UTF-8")
+                said.append(piece.text)
+                turn.feed.put(piece.text)
+            memories = piece.memories or memories
+        text = "".join(said)
+        if not text.strip():
+            raise ModelUnavailable("the model gave an empty answer")
+        return await _stored(turn, executor.model, text, memories)
+
+    def _start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """A task of its own, held until it is over."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._over)
+        return task
+
+    def _over(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever began it has it, unless they went away
+
+
+async def _stored(turn: Turn, model: str | None, text: str, memories: Sequence[Memory]) -> TurnResult:
+    """Store the answer; where another process was faster, its answer is the one."""
+    rested = [{"kind": each["kind"], "id": each["id"]} for each in memories[:MOST_MEMORIES]]
+    about = {"agent": turn.agent.name, "model": model or NO_MODEL, "memories": rested}
+    try:
+        reply = await turn.chat.add("assistant", text, key=turn.reply_key, parent=turn.message_id, metadata=about)
+    except Conflict:
+        faster = await turn.chat.keyed(turn.reply_key)
+        if faster is None:
+            raise
+        return _result(turn, faster, faster.metadata.get("model"), _rested_on(faster))
+    return _result(turn, reply, model, tuple(memories))
+
+
+def _repeated(turn: Turn, reply: ConversationMessage | None) -> Turn:
+    """The turn of a request that was answered before, with the answer that is stored."""
+    assert reply is not None, "a turn is repeated where there is an answer"
+    model = reply.metadata.get("model")
+    turn.feed.put(reply.content)
+    turn.feed.end(_result(turn, reply, None if model == NO_MODEL else model, _rested_on(reply)))
+    return turn
+
+
+def _rested_on(reply: ConversationMessage) -> tuple[Memory, ...]:
+    kept = reply.metadata.get("memories")
+    return tuple(kept) if isinstance(kept, list) else ()
+
+
+def _result(turn: Turn, reply: ConversationMessage, model: str | None, memories: tuple[Memory, ...]) -> TurnResult:
+    agent = str(reply.metadata.get("agent") or turn.agent.name)
+    return TurnResult(turn.chat_id, agent, model, reply.content, turn.message_id, str(reply.message_id), memories)

@@ -1,0 +1,106 @@
+"""Chat over HTTP: what the user says is stored and answered by an agent, at once or piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
+
+from ltst.agents.turns import Turn, TurnResult, Turns
+from ltst.doors.http import problems, shapes
+from ltst.doors.http.callers import User
+from ltst.doors.http.routes.headers import IdempotencyKey
+from ltst.doors.http.shapes import Identifier, Page
+from ltst.doors.http.streams import EVENT_STREAM, event
+from ltst.errors import LtstError
+from ltst.support.logs import LOGGER
+
+router = APIRouter(prefix="/api", tags=["chat"])
+
+STREAMED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The answer, or, if asked for with `stream`, its events: start, delta, then done or error.",
+        "content": {EVENT_STREAM: {"schema": {"type": "string"}}},
+    }
+}
+
+
+class Said(shapes.Shape):
+    """What the user says, and to whom."""
+
+    message: shapes.Text = Field(examples=["Where do I live?"])
+    chat_id: Identifier | None = Field(None, description="Which conversation; a new one, if left out.")
+    agent_name: Identifier | None = Field(None, description="Who answers; the chat's own agent, if left out.")
+    stream: StrictBool = False
+
+
+class Answered(BaseModel):
+    """The answer, and what it rests on."""
+
+    chat_id: str
+    agent_name: str
+    model: str | None
+    reply: str
+    message_id: str
+    reply_id: str
+    memories: list[dict[str, JsonValue]]
+
+
+class AgentShown(BaseModel):
+    """An agent that can be talked with."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    name: str
+    description: str
+    model: str
+    window: int
+    strategy: str
+    max_tokens: int
+    tools: list[str]
+
+
+@router.post("/chat", response_model=Answered, responses=STREAMED)
+async def chat(request: Request, user: User, said: Said, key: IdempotencyKey = None) -> Any:
+    """Say something and be answered. Both turns are stored, also when nobody waits for the answer."""
+    turns: Turns = request.app.state.turns
+    turn = await turns.begin(user, said.message, chat_id=said.chat_id, agent_name=said.agent_name, key=key)
+    if said.stream:
+        return StreamingResponse(_told(turn, request.state.request_id), media_type=EVENT_STREAM)
+    return _answer(await turn.done())
+
+
+@router.get("/agents", response_model=Page[AgentShown])
+async def list_agents(request: Request, user: User) -> Any:
+    """The agents that can be talked with."""
+    turns: Turns = request.app.state.turns
+    return {"items": turns.agents.list()}
+
+
+async def _told(turn: Turn, request_id: str) -> AsyncIterator[str]:
+    """The turn as events; an error is one too, since the status was sent with the first."""
+    yield event({"chat_id": turn.chat_id, "message_id": turn.message_id, "agent_name": turn.agent.name}, name="start")
+    try:
+        async for piece in turn.pieces():
+            yield event({"text": piece}, name="delta")
+        yield event(_answer(await turn.done()), name="done")
+    except LtstError as problem:
+        yield event(problems.of_error(problem, request_id), name="error")
+    except Exception as problem:  # noqa: BLE001 - the edge of the door: whoever listens is told that it is over
+        LOGGER.error("a stream failed", exc_info=problem, extra={"request_id": request_id})
+        yield event(problems.document(500, problems.OPAQUE, request_id), name="error")
+
+
+def _answer(result: TurnResult) -> dict[str, Any]:
+    return {
+        "chat_id": result.chat_id,
+        "agent_name": result.agent,
+        "model": result.model,
+        "reply": result.reply,
+        "message_id": result.message_id,
+        "reply_id": result.reply_id,
+        "memories": [dict(each) for each in result.memories],
+    }
