@@ -9,13 +9,20 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --e
 # Where the public data sets lie that recall is measured on; see docs/evaluation.md.
 DATA ?= $(firstword $(wildcard data ../shared/eval))
 
-.PHONY: run test check sync bench crash eval clean
+.PHONY: run demo test full check sync bench crash eval clean
 
 run: $(INSTALLED)
+	$(BIN)/ltst serve
+
+demo: $(INSTALLED)
 	$(BIN)/ltst demo
 
 test: $(DEVELOPED)
 	$(BIN)/pytest
+
+# Everything as often as it is promised; `make test` tries some of it a fifth as often.
+full: $(DEVELOPED)
+	$(BIN)/pytest --full
 
 check: $(DEVELOPED)
 	$(BIN)/ruff check .
@@ -44,7 +51,7 @@ clean:
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("ltst needs Python 3.11 or newer: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) .
+	$(INSTALL) '.[server]'
 	touch $@
 
 $(DEVELOPED): $(INSTALLED)

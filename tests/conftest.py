@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -12,6 +12,17 @@ import pytest
 
 from ltst import AsyncMemory, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="Try everything as often as promised, which takes long.")
+
+
+@pytest.fixture(scope="session")
+def rounds(request: pytest.FixtureRequest) -> Callable[[int], int]:
+    """How often to try something that is promised so many times: a fifth of it, unless all is asked for."""
+    full = bool(request.config.getoption("--full"))
+    return lambda promised: promised if full else max(1, promised // 5)
 
 
 @pytest.fixture(autouse=True)

@@ -80,9 +80,9 @@ def everything_indexed(url: str) -> bool:
         return connection.execute(" UNION ALL ".join(lacking)).fetchone() is None
 
 
-async def test_a_thousand_times(settings: Settings) -> None:
+async def test_a_thousand_times(settings: Settings, rounds: Callable[[int], int]) -> None:
     async with AsyncMemory(settings=settings, embedder=CallableEmbedder(hashed, "hashed", 384)) as memory:
-        assert await missed(memory, 1000) == []
+        assert await missed(memory, rounds(1000)) == []
         assert everything_indexed(memory.database_url)
 
 

@@ -220,8 +220,9 @@ CHANGES: dict[str, Change] = {
 }
 
 
-async def test_the_other_cannot_be_seen(memory: AsyncMemory) -> None:
-    mine, theirs = questions(LOOKS), questions(LOOKS + LOOKS_BACK)[LOOKS:]
+async def test_the_other_cannot_be_seen(memory: AsyncMemory, rounds: Callable[[int], int]) -> None:
+    looks = rounds(LOOKS)
+    mine, theirs = questions(looks), questions(looks + rounds(LOOKS_BACK))[looks:]
     ana, eve = owned(memory, "ana"), memory.user("eve")
     expected = await seen(memory, "ana", mine)
     assert all(ids(answer) and ids(answer) <= ana for answer in expected)

@@ -50,6 +50,12 @@ class Scores:
     units: int | None = None  # how many there are in all, where not all were looked at
     conversations: int | None = None  # how many sessions there are in all, likewise
 
+    @property
+    def said(self) -> int:
+        """How many there are in all, without what is retold of them."""
+        retold = 0 if self.retold is None else int(self.retold.sum())
+        return self.units or len(self.sessions) - retold or len(self.sessions)
+
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
@@ -70,7 +76,7 @@ def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
     rows = place[scores.matched]
     spread = np.zeros((len(order), scores.frequencies.shape[1]))
     spread[rows] = scores.frequencies
-    idf = rarity(spread[said], scores.units or int(said.sum()))
+    idf = rarity(spread[said], scores.said)
     words, dense = scores.words[order], scores.dense[order]
     usual = max(float(words[said].mean()), 1.0)
     compared = bool((dense > -2).any())

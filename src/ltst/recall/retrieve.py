@@ -93,7 +93,7 @@ async def retrieve(
     boosts = _boosts(question, units, packed["speakers"] or {})
     ranked = rank.rank(scores, sum(boosts.values(), np.zeros(len(units))))
     best = float(ranked.relevance.max())
-    if best < (default_floor(scores.units or len(units)) if floor is None else floor):
+    if best < (default_floor(scores.said) if floor is None else floor):
         return Found([], changing)
     order = np.argsort(-ranked.total, kind="stable")[:limit]
     return Found(_best(units, order, ranked, {**ranked.arms, **boosts}, best), changing)
