@@ -1,0 +1,174 @@
+"""The proxy: an OpenAI client that changes its base URL gets memory; its requests go on to its model, its agents too."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator, Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Request, Response
+from fastapi.responses import StreamingResponse
+
+from ltst.agents.relay import Relay, Relayed, checked, turn
+from ltst.agents.turns import Turn, Turns
+from ltst.doors.http import problems
+from ltst.doors.http.callers import User
+from ltst.doors.http.routes.headers import IdempotencyKey
+from ltst.doors.http.shapes import Identifier
+from ltst.doors.http.streams import EVENT_STREAM, event
+from ltst.errors import Invalid, LtstError, ModelUnavailable
+from ltst.memory import AsyncUser
+
+router = APIRouter(prefix="/v1", tags=["OpenAI-compatible proxy"])
+
+# A model of this name is an agent of this server.
+OWN = "ltst/"
+CHAT_HEADER = "X-Chat-Id"
+
+ChatId = Annotated[Identifier | None, Header(alias=CHAT_HEADER, description="Which conversation; else the field user.")]
+AgentName = Annotated[Identifier | None, Header(alias="X-Agent-Name", description="Whose instructions apply.")]
+
+REQUEST: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {
+                    "type": "object",
+                    "description": "As OpenAI describes it. What is not named here is passed on untouched.",
+                    "required": ["messages"],
+                    "properties": {
+                        "model": {"type": "string"},
+                        "messages": {
+                            "type": "array",
+                            "minItems": 1,
+                            "items": {
+                                "type": "object",
+                                "required": ["role", "content"],
+                                "properties": {"role": {"type": "string"}, "content": {}},
+                            },
+                        },
+                        "stream": {"type": "boolean"},
+                        "user": {"type": "string", "description": f"Which conversation, without {CHAT_HEADER}."},
+                    },
+                    "example": {"model": "ltst/recall", "messages": [{"role": "user", "content": "Where do I live?"}]},
+                }
+            }
+        },
+    }
+}
+ANSWER: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "What the model answers, as it is; a stream if one was asked for.",
+        "content": {"application/json": {"schema": {"type": "object"}}, EVENT_STREAM: {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.post("/chat/completions", openapi_extra=REQUEST, responses=ANSWER, response_class=Response)
+async def complete(
+    request: Request, user: User, chat_id: ChatId = None, agent: AgentName = None, key: IdempotencyKey = None
+) -> Response:
+    """Answer as the model behind this server does, with what is remembered in the prompt; both sides are kept."""
+    body = await _read(request)
+    named = chat_id or _named(body)
+    model = body.get("model")
+    if isinstance(model, str) and model.startswith(OWN):
+        return await _own(request, user, body, named, key)
+    relay: Relay = request.app.state.relay
+    return _passed(await relay.complete(user, body, chat_id=named, agent=agent, headers=dict(request.headers)))
+
+
+@router.get("/models", responses=ANSWER, response_class=Response)
+async def models(request: Request, user: User) -> Response:
+    """The models that can be asked for: those behind this server, and its own agents."""
+    turns: Turns = request.app.state.turns
+    own = [_model(f"{OWN}{agent.name}") for agent in turns.agents.list()]
+    relay: Relay = request.app.state.relay
+    try:
+        passage = await relay.send("GET", "/models", headers=dict(request.headers))
+    except ModelUnavailable:
+        return _listed(own)
+    try:
+        body = b"".join([part async for part in passage.aiter_bytes()])
+    finally:
+        await passage.aclose()
+    try:
+        upstream = json.loads(body)["data"]
+    except (ValueError, KeyError, TypeError):
+        upstream = None
+    if not passage.ok or not isinstance(upstream, list):
+        return Response(body, passage.status, headers=dict(passage.headers))
+    return _listed([*upstream, *own])
+
+
+async def _read(request: Request) -> Mapping[str, Any]:
+    try:
+        return checked(json.loads(await request.body()))
+    except ValueError as problem:
+        if isinstance(problem, LtstError):
+            raise
+        raise Invalid("the request must be a JSON object with messages, a list of at least one") from None
+
+
+def _named(body: Mapping[str, Any]) -> str | None:
+    """The chat that the field `user` names, as OpenAI's clients can."""
+    given = body.get("user")
+    return given if isinstance(given, str) and given.strip() else None
+
+
+def _passed(relayed: Relayed) -> Response:
+    headers = {**relayed.headers, CHAT_HEADER: relayed.chat_id}
+    return StreamingResponse(relayed.aiter_bytes(), relayed.status, headers=headers)
+
+
+async def _own(
+    request: Request, user: AsyncUser, body: Mapping[str, Any], chat_id: str | None, key: str | None
+) -> Response:
+    """Answered by an agent of this server; only the newest message counts, since the agent knows the others."""
+    said = turn(body["messages"][-1])
+    if said is None or said["role"] != "human":
+        raise Invalid("the last of messages must be what the user says: an agent answers nothing else")
+    turns: Turns = request.app.state.turns
+    agent = str(body["model"]).removeprefix(OWN)
+    begun = await turns.begin(user, said["content"], chat_id=chat_id, agent_name=agent, key=key)
+    headers = {CHAT_HEADER: begun.chat_id}
+    if body.get("stream") is True:
+        told = _streamed(begun, str(body["model"]), request.state.request_id)
+        return StreamingResponse(told, media_type=EVENT_STREAM, headers=headers)
+    result = await begun.done()
+    answer = _completion(begun, str(body["model"]), "chat.completion")
+    answer["choices"] = [
+        {"index": 0, "message": {"role": "assistant", "content": result.reply}, "finish_reason": "stop"}
+    ]
+    return Response(json.dumps(answer), media_type="application/json", headers=headers)
+
+
+async def _streamed(begun: Turn, model: str, request_id: str) -> AsyncIterator[str]:
+    def chunk(delta: Mapping[str, Any], finish: str | None = None) -> str:
+        choices = [{"index": 0, "delta": delta, "finish_reason": finish}]
+        return event({**_completion(begun, model, "chat.completion.chunk"), "choices": choices})
+
+    yield chunk({"role": "assistant", "content": ""})
+    try:
+        async for piece in begun.pieces():
+            yield chunk({"content": piece})
+        await begun.done()
+    except LtstError as problem:
+        yield event({"error": {"message": str(problem), **problems.of_error(problem, request_id)}})
+        return
+    yield chunk({}, "stop")
+    yield "data: [DONE]\n\n"
+
+
+def _completion(begun: Turn, model: str, kind: str) -> dict[str, Any]:
+    return {"id": f"chatcmpl-{begun.message_id}", "object": kind, "created": int(time.time()), "model": model}
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "ltst"}
+
+
+def _listed(found: list[Any]) -> Response:
+    return Response(json.dumps({"object": "list", "data": found}), media_type="application/json")
