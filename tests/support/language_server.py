@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -57,7 +58,23 @@ class Close:
     """The connection is closed in the middle of the answer."""
 
 
-Reply = str | dict[str, Any] | list[Any] | Status | Raw | Hang | Close
+@dataclass(frozen=True)
+class Events:
+    """A stream that is sent as it is, piece by piece; between the pieces it waits for `go`, if there is one."""
+
+    pieces: list[bytes]
+    go: threading.Event | None = None
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The model wants to use tools: names with their arguments, as a text or as JSON."""
+
+    calls: list[tuple[str, Any]]
+    text: str = ""
+
+
+Reply = str | dict[str, Any] | list[Any] | Status | Raw | Hang | Close | Events | Tools
 Scripted = Reply | Callable[[Asked], Reply]
 
 
@@ -82,9 +99,11 @@ class LanguageServer:
         scripted = self.script.pop(0) if self.script else self.otherwise
         return scripted(asked) if callable(scripted) else scripted
 
-    def completion(self, text: str) -> dict[str, Any]:
+    def completion(self, text: str, calls: list[dict[str, Any]] | None = None) -> dict[str, Any]:
         """An answer in OpenAI's shape."""
-        message = {"role": "assistant", "content": text}
+        message: dict[str, Any] = {"role": "assistant", "content": text}
+        if calls:
+            message["tool_calls"] = calls
         answer = {
             "id": "chatcmpl-1",
             "object": "chat.completion",
@@ -115,9 +134,30 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(reply.code, _bytes(reply.body), reply.headers)
         elif isinstance(reply, Raw):
             self._send(200, reply.body, {})
+        elif isinstance(reply, Events):
+            self._stream(reply.pieces, reply.go)
+        elif isinstance(reply, Tools) and not body.get("stream"):
+            self._send(200, _bytes(self.played.completion(reply.text, _calls(reply))), {})
+        elif isinstance(reply, Tools) or body.get("stream"):
+            self._stream(events(reply if isinstance(reply, str | Tools) else json.dumps(reply)), None)
         else:
             text = reply if isinstance(reply, str) else json.dumps(reply)
             self._send(200, _bytes(self.played.completion(text)), {})
+
+    def do_GET(self) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.played.asked.append(Asked(self.path, headers, {}))
+        self._send(200, _bytes({"object": "list", "data": [{"id": "scripted"}]}), {"Set-Cookie": "a=b"})
+
+    def _stream(self, pieces: list[bytes], go: threading.Event | None) -> None:
+        self._start(200, {"Content-Type": "text/event-stream"})
+        with suppress(OSError):
+            for number, piece in enumerate(pieces):
+                if number and go is not None:
+                    go.wait(20)
+                self.wfile.write(piece)
+                self.wfile.flush()
+        self.close_connection = True
 
     def _send(self, code: int, body: bytes, headers: Mapping[str, str]) -> None:
         self._start(code, {"Content-Length": str(len(body)), **headers})
@@ -136,6 +176,46 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _bytes(body: Any) -> bytes:
     return body if isinstance(body, bytes) else json.dumps(body).encode()
+
+
+def event(delta: dict[str, Any], finish: str | None = None) -> bytes:
+    """One event of a stream in OpenAI's shape."""
+    chunk = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "model": "scripted",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+    }
+    return b"data: " + json.dumps(chunk).encode() + b"\n\n"
+
+
+def events(reply: str | Tools) -> list[bytes]:
+    """A whole stream: the text word by word, or the calls with their arguments cut in two."""
+    if isinstance(reply, Tools):
+        said = [event({"content": reply.text})] if reply.text else []
+        middle, finish = said + [part for call in _calls(reply) for part in _halves(call)], "tool_calls"
+    else:
+        middle, finish = [event({"content": word}) for word in re.findall(r"\S+\s*|\s+", reply)], "stop"
+    return [event({"role": "assistant", "content": ""}), *middle, event({}, finish), b"data: [DONE]\n\n"]
+
+
+def _calls(reply: Tools) -> list[dict[str, Any]]:
+    return [
+        {
+            "index": number,
+            "id": f"call_{number}",
+            "type": "function",
+            "function": {"name": name, "arguments": given if isinstance(given, str) else json.dumps(given)},
+        }
+        for number, (name, given) in enumerate(reply.calls)
+    ]
+
+
+def _halves(call: dict[str, Any]) -> list[bytes]:
+    given = call["function"]["arguments"]
+    first = {**call, "function": {"name": call["function"]["name"], "arguments": given[:3]}}
+    second = {"index": call["index"], "function": {"arguments": given[3:]}}
+    return [event({"tool_calls": [first]}), event({"tool_calls": [second]})]
 
 
 @contextmanager

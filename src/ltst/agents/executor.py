@@ -80,13 +80,9 @@ class Executor:
 
     def _messages(self, context: Context) -> list[dict[str, str]]:
         """The agent's prompt first, in one system message with the rest: some models take a single one only."""
-        messages, prompt = [*context.messages], self.agent.system_prompt
-        if not prompt:
-            return messages
-        if messages and messages[0]["role"] == "system" and context.sections[0].name not in ("window", "query"):
-            remembered = messages.pop(0)["content"]
-            prompt = f"{prompt}\n\n{remembered}"
-        return [{"role": "system", "content": prompt}, *messages]
+        told = [part for part in (self.agent.system_prompt, context.system) if part]
+        head = [{"role": "system", "content": "\n\n".join(told)}] if told else []
+        return head + context.turns
 
 
 def _model(agent: Agent, settings: Settings) -> str | None:

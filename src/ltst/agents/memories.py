@@ -9,6 +9,8 @@ from typing import Any
 from ltst.recall.context import Recalled
 from ltst.records import Fact, Hit
 
+MOST_KEPT = 200
+
 Memory = dict[str, Any]
 
 
@@ -54,3 +56,8 @@ def _memory(
 def distinct(memories: Iterable[Memory]) -> list[Memory]:
     """Each once: what a tool found may stand in the context too."""
     return [*{(each["kind"], each["id"], each["content"]): each for each in memories}.values()]
+
+
+def kept(memories: Iterable[Memory]) -> list[Memory]:
+    """What is noted with an answer: which memories it rests on, without what they say."""
+    return [{"kind": each["kind"], "id": each["id"]} for each in memories][:MOST_KEPT]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from ltst.agents.memories import Memory, plain, plain_fact
@@ -18,9 +18,15 @@ OWN_WORDS = (REMEMBERED, NOTHING, NOTED)
 SEARCHED = 20
 QUOTED = 5
 LISTED = 12
+TITLED = 1000
 LONGEST_QUOTE = 300
-# What is much less relevant than the best is not what was asked for.
-LEAST_SHARE = 0.5
+FACTS = 3
+OTHERS = ("message", "entry", "document")
+# Below this relevance the best of a small memory is only the least far-fetched: better nothing than that.
+LEAST_RELEVANCE = 0.14
+# How near to the strongest the others must come; by meaning alone, without a word in common, only the very nearest.
+SHARE_BY_WORDS = 0.6
+SHARE_BY_MEANING = 0.9
 
 QUESTION_MARK = re.compile(r"[?？؟]+(?=[\s\"'”’»)\]*]|$)|？")
 OPENING = re.compile(r"^(?:(?:hey|hi|hello|ok|okay|so|and|but|well|please|now)\b[\s,!.]*)+", re.IGNORECASE)
@@ -39,6 +45,8 @@ ABOUT_ME = re.compile(
     re.IGNORECASE,
 )
 
+ABOUT_ASKING = re.compile(r"\b(?:ask|asked|asking|question|questions)\b", re.IGNORECASE)
+
 
 def is_question(text: str) -> bool:
     """Whether a message asks: by its question mark in any language, by its beginning in English."""
@@ -51,11 +59,11 @@ async def answer(user: AsyncUser, message: ConversationMessage) -> tuple[str, li
         return await _noted(user, message)
     if ABOUT_ME.search(message.content) and (known := await _latest(user)):
         return _told([_fact_line(each) for each in known]), [plain_fact(each) for each in known]
-    found = await user.search(message.content, limit=SEARCHED, without=message.content)
-    best = _best(found)
+    best = await _found(user, message.content)
     if not best:
         return NOTHING, []
-    return _told([_line(hit) for hit in best]), [plain(hit) for hit in best]
+    titles = await _titles(user, best)
+    return _told([_line(hit, titles) for hit in best]), [plain(hit) for hit in best]
 
 
 async def _noted(user: AsyncUser, message: ConversationMessage) -> tuple[str, list[Memory]]:
@@ -74,29 +82,53 @@ async def _latest(user: AsyncUser) -> list[Fact]:
     return sorted(known, key=lambda fact: fact.recorded_at, reverse=True)[:LISTED]
 
 
+async def _found(user: AsyncUser, question: str) -> list[Hit]:
+    """The best few: facts that hold, then what was said, noted or read; not what was asked, nor this agent's words."""
+    facts = _best(await user.search(question, kinds=("fact",), limit=SEARCHED))
+    others = _best(await user.search(question, kinds=OTHERS, limit=SEARCHED, without=question))
+    worth = [hit for hit in others if _quotable(hit, question)]
+    return [*facts[:FACTS], *worth][:QUOTED]
+
+
+async def _titles(user: AsyncUser, best: Sequence[Hit]) -> dict[str, str]:
+    """What the quoted documents are called; one among very many may go by its id."""
+    if not any(hit.kind == "document" for hit in best):
+        return {}
+    return {each.document_id: each.title for each in await user.documents.list(limit=TITLED) if each.title}
+
+
 def _best(found: Sequence[Hit]) -> list[Hit]:
-    """The best few: neither what this agent said before, nor much weaker ones; facts first, questions last."""
-    worth = [hit for hit in found if not (hit.role == "ai" and hit.content.startswith(OWN_WORDS))]
-    least = LEAST_SHARE * max((hit.score for hit in worth), default=0.0)
-    best = [hit for hit in worth if hit.score >= least or hit.kind == "fact"]
-    return sorted(best, key=_place)[:QUOTED]
+    """Those that are relevant by themselves, not only by what stands beside them."""
+    if not found or max(hit.score for hit in found) < LEAST_RELEVANCE:
+        return []
+    strongest = max(found, key=_strength)
+    share = SHARE_BY_WORDS if strongest.scores.get("lexical") else SHARE_BY_MEANING
+    return [hit for hit in found if _strength(hit) >= share * _strength(strongest)]
 
 
-def _place(hit: Hit) -> tuple[int, float]:
-    asks = hit.kind == "message" and is_question(hit.content)
-    return (0 if hit.kind == "fact" else 2 if asks else 1), -hit.score
+def _strength(hit: Hit) -> float:
+    return hit.scores.get("lexical", 0.0) + hit.scores.get("dense", 0.0)
+
+
+def _quotable(hit: Hit, question: str) -> bool:
+    """Whether this can answer a question: what this agent said before cannot, and questions only one about asking."""
+    if hit.kind != "message":
+        return True
+    if hit.role == "ai":
+        return not hit.content.startswith(OWN_WORDS)
+    return not is_question(hit.content) or bool(ABOUT_ASKING.search(question))
 
 
 def _told(lines: Sequence[str]) -> str:
     return "\n".join([REMEMBERED, *(f"- {line}" for line in lines)])
 
 
-def _line(hit: Hit) -> str:
+def _line(hit: Hit, titles: Mapping[str, str]) -> str:
     if hit.kind == "fact":
         return f"{hit.content} ({_joined(_since(hit.occurred_at), *_from(hit.sources))})"
     where = f"chat {hit.session_id}" if hit.session_id else None
     source = f"message {hit.id}" if hit.kind == "message" else None
-    return f"“{_quote(hit.content)}” ({_joined(_who(hit), _day(hit.occurred_at), where, source)})"
+    return f"“{_quote(hit.content)}” ({_joined(_who(hit, titles), _day(hit.occurred_at), where, source)})"
 
 
 def _fact_line(fact: Fact) -> str:
@@ -104,11 +136,11 @@ def _fact_line(fact: Fact) -> str:
     return f"{fact.key}: {fact.value} ({_joined(_since(fact.valid_from), *_from(sources))})"
 
 
-def _who(hit: Hit) -> str:
+def _who(hit: Hit, titles: Mapping[str, str]) -> str:
     """Whose words these are; what tools, pages and files said is nobody's."""
     if hit.kind == "document":
         page = f", page {hit.metadata['page']}" if "page" in hit.metadata else ""
-        return f"from the document {hit.id}{page}"
+        return f"from the document {titles.get(hit.id) or hit.id}{page}"
     if hit.kind == "entry":
         return "from my notes" if hit.trusted else "from my notes, not verified"
     if not hit.trusted:

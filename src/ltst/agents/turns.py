@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from ltst.agents.cache import Executors, ExecutorStats
 from ltst.agents.executor import Executor
 from ltst.agents.feed import Feed
 from ltst.agents.loader import NO_MODEL, Agent, Agents
-from ltst.agents.memories import Memory
-from ltst.errors import Conflict, LtstError, ModelUnavailable, NotFound, Unanswered, Unavailable
+from ltst.agents.memories import Memory, kept
+from ltst.agents.tasks import Tasks
+from ltst.errors import Conflict, LtstError, ModelUnavailable, NotFound, Unanswered
 from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
 from ltst.providers.endpoint import Endpoint, model_endpoint
 from ltst.records import ConversationMessage
@@ -22,11 +23,8 @@ from ltst.support import validate
 from ltst.support.logs import LOGGER
 
 GRACE = 30.0
-MOST_MEMORIES = 200
 # Chats that begin with a key are named after it: the same request again must find the same chat.
 KEYED_CHATS = uuid.UUID("6f2b1c58-6a5d-5f0e-9a3c-0f4f5b7f2d11")
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +88,9 @@ class Turns:
         self._most = memory.settings.max_content_bytes
         self._endpoint = endpoint or model_endpoint(memory.settings)
         self._executors = executors or Executors(memory.settings, self._endpoint)
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = Tasks()
         self._live: dict[tuple[str, str], Turn] = {}  # by user and message
         self._latest: dict[tuple[str, str], Turn] = {}  # by user and chat
-        self._closed = False
         self._answered = self._failed = self._repeated = 0
 
     async def begin(
@@ -111,22 +108,12 @@ class Turns:
         Without a `chat_id` a new chat begins. Without an `agent_name` the agent of the chat answers, else the default
         one. The same request under the same `key` is stored once, and gets the same answer.
         """
-        if self._closed:
-            raise Unavailable("the server is shutting down: nothing was stored, try again")
         # Whoever asks may go away at any moment; a message that is stored must get its answer all the same.
-        return await asyncio.shield(self._start(self._begin(user, message, chat_id, agent_name, key, metadata)))
+        return await self._tasks.run(self._begin(user, message, chat_id, agent_name, key, metadata))
 
     async def close(self, grace: float = GRACE) -> None:
         """Take no more turns, wait for those under way, at most `grace` seconds, and let go of everything."""
-        self._closed = True
-        with suppress(TimeoutError):
-            async with asyncio.timeout(grace):
-                while self._tasks:
-                    await asyncio.wait(self._tasks)
-        while self._tasks:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.wait(self._tasks)
+        await self._tasks.close(grace)
         self._executors.close()
         if self._endpoint is not None:
             await self._endpoint.close()
@@ -155,7 +142,7 @@ class Turns:
             self._repeated += 1
             return known or _repeated(turn, reply)
         self._live[user.user_id, turn.message_id] = turn
-        self._start(self._run(user, turn))
+        self._tasks.start(self._run(user, turn))
         return turn
 
     async def _agent(self, user: AsyncUser, chat_id: str | None, name: str | None) -> Agent:
@@ -216,23 +203,10 @@ class Turns:
             raise ModelUnavailable("the model gave an empty answer")
         return await _stored(turn, executor.model, text, memories)
 
-    def _start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """A task of its own, held until it is over."""
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._over)
-        return task
-
-    def _over(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()  # whoever began it has it, unless they went away
-
 
 async def _stored(turn: Turn, model: str | None, text: str, memories: Sequence[Memory]) -> TurnResult:
     """Store the answer; where another process was faster, its answer is the one."""
-    rested = [{"kind": each["kind"], "id": each["id"]} for each in memories[:MOST_MEMORIES]]
-    about = {"agent": turn.agent.name, "model": model or NO_MODEL, "memories": rested}
+    about = {"agent": turn.agent.name, "model": model or NO_MODEL, "memories": kept(memories)}
     try:
         reply = await turn.chat.add("assistant", text, key=turn.reply_key, parent=turn.message_id, metadata=about)
     except Conflict:
@@ -253,8 +227,8 @@ def _repeated(turn: Turn, reply: ConversationMessage | None) -> Turn:
 
 
 def _rested_on(reply: ConversationMessage) -> tuple[Memory, ...]:
-    kept = reply.metadata.get("memories")
-    return tuple(kept) if isinstance(kept, list) else ()
+    noted = reply.metadata.get("memories")
+    return tuple(noted) if isinstance(noted, list) else ()
 
 
 def _result(turn: Turn, reply: ConversationMessage, model: str | None, memories: tuple[Memory, ...]) -> TurnResult:

@@ -144,6 +144,17 @@ class Context:
     dropped: Mapping[str, int]
     memories: tuple[Recalled, ...] = ()
 
+    @property
+    def system(self) -> str | None:
+        """What stands before the conversation: instructions and memory; None where there is nothing."""
+        begun = bool(self.sections) and self.sections[0].name in TITLES
+        return self.messages[0]["content"] if begun else None
+
+    @property
+    def turns(self) -> list[dict[str, str]]:
+        """The conversation itself, the newest message last."""
+        return self.messages if self.system is None else self.messages[1:]
+
 
 @dataclass(frozen=True, slots=True)
 class Block:

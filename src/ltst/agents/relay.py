@@ -1,0 +1,323 @@
+"""The relay: a request that a client sends to a model goes on with memory in it, and both sides of it are kept."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ltst.agents.asking import Heard
+from ltst.agents.feed import Feed
+from ltst.agents.memories import kept, plain
+from ltst.agents.tasks import Tasks
+from ltst.errors import Invalid, LtstError, ModelUnavailable
+from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
+from ltst.providers.endpoint import COMPLETIONS, ChunkReader, Endpoint, Passage, choices, proxy_endpoint
+from ltst.recall.context import Context
+from ltst.records import ConversationMessage
+from ltst.support import tokens
+from ltst.support.logs import LOGGER
+from ltst.support.text import mended
+
+GRACE = 30.0
+WINDOW = 50
+MOST_TOKENS = 4000
+LEADING = ("system", "developer")
+STORED_AS = {"user": "human", "assistant": "ai", "tool": "tool", "function": "tool"}
+REFUSED = "content_filter"
+# Chats of clients that name none are named after their beginning: clients send it with every request.
+CONVERSATIONS = uuid.UUID("0d9a3f3e-3c0f-5d7b-8a57-5b1f0d7e9c42")
+
+Message = Mapping[str, Any]
+
+
+def checked(body: object) -> Mapping[str, Any]:
+    """A request for a completion, as far as the relay must understand it."""
+    messages = body.get("messages") if isinstance(body, Mapping) else None
+    if not isinstance(body, Mapping) or not isinstance(messages, list) or not messages:
+        raise Invalid("the request must be a JSON object with messages, a list of at least one")
+    if not all(isinstance(each, Mapping) and isinstance(each.get("role"), str) for each in messages):
+        raise Invalid("each of messages must be an object with a role and its content")
+    return body
+
+
+def turn(message: Message) -> dict[str, Any] | None:
+    """A message of a client as the arguments of `chat.add`; None where there is nothing to keep."""
+    role = STORED_AS.get(message["role"])
+    text, others = _parts(message.get("content"))
+    if role is None or not (text.strip() or others):
+        return None
+    noted = {"parts": others, "tool_call_id": message.get("tool_call_id"), "name": message.get("name")}
+    # What has no words, such as a picture alone, still has its place in the conversation.
+    content = text if text.strip() else " ".join(f"[{kind}]" for kind in others)
+    return {
+        "role": role,
+        "content": content,
+        "metadata": {name: value for name, value in noted.items() if value and _is_plain(value)},
+    }
+
+
+def _parts(content: object) -> tuple[str, list[str]]:
+    """The text of a content, which may come in parts, and the kinds of those that are no text."""
+    if isinstance(content, str):
+        return mended(content), []
+    given = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
+    texts = [part["text"] for part in given if part.get("type") == "text" and isinstance(part.get("text"), str)]
+    others = [mended(str(part.get("type"))) for part in given if part.get("type") != "text"]
+    return mended("\n".join(texts)), others
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, list) or (isinstance(value, str) and mended(value) == value)
+
+
+def fresh(messages: Sequence[Message], stored: Sequence[ConversationMessage]) -> list[dict[str, Any]]:
+    """Which of a client's messages are to be stored, given the newest that are.
+
+    All of them where none is; else what follows the last answer, without what a request that failed left already.
+    """
+    if not stored:
+        return [each for each in map(turn, messages) if each is not None]
+    answered = max((at for at, each in enumerate(messages) if each["role"] == "assistant"), default=-1)
+    new = [each for each in map(turn, messages[answered + 1 :]) if each is not None]
+    return new[_repeated(_unanswered(stored), new) :]
+
+
+def _unanswered(stored: Sequence[ConversationMessage]) -> list[tuple[str, str]]:
+    answered = max((at for at, each in enumerate(stored) if each.role == "ai"), default=-1)
+    return [(each.role, each.content) for each in stored[answered + 1 :]]
+
+
+def _repeated(waiting: Sequence[tuple[str, str]], new: Sequence[Mapping[str, Any]]) -> int:
+    """How many of the new messages are those that wait already."""
+    said = [(each["role"], each["content"]) for each in new]
+    lengths = range(min(len(waiting), len(said)), 0, -1)
+    return next((length for length in lengths if [*waiting[-length:]] == said[:length]), 0)
+
+
+def is_newest_alone(messages: Sequence[Message]) -> bool:
+    """Whether a client leaves the history to the memory: it sends what the user says now, and nothing before it."""
+    spoken = messages[_lead(messages) :]
+    return len(spoken) == 1 and spoken[0]["role"] == "user"
+
+
+def merged(body: Mapping[str, Any], memory: str | None, before: Sequence[Message] = ()) -> dict[str, Any]:
+    """The request with memory in its system message, and earlier turns before the others; all else stays as it is."""
+    messages = [*body["messages"]]
+    lead = _lead(messages)
+    messages[lead:lead] = before
+    if memory and lead:
+        messages[0] = {**messages[0], "content": _appended(messages[0].get("content"), memory)}
+    elif memory:
+        messages.insert(0, {"role": "system", "content": memory})
+    return {**body, "messages": messages}
+
+
+def _lead(messages: Sequence[Message]) -> int:
+    """How many messages stand before the conversation."""
+    return next((at for at, each in enumerate(messages) if each["role"] not in LEADING), len(messages))
+
+
+def _appended(content: object, memory: str) -> object:
+    if isinstance(content, list):
+        return [*content, {"type": "text", "text": memory}]
+    return f"{content}\n\n{memory}" if content else memory
+
+
+def conversation_id(messages: Sequence[Message]) -> str:
+    """The chat of a client that names none, by its first words. Two that begin alike share it, and lose nothing."""
+    first = next((each for each in messages if each["role"] == "user"), messages[0])
+    beginning = [_parts(each.get("content"))[0] for each in (*messages[: _lead(messages)], first)]
+    return str(uuid.uuid5(CONVERSATIONS, json.dumps(beginning)))
+
+
+class ReplyReader:
+    """Reads along while an answer goes to the client, and knows its text if it came to its end."""
+
+    def __init__(self, passage: Passage) -> None:
+        """What was refused has no text to keep."""
+        self._ok = passage.ok
+        self._chunks = ChunkReader(passage.host) if passage.streamed else None
+        self._body: list[bytes] = []
+        self._heard = Heard()
+        self.model: str | None = None
+
+    def take(self, received: bytes) -> None:
+        """Read on; what cannot be read is not kept, and goes to the client all the same."""
+        if self._chunks is None:
+            self._body.append(received)
+            return
+        try:
+            self._hear(self._chunks.feed(received))
+        except ModelUnavailable:
+            self._ok = False
+
+    def text(self) -> str | None:
+        """The text of the whole answer; None where it was refused, broke off or has no words."""
+        try:
+            self._hear(self._rest())
+        except ModelUnavailable:
+            return None
+        return self._heard.text if self._ok and self._heard.text.strip() else None
+
+    def _rest(self) -> list[dict[str, Any]]:
+        if self._chunks is not None:
+            return self._chunks.end()
+        try:
+            answer = json.loads(b"".join(self._body))
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict) or answer.get("error"):
+            raise ModelUnavailable("this is no completion")
+        return [{**answer, "choices": [{**each, "delta": each.get("message")} for each in choices(answer)]}]
+
+    def _hear(self, chunks: Sequence[Mapping[str, Any]]) -> None:
+        for chunk in chunks:
+            self.model = str(chunk["model"]) if chunk.get("model") else self.model
+            self._heard.take(chunk)
+            for choice in choices(chunk)[:1]:
+                delta = choice.get("delta")
+                refused = isinstance(delta, Mapping) and bool(delta.get("refusal"))
+                self._ok = self._ok and not refused and choice.get("finish_reason") != REFUSED
+
+
+@dataclass(frozen=True, slots=True)
+class Relayed:
+    """The answer of the endpoint on its way to the client; it is read to its end and kept, whoever listens."""
+
+    chat_id: str
+    status: int
+    headers: Mapping[str, str]
+    _feed: Feed[bytes, ConversationMessage | None]
+
+    def aiter_bytes(self) -> AsyncIterator[bytes]:
+        """The body as it comes, byte for byte; ModelUnavailable when it breaks off."""
+        return self._feed.parts()
+
+    async def done(self) -> ConversationMessage | None:
+        """The answer as it is stored; None where there is nothing to store."""
+        return await self._feed.result()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request with memory in it, and what it is about."""
+
+    chat: AsyncChat
+    message: ConversationMessage | None
+    body: Mapping[str, Any]
+    context: Context
+
+
+class Relay:
+    """Stands between a client and the endpoint of its model, for one memory, which the caller opens and closes."""
+
+    def __init__(self, memory: AsyncMemory, *, endpoint: Endpoint | None = None, max_tokens: int = MOST_TOKENS) -> None:
+        """`max_tokens` of memory go into each request, beside what the client sends."""
+        self._count = memory.settings.token_counter or tokens.count
+        self._endpoint = endpoint or proxy_endpoint(memory.settings)
+        self._most, self._tasks = max_tokens, Tasks()
+        self._under_way = 0
+
+    @property
+    def under_way(self) -> int:
+        """How many answers are on their way."""
+        return self._under_way
+
+    async def complete(
+        self,
+        user: AsyncUser,
+        body: Mapping[str, Any],
+        *,
+        chat_id: str | None = None,
+        agent: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Relayed:
+        """Store what is new in a request, put memory into it and pass it on; the answer is stored when it has ended.
+
+        A client that names its `chat_id` may send its newest message alone: the stored window goes in before it.
+        """
+        endpoint, request = self._upstream(), checked(body)
+        return await self._tasks.run(self._begin(endpoint, user, request, chat_id, agent, headers))
+
+    async def send(
+        self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None
+    ) -> Passage:
+        """Pass any other request on as it is; the caller closes what comes back."""
+        return await self._upstream().send(method, path, body, headers)
+
+    async def close(self, grace: float = GRACE) -> None:
+        """Take no more requests, wait for the answers on their way, at most `grace` seconds, and let go."""
+        await self._tasks.close(grace)
+        if self._endpoint is not None:
+            await self._endpoint.close()
+
+    def _upstream(self) -> Endpoint:
+        if self._endpoint is None:
+            raise ModelUnavailable("there is no model to pass this on to: set LTST_PROXY_BASE_URL or LTST_LLM_MODEL")
+        return self._endpoint
+
+    async def _begin(
+        self,
+        endpoint: Endpoint,
+        user: AsyncUser,
+        body: Mapping[str, Any],
+        chat_id: str | None,
+        agent: str | None,
+        headers: Mapping[str, str] | None,
+    ) -> Relayed:
+        asked = await self._asked(user, body, chat_id, agent)
+        told = {**(headers or {}), "content-type": "application/json"}
+        passage = await endpoint.send("POST", COMPLETIONS, json.dumps(asked.body).encode(), told)
+        feed: Feed[bytes, ConversationMessage | None] = Feed()
+        self._tasks.start(self._pump(passage, asked, feed))
+        return Relayed(asked.chat.session_id, passage.status, passage.headers, feed)
+
+    async def _asked(self, user: AsyncUser, body: Mapping[str, Any], chat_id: str | None, agent: str | None) -> _Asked:
+        messages = body["messages"]
+        chat = user.chat(chat_id or conversation_id(messages), agent=agent)
+        stored = await chat.window(WINDOW)
+        stored = stored + await chat.add_many(fresh(messages, stored))
+        asking = next((each for each in reversed(stored) if each.role == "human"), None)
+        alone = chat_id is not None and is_newest_alone(messages)
+        # What the client shows itself need not be recalled.
+        context = await chat.context(
+            asking,
+            max_tokens=self._most + (0 if asking is None else self._count(asking.content)),
+            window=WINDOW if alone else len(messages),
+        )
+        before = context.turns[:-1] if alone else ()
+        return _Asked(chat, asking, merged(body, context.system, before), context)
+
+    async def _pump(self, passage: Passage, asked: _Asked, feed: Feed[bytes, ConversationMessage | None]) -> None:
+        """Read the answer to its end for whoever listens, then store it."""
+        reading = ReplyReader(passage)
+        self._under_way += 1
+        try:
+            async for received in passage.aiter_bytes():
+                reading.take(received)
+                feed.put(received)
+            feed.end(await self._keep(asked, reading))
+        except LtstError as problem:
+            feed.fail(problem)
+        except BaseException:
+            feed.fail(ModelUnavailable("the answer was not read to its end"))
+            raise
+        finally:
+            self._under_way -= 1
+            await passage.aclose()
+
+    async def _keep(self, asked: _Asked, reading: ReplyReader) -> ConversationMessage | None:
+        text = reading.text()
+        if text is None:
+            return None
+        about = {"model": reading.model, "memories": kept(plain(each) for each in asked.context.memories)}
+        parent = None if asked.message is None else asked.message.message_id
+        try:
+            return await asked.chat.add("assistant", text, parent=parent, metadata=about)
+        except LtstError as problem:
+            # The client has its answer; that it could not be kept is not the client's concern.
+            LOGGER.error("an answer could not be stored", extra={"reason": str(problem)})
+            return None
