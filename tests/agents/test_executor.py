@@ -200,7 +200,10 @@ async def test_a_file_that_changes_between_two_turns(settings: Settings, upstrea
         await ask(turns, user)
         agent(settings, 'system_prompt = "You are a strict coach."')
         await ask(turns, user)
-        assert [each.system.split("\n")[0] for each in upstream.asked] == ["You are a coach.", "You are a strict coach."]
+        assert [each.system.split("\n")[0] for each in upstream.asked] == [
+            "You are a coach.",
+            "You are a strict coach.",
+        ]
         assert turns.stats().executors.evicted["agent"] == 1
         await turns.close()
 

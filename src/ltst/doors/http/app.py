@@ -6,7 +6,7 @@ import asyncio
 import ipaddress
 import signal
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware.cors import CORSMiddleware
 
+from ltst.agents.relay import Relay
 from ltst.agents.turns import Turns
 from ltst.doors.http import paths, problems
 from ltst.doors.http.callers import Reception
@@ -35,14 +36,17 @@ from ltst.doors.http.routes import (
     operations,
     people,
     preferences,
+    proxy,
     sessions,
 )
 from ltst.doors.http.routes.answers import PROBLEMS
+from ltst.doors.http.turn_meters import TurnMeters
 from ltst.memory import AsyncMemory
 from ltst.settings import Settings
 
 ROUTERS = (
     chat.router,
+    proxy.router,
     sessions.router,
     messages.router,
     contexts.router,
@@ -91,17 +95,19 @@ def is_loopback(host: str) -> bool:
 def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
     """The application; it opens a memory of its own unless it is given one."""
     own = memory or AsyncMemory(settings=replace(serving.settings, actor="http"))
-    turns = Turns(own)
+    turns, relay = Turns(own), Relay(own)
     app = FastAPI(
         title="ltst",
         version=version("ltst"),
         description=DESCRIPTION,
-        lifespan=_lifespan(own, turns, opens=memory is None),
+        lifespan=_lifespan(own, (turns, relay), opens=memory is None),
         responses=PROBLEMS,
         generate_unique_id_function=_operation,
         separate_input_output_schemas=False,
     )
-    app.state.memory, app.state.turns, app.state.meters = own, turns, Meters(serving.shared_meters)
+    app.state.memory, app.state.turns, app.state.relay = own, turns, relay
+    app.state.meters = Meters(serving.shared_meters)
+    app.state.meters.add([TurnMeters(turns.stats)])
     app.state.reception = Reception(own, loopback=serving.loopback)
     app.state.stopping = asyncio.Event()
     problems.register(app)
@@ -111,7 +117,7 @@ def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
     return app
 
 
-def _lifespan(memory: AsyncMemory, turns: Turns, *, opens: bool) -> Any:
+def _lifespan(memory: AsyncMemory, busy: Sequence[Turns | Relay], *, opens: bool) -> Any:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         if opens:
@@ -121,7 +127,7 @@ def _lifespan(memory: AsyncMemory, turns: Turns, *, opens: bool) -> Any:
                 yield
         finally:
             app.state.stopping.set()
-            await turns.close()
+            await asyncio.gather(*(each.close() for each in busy))
             if opens:
                 await memory.close()
 

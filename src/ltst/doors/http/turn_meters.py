@@ -35,7 +35,8 @@ class TurnMeters(Collector):
             gone.add_metric([reason], count)
         yield gone
         lived = HistogramMetricFamily("ltst_executor_lifetime_seconds", "How long those were kept that are gone.")
-        buckets = [("+Inf" if bound == float("inf") else str(bound), count) for bound, count in
-                   executors.lifetimes.items()]
+        buckets = [
+            ("+Inf" if bound == float("inf") else str(bound), count) for bound, count in executors.lifetimes.items()
+        ]
         lived.add_metric([], buckets, executors.lifetime_sum)
         yield lived

@@ -1,14 +1,15 @@
-"""The proxy: an OpenAI client that changes its base URL gets memory; its requests go on to its model, its agents too."""
+"""The proxy: an OpenAI client that changes its base URL gets memory, before its own model or an agent of this server."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.routing import APIRoute
 
 from ltst.agents.relay import Relay, Relayed, checked, turn
 from ltst.agents.turns import Turn, Turns
@@ -20,7 +21,28 @@ from ltst.doors.http.streams import EVENT_STREAM, event
 from ltst.errors import Invalid, LtstError, ModelUnavailable
 from ltst.memory import AsyncUser
 
-router = APIRouter(prefix="/v1", tags=["OpenAI-compatible proxy"])
+
+class WordedRoute(APIRoute):
+    """A route whose errors come in OpenAI's words, which its clients read."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Answer, or say what went wrong."""
+        handle = super().get_route_handler()
+
+        async def worded(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except LtstError as problem:
+                return _refusal(problem, request.state.request_id)
+
+        return worded
+
+
+SAID = {"application/json": {"schema": {"type": "object", "required": ["error"]}}}
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"content": SAID} for status in (401, 403, 404, 409, 422, 502, 503)
+}
+router = APIRouter(prefix="/v1", tags=["OpenAI-compatible proxy"], route_class=WordedRoute, responses=REFUSALS)
 
 # A model of this name is an agent of this server.
 OWN = "ltst/"
@@ -156,10 +178,20 @@ async def _streamed(begun: Turn, model: str, request_id: str) -> AsyncIterator[s
             yield chunk({"content": piece})
         await begun.done()
     except LtstError as problem:
-        yield event({"error": {"message": str(problem), **problems.of_error(problem, request_id)}})
+        yield event(_worded(problem, request_id))
         return
     yield chunk({}, "stop")
     yield "data: [DONE]\n\n"
+
+
+def _worded(problem: LtstError, request_id: str) -> dict[str, Any]:
+    told = problems.of_error(problem, request_id)
+    return {"error": {"message": told.pop("detail"), "code": told["status"], "param": None, **told}}
+
+
+def _refusal(problem: LtstError, request_id: str) -> Response:
+    status = problems.status_of(problem)
+    return JSONResponse(_worded(problem, request_id), status, headers=problems.HEADERS.get(status))
 
 
 def _completion(begun: Turn, model: str, kind: str) -> dict[str, Any]:

@@ -1,0 +1,153 @@
+"""The proxy: the official OpenAI client, its base URL changed and nothing else, gets memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import openai
+import pytest
+
+from ltst import Memory, Settings
+from support.http_server import served
+from support.language_server import LanguageServer, Status, Tools, language_server
+
+TOOL: Any = {
+    "type": "function",
+    "function": {
+        "name": "book_table",
+        "description": "Book a table.",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+    },
+}
+UNKNOWN = {"top_k": 7, "vendor": {"deep": [1, None, {"é": "☕"}]}}
+
+
+@pytest.fixture
+def upstream() -> Iterator[LanguageServer]:
+    with language_server() as played:
+        yield played
+
+
+@pytest.fixture
+def behind(settings: Settings, upstream: LanguageServer) -> Settings:
+    return replace(settings, proxy_base_url=upstream.url, proxy_api_key="sk-upstream")
+
+
+@pytest.fixture
+def address(behind: Settings) -> Iterator[str]:
+    with served(behind) as url:
+        yield url
+
+
+def client(address: str, user: str = "ana", chat: str | None = None) -> openai.OpenAI:
+    headers = {"X-User-Id": user} | ({"X-Chat-Id": chat} if chat else {})
+    return openai.OpenAI(base_url=f"{address}/v1", api_key="of no use here", default_headers=headers, max_retries=0)
+
+
+def says(text: str) -> Any:
+    return [{"role": "user", "content": text}]
+
+
+def stored(settings: Settings, user: str, chat: str) -> list[tuple[str, str]]:
+    with Memory(settings=settings) as memory:
+        return [(each.role, each.content) for each in memory.user(user).chat(chat).history()]
+
+
+def test_what_was_said_in_one_chat_is_in_the_request_of_another(
+    address: str, upstream: LanguageServer, behind: Settings
+) -> None:
+    upstream.script = ["Noted.", "You live in Lisbon."]
+    client(address, chat="monday").chat.completions.create(model="scripted", messages=says("I live in Lisbon."))
+    answer = client(address, chat="tuesday").chat.completions.create(
+        model="scripted", messages=says("Where do I live?"), tools=[TOOL], extra_body=UNKNOWN, temperature=0.25, seed=3
+    )
+    assert answer.choices[0].message.content == "You live in Lisbon."
+    asked = upstream.asked[-1]
+    assert "I live in Lisbon." in asked.system
+    assert asked.body["messages"][-1] == {"role": "user", "content": "Where do I live?"}
+    assert [each["content"] for each in asked.body["messages"]].count("Where do I live?") == 1
+    rest = {name: value for name, value in asked.body.items() if name != "messages"}
+    assert rest == {"model": "scripted", "tools": [TOOL], "temperature": 0.25, "seed": 3, **UNKNOWN}
+    assert asked.headers["authorization"] == "Bearer sk-upstream"
+    assert not {"x-user-id", "x-chat-id"} & asked.headers.keys()
+    assert stored(behind, "ana", "tuesday") == [("human", "Where do I live?"), ("ai", "You live in Lisbon.")]
+
+
+def test_the_same_as_a_stream(address: str, upstream: LanguageServer, behind: Settings) -> None:
+    upstream.script = ["Noted.", "You live in Lisbon."]
+    asking = client(address, chat="monday").chat.completions
+    for message in ("I live in Lisbon.", "Where do I live?"):
+        stream = asking.create(model="scripted", messages=says(message), stream=True, extra_body=UNKNOWN)
+        said = "".join(chunk.choices[0].delta.content or "" for chunk in stream)
+    assert said == "You live in Lisbon."
+    asked = upstream.asked[-1].body
+    assert asked["stream"] is True
+    assert asked["vendor"] == UNKNOWN["vendor"]
+    # A client that sends its newest message alone gets the turns before it.
+    assert [each["content"] for each in asked["messages"][-3:]] == ["I live in Lisbon.", "Noted.", "Where do I live?"]
+    assert [role for role, _ in stored(behind, "ana", "monday")] == ["human", "ai", "human", "ai"]
+
+
+def test_the_chat_may_be_named_by_the_field_user(address: str, upstream: LanguageServer, behind: Settings) -> None:
+    client(address).chat.completions.create(model="scripted", messages=says("hello"), user="from the field")
+    assert stored(behind, "ana", "from the field") == [("human", "hello"), ("ai", "Hello.")]
+    assert upstream.asked[-1].body["user"] == "from the field"
+
+
+def test_users_do_not_meet(address: str, upstream: LanguageServer) -> None:
+    client(address, "ana").chat.completions.create(model="scripted", messages=says("My cat is called Miau."))
+    client(address, "eve").chat.completions.create(model="scripted", messages=says("What is the cat called?"))
+    assert "Miau" not in str(upstream.asked[-1].body)
+
+
+def test_tool_calls_come_back_untouched(address: str, upstream: LanguageServer) -> None:
+    upstream.script = [Tools([("book_table", {"city": "Lisbon"})])]
+    answer = client(address).chat.completions.create(model="scripted", messages=says("Book me a table."), tools=[TOOL])
+    (call,) = answer.choices[0].message.tool_calls or []
+    assert call.function.name == "book_table"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("code", [400, 401, 429, 500])
+def test_errors_of_the_upstream_come_back_as_they_are(address: str, upstream: LanguageServer, code: int) -> None:
+    refusal = {"error": {"message": "not today", "type": "weather", "code": "rain"}}
+    upstream.script = [Status(code, refusal)]
+    with pytest.raises(openai.APIStatusError) as raised:
+        client(address).chat.completions.create(model="scripted", messages=says("hello"))
+    assert raised.value.status_code == code
+    assert raised.value.body == refusal["error"]
+
+
+def test_a_retry_after_an_error_stores_once(address: str, upstream: LanguageServer, behind: Settings) -> None:
+    upstream.script = [Status(500, {"error": {"message": "no"}}), "Hello!"]
+    asking = client(address, chat="monday").with_options(max_retries=2)
+    asking.chat.completions.create(model="scripted", messages=says("hello"))
+    assert stored(behind, "ana", "monday") == [("human", "hello"), ("ai", "Hello!")]
+
+
+def test_models_are_the_upstreams_and_the_agents(address: str) -> None:
+    assert {each.id for each in client(address).models.list()} == {"scripted", "ltst/recall", "ltst/assistant"}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_without_any_model_an_agent_answers(settings: Settings, stream: bool) -> None:
+    with served(settings) as address:
+        asking = client(address).chat.completions
+        asking.create(model="ltst/recall", messages=says("I live in Lisbon."))
+        answer: Any = asking.create(model="ltst/recall", messages=says("Where do I live?"), stream=stream)
+        told = (
+            "".join(chunk.choices[0].delta.content or "" for chunk in answer)
+            if stream
+            else answer.choices[0].message.content
+        )
+        assert "I live in Lisbon." in told
+        assert {each.id for each in client(address).models.list()} == {"ltst/recall", "ltst/assistant"}
+        with pytest.raises(openai.InternalServerError, match="LTST_PROXY_BASE_URL"):
+            asking.create(model="gpt", messages=says("hello"))
+
+
+def test_a_request_that_is_none_is_refused(address: str, upstream: LanguageServer) -> None:
+    with pytest.raises(openai.UnprocessableEntityError, match="messages"):
+        client(address).chat.completions.create(model="scripted", messages=[])
+    assert upstream.asked == []
