@@ -90,12 +90,29 @@ def test_every_command_is_there() -> None:
         *(f"instructions {verb}" for verb in ("list", "get", "set", "history", "forget")),
         *(f"documents {verb}" for verb in ("add", "list", "show", "forget")),
         *(f"master-key {verb}" for verb in ("show", "rotate")),
+        *("serve", *(f"keys {verb}" for verb in ("create", "list", "revoke"))),
     }
 
 
 @pytest.mark.parametrize("path", [each for each in ALL if each in (("stats",), ("facts", "list"), ("db", "status"))])
 def test_data_comes_as_json_on_request(path: tuple[str, ...], run: Run) -> None:
     json.loads(run(*path, "--json").stdout)
+
+
+def test_keys_are_made_listed_and_revoked(run: Run, answer: Callable[..., Any]) -> None:
+    made = answer("keys", "create", "--for", "ana", "--name", "laptop")
+    shown = run("keys", "create", "--admin").stdout.strip()
+    assert made["secret"].startswith("ltst_") and shown.startswith("ltst_")
+    assert [(each["user_id"], each["admin"], each["name"]) for each in answer("keys", "list")] == [
+        ("ana", False, "laptop"),
+        (None, True, ""),
+    ]
+    assert "secret" not in run("keys", "list", "--json").stdout
+    assert "everyone's memory" in run("keys", "list").stdout
+    assert answer("keys", "revoke", made["key_id"]) == {"revoked": made["key_id"]}
+    assert "no key" in run("keys", "revoke", made["key_id"], status=1).stderr
+    assert "not for both and not for none" in run("keys", "create", status=1).stderr
+    assert "not for both" in run("keys", "create", "--for", "ana", "--admin", status=1).stderr
 
 
 def test_version() -> None:

@@ -1,4 +1,4 @@
-"""The proxy: an OpenAI client that changes its base URL gets memory, before its own model or an agent of this server."""
+"""The proxy: an OpenAI client that changes its base URL gets memory, from its own model or an agent of this server."""
 
 from __future__ import annotations
 
