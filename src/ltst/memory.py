@@ -342,6 +342,7 @@ class AsyncUser:
         query: str,
         *,
         kinds: Iterable[str] | None = None,
+        entry_type: str | None = None,
         limit: int = 10,
         session_id: str | None = None,
         since: datetime | None = None,
@@ -352,14 +353,16 @@ class AsyncUser:
     ) -> builtins.list[Hit]:
         """What is remembered about a question, the best first; nothing when nothing is relevant.
 
-        `kinds` are message, fact, entry and document. A session also brings the sessions related to it. `where` asks
-        for metadata: {"topic": "food"} for equal values, {"price": {"gte": 5, "lt": 10}} for ranges. Dates in the
-        question ("last May") count from `now`. `floor` is the least relevance, from 0 to 1, that the best must have.
+        `kinds` are message, fact, entry and document; `entry_type` keeps to the entries that are long_term or
+        episodic. A session also brings the sessions related to it. `where` asks for metadata: {"topic": "food"} for
+        equal values, {"price": {"gte": 5, "lt": 10}} for ranges. Dates in the question ("last May") count from `now`.
+        `floor` is the least relevance, from 0 to 1, that the best must have.
         """
         wanted = checked(
             self._desk,
             query,
             kinds=kinds,
+            entry_type=entry_type,
             limit=limit,
             session_id=session_id,
             since=since,
@@ -546,17 +549,24 @@ class AsyncChat:
             return await message_room.need(tx, message_id)
 
     async def context(
-        self, query: str | None = None, *, max_tokens: int = 4000, strategy: str = "sliding_window"
+        self,
+        query: str | None = None,
+        *,
+        max_tokens: int = 4000,
+        strategy: str = "sliding_window",
+        about: str | None = None,
     ) -> Context:
         """What to send to a model: instructions, preferences, facts, what is recalled, working memory and the window.
 
         Never more than `max_tokens`. The parts that change seldom stand first, so that prompt caches hit. With a
-        `query`, what is remembered about it is recalled. `strategy` is sliding_window, or sliding_window_summary,
-        which summarises the older half of a long conversation.
+        `query`, what is remembered about it is recalled; with `about`, what is remembered about that, and nothing is
+        asked. `strategy` is sliding_window, or sliding_window_summary, which summarises the older half of a long
+        conversation.
         """
         asked = None if query is None else self._desk.content(query, "query")
+        topic = asked if about is None else self._desk.content(about, "about")
         budget = checked_budget(max_tokens)
-        return await assemble(self._desk, self._opening, asked, budget, strategy)
+        return await assemble(self._desk, self._opening, asked, topic, budget, strategy)
 
     async def search(
         self, query: str, *, limit: int = 10, threshold: float = 0.0

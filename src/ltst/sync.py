@@ -223,6 +223,7 @@ class User:
         query: str,
         *,
         kinds: Iterable[str] | None = None,
+        entry_type: str | None = None,
         limit: int = 10,
         session_id: str | None = None,
         since: datetime | None = None,
@@ -233,14 +234,16 @@ class User:
     ) -> builtins.list[Hit]:
         """What is remembered about a question, the best first; nothing when nothing is relevant.
 
-        `kinds` are message, fact, entry and document. A session also brings the sessions related to it. `where` asks
-        for metadata: {"topic": "food"} for equal values, {"price": {"gte": 5, "lt": 10}} for ranges. Dates in the
-        question ("last May") count from `now`. `floor` is the least relevance, from 0 to 1, that the best must have.
+        `kinds` are message, fact, entry and document; `entry_type` keeps to the entries that are long_term or
+        episodic. A session also brings the sessions related to it. `where` asks for metadata: {"topic": "food"} for
+        equal values, {"price": {"gte": 5, "lt": 10}} for ranges. Dates in the question ("last May") count from `now`.
+        `floor` is the least relevance, from 0 to 1, that the best must have.
         """
         return self._portal.run(
             self._inner.search(
                 query,
                 kinds=kinds,
+                entry_type=entry_type,
                 limit=limit,
                 session_id=session_id,
                 since=since,
@@ -357,14 +360,22 @@ class Chat:
         """Store a ready-made message with all that it says of itself; a message_index must be the next one."""
         return self._portal.run(self._inner.store(message))
 
-    def context(self, query: str | None = None, *, max_tokens: int = 4000, strategy: str = "sliding_window") -> Context:
+    def context(
+        self,
+        query: str | None = None,
+        *,
+        max_tokens: int = 4000,
+        strategy: str = "sliding_window",
+        about: str | None = None,
+    ) -> Context:
         """What to send to a model: instructions, preferences, facts, what is recalled, working memory and the window.
 
         Never more than `max_tokens`. The parts that change seldom stand first, so that prompt caches hit. With a
-        `query`, what is remembered about it is recalled. `strategy` is sliding_window, or sliding_window_summary,
-        which summarises the older half of a long conversation.
+        `query`, what is remembered about it is recalled; with `about`, what is remembered about that, and nothing is
+        asked. `strategy` is sliding_window, or sliding_window_summary, which summarises the older half of a long
+        conversation.
         """
-        return self._portal.run(self._inner.context(query, max_tokens=max_tokens, strategy=strategy))
+        return self._portal.run(self._inner.context(query, max_tokens=max_tokens, strategy=strategy, about=about))
 
     def search(
         self, query: str, *, limit: int = 10, threshold: float = 0.0

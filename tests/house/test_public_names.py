@@ -33,6 +33,7 @@ PROMISED = [
     "LtstError",
     "Memory",
     "MemoryEntry",
+    "MemoryManager",
     "MemoryTypes",
     "ModelUnavailable",
     "NotFound",

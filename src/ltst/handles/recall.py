@@ -21,6 +21,7 @@ from ltst.recall.context import STRATEGIES, Context, Ingredients, Recalled, pack
 from ltst.recall.temporal import mentions_time
 from ltst.records import ConversationMessage, Hit
 from ltst.rooms import cache, facts, instructions, messages, search, sessions
+from ltst.rooms.entries import ENTRY_TYPES
 from ltst.rooms.messages import Opening
 from ltst.rooms.search import KINDS, Filters, State
 from ltst.rooms.sessions import Progress
@@ -63,6 +64,7 @@ def checked(
     query: object,
     *,
     kinds: Iterable[str] | None = None,
+    entry_type: object = None,
     limit: object = 10,
     session_id: object = None,
     since: object = None,
@@ -75,6 +77,7 @@ def checked(
     equal, ranges = _conditions(where)
     filters = Filters(
         kinds=_kinds(kinds),
+        entry_type=None if entry_type is None else validate.choice(entry_type, "entry_type", ENTRY_TYPES),
         session_id=validate.optional_identifier(session_id, "session_id"),
         since=validate.optional_moment(since, "since"),
         until=validate.optional_moment(until, "until"),
@@ -115,10 +118,12 @@ async def find(desk: Desk, wanted: Search) -> list[Hit]:
     return found[: wanted.limit]
 
 
-async def assemble(desk: Desk, opening: Opening, query: str | None, max_tokens: int, strategy: str) -> Context:
+async def assemble(
+    desk: Desk, opening: Opening, query: str | None, about: str | None, max_tokens: int, strategy: str
+) -> Context:
     """Gather what may go into the prompt and pack it."""
     validate.choice(strategy, "strategy", STRATEGIES)
-    found = [] if query is None else await find(desk, Search(query, None, Filters(), RECALLED, None))
+    found = [] if about is None else await find(desk, Search(about, None, Filters(), RECALLED, None))
     async with desk.core.measured("merging", "context", desk.user_id, opening.session_id) as tally:
         ingredients = await _ingredients(desk, opening, query, found, strategy)
         packed = pack(ingredients, max_tokens, desk.settings.token_counter or tokens.count, strategy)
