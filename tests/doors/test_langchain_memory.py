@@ -8,7 +8,6 @@ import sys
 import uuid
 import warnings
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import psycopg

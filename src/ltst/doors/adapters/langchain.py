@@ -118,7 +118,7 @@ class LtstChatMessageHistory(BaseChatMessageHistory):
 
 
 class LtstConversationWindowMemory(BaseChatMemory):
-    """The last k exchanges of a conversation, for chains: a ConversationBufferWindowMemory that is kept in the store."""
+    """The last k exchanges of a conversation, for chains: ConversationBufferWindowMemory, kept in the store."""
 
     chat_memory: LtstChatMessageHistory
     human_prefix: str = "Human"
