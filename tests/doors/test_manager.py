@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import json
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -333,8 +334,9 @@ async def test_a_manager_can_be_closed_twice_and_used_again(settings: Settings) 
     await manager.close()
 
 
-def test_a_manager_lives_from_one_run_to_the_next(settings: Settings) -> None:
-    manager = MemoryManager({"settings": settings, "session_id": "monday"})
+@pytest.mark.parametrize("worker", [False, True])
+def test_a_manager_lives_from_one_run_to_the_next(settings: Settings, worker: bool) -> None:
+    manager = MemoryManager({"settings": replace(settings, worker=worker), "session_id": "monday"})
     for _ in range(3):
         asyncio.run(manager.add_interaction("one", "two"))
     assert len(spoken(asyncio.run(manager.get_context()))) == 6

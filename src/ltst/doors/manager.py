@@ -46,14 +46,13 @@ class Config:
 
     def memory(self) -> AsyncMemory:
         """The memory it speaks of, not opened yet."""
+        told = self.settings
         return AsyncMemory(
             self.database_url,
             embedder=self.embedder,
             reranker=self.reranker,
             language_model=self.language_model,
-            settings=Settings.from_environment(**self.settings)
-            if isinstance(self.settings, Mapping)
-            else self.settings,
+            settings=Settings.from_environment(**told) if isinstance(told, Mapping) else told,
         )
 
 
@@ -110,6 +109,7 @@ class MemoryManager:
 
     async def close(self) -> None:
         """Let go of the database."""
+        self._leave_ended_loop()
         async with self._turn:
             await self._memory.close()
 
@@ -179,20 +179,23 @@ class MemoryManager:
     def _begin(self) -> None:
         config = self._config
         self._memory: AsyncMemory = config.memory()
-        given = config.user_id
-        self._user: AsyncUser = self._memory.user(self._memory.settings.user if given is None else given)
+        whose = self._memory.settings.user if config.user_id is None else config.user_id
+        self._user: AsyncUser = self._memory.user(whose)
         self._chat: AsyncChat = self._user.chat(config.session_id, agent=config.agent)
         self._turn = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def _open(self) -> None:
         """Open once, whoever comes first; the others wait for it."""
-        if self._loop is not None and self._loop.is_closed():
-            # asyncio.run has ended since the last call, and the connections went with its loop.
-            self._begin()
+        self._leave_ended_loop()
         async with self._turn:
             self._loop = asyncio.get_running_loop()
             await self._memory.open()
+
+    def _leave_ended_loop(self) -> None:
+        """Begin anew where asyncio.run has ended since the last call: connections and tasks went with its loop."""
+        if self._loop is not None and self._loop.is_closed():
+            self._begin()
 
     async def _last_question(self) -> str | None:
         recent = await self._chat.window(RECENT)
