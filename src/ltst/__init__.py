@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ltst.doors.manager import MemoryManager
     from ltst.doors.storage import ConversationStorage
     from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
     from ltst.providers.embedding import CallableEmbedder, LocalEmbedder, OpenAIEmbedder
@@ -82,6 +83,7 @@ __all__ = [
     "LtstError",
     "Memory",
     "MemoryEntry",
+    "MemoryManager",
     "MemoryTypes",
     "ModelUnavailable",
     "NotFound",
@@ -112,6 +114,7 @@ _LATE = {
     "ConversationStorage": "ltst.doors.storage",
     "LocalEmbedder": "ltst.providers.embedding",
     "Memory": "ltst.sync",
+    "MemoryManager": "ltst.doors.manager",
     "OpenAIEmbedder": "ltst.providers.embedding",
     "OpenAILanguageModel": "ltst.providers.language",
     "User": "ltst.sync",

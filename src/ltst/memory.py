@@ -31,12 +31,12 @@ from ltst.handles.keys import AsyncKeys
 from ltst.handles.learning import AsyncLearning
 from ltst.handles.models import Models
 from ltst.handles.preferences import AsyncPreferences
-from ltst.handles.recall import assemble, checked, find
+from ltst.handles.recall import assemble, checked, find, wanted_context
 from ltst.handles.retention import AsyncRetention
 from ltst.handles.sessions import AsyncSessions
 from ltst.protocols import Embedder, LanguageModel, Reranker
 from ltst.providers.language import configured
-from ltst.recall.context import Context, checked_budget
+from ltst.recall.context import Context
 from ltst.records import (
     EVERYONE,
     Check,
@@ -359,6 +359,7 @@ class AsyncUser:
         query: str,
         *,
         kinds: Iterable[str] | None = None,
+        entry_type: str | None = None,
         limit: int = 10,
         session_id: str | None = None,
         since: datetime | None = None,
@@ -370,15 +371,17 @@ class AsyncUser:
     ) -> builtins.list[Hit]:
         """What is remembered about a question, the best first; nothing when nothing is relevant.
 
-        `kinds` are message, fact, entry and document. A session also brings the sessions related to it. `where` asks
-        for metadata: {"topic": "food"} for equal values, {"price": {"gte": 5, "lt": 10}} for ranges. Dates in the
-        question ("last May") count from `now`. `floor` is the least relevance, from 0 to 1, that the best must have.
-        Messages that say exactly `without` are left out: a question that is stored already would find itself.
+        `kinds` are message, fact, entry and document; `entry_type` keeps to the entries that are long_term or
+        episodic. A session also brings the sessions related to it. `where` asks for metadata: {"topic": "food"} for
+        equal values, {"price": {"gte": 5, "lt": 10}} for ranges. Dates in the question ("last May") count from `now`.
+        `floor` is the least relevance, from 0 to 1, that the best must have. Messages that say exactly `without` are
+        left out: a question that is stored already would find itself.
         """
         wanted = checked(
             self._desk,
             query,
             kinds=kinds,
+            entry_type=entry_type,
             limit=limit,
             session_id=session_id,
             since=since,
@@ -578,21 +581,19 @@ class AsyncChat:
         max_tokens: int = 4000,
         strategy: str = "sliding_window",
         window: int | None = None,
+        about: str | None = None,
     ) -> Context:
         """What to send to a model: instructions, preferences, facts, what is recalled, working memory and the window.
 
         Never more than `max_tokens`. The parts that change seldom stand first, so that prompt caches hit. With a
-        `query`, what is remembered about it is recalled. `strategy` is sliding_window, or sliding_window_summary,
-        which summarises the older half of a long conversation. At most `window` messages are shown word for word.
+        `query`, what is remembered about it is recalled; with `about`, what is remembered about that, and nothing is
+        asked. `strategy` is sliding_window, or sliding_window_summary, which summarises the older half of a long
+        conversation. At most `window` messages are shown word for word.
 
         A query that is stored in this conversation already is given as the message that it is: it stands once, last.
         """
-        asked = query
-        if query is not None and not isinstance(query, ConversationMessage):
-            asked = self._desk.content(query, "query")
-        budget = checked_budget(max_tokens)
-        turns = None if window is None else validate.limit(window, "window")
-        return await assemble(self._desk, self._opening, asked, budget, strategy, turns)
+        wanted = wanted_context(self._desk, query, about, max_tokens=max_tokens, strategy=strategy, window=window)
+        return await assemble(self._desk, self._opening, wanted)
 
     async def search(
         self, query: str, *, limit: int = 10, threshold: float = 0.0

@@ -238,6 +238,7 @@ class User:
         query: str,
         *,
         kinds: Iterable[str] | None = None,
+        entry_type: str | None = None,
         limit: int = 10,
         session_id: str | None = None,
         since: datetime | None = None,
@@ -249,15 +250,17 @@ class User:
     ) -> builtins.list[Hit]:
         """What is remembered about a question, the best first; nothing when nothing is relevant.
 
-        `kinds` are message, fact, entry and document. A session also brings the sessions related to it. `where` asks
-        for metadata: {"topic": "food"} for equal values, {"price": {"gte": 5, "lt": 10}} for ranges. Dates in the
-        question ("last May") count from `now`. `floor` is the least relevance, from 0 to 1, that the best must have.
-        Messages that say exactly `without` are left out: a question that is stored already would find itself.
+        `kinds` are message, fact, entry and document; `entry_type` keeps to the entries that are long_term or
+        episodic. A session also brings the sessions related to it. `where` asks for metadata: {"topic": "food"} for
+        equal values, {"price": {"gte": 5, "lt": 10}} for ranges. Dates in the question ("last May") count from `now`.
+        `floor` is the least relevance, from 0 to 1, that the best must have. Messages that say exactly `without` are
+        left out: a question that is stored already would find itself.
         """
         return self._portal.run(
             self._inner.search(
                 query,
                 kinds=kinds,
+                entry_type=entry_type,
                 limit=limit,
                 session_id=session_id,
                 since=since,
@@ -386,16 +389,20 @@ class Chat:
         max_tokens: int = 4000,
         strategy: str = "sliding_window",
         window: int | None = None,
+        about: str | None = None,
     ) -> Context:
         """What to send to a model: instructions, preferences, facts, what is recalled, working memory and the window.
 
         Never more than `max_tokens`. The parts that change seldom stand first, so that prompt caches hit. With a
-        `query`, what is remembered about it is recalled. `strategy` is sliding_window, or sliding_window_summary,
-        which summarises the older half of a long conversation. At most `window` messages are shown word for word.
+        `query`, what is remembered about it is recalled; with `about`, what is remembered about that, and nothing is
+        asked. `strategy` is sliding_window, or sliding_window_summary, which summarises the older half of a long
+        conversation. At most `window` messages are shown word for word.
 
         A query that is stored in this conversation already is given as the message that it is: it stands once, last.
         """
-        return self._portal.run(self._inner.context(query, max_tokens=max_tokens, strategy=strategy, window=window))
+        return self._portal.run(
+            self._inner.context(query, max_tokens=max_tokens, strategy=strategy, window=window, about=about)
+        )
 
     def search(
         self, query: str, *, limit: int = 10, threshold: float = 0.0

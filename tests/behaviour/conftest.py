@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from behaviour.doors import Door, opened
+from behaviour.doors import Door, ManagerDoor, opened
 from ltst import Settings
 from ltst.db.embedded import EmbeddedServer
 from support.probes import cloned
@@ -43,6 +43,15 @@ async def any_door(
         yield each
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session", params=[*WHOLE, "MemoryManager"])
+async def every_door(
+    request: pytest.FixtureRequest, server: EmbeddedServer, template: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Door]:
+    """A way in by which something is said, kept and found again."""
+    async for each in _opened(request.param, server, template, tmp_path_factory):
+        yield each
+
+
 @pytest.fixture
 def user(door: Door) -> Any:
     """A user whom nobody else has touched."""
@@ -53,3 +62,11 @@ def user(door: Door) -> Any:
 def any_user(any_door: Door) -> Any:
     """A user whom nobody else has touched, through any way in."""
     return any_door.user(f"user-{uuid.uuid4().hex}")
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def every_user(every_door: Door) -> AsyncIterator[Any]:
+    """A user whom nobody else has touched, through a way in that says, keeps and finds."""
+    yield every_door.user(f"user-{uuid.uuid4().hex}")
+    if isinstance(every_door, ManagerDoor):
+        await every_door.__aexit__()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any, Protocol
 
 from ltst import (
@@ -17,6 +18,8 @@ from ltst import (
     ConversationSession,
     ConversationStorage,
     Memory,
+    MemoryEntry,
+    MemoryManager,
     SessionSummary,
     Settings,
 )
@@ -169,6 +172,9 @@ async def opened(name: str, settings: Settings) -> AsyncIterator[Door]:
     elif name == "Memory":
         with Memory(settings=settings) as memory:
             yield Awaited(memory)
+    elif name == "MemoryManager":
+        async with ManagerDoor(settings) as managers:
+            yield managers
     else:
         with ConversationStorage(settings.database_url) as storage:
             yield StorageDoor(storage)
@@ -177,3 +183,70 @@ async def opened(name: str, settings: Settings) -> AsyncIterator[Door]:
 def plain(message: ConversationMessage) -> ConversationMessage:
     """A message without its vector, which only some verbs return."""
     return replace(message, embedding=None)
+
+
+class ManagerDoor:
+    """MemoryManager in the words of the suite: what is said, kept and found again, nothing else."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = replace(settings, pool_size=2)
+        self._managers = AsyncExitStack()
+
+    async def __aenter__(self) -> ManagerDoor:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        """Close every manager that was made; each has connections of its own, and a server has only so many."""
+        await self._managers.aclose()
+
+    def user(self, user_id: str) -> ManagerUser:
+        return ManagerUser(self, user_id)
+
+    def manager(self, user_id: str, session_id: str | None, agent: str | None) -> MemoryManager:
+        config = {"settings": self._settings} | ({} if session_id is None else {"session_id": session_id})
+        made = MemoryManager(config, user_id=user_id, agent=agent)
+        self._managers.push_async_callback(made.close)
+        return made
+
+
+class ManagerUser:
+    """What belongs to a user and not to a session is reached through any of them."""
+
+    def __init__(self, door: ManagerDoor, user_id: str) -> None:
+        self._door = door
+        self._manager = door.manager(user_id, None, None)
+        self.user_id = self._manager.user_id
+        self.entries = SimpleNamespace(add=self._add_entry)
+
+    def chat(self, session_id: str | None = None, *, agent: str | None = None) -> ManagerChat:
+        return ManagerChat(self._door.manager(self.user_id, session_id, agent))
+
+    async def search(self, query: str, *, kinds: list[str], entry_type: str, limit: int = 5) -> list[MemoryEntry]:
+        assert kinds == {"long_term": ["entry", "fact"], "episodic": ["entry"]}[entry_type]
+        return await self._manager.search_memory(query, entry_type, limit)
+
+    async def _add_entry(
+        self, content: str, *, type: str = "long_term", metadata: dict[str, Any] | None = None
+    ) -> MemoryEntry:
+        return await self._manager.add_memory(content, type, metadata)
+
+
+class ManagerChat:
+    def __init__(self, manager: MemoryManager) -> None:
+        self._manager = manager
+        self.user_id, self.session_id, self.agent = manager.user_id, manager.session_id, manager.agent
+        self.add_interaction = manager.add_interaction
+        self.working = SimpleNamespace(set=self._set_working)
+
+    async def add(self, role: str, content: str, *, metadata: dict[str, Any] | None = None) -> MemoryEntry:
+        return await self._manager.add_memory(content, "short_term", {**(metadata or {}), "role": role})
+
+    async def context(self, *, about: str | None = None) -> SimpleNamespace:
+        """A manager's is about the last question anyway."""
+        return SimpleNamespace(**await self._manager.get_context())
+
+    async def search(self, query: str, *, limit: int = 10) -> list[tuple[MemoryEntry, None]]:
+        return [(found, None) for found in await self._manager.search_memory(query, "short_term", limit)]
+
+    async def _set_working(self, key: str, value: str, *, ttl: float | None = None) -> None:
+        await self._manager.add_memory(value, "working", {"key": key, "ttl": ttl})

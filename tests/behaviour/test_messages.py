@@ -356,7 +356,7 @@ async def test_a_snapshot_keeps_to_its_tokens(user: Any) -> None:
     assert [message["content"][0] for message in (await chat.snapshot())["messages"]] == ["b", "c"]
 
 
-async def test_handles_say_whose_and_which_they_are(user: Any) -> None:
-    chat = user.chat("monday", agent="coach")
-    assert (chat.user_id, chat.session_id, chat.agent) == (user.user_id, "monday", "coach")
-    assert user.chat().session_id != user.chat().session_id
+async def test_handles_say_whose_and_which_they_are(every_user: Any) -> None:
+    chat = every_user.chat("monday", agent="coach")
+    assert (chat.user_id, chat.session_id, chat.agent) == (every_user.user_id, "monday", "coach")
+    assert every_user.chat().session_id != every_user.chat().session_id

@@ -34,6 +34,7 @@ PROMISED = [
     "LtstError",
     "Memory",
     "MemoryEntry",
+    "MemoryManager",
     "MemoryTypes",
     "ModelUnavailable",
     "NotFound",

@@ -334,6 +334,8 @@ class TestStrategy:
         ({"strategy": None}, "strategy must be one of sliding_window, sliding_window_summary"),
         ({"query": " "}, "query must not be empty or blank"),
         ({"query": 5}, "query must be text"),
+        ({"about": " "}, "about must not be empty or blank"),
+        ({"about": 5}, "about must be text"),
         ({"query": "a\x00b"}, "NUL"),
         ({"max_tokens": 0}, "max_tokens must be a whole number"),
         ({"max_tokens": True}, "max_tokens must be a whole number"),
@@ -460,3 +462,19 @@ class TestTime:
         assert "stands on the cape" in part(await chat.context(QUERY), "recalled")
         await user.sessions.delete("other")
         assert "recalled" not in names(await chat.context(QUERY))
+
+
+class TestAbout:
+    async def test_what_it_is_about_is_recalled_and_nothing_is_asked(self, user: AsyncUser) -> None:
+        await user.chat("other").add("user", "The lighthouse stands on the cape.")
+        chat = user.chat("today")
+        await chat.add_interaction("Hello!", "Hi.")
+        context = await chat.context(about=QUERY)
+        assert "stands on the cape" in part(context, "recalled")
+        assert [each["content"] for each in context.messages[1:]] == ["Hello!", "Hi."]
+
+    async def test_a_question_may_be_asked_about_something_else(self, user: AsyncUser) -> None:
+        await user.chat("other").add("user", "The lighthouse stands on the cape.")
+        context = await user.chat("today").context("And how high is it?", about=QUERY)
+        assert "stands on the cape" in part(context, "recalled")
+        assert context.messages[-1] == {"role": "user", "content": "And how high is it?"}

@@ -258,6 +258,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"kinds": ["message", None]}, "each of kinds must be one of message, fact, entry, document"),
     ({"kinds": [["message"]]}, "each of kinds must be one of message, fact, entry, document"),
     ({"kinds": b"message"}, "each of kinds must be one of message, fact, entry, document"),
+    *[
+        ({"entry_type": bad}, "entry_type must be one of long_term, episodic")
+        for bad in ("", "working", "LONG_TERM", 5, ["episodic"])
+    ],
     *[({"limit": bad}, "limit must be a whole number from 1 to 200") for bad in (0, -1, 201, True, 1.5, "10", None)],
     ({"session_id": ""}, "session_id must be 1 to 255 characters"),
     ({"session_id": "x" * 256}, "session_id must be 1 to 255 characters"),
@@ -338,6 +342,17 @@ async def test_a_refused_search_writes_nothing(memory: AsyncMemory, user: AsyncU
 async def test_any_collection_of_kinds_will_do(user: AsyncUser, kinds: Any) -> None:
     await furnish(user, red={})
     assert await found(user, kinds=kinds) == {"red"}
+
+
+@pytest.mark.parametrize("type", ["long_term", "episodic"])
+async def test_entries_may_be_those_of_one_type(user: AsyncUser, type: str) -> None:
+    await furnish(user, red={})
+    await user.facts.set("fruit", "apple fact")
+    for each in ("long_term", "episodic"):
+        await user.entries.add(f"apple {each}", type=each)
+    assert {hit.content for hit in await user.search("apple", kinds=["entry"], entry_type=type)} == {f"apple {type}"}
+    everything = {hit.content for hit in await user.search("apple", entry_type=type)}
+    assert everything == {"apple red", "fruit: apple fact", f"apple {type}"}
 
 
 async def test_metadata_is_searched_as_it_was_given(user: AsyncUser) -> None:

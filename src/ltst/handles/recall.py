@@ -17,10 +17,11 @@ from ltst.handles.desk import Desk, now
 from ltst.handles.preferences import AsyncPreferences
 from ltst.learn.weigh import NO_AGENT
 from ltst.providers.rerank import reranked
-from ltst.recall.context import STRATEGIES, Context, Ingredients, Recalled, pack, parse
+from ltst.recall.context import STRATEGIES, Context, Ingredients, Recalled, checked_budget, pack, parse
 from ltst.recall.temporal import mentions_time
 from ltst.records import ConversationMessage, Hit
 from ltst.rooms import cache, facts, instructions, messages, search, sessions
+from ltst.rooms.entries import ENTRY_TYPES
 from ltst.rooms.messages import Opening
 from ltst.rooms.search import KINDS, Filters, State
 from ltst.rooms.sessions import Progress
@@ -63,6 +64,7 @@ def checked(
     query: object,
     *,
     kinds: Iterable[str] | None = None,
+    entry_type: object = None,
     limit: object = 10,
     session_id: object = None,
     since: object = None,
@@ -76,6 +78,7 @@ def checked(
     equal, ranges = _conditions(where)
     filters = Filters(
         kinds=_kinds(kinds),
+        entry_type=None if entry_type is None else validate.choice(entry_type, "entry_type", ENTRY_TYPES),
         session_id=validate.optional_identifier(session_id, "session_id"),
         since=validate.optional_moment(since, "since"),
         until=validate.optional_moment(until, "until"),
@@ -117,25 +120,51 @@ async def find(desk: Desk, wanted: Search) -> list[Hit]:
     return found[: wanted.limit]
 
 
-async def assemble(
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A context that is wanted: what is asked in it, and what it is about where that is something else."""
+
+    query: str | None
+    stored: ConversationMessage | None  # the query, where it is a message of the conversation already
+    about: str | None
+    max_tokens: int
+    strategy: str
+    window: int | None
+
+
+def wanted_context(
     desk: Desk,
-    opening: Opening,
     query: str | ConversationMessage | None,
+    about: str | None,
+    *,
     max_tokens: int,
     strategy: str,
-    window: int | None = None,
-) -> Context:
-    """Gather what may go into the prompt and pack it; a query that is stored already is not recalled itself."""
-    validate.choice(strategy, "strategy", STRATEGIES)
-    asking = query if isinstance(query, ConversationMessage) else None
+    window: int | None,
+) -> Wanted:
+    """A context that can be built, or Invalid."""
+    stored = query if isinstance(query, ConversationMessage) else None
     text = query.content if isinstance(query, ConversationMessage) else query
-    filters = Filters(without=None if asking is None else sha256(asking.content))
-    found = [] if text is None else await find(desk, Search(text, None, filters, RECALLED, None))
+    return Wanted(
+        query=None if text is None else desk.content(text, "query"),
+        stored=stored,
+        about=None if about is None else desk.content(about, "about"),
+        max_tokens=checked_budget(max_tokens),
+        strategy=validate.choice(strategy, "strategy", STRATEGIES),
+        window=None if window is None else validate.limit(window, "window"),
+    )
+
+
+async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
+    """Gather what may go into the prompt and pack it; a query that is stored already is not recalled itself."""
+    stored, topic = wanted.stored, wanted.query if wanted.about is None else wanted.about
+    filters = Filters(without=None if stored is None else sha256(stored.content))
+    found = [] if topic is None else await find(desk, Search(topic, None, filters, RECALLED, None))
     async with desk.core.measured("merging", "context", desk.user_id, opening.session_id) as tally:
-        ingredients = await _ingredients(desk, opening, text, found, strategy, window)
-        if asking is not None:
-            ingredients = replace(ingredients, window=_ending_with(asking, ingredients.window))
-        packed = pack(ingredients, max_tokens, desk.settings.token_counter or tokens.count, strategy)
+        ingredients = await _ingredients(desk, opening, wanted.query, found, wanted.strategy, wanted.window)
+        if stored is not None:
+            ingredients = replace(ingredients, window=_ending_with(stored, ingredients.window))
+        count = desk.settings.token_counter or tokens.count
+        packed = pack(ingredients, wanted.max_tokens, count, wanted.strategy)
         tally.rows = len(packed.sections)
     _count_shown(desk, ingredients, packed)
     return packed

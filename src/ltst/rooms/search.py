@@ -83,6 +83,7 @@ class Filters:
     """What a search is limited to."""
 
     kinds: Sequence[str] = KINDS
+    entry_type: str | None = None  # of the entries; other kinds have none
     session_id: str | None = None
     related: bool = True  # whether sessions related to that one count as well
     since: datetime | None = None
@@ -187,6 +188,7 @@ async def candidates(
         "queries": queries + [None] * (SLOTS - len(queries)),
         "any_query": " | ".join(queries),
         "kinds": [*filters.kinds],
+        "entry_type": filters.entry_type,
         "session_id": filters.session_id,
         "related": filters.related,
         "since": filters.since,

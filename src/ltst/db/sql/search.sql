@@ -172,6 +172,7 @@ WITH asked AS MATERIALIZED (
                                                              - greatest(last_used, occurred_at))) / 15552000), learned
     FROM memory_entries, asked
     WHERE user_id = %(user_id)s AND 'entry' = ANY(%(kinds)s::text[])
+      AND (%(entry_type)s::text IS NULL OR memory_type = %(entry_type)s)
       AND (expires_at IS NULL OR expires_at > now())
       AND (%(session_id)s::text IS NULL OR session_id = ANY(asked.near))
     UNION ALL

@@ -1,0 +1,212 @@
+"""LangChain: a chat message history, and the conversation window memory over it, both kept in the store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ltst.errors import Invalid
+from ltst.memory import AsyncUser
+from ltst.records import ConversationMessage
+from ltst.support import validate
+from ltst.sync import User
+
+try:
+    from langchain_classic.memory.chat_memory import BaseChatMemory
+    from langchain_core.chat_history import BaseChatMessageHistory
+    from langchain_core.messages import (
+        BaseMessage,
+        get_buffer_string,
+        message_chunk_to_message,
+        messages_from_dict,
+    )
+    from pydantic import Field
+except ImportError as problem:
+    raise ImportError(
+        f'this adapter works with langchain-classic, which is missing: pip install "ltst[langchain]" ({problem})',
+        name=problem.name,
+    ) from problem
+
+MOST = 100_000
+# How many messages an exchange may have on average, those of tools included, for all k to be read.
+EXCHANGE = 20
+# Where the metadata of a message keeps what is not text. The view chat_message_history keeps it there too, so that
+# langchain_postgres and this module read what the other wrote.
+KEPT = "chat_message_history"
+ROLES = {"human": "human", "ai": "ai", "system": "system", "tool": "tool", "function": "tool"}
+# Types that the role alone does not tell.
+NAMED = ("function", "chat")
+
+
+class LtstChatMessageHistory(BaseChatMessageHistory):
+    """The messages of one conversation, as LangChain reads and writes them; for RunnableWithMessageHistory and others.
+
+    Made from a user of `AsyncMemory` it has the verbs that are awaited, from a user of `Memory` all of them.
+    """
+
+    def __init__(
+        self, user: AsyncUser | User, session_id: str, *, agent: str | None = None, limit: int | None = None
+    ) -> None:
+        """A conversation of a user, created on its first write; with a `limit`, the newest so many are read."""
+        if not isinstance(user, AsyncUser | User):
+            raise Invalid(f"user must be memory.user(...), not {type(user).__name__}")
+        user.chat(session_id, agent=agent)  # refuses what is no id
+        self._user = user
+        self._session_id = session_id
+        self._agent = agent
+        self._limit = MOST if limit is None else validate.limit(limit, most=MOST)
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]
+        """The messages, oldest first."""
+        return _read(self._at_once(self._window(self._limit)))
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Store messages, all or none."""
+        self._at_once(self._add(messages))
+
+    def clear(self) -> None:
+        """Forget the conversation: its messages, its working memory and what was drawn from them alone."""
+        self._at_once(self._delete)
+
+    def last(self, exchanges: int) -> list[BaseMessage]:
+        """The newest exchanges: what the user said, and all until they speak again."""
+        return _last(self._at_once(self._window(EXCHANGE * exchanges)), exchanges) if exchanges else []
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        """The messages, oldest first."""
+        return _read(await self._awaited(self._window(self._limit)))
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Store messages, all or none."""
+        await self._awaited(self._add(messages))
+
+    async def aclear(self) -> None:
+        """Forget the conversation: its messages, its working memory and what was drawn from them alone."""
+        await self._awaited(self._delete)
+
+    async def alast(self, exchanges: int) -> list[BaseMessage]:
+        """The newest exchanges: what the user said, and all until they speak again."""
+        return _last(await self._awaited(self._window(EXCHANGE * exchanges)), exchanges) if exchanges else []
+
+    def _window(self, limit: int) -> Callable[[Any], Any]:
+        return lambda user: self._chat(user).window(min(limit, MOST))
+
+    def _add(self, messages: Sequence[BaseMessage]) -> Callable[[Any], Any]:
+        turns = [_written(message_chunk_to_message(each)) for each in messages]
+        return lambda user: self._chat(user).add_many(turns)
+
+    def _delete(self, user: Any) -> Any:
+        return user.sessions.delete(self._session_id)
+
+    def _chat(self, user: Any) -> Any:
+        return user.chat(self._session_id, agent=self._agent)
+
+    def _at_once(self, verb: Callable[[Any], Any]) -> Any:
+        if isinstance(self._user, AsyncUser):
+            raise Invalid(
+                "a history of an AsyncMemory is awaited: use ainvoke, aget_messages and so on, or make it from Memory"
+            )
+        return verb(self._user)
+
+    async def _awaited(self, verb: Callable[[Any], Any]) -> Any:
+        if isinstance(self._user, AsyncUser):
+            return await verb(self._user)
+        return await asyncio.to_thread(verb, self._user)
+
+
+class LtstConversationWindowMemory(BaseChatMemory):
+    """The last k exchanges of a conversation, for chains: ConversationBufferWindowMemory, kept in the store."""
+
+    chat_memory: LtstChatMessageHistory
+    human_prefix: str = "Human"
+    ai_prefix: str = "AI"
+    memory_key: str = "history"
+    k: int = Field(default=5, ge=0)
+
+    @property
+    def memory_variables(self) -> list[str]:
+        """The name under which a chain gets the window."""
+        return [self.memory_key]
+
+    @property
+    def buffer(self) -> str | list[BaseMessage]:
+        """The window, as messages or as one text."""
+        return self._shown(self.chat_memory.last(self.k))
+
+    def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """The window under its name."""
+        return {self.memory_key: self.buffer}
+
+    async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """The window under its name."""
+        return {self.memory_key: self._shown(await self.chat_memory.alast(self.k))}
+
+    def _shown(self, messages: list[BaseMessage]) -> str | list[BaseMessage]:
+        if self.return_messages:
+            return messages
+        return get_buffer_string(messages, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
+
+
+def _last(stored: Sequence[ConversationMessage], exchanges: int) -> list[BaseMessage]:
+    begun = [at for at, message in enumerate(stored) if message.role == "human"]
+    return _read(stored[begun[-exchanges] :] if len(begun) >= exchanges else stored)
+
+
+def _written(message: BaseMessage) -> dict[str, Any]:
+    """The arguments of `add`: the text to read and to search, and in the metadata what else is needed to restore it."""
+    text, kept = _text(message), _beside(message)
+    if message.content != text:
+        kept["content"] = message.model_dump(mode="json", include={"content"}, fallback=str)["content"]
+    if message.type in NAMED:
+        kept["type"] = message.type
+    return {"role": _role(message), "content": text, "metadata": {KEPT: kept} if kept else {}}
+
+
+def _read(stored: Sequence[ConversationMessage]) -> list[BaseMessage]:
+    return messages_from_dict([_told(message) for message in stored])
+
+
+def _told(message: ConversationMessage) -> dict[str, Any]:
+    kept = message.metadata.get(KEPT)
+    beside = dict(kept) if isinstance(kept, Mapping) else {}
+    kind = beside["type"] if beside.get("type") in NAMED else message.role
+    # LangChain cannot read a tool's answer that does not say what it answers.
+    answers = {"tool_call_id": ""} if kind == "tool" else {}
+    return {"type": kind, "data": {"content": message.content, **answers, **beside, "type": kind}}
+
+
+def _role(message: BaseMessage) -> str:
+    if message.type == "chat":
+        # Words under a role of its own are not the user's; nothing may be learnt from them as if they were.
+        return validate.ROLES.get(getattr(message, "role", ""), "ai")
+    if message.type not in ROLES:
+        raise Invalid(f"messages are of the types {', '.join(ROLES)} and chat, not {message.type!r}")
+    return ROLES[message.type]
+
+
+def _beside(message: BaseMessage) -> dict[str, Any]:
+    """What a message holds beside its content; what is as in any other of its class is left out."""
+    dumped = message.model_dump(mode="json", exclude={"content", "type"}, fallback=str)
+    known = type(message).model_fields
+    return {name: value for name, value in dumped.items() if name not in known or not _is_default(known[name], value)}
+
+
+def _is_default(field: Any, value: Any) -> bool:
+    return not field.is_required() and bool(field.get_default(call_default_factory=True) == value)
+
+
+def _text(message: BaseMessage) -> str:
+    """What was said; where nothing was, what was done instead: no message of the store is blank."""
+    said = str(message.text)
+    if said.strip():
+        return said
+    calls = [f"{call['name']}({_json(call['args'])})" for call in getattr(message, "tool_calls", ())]
+    parts = [str(part.get("type")) for part in message.content if isinstance(part, Mapping)]
+    return "; ".join(calls) or f"({', '.join(parts) or 'no text'})"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,408 @@
+"""MemoryManager: one conversation and all that is remembered for it, behind four verbs."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+import ltst
+from ltst import AsyncMemory, MemoryEntry, MemoryManager, MemoryTypes, Settings
+from support.probes import superuser, value
+
+FOUR = "short_term, working, long_term, episodic"
+
+
+def contents(found: list[MemoryEntry]) -> list[str]:
+    return [each.content for each in found]
+
+
+def spoken(context: dict[str, Any]) -> list[tuple[str, str]]:
+    """The turns of a context, without what is remembered beside them."""
+    return [(each["role"], each["content"]) for each in context["messages"] if each["role"] != "system"]
+
+
+@pytest.fixture
+async def manager(settings: Settings) -> AsyncIterator[MemoryManager]:
+    async with MemoryManager({"settings": settings, "session_id": "monday", "user_id": "ana"}) as opened:
+        yield opened
+
+
+def test_the_interface_is_the_one_that_people_know() -> None:
+    promised = {
+        "add_interaction": ["user_msg", "ai_msg"],
+        "get_context": [],
+        "add_memory": ["content", "memory_type", "metadata"],
+        "search_memory": ["query", "memory_type", "limit"],
+        "close": [],
+    }
+    found = {
+        name: [each for each in inspect.signature(verb).parameters if each != "self"]
+        for name, verb in inspect.getmembers(MemoryManager, inspect.iscoroutinefunction)
+        if not name.startswith("_")
+    }
+    assert found == promised
+    assert [*inspect.signature(MemoryManager).parameters] == ["config_or_session_id", "user_id", "agent"]
+    assert inspect.signature(MemoryManager.search_memory).parameters["limit"].default == 5
+    names = ["content", "embedding", "metadata", "timestamp", "source", "importance_score"]
+    assert [*inspect.signature(MemoryEntry).parameters][:6] == names
+    assert [each.name for each in MemoryTypes] == ["SHORT_TERM", "WORKING", "LONG_TERM", "EPISODIC"]
+
+
+async def test_a_session_id_is_enough(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    manager = MemoryManager("monday")
+    await manager.add_interaction("My name is Ana.", "Hello, Ana!")
+    assert spoken(await manager.get_context()) == [("user", "My name is Ana."), ("assistant", "Hello, Ana!")]
+    assert (manager.session_id, manager.user_id, manager.agent) == ("monday", "local", None)
+    await manager.close()
+
+
+async def test_the_user_is_the_one_of_the_settings_unless_named(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("LTST_USER", "eve")
+    assert MemoryManager("monday").user_id == "eve"
+    assert MemoryManager({"user_id": "ana"}).user_id == "ana"
+    assert MemoryManager({"user_id": "ana", "agent": "cook"}, user_id="bob", agent="coach").user_id == "bob"
+    assert MemoryManager({"user_id": "ana", "agent": "cook"}, user_id="bob", agent="coach").agent == "coach"
+    assert MemoryManager(Settings(user="kim")).user_id == "kim"
+
+
+def test_without_an_id_the_session_is_a_new_one(settings: Settings) -> None:
+    first, second = MemoryManager(settings), MemoryManager(settings)
+    assert first.session_id != second.session_id
+    assert first.session_id == first.session_id
+
+
+@pytest.mark.parametrize("wrapped", [dict, lambda each: Settings(**each)], ids=["mapping", "Settings"])
+async def test_a_config_may_hold_the_settings(
+    settings: Settings, wrapped: Callable[[dict[str, Any]], dict[str, Any] | Settings]
+) -> None:
+    given = wrapped({"database_url": settings.database_url, "home": settings.home, "worker": False, "user": "kim"})
+    async with MemoryManager({"settings": given, "session_id": "s"}) as manager:
+        await manager.add_interaction("one", "two")
+        assert manager.user_id == "kim"
+
+
+async def test_settings_alone_are_a_config(settings: Settings) -> None:
+    async with MemoryManager(settings, user_id="ana") as manager:
+        assert (await manager.get_context())["messages"] == []
+
+
+async def test_a_config_tells_the_window(settings: Settings) -> None:
+    config = {
+        "database_url": settings.database_url,
+        "session_id": "long",
+        "user_id": "ana",
+        "window_strategy": "sliding_window_summary",
+        "max_tokens": 1000,
+    }
+    async with MemoryManager(config) as manager:
+        for number in range(80):
+            await manager.add_interaction(f"I planted tree {number} in Porto today.", f"Tree {number} it is.")
+        context = await manager.get_context()
+    assert (context["window_strategy"], context["max_tokens"]) == ("sliding_window_summary", 1000)
+    assert 0 < context["tokens"] <= 1000
+    assert context["messages"][0]["role"] == "system" and 'kind="summary"' in context["messages"][0]["content"]
+    assert spoken(context)[-1] == ("assistant", "Tree 79 it is.")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (5, "a session id, Settings or a config"),
+        (["monday"], "a session id, Settings or a config"),
+        ("", "session_id must be 1 to 255"),
+        ("x" * 256, "session_id must be 1 to 255"),
+        ({"session_id": ""}, "session_id must be 1 to 255"),
+        ({"user_id": " "}, "user_id must be 1 to 255"),
+        ({"user_id": "system"}, "reserved"),
+        ({"agent": 5}, "agent must be text"),
+        ({"session": "monday"}, "knows no session; it may have session_id, user_id, agent, database_url, settings"),
+        ({5: "monday"}, "knows no 5"),
+        ({"settings": 5}, "settings in the config must be Settings"),
+        ({"settings": {"colour": "red"}}, "no setting colour"),
+        ({"database_url": 5}, "database URL as text"),
+        ({"window_strategy": "all"}, "window_strategy must be one of sliding_window, sliding_window_summary"),
+        ({"max_tokens": 3}, "max_tokens must be a whole number of at least 16"),
+        ({"max_tokens": "many"}, "max_tokens must be a whole number of at least 16"),
+    ],
+)
+def test_a_config_that_cannot_work_is_refused(given: Any, told: str) -> None:
+    with pytest.raises(ltst.Invalid, match=told):
+        MemoryManager(given)
+
+
+async def test_the_context_is_ready_for_json_and_for_a_model(manager: MemoryManager, memory: AsyncMemory) -> None:
+    user = memory.user("ana")
+    await user.chat("last week").add("user", "My knee hurts when I run downhill.")
+    await user.facts.set("home", "Lisbon")
+    await manager.add_interaction("Good morning!", "Good morning, Ana.")
+    asked = await manager.add_memory("Should I run today, with my knee?", MemoryTypes.SHORT_TERM)
+    context = await manager.get_context()
+    assert set(context) == {"session_id", "messages", "window_strategy", "max_tokens", "text", "tokens", "sources"}
+    assert json.loads(json.dumps(context)) == context
+    assert (context["session_id"], context["window_strategy"], context["max_tokens"]) == (
+        "monday",
+        "sliding_window",
+        4000,
+    )
+    system, *turns = context["messages"]
+    assert system["role"] == "system"
+    assert "Lisbon" in system["content"] and "knee hurts" in system["content"]
+    assert [each["role"] for each in turns] == ["user", "assistant", "user"]
+    assert turns[-1]["content"] == "Should I run today, with my knee?"
+    assert asked.entry_id in context["sources"]
+    assert "knee hurts" in context["text"]
+
+
+async def test_an_answered_question_is_recalled_for_but_not_asked_again(
+    manager: MemoryManager, memory: AsyncMemory
+) -> None:
+    await memory.user("ana").chat("before").add("user", "The spare key is under the blue pot.")
+    await manager.add_interaction("Where is the spare key?", "Let me think.")
+    context = await manager.get_context()
+    assert spoken(context) == [("user", "Where is the spare key?"), ("assistant", "Let me think.")]
+    assert "blue pot" in context["messages"][0]["content"]
+
+
+async def test_the_instructions_of_its_agent_are_in_the_context(settings: Settings, memory: AsyncMemory) -> None:
+    await memory.user("ana").instructions.set("coach", "Answer in two sentences.")
+    async with MemoryManager({"settings": settings}, user_id="ana", agent="coach") as manager:
+        await manager.add_interaction("Hello!", "Hi.")
+        assert (await manager.get_context())["messages"][0]["content"].startswith("Answer in two sentences.")
+
+
+async def test_an_interaction_is_added_whole_or_not_at_all(manager: MemoryManager) -> None:
+    with pytest.raises(ltst.Invalid):
+        await manager.add_interaction("why?", "  ")
+    assert (await manager.get_context())["messages"] == []
+
+
+@pytest.mark.parametrize("given", [*MemoryTypes, "short_term", "WORKING", "Long_Term", "EPISODIC"])
+async def test_a_memory_type_is_the_enum_or_its_text(manager: MemoryManager, given: str) -> None:
+    added = await manager.add_memory("The lighthouse stands on the cape.", given, {"topic": "sea"})
+    assert (added.content, added.memory_type) == ("The lighthouse stands on the cape.", given.lower())
+    (found,) = await manager.search_memory("lighthouse", given)
+    assert (found.content, found.memory_type, found.metadata["topic"]) == (added.content, given.lower(), "sea")
+    assert found.timestamp is not None and datetime.now(UTC) - found.timestamp < timedelta(minutes=1)
+    assert found.source
+    assert 0 < found.importance_score <= 1
+    assert (found.entry_id, found.user_id, found.timestamp) == (added.entry_id, "ana", added.timestamp)
+
+
+@pytest.mark.parametrize("type", [None, 5, "", "semantic", "shortterm", "message", ["working"], "long_term\x00"])
+async def test_another_memory_type_is_refused_naming_the_four(manager: MemoryManager, type: Any) -> None:
+    with pytest.raises(ltst.Invalid, match=FOUR):
+        await manager.add_memory("hello", type)
+    with pytest.raises(ltst.Invalid, match=FOUR):
+        await manager.search_memory("hello", type)
+
+
+@pytest.mark.parametrize("type", MemoryTypes)
+async def test_bad_input_is_refused_and_nothing_is_kept(manager: MemoryManager, type: MemoryTypes) -> None:
+    for content in ("", " \n", None, 5, b"bytes", "a\x00b", "\ud800", "x" * (1024 * 1024 + 1)):
+        with pytest.raises(ltst.Invalid, match="content"):
+            await manager.add_memory(content, type)  # type: ignore[arg-type]
+        with pytest.raises(ltst.Invalid, match="query"):
+            await manager.search_memory(content, type)  # type: ignore[arg-type]
+    for metadata in (5, "topic", [("a", 1)], {"a": object()}, {1: "a"}, {"a": float("nan")}):
+        with pytest.raises(ltst.Invalid, match="metadata"):
+            await manager.add_memory("hello", type, metadata)  # type: ignore[arg-type]
+    for limit in (0, -1, 201, True, "5", 2.0):
+        with pytest.raises(ltst.Invalid, match="limit must be a whole number from 1 to 200"):
+            await manager.search_memory("hello", type, limit)  # type: ignore[arg-type]
+    assert await manager.search_memory("hello", type) == []
+
+
+@pytest.mark.parametrize(("role", "told"), [("assistant", "assistant"), ("ai", "assistant"), ("human", "user")])
+async def test_a_message_may_be_anyones(manager: MemoryManager, role: str, told: str) -> None:
+    await manager.add_memory("It rains in Porto.", "short_term", {"role": role, "topic": "weather"})
+    assert spoken(await manager.get_context()) == [(told, "It rains in Porto.")]
+    (found,) = await manager.search_memory("rain", "short_term")
+    assert (found.metadata, found.source) == ({"topic": "weather", "role": told}, "conversation")
+
+
+async def test_a_role_that_nobody_has_is_refused(manager: MemoryManager) -> None:
+    with pytest.raises(ltst.Invalid, match="role must be one of"):
+        await manager.add_memory("hello", "short_term", {"role": "critic"})
+
+
+async def test_working_memory_has_keys_and_an_end(manager: MemoryManager, memory: AsyncMemory) -> None:
+    working = memory.user("ana").chat("monday").working
+    kept = await manager.add_memory("fly to Lisbon", "working", {"key": "plan", "ttl": 3600, "why": "holiday"})
+    assert await working.all() == {"plan": "fly to Lisbon"}
+    assert kept.metadata == {"why": "holiday", "key": "plan"}
+    assert kept.expires_at is not None and kept.expires_at > datetime.now(UTC) + timedelta(minutes=59)
+    await manager.add_memory("take the train to Lisbon", "working", {"key": "plan", "ttl": timedelta(seconds=0.2)})
+    assert contents(await manager.search_memory("plan", "working")) == ["take the train to Lisbon"]
+    await asyncio.sleep(0.25)
+    assert await manager.search_memory("plan", "working") == []
+
+
+async def test_the_same_working_value_without_a_key_is_kept_once(manager: MemoryManager) -> None:
+    first = await manager.add_memory("The oven runs hot.", "working")
+    assert await manager.add_memory("The oven runs hot.", "working") == first
+    await manager.add_memory("The oven runs cold.", "working")
+    assert len(await manager.search_memory("oven", "working")) == 2
+
+
+@pytest.mark.parametrize("metadata", [{"key": ""}, {"key": 5}, {"key": "x" * 256}, {"ttl": 0}, {"ttl": "soon"}])
+async def test_a_bad_key_or_span_is_refused(manager: MemoryManager, metadata: dict[str, Any]) -> None:
+    with pytest.raises(ltst.Invalid, match=r"(key|ttl) must be"):
+        await manager.add_memory("hello", "working", metadata)
+
+
+async def test_working_values_are_found_by_their_words_the_best_first(
+    manager: MemoryManager, memory: AsyncMemory
+) -> None:
+    working = memory.user("ana").chat("monday").working
+    await working.set("trip", {"city": "Lisbon", "days": [3, 4]})
+    await working.set("budget", 500)
+    await manager.add_memory("Book the flights to Lisbon.", "working")
+    await manager.add_memory("Water the plants.", "working")
+    found = await manager.search_memory("booking flights for the trip to Lisbon", "working")
+    assert contents(found) == ["Book the flights to Lisbon.", '{"city": "Lisbon", "days": [3, 4]}']
+    assert contents(await manager.search_memory("which budget?", "working")) == ["500"]
+    assert len(await manager.search_memory("Lisbon", "working", 1)) == 1
+    assert await manager.search_memory("what is it?", "working") == []
+
+
+async def test_knowledge_and_episodes_are_kept_apart_however_many_there_are(manager: MemoryManager) -> None:
+    for number in range(210):
+        await manager.add_memory(f"We talked about the lighthouse, part {number}.", "episodic")
+    await manager.add_memory("There is a lighthouse in Porto.", "long_term", {"importance": 0.25})
+    (known,) = await manager.search_memory("lighthouse talked part", "long_term", 200)
+    assert (known.content, known.importance_score, known.memory_type) == (
+        "There is a lighthouse in Porto.",
+        0.25,
+        "long_term",
+    )
+    assert len(await manager.search_memory("lighthouse", "episodic")) == 5
+    assert {each.memory_type for each in await manager.search_memory("lighthouse", "episodic", 200)} == {"episodic"}
+
+
+async def test_what_is_called_important_in_other_words_stays_as_it_is(manager: MemoryManager) -> None:
+    added = await manager.add_memory("There is a lighthouse.", "long_term", {"importance": "high"})
+    assert (added.metadata, added.importance_score) == ({"importance": "high"}, 0.5)
+
+
+async def test_facts_are_knowledge(manager: MemoryManager, memory: AsyncMemory) -> None:
+    user = memory.user("ana")
+    said = await user.chat("before").add("user", "I moved to Lisbon.")
+    await user.facts.set("home", "Lisbon", confidence=0.9, source_message_id=said.message_id)
+    await user.facts.set("favourite tea", "lapsang")
+    (found,) = await manager.search_memory("home Lisbon", MemoryTypes.LONG_TERM, 1)
+    assert (found.content, found.memory_type, found.importance_score, found.source) == (
+        "home: Lisbon",
+        "long_term",
+        0.9,
+        "conversation",
+    )
+    assert found.metadata["source_message_id"] == said.message_id
+    assert found.metadata["key"] == "home"
+    assert await manager.search_memory("home Lisbon", MemoryTypes.EPISODIC) == []
+
+
+async def test_a_second_manager_of_the_session_remembers(settings: Settings) -> None:
+    config = {"settings": settings, "session_id": "monday", "user_id": "ana"}
+    async with MemoryManager(config) as first:
+        await first.add_interaction("I keep bees.", "How many hives?")
+        await first.add_memory("Seven hives", "working", {"key": "hives"})
+        await first.add_memory("Bees sleep in winter.", "long_term")
+    async with MemoryManager(config) as second:
+        assert spoken(await second.get_context()) == [("user", "I keep bees."), ("assistant", "How many hives?")]
+        assert contents(await second.search_memory("hives", "working")) == ["Seven hives"]
+        assert contents(await second.search_memory("bees", "long_term")) == ["Bees sleep in winter."]
+
+
+async def test_a_manager_can_be_closed_twice_and_used_again(settings: Settings) -> None:
+    manager = MemoryManager({"settings": settings, "session_id": "monday"})
+    await manager.close()
+    await manager.add_interaction("one", "two")
+    await manager.close()
+    await manager.close()
+    assert len(spoken(await manager.get_context())) == 2
+    await manager.close()
+
+
+@pytest.mark.parametrize("worker", [False, True])
+def test_a_manager_lives_from_one_run_to_the_next(settings: Settings, worker: bool) -> None:
+    manager = MemoryManager({"settings": replace(settings, worker=worker), "session_id": "monday"})
+    for _ in range(3):
+        asyncio.run(manager.add_interaction("one", "two"))
+    assert len(spoken(asyncio.run(manager.get_context()))) == 6
+    asyncio.run(manager.close())
+
+
+async def test_two_users_share_nothing_but_the_names_of_their_sessions(settings: Settings) -> None:
+    ana, bob = (MemoryManager({"settings": settings, "session_id": "monday"}, user_id=who) for who in ("ana", "bob"))
+    for type in MemoryTypes:
+        await ana.add_memory(f"The vault opens with 4711, says my {type}.", type)
+        assert await bob.search_memory("vault 4711", type) == []
+    assert (await bob.get_context())["messages"] == []
+    await bob.add_interaction("What opens the vault?", "I do not know.")
+    assert "4711" not in json.dumps(await bob.get_context())
+    await ana.close()
+    await bob.close()
+
+
+async def test_sessions_share_knowledge_but_not_what_was_said(settings: Settings) -> None:
+    async with MemoryManager({"settings": settings}) as one, MemoryManager({"settings": settings}) as two:
+        for type in MemoryTypes:
+            await one.add_memory("The vault is blue.", type)
+        found = {type: len(await two.search_memory("vault", type)) for type in MemoryTypes}
+    assert found == {"short_term": 0, "working": 0, "long_term": 1, "episodic": 1}
+
+
+async def test_first_calls_made_at_once_open_once(
+    settings: Settings, empty_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a database without a schema, so that those who do not wait for the first one see that it is missing."""
+    opened = []
+    migrate = ltst.memory.migrate.migrate  # type: ignore[attr-defined]
+
+    async def counted(*arguments: Any) -> None:
+        opened.append(arguments)
+        await migrate(*arguments)
+
+    monkeypatch.setattr("ltst.memory.migrate.migrate", counted)
+    manager = MemoryManager({"settings": settings, "database_url": empty_database_url, "session_id": "monday"})
+    await asyncio.gather(*(manager.add_interaction(f"{number}?", f"{number}!") for number in range(10)))
+    turns = spoken(await manager.get_context())
+    await manager.close()
+    assert len(opened) == 1
+    assert sorted(turns[::2]) == [("user", f"{number}?") for number in range(10)]
+    assert [answer for _, answer in turns[1::2]] == [question.replace("?", "!") for _, question in turns[::2]]
+
+
+async def test_many_managers_of_one_session_write_at_once(settings: Settings) -> None:
+    config = {"settings": settings, "session_id": "monday", "max_tokens": 10_000}
+    managers = [MemoryManager(config) for _ in range(4)]
+    writes = [
+        manager.add_interaction(f"{at}-{turn}?", "Yes.") for at, manager in enumerate(managers) for turn in (1, 2)
+    ]
+    stored = [message for pair in await asyncio.gather(*writes) for message in pair]
+    await asyncio.gather(*(manager.close() for manager in managers))
+    assert sorted(message.message_index or 0 for message in stored) == [*range(1, 17)]
+
+
+async def test_closing_leaves_no_connection_behind(settings: Settings) -> None:
+    async with MemoryManager({"settings": settings}) as manager:
+        await manager.add_interaction("one", "two")
+    assert settings.database_url is not None
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    with superuser(settings.database_url) as connection:
+        for _ in range(50):
+            if not value(connection, query):
+                break
+            await asyncio.sleep(0.05)
+        assert value(connection, query) == 0
