@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncIterator
 
 import pytest
@@ -20,7 +21,7 @@ async def recall(plain: AsyncMemory) -> AsyncIterator[Turns]:
 
 @pytest.fixture
 def ana(plain: AsyncMemory) -> AsyncUser:
-    return plain.user("ana")
+    return plain.user(f"ana-{uuid.uuid4().hex}")
 
 
 async def say(turns: Turns, user: AsyncUser, text: str, chat: str = "today") -> TurnResult:
@@ -118,9 +119,10 @@ async def test_its_own_words_are_not_quoted(recall: Turns, ana: AsyncUser) -> No
 
 async def test_what_tools_and_documents_said_is_labelled(recall: Turns, ana: AsyncUser) -> None:
     await ana.chat("agent").add("tool", "The lighthouse opens at nine.")
-    assert "(from a tool or another source, not said by you, " in (
-        await say(recall, ana, "When does the lighthouse open at nine?")
-    ).reply
+    assert (
+        "(from a tool or another source, not said by you, "
+        in (await say(recall, ana, "When does the lighthouse open at nine?")).reply
+    )
     await ana.documents.add("The boiler has a pressure of 1.5 bar.", title="Boiler manual")
     assert "(from the document Boiler manual, " in (await say(recall, ana, "What pressure has the boiler?")).reply
     await ana.entries.add("The thesis worries Ana.")

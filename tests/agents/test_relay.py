@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import uuid
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any
@@ -322,17 +323,16 @@ async def test_other_paths_go_through(relay: Relay, upstream: LanguageServer) ->
 async def test_the_upstream_of_the_settings(settings: Settings, upstream: LanguageServer) -> None:
     async with opened(settings) as memory:
         with pytest.raises(ModelUnavailable, match="LTST_PROXY_BASE_URL or LTST_LLM_MODEL"):
-            await Relay(memory).complete(memory.user("ana"), {"messages": [user("A")]})
+            await Relay(memory).complete(memory.user(uuid.uuid4().hex), {"messages": [user("A")]})
     named = replace(settings, proxy_base_url=upstream.url, proxy_api_key="sk-proxy")
     async with opened(named) as memory:
         relay = Relay(memory)
-        await send(relay, memory.user("ana"), user("A"))
+        await send(relay, memory.user(uuid.uuid4().hex), user("A"))
         assert upstream.asked[0].headers["authorization"] == "Bearer sk-proxy"
         await relay.close()
 
 
-async def test_two_users_of_one_relay(relay: Relay, modelled: AsyncMemory, upstream: LanguageServer) -> None:
-    ana, bob = modelled.user("ana"), modelled.user("bob")
+async def test_two_users_of_one_relay(relay: Relay, ana: AsyncUser, bob: AsyncUser, upstream: LanguageServer) -> None:
     await ana.facts.set("home", "Lisbon")
     await send(relay, ana, user("Where do I live?"))
     await send(relay, bob, user("Where do I live?"))

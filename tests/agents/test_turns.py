@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import uuid
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any
@@ -104,7 +105,7 @@ async def test_the_message_is_on_disk_before_the_model_is_asked(
 
     def look(asked: Asked) -> str:
         with superuser(modelled.database_url) as connection:
-            seen.extend(connection.execute("SELECT role, content FROM conversation_messages").fetchall())
+            seen.extend(connection.execute(WRITTEN, (ana.user_id,)).fetchall())
         return "Yes."
 
     upstream.script = [look]
@@ -149,6 +150,7 @@ async def test_a_client_that_disconnects_while_the_turn_begins(
     assert told or steps == 0
 
 
+WRITTEN = "SELECT role, content FROM conversation_messages WHERE user_id = %s"
 TROUBLE = {
     "an error": Status(500, "oops"),
     "busy": Status(429, ""),
@@ -182,7 +184,7 @@ async def test_a_model_that_fails_leaves_the_message_and_no_reply(
 async def test_no_model_at_all(settings: Settings) -> None:
     async with opened(settings) as memory:
         turns = Turns(memory)
-        turn = await turns.begin(memory.user("ana"), "Hello", agent_name="assistant")
+        turn = await turns.begin(memory.user(uuid.uuid4().hex), "Hello", agent_name="assistant")
         with pytest.raises(Unanswered, match="LTST_LLM_MODEL"):
             await turn.done()
         await turns.close()
@@ -195,7 +197,7 @@ async def test_a_model_that_gives_what_cannot_be_stored(turns: Turns, ana: Async
 
 
 async def test_a_key_stores_once_and_gives_the_same_answer(
-    turns: Turns, ana: AsyncUser, modelled: AsyncMemory, upstream: LanguageServer
+    turns: Turns, ana: AsyncUser, bob: AsyncUser, upstream: LanguageServer
 ) -> None:
     await ana.facts.set("home", "Lisbon")
     upstream.script = ["First."]
@@ -217,11 +219,11 @@ async def test_a_key_stores_once_and_gives_the_same_answer(
     assert len(upstream.asked) == 1 and turns.stats().repeated == 1
     with pytest.raises(Conflict):
         await turns.begin(ana, "Something else", chat_id="today", key="k1")
-    other = await (await turns.begin(modelled.user("bob"), "Hello", chat_id="today", key="k1")).done()
+    other = await (await turns.begin(bob, "Hello", chat_id="today", key="k1")).done()
     assert other.reply == "Hello." and other.message_id != one.message_id
 
 
-async def test_a_key_without_a_chat_finds_the_chat_again(turns: Turns, ana: AsyncUser, modelled: AsyncMemory) -> None:
+async def test_a_key_without_a_chat_finds_the_chat_again(turns: Turns, ana: AsyncUser) -> None:
     one = await (await turns.begin(ana, "Hello", key="k1")).done()
     two = await (await turns.begin(ana, "Hello", key="k1")).done()
     assert (one.chat_id, one.reply_id) == (two.chat_id, two.reply_id)
@@ -266,7 +268,7 @@ async def test_two_processes_store_one_answer(
     await first_piece(slow)
     async with opened(with_model) as elsewhere:
         others = Turns(elsewhere)
-        fast = await (await others.begin(elsewhere.user("ana"), "Hello", chat_id="today", key="k1")).done()
+        fast = await (await others.begin(elsewhere.user(ana.user_id), "Hello", chat_id="today", key="k1")).done()
         await others.close()
     go.set()
     result = await slow.done()
@@ -349,5 +351,5 @@ async def test_the_timeout_of_the_settings(with_model: Settings, upstream: Langu
     async with opened(replace(with_model, llm_timeout=0.2)) as memory:
         turns = Turns(memory)
         with pytest.raises(Unanswered, match=r"0\.2 seconds"):
-            await (await turns.begin(memory.user("ana"), "Hello")).done()
+            await (await turns.begin(memory.user(uuid.uuid4().hex), "Hello")).done()
         await turns.close()
