@@ -1,4 +1,4 @@
-"""A memory beside a scripted model, and the turns of its chats: one database a module, users of its own for each test."""
+"""A memory beside a scripted model, and the turns of its chats: one database a module, users of their own a test."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ltst import AsyncUser, Settings
-from ltst.agents.asking import ROUNDS
+from ltst.agents.asking import ROUNDS, Heard
 from ltst.agents.turns import TurnResult, Turns
 from support.embedders import opened
 from support.language_server import Asked, LanguageServer, Tools
@@ -185,6 +185,22 @@ async def test_tool_calls_that_nobody_allowed_are_no_answer(
     upstream.script = [Tools([("remember_fact", {"key": "a", "value": "b"})], text="I did it.")]
     assert (await ask(turns, ana)).reply == "I did it."
     assert await ana.facts.list() == [] and len(upstream.asked) == 1
+
+
+def test_calls_that_are_not_numbered() -> None:
+    heard = Heard()
+    for part in (
+        {"id": "a", "function": {"name": "one", "arguments": "{"}},
+        {"function": {"name": "one", "arguments": "}"}},
+        {"id": "b", "function": {"name": "two", "arguments": "{}"}},
+    ):
+        heard.take({"choices": [{"delta": {"tool_calls": [part]}}]})
+    assert [(each["id"], each["name"], each["arguments"]) for each in heard.wanted()] == [
+        ("a", "one", "{}"),
+        ("b", "two", "{}"),
+    ]
+    for strange in ({}, {"choices": None}, {"choices": ["a"]}, {"choices": [{"delta": {"tool_calls": ["a"]}}]}):
+        assert heard.take(strange) == ""
 
 
 async def test_a_document_cannot_speak_as_the_system(turns: Turns, ana: AsyncUser, upstream: LanguageServer) -> None:
