@@ -1,7 +1,8 @@
-"""A memory beside a scripted model, and the turns of its chats."""
+"""A memory beside a scripted model, and the turns of its chats: one database a module, users of their own a test."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 
@@ -9,8 +10,16 @@ import pytest
 
 from ltst import AsyncMemory, AsyncUser, Settings
 from ltst.agents.turns import Turns
+from ltst.db.embedded import EmbeddedServer
 from support.embedders import opened
 from support.language_server import LanguageServer, language_server
+from support.probes import cloned
+
+
+@pytest.fixture(scope="module")
+def database_url(server: EmbeddedServer, template: str) -> Iterator[str]:
+    with cloned(server, template) as url:
+        yield url
 
 
 @pytest.fixture
@@ -39,7 +48,12 @@ async def turns(modelled: AsyncMemory) -> AsyncIterator[Turns]:
 
 @pytest.fixture
 def ana(modelled: AsyncMemory) -> AsyncUser:
-    return modelled.user("ana")
+    return modelled.user(f"ana-{uuid.uuid4().hex}")
+
+
+@pytest.fixture
+def bob(modelled: AsyncMemory) -> AsyncUser:
+    return modelled.user(f"bob-{uuid.uuid4().hex}")
 
 
 @pytest.fixture

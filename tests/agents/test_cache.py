@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import replace
 
 import pytest
@@ -33,12 +34,12 @@ def executors(settings: Settings, clock: Clock) -> Executors:
 
 @pytest.fixture
 def ana(plain: AsyncMemory) -> AsyncUser:
-    return plain.user("ana")
+    return plain.user(f"ana-{uuid.uuid4().hex}")
 
 
 async def test_one_for_each_user_and_agent(executors: Executors, plain: AsyncMemory, ana: AsyncUser) -> None:
     first = await executors.get(ana, COACH)
-    assert await executors.get(plain.user("ana"), COACH) is first
+    assert await executors.get(plain.user(ana.user_id), COACH) is first
     assert await executors.get(ana, replace(COACH, name="other")) is not first
     assert await executors.get(plain.user("bob"), COACH) is not first
     stats = executors.stats()
@@ -74,7 +75,7 @@ async def test_the_least_lately_used_goes_first(executors: Executors, plain: Asy
 async def test_new_instructions_from_another_process(executors: Executors, settings: Settings, ana: AsyncUser) -> None:
     first = await executors.get(ana, COACH)
     async with opened(settings) as elsewhere:
-        other = elsewhere.user("ana").instructions
+        other = elsewhere.user(ana.user_id).instructions
         await other.set("coach", "Answer in rhymes.")
         second = await executors.get(ana, COACH)
         assert second is not first and second.instruction is not None and second.instruction.version == 1

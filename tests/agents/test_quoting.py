@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncIterator
 
 import pytest
@@ -20,7 +21,7 @@ async def recall(plain: AsyncMemory) -> AsyncIterator[Turns]:
 
 @pytest.fixture
 def ana(plain: AsyncMemory) -> AsyncUser:
-    return plain.user("ana")
+    return plain.user(f"ana-{uuid.uuid4().hex}")
 
 
 async def say(turns: Turns, user: AsyncUser, text: str, chat: str = "today") -> TurnResult:
@@ -36,6 +37,7 @@ async def say(turns: Turns, user: AsyncUser, text: str, chat: str = "today") -> 
         "Tell me about my sister.",
         "please tell me what I said",
         "Do you remember my dog",
+        "Do you remember that I live in Porto?",
         "What do you know about me",
         "How many children do I have",
         "Could you look that up",
@@ -57,6 +59,7 @@ def test_questions(text: str) -> None:
         "I live in Lisbon.",
         "When I was a child I had a dog.",
         "What I like is tea.",
+        "Can you remember that I live in Porto?",
         "Remember that my cat is called Mia.",
         "Remind me to buy milk.",
         "Do not call me Annie.",

@@ -478,3 +478,58 @@ class TestAbout:
         context = await user.chat("today").context("And how high is it?", about=QUERY)
         assert "stands on the cape" in part(context, "recalled")
         assert context.messages[-1] == {"role": "user", "content": "And how high is it?"}
+
+
+async def test_a_stored_question_stands_once_and_is_not_recalled(user: AsyncUser) -> None:
+    chat = await furnish(user)
+    await user.chat("earlier").add("user", QUERY)
+    asked = await chat.add("user", QUERY)
+    await chat.add("user", "And one more thing.")
+    await chat.add("assistant", "Un moment.")
+    context = await chat.context(asked)
+    assert context.text.count(QUERY) == 1 and context.messages[-1] == {"role": "user", "content": QUERY}
+    assert [each["content"] for each in context.turns] == ["Good morning!", "Bonjour.", "Un moment.", QUERY]
+    assert "The lighthouse stands on the cape." in part(context, "recalled")
+    assert asked.message_id in sources(context, "window")
+
+
+async def test_the_memories_in_a_context_and_its_system_part(user: AsyncUser) -> None:
+    context = await (await furnish(user)).context(QUERY)
+    assert {each.kind for each in context.memories} == {"fact", "entry", "document", "message"}
+    fact = next(each for each in context.memories if each.kind == "fact")
+    assert (fact.content, fact.occurred_at) == ("city: Lisbon", LONG_AGO)
+    assert context.system == context.messages[0]["content"] and context.turns == context.messages[1:]
+    bare = await user.chat("empty").context(max_tokens=16)
+    assert len(bare.memories) <= 1 and (bare.system is None) == (bare.turns == bare.messages)
+
+
+@pytest.mark.parametrize("strategy", ["sliding_window", "sliding_window_summary"])
+async def test_a_window_of_so_many_messages(user: AsyncUser, strategy: str) -> None:
+    chat = user.chat("long")
+    await chat.add_many([{"role": "user", "content": f"Word {number}."} for number in range(1, 10)])
+    context = await chat.context(window=3, strategy=strategy)
+    assert [each["content"] for each in context.turns] == ["Word 7.", "Word 8.", "Word 9."]
+    assert ("Word 1." in (context.system or "")) == (strategy == "sliding_window_summary")
+    for wrong in (0, -1, "3", True):
+        with pytest.raises(Invalid, match="window"):
+            await chat.context(window=wrong)  # type: ignore[arg-type]
+
+
+async def test_a_search_without_the_question_itself(user: AsyncUser) -> None:
+    await user.chat("a").add("user", "The lighthouse is white.")
+    await user.chat("b").add("user", QUERY)
+    assert QUERY in [hit.content for hit in await user.search(QUERY)]
+    assert [hit.content for hit in await user.search(QUERY, without=QUERY)] == ["The lighthouse is white."]
+    with pytest.raises(Invalid, match="without"):
+        await user.search(QUERY, without=" ")
+
+
+async def test_a_message_by_its_key(user: AsyncUser, memory: AsyncMemory) -> None:
+    chat = user.chat("keys")
+    added = await chat.add("user", "Hello", key="k1")
+    found = await chat.keyed("k1")
+    assert found is not None and found.message_id == added.message_id
+    assert await chat.keyed("k2") is None and await user.chat("other").keyed("k1") is None
+    assert await memory.user("somebody else").chat("keys").keyed("k1") is None
+    with pytest.raises(Invalid, match="key"):
+        await chat.keyed("")

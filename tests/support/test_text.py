@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ltst.support.ids import is_id, new_id
-from ltst.support.text import scoped_hash, sha256, split
+from ltst.support.text import mended, scoped_hash, sha256, split
 from ltst.support.tokens import count
 
 PIECES = st.sampled_from(["\n", "\n\n", " ", ". ", "。", "!? ", "word", "x" * 30, "\r\n", "\u2028", "…\n", "😀", "\t"])
@@ -51,6 +51,10 @@ def test_a_megabyte_of_anything_is_cut_in_a_moment(unit: str) -> None:
     except subprocess.TimeoutExpired:
         pytest.fail("the time grows with the square of the length")
     assert done.returncode == 0, done.stderr
+
+
+def test_what_cannot_be_stored_is_mended() -> None:
+    assert mended("a\x00b \ud83d\ude00 \ud800 é世") == "ab 😀 \ufffd é世"
 
 
 def test_hashes_tell_texts_and_places_apart() -> None:

@@ -36,15 +36,23 @@ class Heard:
         return said
 
     def _take_calls(self, given: object) -> None:
-        for at, part in enumerate(given if isinstance(given, list) else []):
+        for part in given if isinstance(given, list) else []:
             function = part.get("function") if isinstance(part, Mapping) else None
             if not isinstance(function, Mapping):
                 continue
-            number = part["index"] if isinstance(part.get("index"), int) else at
+            number = self._number(part)
             call = self.calls.setdefault(number, {"id": "", "name": "", "arguments": ""})
             call["id"] = part.get("id") or call["id"] or f"call_{number}"
-            call["name"] += _text(function.get("name"))
+            name = _text(function.get("name"))
+            call["name"] += name if name != call["name"] else ""  # some servers repeat it with every part
             call["arguments"] += _text(function.get("arguments"))
+
+    def _number(self, part: Mapping[str, Any]) -> int:
+        """Which call a part belongs to; servers that do not number them give each an id."""
+        if isinstance(part.get("index"), int):
+            return int(part["index"])
+        known = [number for number, call in self.calls.items() if part.get("id") in (None, call["id"])]
+        return known[-1] if known else len(self.calls)
 
     def message(self) -> dict[str, Any]:
         """The answer as the message of the assistant, which must stand before the results of its tools."""

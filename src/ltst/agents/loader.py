@@ -126,6 +126,8 @@ def _seen(folder: Path) -> Seen:
         found = [(each.name, each.stat()) for each in sorted(folder.glob("*.toml"))]
     except FileNotFoundError:  # the folder, or a file that went just now
         return ()
+    except OSError as problem:
+        raise Invalid(f"the folder of agents, {folder}, cannot be read: {type(problem).__name__}") from None
     return tuple((name, about.st_mtime_ns, about.st_size) for name, about in found)
 
 

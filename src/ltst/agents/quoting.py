@@ -39,6 +39,11 @@ ASKING = re.compile(
     r"|(?:list|describe|summari[sz]e|recall|explain|find|search|look\s+up)\b",
     re.IGNORECASE,
 )
+# "Can you remember that I live in Porto?" asks for nothing but to be noted.
+TELLING = re.compile(
+    r"(?:(?:can|could|will|would)\s+you\s+)?(?:please\s+)?(?:remember|note|keep\s+in\s+mind|don['’]?t\s+forget)\s+that\b",
+    re.IGNORECASE,
+)
 ABOUT_ME = re.compile(
     r"\b(?:know|remember|learnt|learned|remembered)\b.*\b(?:about|of)\s+(?:me|us)\b"
     r"|\b(?:who\s+am\s+i|about\s+me)\s*[?？.!]*$",
@@ -50,7 +55,8 @@ ABOUT_ASKING = re.compile(r"\b(?:ask|asked|asking|question|questions)\b", re.IGN
 
 def is_question(text: str) -> bool:
     """Whether a message asks: by its question mark in any language, by its beginning in English."""
-    return bool(QUESTION_MARK.search(text) or ASKING.match(OPENING.sub("", text.strip())))
+    begun = OPENING.sub("", text.strip())
+    return not TELLING.match(begun) and bool(QUESTION_MARK.search(text) or ASKING.match(begun))
 
 
 async def answer(user: AsyncUser, message: ConversationMessage) -> tuple[str, list[Memory]]:

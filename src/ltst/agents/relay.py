@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -302,9 +303,12 @@ class Relay:
             feed.end(await self._keep(asked, reading))
         except LtstError as problem:
             feed.fail(problem)
-        except BaseException:
-            feed.fail(ModelUnavailable("the answer was not read to its end"))
+        except asyncio.CancelledError:
+            feed.fail(ModelUnavailable("the server shut down before the answer was complete"))
             raise
+        except Exception as problem:  # noqa: BLE001 - whatever it is, those who listen must hear of it
+            LOGGER.error("an answer was not passed on", exc_info=problem)
+            feed.fail(problem)
         finally:
             self._under_way -= 1
             await passage.aclose()
