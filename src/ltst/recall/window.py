@@ -68,7 +68,9 @@ class Windows:
         kept = _of(held, found.kept)
         messages = [*_unpacked(kept, user_id, session_id), *(message for _, message in found.fresh)]
         messages.sort(key=_index)
-        if not found.fresh and len(kept) == len(known):
+        unchanged = not found.fresh and len(kept) == len(known)
+        # Fewer tokens than the newest message has say nothing of what is there.
+        if unchanged or (not messages and max_tokens is not None):
             return Reading(messages, hit=True)
         following = _following(held, kept, found.fresh)
         keep = None if following == held else self._cache.put(*names, pack(following, owner))
@@ -99,7 +101,12 @@ def unpack(blob: bytes | None, owner: bytes) -> list[Entry]:
     if blob is None or blob[:PROOF_BYTES] != _proof(blob[PROOF_BYTES:], owner):
         return []
     heads, *packed = blob[PROOF_BYTES:].split(b"\n")
-    return [Entry(*head, packed=each) for head, each in zip(json.loads(heads), packed, strict=True)]
+    return [Entry(*head, each) for head, each in zip(_heads(heads), packed, strict=True)]
+
+
+def _heads(written: bytes) -> list[tuple[int, str, str]]:
+    heads: list[tuple[int, str, str]] = json.loads(written)
+    return heads
 
 
 def _proof(body: bytes, owner: bytes) -> bytes:
