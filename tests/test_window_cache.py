@@ -463,6 +463,11 @@ class TestOwners:
         (foreign,) = redis.client.hvals(another)
         damaged = own.replace(b"mine", b"mean")
         assert own != damaged
+        mine = over_redis._core.windows
+        assert mine is not None
+        assert len(window_module.unpack(own, mine._owner("ana", "monday"))) == 2
+        assert window_module.unpack(own, mine._owner("ana", "tuesday")) == []
+        assert window_module.unpack(foreign, mine._owner("ana", "monday")) == []
         junk = [b"", b"{}", b"\xff" * 40, own[:-1], own[16:], own + b"\n", damaged, foreign, json.dumps([1]).encode()]
         for poison in junk:
             redis.client.hset(key, field, poison)

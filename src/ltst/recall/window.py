@@ -21,6 +21,8 @@ from ltst.rooms import windows
 # Part of what proves a blob, so that another ltst's, which may be laid out otherwise, is none.
 LAYOUT = "ltst window 1"
 PROOF_BYTES = 16
+# So many are kept where fewer are asked for, since more may be asked for next; all are packed anew with each message.
+USUAL_MESSAGES = 50
 # Larger windows than these are read, and their older part is not kept.
 MOST_MESSAGES = 200
 MOST_BYTES = 256 * 1024
@@ -72,13 +74,16 @@ class Windows:
         # Fewer tokens than the newest message has say nothing of what is there.
         if unchanged or (not messages and max_tokens is not None):
             return Reading(messages, hit=True)
-        following = _following(held, kept, found.fresh)
-        keep = None if following == held else self._cache.put(*names, pack(following, owner))
+        following = _following(held, kept, found.fresh, min(max(limit, USUAL_MESSAGES), MOST_MESSAGES))
+        keep = None if following == held else self._keep(names, following, owner)
         return Reading(messages, not found.fresh, keep)
 
     async def forget(self, user_id: str) -> None:
         """Remove what is kept of a user."""
         await self._cache.forget(self._name(user_id))
+
+    async def _keep(self, names: tuple[str, str], entries: Sequence[Entry], owner: bytes) -> None:
+        await self._cache.put(*names, pack(entries, owner))
 
     def _name(self, *ids: str) -> str:
         """Under which the cache keeps it: whoever looks into the cache reads nobody's id."""
@@ -118,18 +123,18 @@ def _of(held: Sequence[Entry], indexes: Sequence[int]) -> list[Entry]:
     return [entry for entry in held if entry.place in wanted]
 
 
-def _following(held: Sequence[Entry], kept: Sequence[Entry], fresh: Sequence[Fresh]) -> list[Entry]:
+def _following(held: Sequence[Entry], kept: Sequence[Entry], fresh: Sequence[Fresh], most: int) -> list[Entry]:
     """What to hold for the next reading: this window, and before it what was held of older messages."""
-    window = sorted([*kept, *(_entry(*each) for each in fresh[-MOST_MESSAGES:])], key=lambda entry: entry.place)
+    window = sorted([*kept, *(_entry(*each) for each in fresh[-most:])], key=lambda entry: entry.place)
     # Where the window is empty nothing is before it.
     first = window[0].place if window else 0
-    return _newest([*(entry for entry in held if entry.place < first), *window])
+    return _newest([*(entry for entry in held if entry.place < first), *window][-most:])
 
 
 def _newest(entries: Sequence[Entry]) -> list[Entry]:
-    """As many of the newest as may be kept."""
+    """As many of the newest as fit."""
     size, first = 0, len(entries)
-    for entry in entries[: -MOST_MESSAGES - 1 : -1]:
+    for entry in reversed(entries):
         size += len(entry.packed)
         if size > MOST_BYTES:
             break
