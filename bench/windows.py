@@ -17,7 +17,7 @@ from ltst.memory import AsyncChat
 WINDOW = 50
 USER, SESSION = "windows", "long"
 # Of one's time by a bare SELECT's: when nothing is new, and when a message came since the last reading.
-BOUNDS = {"Postgres": (2.0, 2.0), "process cache": (1.2, 1.5), "Redis": (1.6, 2.0)}
+BOUNDS = {"Postgres": (2.0, 2.0), "process cache": (1.5, 1.8), "Redis": (2.5, 2.8)}
 
 Read = Callable[[], Awaitable[object]]
 

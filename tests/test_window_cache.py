@@ -61,7 +61,7 @@ def cache(request: pytest.FixtureRequest) -> WindowCache:
     if request.param == "memory":
         return ProcessWindowCache()
     server: RedisServer = request.getfixturevalue("redis")
-    return RedisWindowCache(server.url, timeout=2.0)
+    return RedisWindowCache(server.url, timeout=5.0)
 
 
 @pytest.fixture
@@ -73,8 +73,11 @@ async def near(settings: Settings, cache: WindowCache) -> AsyncIterator[AsyncMem
 
 @pytest.fixture
 async def over_redis(settings: Settings, redis: RedisServer) -> AsyncIterator[AsyncMemory]:
-    async with AsyncMemory(settings=replace(settings, redis_url=redis.url)) as opened:
+    # More patient than by default, since a busy machine is no trouble that is meant here.
+    cache = RedisWindowCache(redis.url, timeout=5.0)
+    async with AsyncMemory(settings=settings, window_cache=cache) as opened:
         yield opened
+    await cache.close()
 
 
 async def read(memory: AsyncMemory, chat: AsyncChat, limit: int = 50, max_tokens: int | None = None) -> Any:
@@ -419,8 +422,8 @@ class TestOwners:
         self, over_redis: AsyncMemory, redis: RedisServer, server: EmbeddedServer, template: str, settings: Settings
     ) -> None:
         with cloned(server, template) as url:
-            elsewhere = replace(settings, database_url=url, redis_url=redis.url)
-            async with AsyncMemory(settings=elsewhere) as other:
+            elsewhere, cache = replace(settings, database_url=url), RedisWindowCache(redis.url, timeout=5.0)
+            async with AsyncMemory(settings=elsewhere, window_cache=cache) as other:
                 for memory, word in ((over_redis, "here"), (other, "there")) * 3:
                     chat = memory.user("ana").chat("monday")
                     await chat.add("user", word)
@@ -434,7 +437,8 @@ class TestOwners:
         await tell(chat, "hello", "world")
         await read(over_redis, chat)
         with cloned(server, template) as url:
-            async with AsyncMemory(settings=replace(settings, database_url=url, redis_url=redis.url)) as other:
+            elsewhere, cache = replace(settings, database_url=url), RedisWindowCache(redis.url, timeout=5.0)
+            async with AsyncMemory(settings=elsewhere, window_cache=cache) as other:
                 await other.user("ana").restore(await over_redis.user("ana").export())
                 with superuser(url) as hand:
                     hand.execute("UPDATE conversation_messages SET content = 'changed' WHERE message_index = 2")
@@ -601,6 +605,7 @@ class TestSettings:
     def test_by_the_environment(self, redis: RedisServer, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("DATABASE_URL", database_url)
         monkeypatch.setenv("LTST_REDIS_URL", redis.url)
+        monkeypatch.setitem(RedisWindowCache.__init__.__kwdefaults__, "timeout", 5.0)
         memory = Memory()
         for _ in range(2):  # opened again, it connects again
             with memory:
