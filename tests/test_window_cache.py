@@ -641,6 +641,11 @@ class TestSettings:
         with pytest.raises(Invalid):
             Settings(**wrong)  # type: ignore[arg-type]
 
+    @pytest.mark.parametrize("url", ["localhost:6379", "redis://localhost:port/0"])
+    def test_an_address_that_is_none_is_refused(self, url: str) -> None:
+        with pytest.raises(Invalid, match="redis://localhost"):
+            RedisWindowCache(url)
+
     def test_without_the_package(self, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "redis.exceptions", None)
         with pytest.raises(Unavailable, match=r'pip install "ltst\[redis\]"'):

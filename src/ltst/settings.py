@@ -190,7 +190,7 @@ def _is_address(value: object) -> bool:
 
 
 def _is_redis(value: object) -> bool:
-    return isinstance(value, str) and urlsplit(value).scheme in ("redis", "rediss", "unix")
+    return isinstance(value, str) and value.startswith(("redis://", "rediss://", "unix://"))
 
 
 WINDOW_CACHES = ("off", "memory", "redis")

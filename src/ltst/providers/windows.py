@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from ltst.errors import Invalid, Unavailable
 from ltst.support.logs import LOGGER
@@ -106,11 +107,11 @@ class RedisWindowCache:
         """`timeout` in seconds for each answer, `rest` for how long a Redis that failed is left alone."""
         if timeout <= 0 or rest < 0 or lifetime <= 0 or connections < 1:
             raise Invalid("timeout and lifetime must be above 0 seconds, rest 0 or more, connections at least 1")
-        self._url, self._timeout, self._rest, self._connections = url, timeout, rest, connections
-        self._milliseconds = max(1, round(lifetime * 1000))
         self._failures = _failures()
-        self._client: Any = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._url, self._timeout, self._rest, self._connections = _checked(url), timeout, rest, connections
+        self._milliseconds = max(1, round(lifetime * 1000))
+        # Connections made on one loop cannot be used on another.
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
         self._resting_until = 0.0
 
     def __repr__(self) -> str:
@@ -140,8 +141,8 @@ class RedisWindowCache:
             )
 
     async def close(self) -> None:
-        """Let go of the connections."""
-        client, self._client, self._loop = self._client, None, None
+        """Let go of the connections of the running loop."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.aclose()
 
@@ -157,11 +158,11 @@ class RedisWindowCache:
             return None
 
     def _redis(self) -> Any:
-        """The client of the running loop: connections made on another cannot be used here."""
+        """The client of the running loop."""
         loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
-            self._client, self._loop = self._connected(), loop
-        return self._client
+        if loop not in self._clients:
+            self._clients[loop] = self._connected()
+        return self._clients[loop]
 
     def _connected(self) -> Any:
         from redis.asyncio import BlockingConnectionPool, Redis
@@ -204,7 +205,17 @@ def _failures() -> tuple[type[Exception], ...]:
         raise Unavailable(
             'Redis is reached through the redis package, which is missing: pip install "ltst[redis]"'
         ) from None
-    return RedisError, OSError, TimeoutError
+    return RedisError, OSError
+
+
+def _checked(url: str) -> str:
+    from redis.asyncio.connection import parse_url
+
+    try:
+        parse_url(url)
+    except ValueError:
+        raise Invalid("the URL of Redis must look like redis://localhost:6379/0, rediss://… or unix:///path") from None
+    return url
 
 
 def _kind(problem: Exception) -> str:
