@@ -12,14 +12,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench import embedding, lengths, search, start, writes
+from bench import embedding, lengths, search, start, windows, writes
 from bench.report import Report, Row
 from bench.stage import QUICK, Plan, Stage
 from ltst import Memory, Settings
 from ltst.db.embedded import EmbeddedServer
 
 READABLE_WIDTH = 120
-PARTS = ("writes", "search", "embedding")
+PARTS = ("writes", "windows", "search", "embedding")
 
 
 def main() -> int:
@@ -47,7 +47,8 @@ def _options() -> argparse.Namespace:
 
 
 def _rows(home: Path, plan: Plan, parts: Collection[str]) -> Iterator[Row]:
-    steps = plan.write_steps * ("writes" in parts) + plan.search_steps * ("search" in parts)
+    each = {"writes": plan.write_steps, "windows": plan.window_steps, "search": plan.search_steps}
+    steps = sum(amount for part, amount in each.items() if part in parts)
     with _progress(steps) as (say, tick):
         say("starting")
         yield from start.imports("ltst")
@@ -57,6 +58,9 @@ def _rows(home: Path, plan: Plan, parts: Collection[str]) -> Iterator[Row]:
             yield from embedding.readings()
         if "writes" in parts:
             yield from _writes(home / "writes", plan, say, tick)
+        if "windows" in parts:
+            with _stage(home / "windows", plan, say, tick) as stage:
+                yield from windows.rows(stage)
         if "search" in parts:
             # A server of its own: a database has one embedding model, and here it is one that takes no time.
             with _stage(home / "search", plan, say, tick) as stage:

@@ -28,6 +28,10 @@ INSERT = (
     "VALUES (%s, %s::uuid, %s, %s, %s, %s, %s, %s, %s, %s, %s::jsonb, %s::uuid, %s, %s)"
 ).encode()
 COPY = f"COPY conversation_messages ({COLUMNS}) FROM STDIN".encode()
+WINDOW = (
+    f"SELECT {COLUMNS}, message_type, relevance_score, is_context_message FROM conversation_messages "
+    "WHERE user_id = %s AND session_id = %s ORDER BY message_index DESC LIMIT %s"
+).encode()
 LARGE = b"SELECT true FROM large_users WHERE user_id = %s AND ready"
 MARKED = b"SELECT count(*) FROM conversation_messages WHERE user_id = %s AND ann"
 VECTORS = (
@@ -100,6 +104,12 @@ def copy(connection: psycopg.Connection[Row], rows: Sequence[Row]) -> None:
     with connection.cursor() as cursor, cursor.copy(COPY) as writer:
         for row in rows:
             writer.write_row(row)
+
+
+async def window(connection: AsyncConnection, user_id: str, session_id: str, limit: int) -> list[Row]:
+    """The newest messages, as the driver gives them."""
+    cursor = await connection.execute(WINDOW, (user_id, session_id, limit))
+    return (await cursor.fetchall())[::-1]
 
 
 async def candidates(connection: AsyncConnection, user_id: str, parameters: Mapping[str, Any]) -> bytes:

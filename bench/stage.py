@@ -32,6 +32,7 @@ class Plan:
     bulk: int = 5_000
     short: int = 100
     long: int = 100_000
+    window_messages: int = 10_000
     shelves: Sequence[Shelf] = (
         Shelf("ten", 1, 10_000),
         Shelf("crowd", 100, 1_000, turn=20),
@@ -49,6 +50,11 @@ class Plan:
         fill = self.long // self.bulk
         crowds = len(self.crowds) * self.crowd_blocks + self.learning_blocks
         return 4 * self.blocks + crowds + self.bulk_blocks + fill
+
+    @property
+    def window_steps(self) -> int:
+        """How many steps the windows make: three ways, each in two situations."""
+        return 6 * self.blocks
 
     @property
     def search_steps(self) -> int:

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, Self
 
 {imports}
-from ltst.protocols import Embedder, LanguageModel, Reranker
+from ltst.protocols import Embedder, LanguageModel, Reranker, WindowCache
 from ltst.recall.context import Context
 from ltst.settings import Settings
 from ltst.support.portal import Portal

@@ -30,7 +30,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test reaches the developer's own database or home."""
     language = ("LTST_LLM_MODEL", "LTST_LLM_BASE_URL", "LTST_LLM_API_KEY", "LTST_LLM_TIMEOUT")
     chat = ("LTST_AGENTS", "LTST_AGENT", "LTST_PROXY_BASE_URL", "LTST_PROXY_API_KEY")
-    for variable in ("DATABASE_URL", "LTST_MASTER_KEY", "LTST_USER", "LTST_LOG", *language, *chat):
+    windows = ("LTST_REDIS_URL", "LTST_WINDOW_CACHE")
+    for variable in ("DATABASE_URL", "LTST_MASTER_KEY", "LTST_USER", "LTST_LOG", *language, *chat, *windows):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("LTST_HOME", str(tmp_path / "home"))
     # What is due is done when a test asks for it; the worker has tests of its own.

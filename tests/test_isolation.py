@@ -144,6 +144,7 @@ PROBES: dict[str, Probe] = {
     "Retention.set": lambda user, ids: user.retention.set(delete_after=1),
     "Retention.list": lambda user, ids: user.retention.list(),
     "Retention.forget": lambda user, ids: user.retention.forget(),
+    "Chat.keyed": lambda user, ids: user.chat(ids["session"]).keyed("answer"),
     "Events.feed": lambda user, ids: [user.events.feed(), user.events.feed(after=ids["event"])],
     "Events.list": lambda user, ids: [user.events.list(), user.events.list(after=ids["event"])],
 }

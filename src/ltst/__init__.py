@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
     from ltst.providers.embedding import CallableEmbedder, LocalEmbedder, OpenAIEmbedder
     from ltst.providers.language import OpenAILanguageModel
+    from ltst.providers.windows import ProcessWindowCache, RedisWindowCache
     from ltst.recall.context import Context
     from ltst.sync import Chat, Memory, User
 
@@ -90,7 +91,9 @@ __all__ = [
     "OpenAIEmbedder",
     "OpenAILanguageModel",
     "OperationStats",
+    "ProcessWindowCache",
     "Receipt",
+    "RedisWindowCache",
     "RetentionPolicy",
     "SessionRelationship",
     "SessionSummary",
@@ -117,6 +120,8 @@ _LATE = {
     "MemoryManager": "ltst.doors.manager",
     "OpenAIEmbedder": "ltst.providers.embedding",
     "OpenAILanguageModel": "ltst.providers.language",
+    "ProcessWindowCache": "ltst.providers.windows",
+    "RedisWindowCache": "ltst.providers.windows",
     "User": "ltst.sync",
 }
 

@@ -17,9 +17,9 @@ from typing import Any, Self
 
 from ltst.db import migrate
 from ltst.db.opening import connected
-from ltst.db.pool import KEEPER, Transaction
+from ltst.db.pool import KEEPER, Database, Transaction
 from ltst.errors import Conflict, Invalid, NotFound
-from ltst.handles import archive
+from ltst.handles import archive, windows
 from ltst.handles.contexts import AsyncContexts, AsyncWorking
 from ltst.handles.desk import SLOW_MILLISECONDS, Core, Desk, now
 from ltst.handles.documents import AsyncDocuments
@@ -34,9 +34,11 @@ from ltst.handles.preferences import AsyncPreferences
 from ltst.handles.recall import assemble, checked, find, wanted_context
 from ltst.handles.retention import AsyncRetention
 from ltst.handles.sessions import AsyncSessions
-from ltst.protocols import Embedder, LanguageModel, Reranker
+from ltst.protocols import Embedder, LanguageModel, Reranker, WindowCache
 from ltst.providers.language import configured
+from ltst.providers.windows import chosen
 from ltst.recall.context import Context
+from ltst.recall.window import Windows
 from ltst.records import (
     EVERYONE,
     Check,
@@ -65,6 +67,7 @@ from ltst.rooms import (
     work,
 )
 from ltst.rooms import messages as message_room
+from ltst.rooms import windows as window_room
 from ltst.settings import Settings
 from ltst.support import logs, validate
 from ltst.support.ids import is_id, new_id
@@ -90,19 +93,22 @@ class AsyncMemory:
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
         language_model: LanguageModel | None = None,
+        window_cache: WindowCache | None = None,
         settings: Settings | None = None,
     ) -> None:
         """Use the given database, else DATABASE_URL, else the embedded Postgres.
 
         Without an `embedder` it uses the model whose vectors the database holds, in a new one a local model that
         needs no key and no network. A `reranker` judges the best of each search anew. A `language_model`, given or
-        named by the settings, helps to learn; without one everything works too.
+        named by the settings, helps to learn; without one everything works too. A `window_cache`, given or chosen by
+        the settings, makes reading the window cheaper.
         """
         if not isinstance(settings, Settings | None) or not isinstance(database_url, str | None):
             raise Invalid("Memory takes a database URL as text, and settings=Settings(...)")
         given = settings or Settings.from_environment()
         models = Models(embedder, reranker, given.embedder_api_key, configured(given, language_model))
         self._core = Core(given if database_url is None else replace(given, database_url=database_url), models)
+        self._window_cache = window_cache
         self._worker = Worker(self._core, self.maintain)
         self._held = AsyncExitStack()
         self._flusher: asyncio.Task[None] | None = None
@@ -135,6 +141,7 @@ class AsyncMemory:
         try:
             self._core.opened = await self._held.enter_async_context(connected(self.settings))
             await migrate.migrate(self._core.opened)
+            self._core.windows = await self._opened_windows(self._core.opened)
         except BaseException:
             await self.close()
             raise
@@ -153,7 +160,7 @@ class AsyncMemory:
                     await self._flusher
                 await self._core.flush()
         finally:
-            self._core.opened = self._flusher = None
+            self._core.opened = self._core.windows = self._flusher = None
             await self._held.aclose()
 
     def user(self, user_id: str) -> AsyncUser:
@@ -259,6 +266,12 @@ class AsyncMemory:
             while batch := await self._rewrap_batch():
                 done += batch
         return done
+
+    async def _opened_windows(self, database: Database) -> Windows | None:
+        cache = self._window_cache
+        if cache is None:
+            cache = await self._held.enter_async_context(chosen(self.settings))
+        return None if cache is None else Windows(cache, await window_room.database_id(database.keeper()))
 
     async def _rewrap_batch(self) -> int:
         async with self._core.database.transaction(KEEPER) as tx:
@@ -509,9 +522,9 @@ class AsyncChat:
         budget = None if max_tokens is None else validate.limit(max_tokens, "max_tokens", validate.LARGEST_INTEGER)
         core = self._desk.core
         async with core.measured("retrieval", "messages.window", self.user_id, self._session_id) as tally:
-            recent = await message_room.window(core.database, self.user_id, self._session_id, most, budget)
-            tally.rows = len(recent)
-        return recent
+            found = await windows.read(core, self.user_id, self._session_id, most, budget)
+            tally.rows, tally.cache_hit = len(found.messages), found.hit
+        return found.messages
 
     async def history(self, *, limit: int = 100, offset: int = 0) -> builtins.list[ConversationMessage]:
         """The messages from the beginning on, page by page."""

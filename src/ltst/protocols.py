@@ -70,3 +70,23 @@ class Cipher(Protocol):
     def open(self, sealed: str, row: str) -> str:
         """The value; anything tampered with or moved from another row is refused."""
         ...
+
+
+class WindowCache(Protocol):
+    """Keeps the windows of sessions near, as bytes under opaque names. It may lose anything at any time.
+
+    Whoever reads checks what it gives against the database, so it need not be right. It never raises: a cache that
+    cannot be reached has nothing.
+    """
+
+    async def get(self, user: str, session: str) -> bytes | None:
+        """What was put under these names, if it is still there."""
+        ...
+
+    async def put(self, user: str, session: str, window: bytes) -> None:
+        """Keep a window, for an hour at most."""
+        ...
+
+    async def forget(self, user: str) -> None:
+        """Remove all windows of one user."""
+        ...

@@ -68,6 +68,11 @@ class Settings:
     """LTST_LEASE: seconds after which the work of a worker that ended is taken up by another."""
     large_memory: int = 50_000
     """From how many vectors on a user's are found by the HNSW index instead of being compared one by one."""
+    redis_url: str | None = field(default=None, repr=False)
+    """LTST_REDIS_URL: a Redis that keeps windows near, over Postgres; redis://, rediss:// or unix://."""
+    window_cache: str | None = None
+    """LTST_WINDOW_CACHE: where windows are kept near: off, memory (of this process) or redis; unset means redis where
+    there is a redis_url, else off."""
     token_counter: Callable[[str], int] | None = None
     """Counts the tokens of a text for the budget of a context; unset means a quarter of its bytes."""
     embedder_api_key: str | None = field(default=None, repr=False)
@@ -133,6 +138,7 @@ class Settings:
             raise Invalid("token_counter must be a function from a text to its number of tokens")
         if self.log is not None and self.log.lower() not in LOG_LEVELS:
             raise Invalid(f"LTST_LOG must be one of {', '.join(LOG_LEVELS)}, not {self.log!r}")
+        self._check_window_cache()
         self._check_language_model()
         self._check_server()
         self._check_proxy()
@@ -144,6 +150,14 @@ class Settings:
             raise Invalid(f"jwt_secret must have at least {SHORTEST_SECRET} characters, or tokens can be forged")
         if not isinstance(self.jwt_claim, str) or not self.jwt_claim.strip():
             raise Invalid("jwt_claim must be the name of a claim, such as sub")
+
+    def _check_window_cache(self) -> None:
+        if self.redis_url is not None and not _is_redis(self.redis_url):
+            raise Invalid("redis_url must begin with redis://, rediss:// or unix://, such as redis://localhost:6379/0")
+        if self.window_cache is not None and self.window_cache not in WINDOW_CACHES:
+            raise Invalid(f"window_cache must be one of {', '.join(WINDOW_CACHES)}, not {self.window_cache!r}")
+        if self.window_cache == "redis" and self.redis_url is None:
+            raise Invalid("window_cache is redis without redis_url (LTST_REDIS_URL): say where Redis is")
 
     def _check_language_model(self) -> None:
         if self.llm_model is not None and not (isinstance(self.llm_model, str) and self.llm_model.strip()):
@@ -242,6 +256,11 @@ def _is_address(value: object) -> bool:
     return url.scheme in ("http", "https") and bool(url.hostname)
 
 
+def _is_redis(value: object) -> bool:
+    return isinstance(value, str) and value.startswith(("redis://", "rediss://", "unix://"))
+
+
+WINDOW_CACHES = ("off", "memory", "redis")
 SWITCH = {"on": True, "off": False, "1": True, "0": False, "true": True, "false": False}
 WHOLE_NUMBERS = (
     "pool_size",
@@ -264,6 +283,8 @@ VARIABLES: Mapping[str, tuple[str, Any]] = {
     "LTST_LEARN": ("learn", str),
     "LTST_IDLE_AFTER": ("idle_after", _number("LTST_IDLE_AFTER")),
     "LTST_LEASE": ("lease", _number("LTST_LEASE")),
+    "LTST_REDIS_URL": ("redis_url", str),
+    "LTST_WINDOW_CACHE": ("window_cache", str.lower),
     "LTST_EMBEDDER_API_KEY": ("embedder_api_key", str),
     "LTST_LLM_MODEL": ("llm_model", str),
     "LTST_LLM_BASE_URL": ("llm_base_url", str),

@@ -23,7 +23,7 @@ from ltst.handles.preferences import AsyncPreferences
 from ltst.handles.retention import AsyncRetention
 from ltst.handles.sessions import AsyncSessions
 from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
-from ltst.protocols import Embedder, LanguageModel, Reranker
+from ltst.protocols import Embedder, LanguageModel, Reranker, WindowCache
 from ltst.recall.context import Context
 from ltst.records import (
     ApiKey,
@@ -59,16 +59,23 @@ class Memory:
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
         language_model: LanguageModel | None = None,
+        window_cache: WindowCache | None = None,
         settings: Settings | None = None,
     ) -> None:
         """Use the given database, else DATABASE_URL, else the embedded Postgres.
 
         Without an `embedder` it uses the model whose vectors the database holds, in a new one a local model that
         needs no key and no network. A `reranker` judges the best of each search anew. A `language_model`, given or
-        named by the settings, helps to learn; without one everything works too.
+        named by the settings, helps to learn; without one everything works too. A `window_cache`, given or chosen by
+        the settings, makes reading the window cheaper.
         """
         self._inner = AsyncMemory(
-            database_url, embedder=embedder, reranker=reranker, language_model=language_model, settings=settings
+            database_url,
+            embedder=embedder,
+            reranker=reranker,
+            language_model=language_model,
+            window_cache=window_cache,
+            settings=settings,
         )
         self._portal = Portal()
 

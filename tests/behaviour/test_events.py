@@ -156,7 +156,7 @@ READS = {
     "Chat.window", "Chat.history", "Chat.summary", "Chat.snapshot", "Chat.search", "Chat.context", "Contexts.get",
     "Contexts.list",
     "Working.get", "Working.all", "Documents.get", "Documents.list", "Entries.get", "Entries.list", "Events.list",
-    "Events.feed",
+    "Events.feed", "Chat.keyed",
     "Facts.get", "Facts.list", "Facts.history", "Instructions.get", "Instructions.list", "Instructions.history",
     "Preferences.get", "Preferences.list", "Retention.list", "Sessions.get", "Sessions.list", "Sessions.related",
     "Sessions.summary", "Learning.get", "User.chat", "User.profile", "User.export", "User.search",

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import errors as sql
-from psycopg.rows import BaseRowFactory, class_row, dict_row, scalar_row
+from psycopg.rows import BaseRowFactory, class_row, dict_row, kwargs_row, scalar_row
 
 from ltst.db.connections import Connection, ConnectionPool
 from ltst.db.queries import queries
@@ -227,11 +227,11 @@ class Database:
 
         return await self.attempt(work, repeatable=True)
 
-    async def call_rows(self, name: str, record: type[R], /, **parameters: Any) -> list[R]:
-        """A reading function of the database that sets its own user."""
+    async def call_rows(self, name: str, record: Callable[..., R], /, **parameters: Any) -> list[R]:
+        """A reading function of the database that sets its own user; what is made of the columns of each row."""
 
         async def work(connection: Connection, retried: bool) -> list[R]:
-            cursor = connection.cursor(row_factory=class_row(record))
+            cursor = connection.cursor(row_factory=kwargs_row(record))
             await cursor.execute(queries()[name], parameters)
             return await cursor.fetchall()
 

@@ -10,6 +10,7 @@ from typing import Any
 from ltst.db import migrate
 from ltst.db.pool import KEEPER, Transaction, user_scope
 from ltst.errors import Invalid
+from ltst.handles import windows
 from ltst.handles.desk import Desk, now
 from ltst.learn.weigh import fold_fact, weigh
 from ltst.records import Receipt
@@ -73,6 +74,7 @@ async def erase(desk: Desk) -> Receipt:
         receipt = _receipt(desk.user_id, removed, remaining)
         await _tell_erased(desk, tx, receipt)
         tally.rows = sum(removed.values())
+    await windows.forget(desk.core, desk.user_id)
     return receipt
 
 

@@ -21,6 +21,7 @@ from ltst.support.crypto import MasterKeys, WrappedKey
 
 if TYPE_CHECKING:
     from ltst.providers.embedding import Embedding
+    from ltst.recall.window import Windows
 
 SLOW_MILLISECONDS = 5000.0
 
@@ -80,6 +81,8 @@ class Core:
         self.keys = MasterKeys(settings.master_key, settings.home / "master.key")
         self.recorder = metrics.Recorder()
         self.opened: Database | None = None
+        self.windows: Windows | None = None
+        """Windows over a cache, where there is one."""
 
     @property
     def database(self) -> Database:

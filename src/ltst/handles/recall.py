@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ltst.db.pool import SingleCall
 from ltst.errors import Invalid, ModelUnavailable
+from ltst.handles import windows
 from ltst.handles.contexts import AsyncWorking
 from ltst.handles.desk import Desk, now
 from ltst.handles.preferences import AsyncPreferences
@@ -20,7 +21,7 @@ from ltst.providers.rerank import reranked
 from ltst.recall.context import STRATEGIES, Context, Ingredients, Recalled, checked_budget, pack, parse
 from ltst.recall.temporal import mentions_time
 from ltst.records import ConversationMessage, Hit
-from ltst.rooms import cache, facts, instructions, messages, search, sessions
+from ltst.rooms import cache, facts, instructions, search, sessions
 from ltst.rooms.entries import ENTRY_TYPES
 from ltst.rooms.messages import Opening
 from ltst.rooms.search import KINDS, Filters, State
@@ -244,17 +245,17 @@ async def _ingredients(
     # Where the older turns are summarised, those that are not shown word for word are looked at too.
     fetched = turns if turns is not None and strategy == "sliding_window" else WINDOW[strategy]
     calls = desk.core.database.user(desk.user_id)
-    orders, progress, wanted, known, working, window = await asyncio.gather(
+    orders, progress, wanted, known, working, recent = await asyncio.gather(
         _orders(calls, opening.agent or NO_AGENT),
         sessions.progress(calls, opening.session_id),
         AsyncPreferences(desk).list(),
         facts.list_all(calls, None),
         AsyncWorking(desk, opening).all(),
-        messages.window(desk.core.database, desk.user_id, opening.session_id, fetched, None),
+        windows.read(desk.core, desk.user_id, opening.session_id, fetched, None),
     )
     if opening.agent is None and progress is not None and progress.agent_name is not None:
         orders = await _orders(calls, progress.agent_name)
-    summary, window = _so_far(progress, window, strategy)
+    summary, window = _so_far(progress, recent.messages, strategy)
     return Ingredients(
         instructions=orders[0],
         wishes=orders[1],

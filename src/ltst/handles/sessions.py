@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from ltst.errors import Invalid
+from ltst.handles import windows
 from ltst.handles.desk import Desk, now
 from ltst.learn.weigh import weigh
 from ltst.records import ConversationSession, Metadata, SessionRelationship, SessionSummary
@@ -57,6 +58,8 @@ class AsyncSessions:
                 # What rested on its messages alone is gone with them; what also rested on others is folded anew.
                 await weigh(tx, await claims.unsettled(tx))
                 await self._desk.tell(tx, "delete", "session", wanted)
+        if gone:
+            await windows.forget(self._desk.core, self._desk.user_id)
         return gone
 
     async def archive(self, session_id: str) -> ConversationSession:

@@ -1,0 +1,223 @@
+"""Where windows can be kept near: in the memory of this process, or in a Redis that many processes share."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from ltst.errors import Invalid, Unavailable
+from ltst.support.logs import LOGGER
+
+if TYPE_CHECKING:
+    from ltst.protocols import WindowCache
+    from ltst.settings import Settings
+
+ONE_MEBIBYTE = 1024 * 1024
+LIFETIME = 3600.0
+SWEEP_SECONDS = 60.0
+# Beside the bytes of a window: its names and its place in the table.
+OVERHEAD = 400
+
+
+class ProcessWindowCache:
+    """Windows in the memory of this process: the least recently used go first. Safe to use from many threads."""
+
+    def __init__(self, *, most_bytes: int = 64 * ONE_MEBIBYTE, lifetime: float = LIFETIME) -> None:
+        """At most so many bytes, each for at most so many seconds."""
+        if most_bytes < 1 or lifetime <= 0:
+            raise Invalid("most_bytes must be at least 1 and lifetime above 0 seconds")
+        self._most_bytes, self._lifetime = most_bytes, lifetime
+        self._held: OrderedDict[tuple[str, str], tuple[float, bytes]] = OrderedDict()
+        self._lock = Lock()
+        self._bytes = 0
+        self._swept = time.monotonic()
+
+    def __len__(self) -> int:
+        """How many windows it holds."""
+        return len(self._held)
+
+    async def get(self, user: str, session: str) -> bytes | None:
+        """What was put under these names, if it is still there."""
+        key = user, session
+        with self._lock:
+            if key not in self._held:
+                return None
+            born, window = self._held[key]
+            if self._is_old(born):
+                self._drop(key)
+                return None
+            self._held.move_to_end(key)
+        return window
+
+    async def put(self, user: str, session: str, window: bytes) -> None:
+        """Keep a window. One that takes another's place grows no younger: it may hold what the other held."""
+        key, now = (user, session), time.monotonic()
+        with self._lock:
+            born = self._held[key][0] if key in self._held else now
+            self._drop(key)
+            self._held[key] = (born, window)
+            self._bytes += OVERHEAD + len(window)
+            while self._bytes > self._most_bytes:
+                self._drop(next(iter(self._held)))
+            if now - self._swept > SWEEP_SECONDS:
+                self._sweep(now)
+
+    async def forget(self, user: str) -> None:
+        """Remove all windows of one user."""
+        with self._lock:
+            for key in [key for key in self._held if key[0] == user]:
+                self._drop(key)
+
+    def _is_old(self, born: float) -> bool:
+        return time.monotonic() - born > self._lifetime
+
+    def _sweep(self, now: float) -> None:
+        """What nobody asks for must not stay either."""
+        self._swept = now
+        for key in [key for key, (born, _) in self._held.items() if self._is_old(born)]:
+            self._drop(key)
+
+    def _drop(self, key: tuple[str, str]) -> None:
+        if key in self._held:
+            self._bytes -= OVERHEAD + len(self._held.pop(key)[1])
+
+
+class RedisWindowCache:
+    """Windows in Redis: one hash for each user, so that all of theirs go at once.
+
+    A Redis that fails is left alone for some seconds, in which nothing waits for it; then it is tried again.
+    """
+
+    # What is put does not make the rest of a user's windows live longer: all of them go after an hour.
+    PUT = """
+        redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+        if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+    """
+    PREFIX = "ltst:windows:"
+
+    def __init__(
+        self, url: str, *, timeout: float = 0.25, rest: float = 5.0, lifetime: float = LIFETIME, connections: int = 32
+    ) -> None:
+        """`timeout` in seconds for each answer, `rest` for how long a Redis that failed is left alone."""
+        if timeout <= 0 or rest < 0 or lifetime <= 0 or connections < 1:
+            raise Invalid("timeout and lifetime must be above 0 seconds, rest 0 or more, connections at least 1")
+        self._failures = _failures()
+        self._url, self._timeout, self._rest, self._connections = _checked(url), timeout, rest, connections
+        self._milliseconds = max(1, round(lifetime * 1000))
+        # Connections made on one loop cannot be used on another.
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+        self._resting_until = 0.0
+
+    def __repr__(self) -> str:
+        """Without the address, which may hold a password."""
+        return "RedisWindowCache()"
+
+    async def get(self, user: str, session: str) -> bytes | None:
+        """What was put under these names, if it is still there and Redis answers."""
+        found = await self._unless_resting(lambda redis: redis.hget(self.PREFIX + user, session))
+        return found if isinstance(found, bytes) else None
+
+    async def put(self, user: str, session: str, window: bytes) -> None:
+        """Keep a window, if Redis answers."""
+        await self._unless_resting(
+            lambda redis: redis.eval(self.PUT, 1, self.PREFIX + user, session, window, self._milliseconds)
+        )
+
+    async def forget(self, user: str) -> None:
+        """Remove all windows of one user; asked even of a Redis that rests, since nobody asks twice."""
+        try:
+            await self._redis().delete(self.PREFIX + user)
+        except self._failures as problem:
+            self._resting_until = time.monotonic() + self._rest
+            LOGGER.warning(
+                "windows could not be removed from Redis; none will be served, and they expire within an hour",
+                extra={"reason": _kind(problem)},
+            )
+
+    async def close(self) -> None:
+        """Let go of the connections of the running loop."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.aclose()
+
+    async def _unless_resting(self, ask: Callable[[Any], Awaitable[object]]) -> object:
+        if time.monotonic() < self._resting_until:
+            return None
+        try:
+            return await ask(self._redis())
+        except self._failures as problem:
+            self._resting_until = time.monotonic() + self._rest
+            told = {"reason": _kind(problem), "seconds": self._rest}
+            LOGGER.warning("Redis failed; windows are read from Postgres alone for a while", extra=told)
+            return None
+
+    def _redis(self) -> Any:
+        """The client of the running loop."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            self._clients[loop] = self._connected()
+        return self._clients[loop]
+
+    def _connected(self) -> Any:
+        from redis.asyncio import BlockingConnectionPool, Redis
+        from redis.asyncio.retry import Retry
+        from redis.backoff import NoBackoff
+        from redis.exceptions import ConnectionError as Disconnected
+
+        pool = BlockingConnectionPool.from_url(
+            self._url,
+            max_connections=self._connections,
+            timeout=self._timeout,
+            socket_timeout=self._timeout,
+            socket_connect_timeout=self._timeout,
+            # A connection that a restarted Redis has closed is only seen when it is used.
+            retry=Retry(NoBackoff(), 1, (Disconnected,)),
+        )
+        return Redis.from_pool(pool)
+
+
+@asynccontextmanager
+async def chosen(settings: Settings) -> AsyncIterator[WindowCache | None]:
+    """The cache that the settings ask for, for the time of the block; None where they ask for none."""
+    if settings.window_cache == "memory":
+        yield ProcessWindowCache()
+    elif settings.redis_url is None or settings.window_cache == "off":
+        yield None
+    else:
+        redis = RedisWindowCache(settings.redis_url)
+        try:
+            yield redis
+        finally:
+            await redis.close()
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What a Redis that cannot be used looks like."""
+    try:
+        from redis.exceptions import RedisError
+    except ImportError:
+        raise Unavailable(
+            'Redis is reached through the redis package, which is missing: pip install "ltst[redis]"'
+        ) from None
+    return RedisError, OSError
+
+
+def _checked(url: str) -> str:
+    from redis.asyncio.connection import parse_url
+
+    try:
+        parse_url(url)
+    except ValueError:
+        raise Invalid("the URL of Redis must look like redis://localhost:6379/0, rediss://… or unix:///path") from None
+    return url
+
+
+def _kind(problem: Exception) -> str:
+    """Its words may hold the address, and that a password."""
+    return type(problem).__name__

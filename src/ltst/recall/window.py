@@ -1,0 +1,202 @@
+"""The short-term window over a cache: Postgres names its messages, the cache gives the words of those it holds.
+
+A message out of the cache is served only where Postgres says, in the same breath, that this message in this version is
+in the window now. So nothing needs to be invalidated, and a cache that was flushed or lags behind costs time only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Coroutine, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from ltst.db.pool import Database
+from ltst.protocols import WindowCache
+from ltst.records import ConversationMessage
+from ltst.rooms import windows
+
+# Part of what proves a blob, so that another ltst's, which may be laid out otherwise, is none.
+LAYOUT = "ltst window 1"
+PROOF_BYTES = 16
+# So many are kept where fewer are asked for, since more may be asked for next; all are packed anew with each message.
+USUAL_MESSAGES = 50
+# Larger windows than these are read, and their older part is not kept.
+MOST_MESSAGES = 200
+MOST_BYTES = 256 * 1024
+
+Fresh = tuple[str, ConversationMessage]
+
+
+class Entry(NamedTuple):
+    """A message as the cache holds it; all but its place, id and version stays packed until it is needed."""
+
+    place: int
+    message_id: str
+    version: str
+    packed: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A window that was read."""
+
+    messages: list[ConversationMessage]
+    hit: bool | None = None
+    """Whether the cache held all of it; None where there is no cache."""
+    keep: Coroutine[Any, Any, None] | None = None
+    """What is left to do for the next reading; nobody needs to wait for it."""
+
+
+class Windows:
+    """The windows of one database."""
+
+    def __init__(self, cache: WindowCache, database_id: str) -> None:
+        """Keep them in a cache that may be shared with other databases."""
+        self._cache = cache
+        self._database_id = database_id
+
+    async def read(
+        self, database: Database, user_id: str, session_id: str, limit: int, max_tokens: int | None
+    ) -> Reading:
+        """The newest messages, oldest first: at most `limit`, and together at most `max_tokens`."""
+        names = self._name(user_id), self._name(user_id, session_id)
+        owner = self._owner(user_id, session_id)
+        held = unpack(await self._cache.get(*names), owner)
+        known = {entry.message_id: entry.version for entry in held[-limit:]}
+        found = await windows.difference(database, user_id, session_id, limit, max_tokens, known)
+        kept = _of(held, found.kept)
+        messages = [*_unpacked(kept, user_id, session_id), *(message for _, message in found.fresh)]
+        messages.sort(key=_index)
+        unchanged = not found.fresh and len(kept) == len(known)
+        # Fewer tokens than the newest message has say nothing of what is there.
+        if unchanged or (not messages and max_tokens is not None):
+            return Reading(messages, hit=True)
+        following = _following(held, kept, found.fresh, min(max(limit, USUAL_MESSAGES), MOST_MESSAGES))
+        keep = None if following == held else self._keep(names, following, owner)
+        return Reading(messages, not found.fresh, keep)
+
+    async def forget(self, user_id: str) -> None:
+        """Remove what is kept of a user."""
+        await self._cache.forget(self._name(user_id))
+
+    async def _keep(self, names: tuple[str, str], entries: Sequence[Entry], owner: bytes) -> None:
+        await self._cache.put(*names, pack(entries, owner))
+
+    def _name(self, *ids: str) -> str:
+        """Under which the cache keeps it: whoever looks into the cache reads nobody's id."""
+        return blake2b(json.dumps([self._database_id, *ids]).encode(), digest_size=PROOF_BYTES).hexdigest()
+
+    def _owner(self, user_id: str, session_id: str) -> bytes:
+        """What a blob is proven with."""
+        return blake2b(json.dumps([LAYOUT, self._database_id, user_id, session_id]).encode()).digest()
+
+
+def pack(entries: Sequence[Entry], owner: bytes) -> bytes:
+    """The entries as bytes, behind a proof that they are whole and whose they are."""
+    heads = json.dumps([[entry.place, entry.message_id, entry.version] for entry in entries])
+    body = b"\n".join([heads.encode(), *(entry.packed for entry in entries)])
+    return _proof(body, owner) + body
+
+
+def unpack(blob: bytes | None, owner: bytes) -> list[Entry]:
+    """The entries of a blob; none if it is damaged, another owner's or another ltst's."""
+    if blob is None or blob[:PROOF_BYTES] != _proof(blob[PROOF_BYTES:], owner):
+        return []
+    heads, *packed = blob[PROOF_BYTES:].split(b"\n")
+    return [Entry(*head, each) for head, each in zip(_heads(heads), packed, strict=True)]
+
+
+def _heads(written: bytes) -> list[tuple[int, str, str]]:
+    heads: list[tuple[int, str, str]] = json.loads(written)
+    return heads
+
+
+def _proof(body: bytes, owner: bytes) -> bytes:
+    return blake2b(body, key=owner, digest_size=PROOF_BYTES).digest()
+
+
+def _of(held: Sequence[Entry], indexes: Sequence[int]) -> list[Entry]:
+    wanted = frozenset(indexes)
+    return [entry for entry in held if entry.place in wanted]
+
+
+def _following(held: Sequence[Entry], kept: Sequence[Entry], fresh: Sequence[Fresh], most: int) -> list[Entry]:
+    """What to hold for the next reading: this window, and before it what was held of older messages."""
+    window = sorted([*kept, *(_entry(*each) for each in fresh[-most:])], key=lambda entry: entry.place)
+    # Where the window is empty nothing is before it.
+    first = window[0].place if window else 0
+    return _newest([*(entry for entry in held if entry.place < first), *window][-most:])
+
+
+def _newest(entries: Sequence[Entry]) -> list[Entry]:
+    """As many of the newest as fit."""
+    size, first = 0, len(entries)
+    for entry in reversed(entries):
+        size += len(entry.packed)
+        if size > MOST_BYTES:
+            break
+        first -= 1
+    return [*entries[first:]]
+
+
+def _entry(version: str, message: ConversationMessage) -> Entry:
+    return Entry(_index(message), str(message.message_id), version, _packed(message))
+
+
+def _index(message: ConversationMessage) -> int:
+    return message.message_index or 0
+
+
+def _packed(message: ConversationMessage) -> bytes:
+    return json.dumps(
+        [
+            message.role,
+            message.content,
+            message.message_type,
+            message.parent_message_id,
+            message.metadata,
+            message.relevance_score,
+            message.is_context_message,
+            _written(message.timestamp),
+            message.content_hash,
+            message.context_hash,
+            message.message_key,
+            message.token_count,
+            _written(message.created_at),
+        ],
+        ensure_ascii=False,
+    ).encode()
+
+
+def _written(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def _unpacked(entries: Sequence[Entry], user_id: str, session_id: str) -> Iterator[ConversationMessage]:
+    # All in one go: a call for each would cost more than the reading.
+    texts = json.loads(b"[" + b",".join(entry.packed for entry in entries) + b"]")
+    for entry, text in zip(entries, texts, strict=True):
+        role, content, kind, parent, metadata, relevance, is_context, said, hash, scoped, key, tokens, stored = text
+        yield ConversationMessage(
+            session_id,
+            role,
+            content,
+            kind,
+            entry.place,
+            parent,
+            metadata,
+            None,
+            relevance,
+            is_context,
+            datetime.fromisoformat(said),
+            entry.message_id,
+            user_id,
+            hash,
+            scoped,
+            key,
+            tokens,
+            datetime.fromisoformat(stored),
+        )

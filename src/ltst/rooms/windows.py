@@ -1,0 +1,50 @@
+"""Windows: which messages are the newest of a session now, and the text of those that the asker does not hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ltst.db.pool import Database, Executor
+from ltst.records import ConversationMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A window beside what was known of it."""
+
+    kept: Sequence[int]
+    """The indexes of the messages in it that are still as they were known."""
+    fresh: Sequence[tuple[str, ConversationMessage]]
+    """The others in it, the oldest first, each with its version."""
+
+
+async def database_id(tx: Executor) -> str:
+    """What tells this database from all others that may share a cache with it."""
+    return str(await tx.value("windows.database"))
+
+
+async def difference(
+    database: Database, user_id: str, session_id: str, limit: int, max_tokens: int | None, known: Mapping[str, str]
+) -> Difference:
+    """The window of this moment, in one round trip; `known` are versions by the ids of messages."""
+    first, *others = await database.call_rows(
+        "windows.difference",
+        _columns,
+        user_id=user_id,
+        session_id=session_id,
+        limit=limit,
+        max_tokens=max_tokens,
+        known=json.dumps(known),
+    )
+    return Difference(first["kept"], [(each.pop("version"), _message(**each)) for each in others])
+
+
+def _columns(**columns: Any) -> dict[str, Any]:
+    return columns
+
+
+def _message(kept: None, **columns: Any) -> ConversationMessage:
+    return ConversationMessage(**columns)
