@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +22,7 @@ from ltst.errors import Invalid
 __all__ = ["Serving", "bound", "has_tokens", "serve"]
 
 GRACE_SECONDS = 20
+STARTING_SECONDS = 60  # a process that gives no sign of life for so long is replaced; on a busy machine a start takes long
 
 
 def bound(serving: Serving) -> socket.socket:
@@ -38,13 +42,29 @@ def bound(serving: Serving) -> socket.socket:
 def serve(serving: Serving, taken: socket.socket, *, processes: int = 1) -> None:
     """Answer until told to stop; then end what is under way, and close."""
     if processes == 1:
-        uvicorn.Server(_config(serving)).run(sockets=[taken])
+        with _ending_well():
+            uvicorn.Server(_config(serving)).run(sockets=[taken])
         return
     with tempfile.TemporaryDirectory(prefix="ltst-meters-") as folder:
         # Read when the library is imported, in the processes that are started here.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         config = _config(replace(serving, shared_meters=Path(folder)), processes)
         Multiprocess(config, sockets=[taken]).run()
+
+
+@contextmanager
+def _ending_well() -> Iterator[None]:
+    """When it has stopped, uvicorn sends itself the signal again; what is still open here must be closed all the same."""
+    before = {number: signal.signal(number, _passed_over) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, told in before.items():
+            signal.signal(number, told)
+
+
+def _passed_over(*_: object) -> None:
+    """Nothing is left to stop."""
 
 
 def _config(serving: Serving, processes: int = 1) -> uvicorn.Config:
@@ -58,4 +78,5 @@ def _config(serving: Serving, processes: int = 1) -> uvicorn.Config:
         access_log=False,  # paths hold users' own words; meters count the requests
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
+        timeout_worker_healthcheck=STARTING_SECONDS,
     )
