@@ -42,7 +42,12 @@ class Happening:
 def written(method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> bytes:
     """A request as it goes over the wire."""
     sent = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-    lines = {"Host": "localhost", "Content-Type": "application/json", "Content-Length": str(len(sent)), **(headers or {})}
+    lines = {
+        "Host": "localhost",
+        "Content-Type": "application/json",
+        "Content-Length": str(len(sent)),
+        **(headers or {}),
+    }
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
     return f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + sent
 

@@ -22,13 +22,17 @@ from ltst.errors import Invalid
 __all__ = ["Serving", "bound", "has_tokens", "serve"]
 
 GRACE_SECONDS = 20
-STARTING_SECONDS = 60  # a process that gives no sign of life for so long is replaced; on a busy machine a start takes long
+# A process that gives no sign of life for so long is replaced; to start takes a while where much is going on.
+STARTING_SECONDS = 60
+# Longer than the minute of common proxies: whoever closes first is to be the one who knows that nothing is on its way.
+KEEP_ALIVE_SECONDS = 75
 
 
 def bound(serving: Serving) -> socket.socket:
     """A socket on the address, taken before anything is started."""
     family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
-    taken = socket.socket(family)
+    # The protocol is named, since only then asyncio sends small packets at once instead of waiting 40 ms for a reply.
+    taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         taken.bind((serving.host.strip("[]"), serving.port))
@@ -54,7 +58,7 @@ def serve(serving: Serving, taken: socket.socket, *, processes: int = 1) -> None
 
 @contextmanager
 def _ending_well() -> Iterator[None]:
-    """When it has stopped, uvicorn sends itself the signal again; what is still open here must be closed all the same."""
+    """Once it has stopped, uvicorn sends itself the signal again; what is open here is to be closed all the same."""
     before = {number: signal.signal(number, _passed_over) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -78,5 +82,6 @@ def _config(serving: Serving, processes: int = 1) -> uvicorn.Config:
         access_log=False,  # paths hold users' own words; meters count the requests
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_worker_healthcheck=STARTING_SECONDS,
     )
