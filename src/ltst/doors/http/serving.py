@@ -14,6 +14,7 @@ from pathlib import Path
 
 import uvicorn
 from uvicorn.supervisors import Multiprocess
+from uvicorn.supervisors.multiprocess import Process
 
 from ltst.doors.http.app import Serving, create
 from ltst.doors.http.callers import has_tokens
@@ -22,8 +23,7 @@ from ltst.errors import Invalid
 __all__ = ["Serving", "bound", "has_tokens", "serve"]
 
 GRACE_SECONDS = 20
-# A process that gives no sign of life for so long is replaced; to start takes a while where much is going on.
-STARTING_SECONDS = 60
+STARTUP_FAILURE = 3  # the exit code of a process that uvicorn could not start
 # Longer than the minute of common proxies: whoever closes first is to be the one who knows that nothing is on its way.
 KEEP_ALIVE_SECONDS = 75
 
@@ -53,7 +53,23 @@ def serve(serving: Serving, taken: socket.socket, *, processes: int = 1) -> None
         # Read when the library is imported, in the processes that are started here.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         config = _config(replace(serving, shared_meters=Path(folder)), processes)
-        Multiprocess(config, sockets=[taken]).run()
+        Processes(config, sockets=[taken]).run()
+
+
+class Processes(Multiprocess):
+    """The processes that share the work; one that ends is replaced."""
+
+    def keep_subprocess_alive(self) -> None:
+        """Look who lives; uvicorn asks for a sign of life, and would wait in vain for one that died while it started."""
+        for place, each in enumerate(self.processes):
+            if self.should_exit.is_set() or each.process.is_alive():
+                continue
+            each.join()
+            if each.exitcode == STARTUP_FAILURE:  # it would fail again
+                self.should_exit.set()
+                return
+            self.processes[place] = Process(self.config, self.sockets)
+            self.processes[place].start()
 
 
 @contextmanager
@@ -83,5 +99,4 @@ def _config(serving: Serving, processes: int = 1) -> uvicorn.Config:
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_worker_healthcheck=STARTING_SECONDS,
     )
