@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench import server_kills
 from bench.server_kills_check import Acknowledged, check
+
 from ltst import AsyncMemory
 
 SEED = 20
