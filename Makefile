@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --e
 # Where the public data sets lie that recall is measured on; see docs/evaluation.md.
 DATA ?= $(firstword $(wildcard data ../shared/eval))
 
-.PHONY: run demo test full check sync bench crash eval clean
+.PHONY: run demo test full check sync bench crash soak eval clean
 
 run: $(INSTALLED)
 	$(BIN)/ltst serve
@@ -44,6 +44,10 @@ eval: $(INSTALLED)
 crash: $(DEVELOPED)
 	$(BIN)/python -m bench.crash
 	$(BIN)/python -m bench.kills
+	$(BIN)/python -m bench.server_kills
+
+soak: $(DEVELOPED)
+	$(BIN)/python -m bench.soak
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -12,14 +12,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench import embedding, lengths, search, start, windows, writes
+from bench import embedding, http, lengths, search, start, windows, writes
 from bench.report import Report, Row
 from bench.stage import QUICK, Plan, Stage
 from ltst import Memory, Settings
 from ltst.db.embedded import EmbeddedServer
 
 READABLE_WIDTH = 120
-PARTS = ("writes", "windows", "search", "embedding")
+PARTS = ("writes", "windows", "search", "embedding", "http")
 
 
 def main() -> int:
@@ -47,8 +47,13 @@ def _options() -> argparse.Namespace:
 
 
 def _rows(home: Path, plan: Plan, parts: Collection[str]) -> Iterator[Row]:
-    each = {"writes": plan.write_steps, "windows": plan.window_steps, "search": plan.search_steps}
-    steps = sum(amount for part, amount in each.items() if part in parts)
+    planned = {
+        "writes": plan.write_steps,
+        "windows": plan.window_steps,
+        "search": plan.search_steps,
+        "http": plan.http_steps,
+    }
+    steps = sum(planned.get(part, 0) for part in parts)
     with _progress(steps) as (say, tick):
         say("starting")
         yield from start.imports("ltst")
@@ -65,6 +70,9 @@ def _rows(home: Path, plan: Plan, parts: Collection[str]) -> Iterator[Row]:
             # A server of its own: a database has one embedding model, and here it is one that takes no time.
             with _stage(home / "search", plan, say, tick) as stage:
                 yield from search.rows(stage)
+        if "http" in parts:
+            with _stage(home / "http", plan, say, tick) as stage:
+                yield from http.rows(stage)
 
 
 def _writes(home: Path, plan: Plan, say: Callable[[str], None], tick: Callable[[], None]) -> Iterator[Row]:

@@ -43,6 +43,9 @@ class Plan:
     questions: int = 8
     recalls: int = 200
     embedding_blocks: int = 15
+    http_blocks: int = 12
+    http_clients: Sequence[int] = (1, 8, 32)
+    http_operations: int = 15
 
     @property
     def write_steps(self) -> int:
@@ -61,6 +64,11 @@ class Plan:
         """How many steps the searches make."""
         return sum(2 * self.question_blocks + shelf.steps + shelf.users for shelf in self.shelves)
 
+    @property
+    def http_steps(self) -> int:
+        """How many steps the calls over HTTP make."""
+        return (2 * len(self.http_clients) + 1) * self.http_blocks
+
 
 QUICK = Plan(
     blocks=12,
@@ -74,6 +82,7 @@ QUICK = Plan(
     question_blocks=5,
     recalls=40,
     embedding_blocks=3,
+    http_blocks=3,
 )
 
 

@@ -50,6 +50,15 @@ class Raw:
     body: bytes
 
 
+@dataclass(frozen=True)
+class Streamed:
+    """A stream of pieces, with a pause before each; one that breaks off says neither why nor that it is over."""
+
+    pieces: tuple[str, ...]
+    pause: float = 0.0
+    breaks_off: bool = False
+
+
 class Hang:
     """No answer at all until the server stops."""
 
@@ -74,7 +83,7 @@ class Tools:
     text: str = ""
 
 
-Reply = str | dict[str, Any] | list[Any] | Status | Raw | Hang | Close | Events | Tools
+Reply = str | dict[str, Any] | list[Any] | Status | Raw | Hang | Close | Events | Tools | Streamed
 Scripted = Reply | Callable[[Asked], Reply]
 
 
@@ -130,6 +139,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._start(200, {"Content-Length": "1000"})
             self.wfile.write(b'{"id": ')
             self.close_connection = True
+        elif isinstance(reply, Streamed):
+            self._send_slowly(reply)
         elif isinstance(reply, Status):
             self._send(reply.code, _bytes(reply.body), reply.headers)
         elif isinstance(reply, Raw):
@@ -158,6 +169,21 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(piece)
                 self.wfile.flush()
         self.close_connection = True
+
+    def _send_slowly(self, reply: Streamed) -> None:
+        self._start(200, {"Content-Type": "text/event-stream"})
+        with suppress(OSError):
+            for piece in reply.pieces:
+                self.played.stopped.wait(reply.pause)
+                self._event({"choices": [{"index": 0, "delta": {"content": piece}}]})
+            if not reply.breaks_off:
+                self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+                self.wfile.write(b"data: [DONE]\n\n")
+        self.close_connection = True
+
+    def _event(self, chunk: Mapping[str, Any]) -> None:
+        self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+        self.wfile.flush()
 
     def _send(self, code: int, body: bytes, headers: Mapping[str, str]) -> None:
         self._start(code, {"Content-Length": str(len(body)), **headers})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import multiprocessing
 import signal
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -123,7 +124,7 @@ def _lifespan(memory: AsyncMemory, busy: Sequence[Turns | Relay], *, opens: bool
         if opens:
             await memory.open()
         try:
-            with _heeding(app.state.stopping):
+            with _heeding(app.state.stopping), _orphanage():
                 yield
         finally:
             app.state.stopping.set()
@@ -153,6 +154,27 @@ def _heeding(stopping: asyncio.Event) -> Iterator[None]:
     finally:
         for number, told in before.items():
             signal.signal(number, told)
+
+
+@contextmanager
+def _orphanage() -> Iterator[None]:
+    """Stop when the process that started this one is gone: else it would keep the port from whoever comes next."""
+    parent = multiprocessing.parent_process()
+    if parent is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    sentinel = int(parent.sentinel)
+
+    def orphaned() -> None:
+        loop.remove_reader(sentinel)
+        signal.raise_signal(signal.SIGTERM)
+
+    loop.add_reader(sentinel, orphaned)
+    try:
+        yield
+    finally:
+        loop.remove_reader(sentinel)
 
 
 def _gate(app: FastAPI, serving: Serving) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import uvicorn
 from uvicorn.supervisors import Multiprocess
+from uvicorn.supervisors.multiprocess import Process
 
 from ltst.doors.http.app import Serving, create
 from ltst.doors.http.callers import has_tokens
@@ -19,12 +23,16 @@ from ltst.errors import Invalid
 __all__ = ["Serving", "bound", "has_tokens", "serve"]
 
 GRACE_SECONDS = 20
+STARTUP_FAILURE = 3  # the exit code of a process that uvicorn could not start
+# Longer than the minute of common proxies: whoever closes first is to be the one who knows that nothing is on its way.
+KEEP_ALIVE_SECONDS = 75
 
 
 def bound(serving: Serving) -> socket.socket:
     """A socket on the address, taken before anything is started."""
     family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
-    taken = socket.socket(family)
+    # The protocol is named, since only then asyncio sends small packets at once instead of waiting 40 ms for a reply.
+    taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         taken.bind((serving.host.strip("[]"), serving.port))
@@ -38,13 +46,45 @@ def bound(serving: Serving) -> socket.socket:
 def serve(serving: Serving, taken: socket.socket, *, processes: int = 1) -> None:
     """Answer until told to stop; then end what is under way, and close."""
     if processes == 1:
-        uvicorn.Server(_config(serving)).run(sockets=[taken])
+        with _ending_well():
+            uvicorn.Server(_config(serving)).run(sockets=[taken])
         return
     with tempfile.TemporaryDirectory(prefix="ltst-meters-") as folder:
         # Read when the library is imported, in the processes that are started here.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         config = _config(replace(serving, shared_meters=Path(folder)), processes)
-        Multiprocess(config, sockets=[taken]).run()
+        Processes(config, sockets=[taken]).run()
+
+
+class Processes(Multiprocess):
+    """The processes that share the work; one that ends is replaced."""
+
+    def keep_subprocess_alive(self) -> None:
+        """Look who lives; uvicorn asks for a sign of life, and would wait in vain for one that died while it started."""
+        for place, each in enumerate(self.processes):
+            if self.should_exit.is_set() or each.process.is_alive():
+                continue
+            each.join()
+            if each.exitcode == STARTUP_FAILURE:  # it would fail again
+                self.should_exit.set()
+                return
+            self.processes[place] = Process(self.config, self.sockets)
+            self.processes[place].start()
+
+
+@contextmanager
+def _ending_well() -> Iterator[None]:
+    """Once it has stopped, uvicorn sends itself the signal again; what is open here is to be closed all the same."""
+    before = {number: signal.signal(number, _passed_over) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, told in before.items():
+            signal.signal(number, told)
+
+
+def _passed_over(*_: object) -> None:
+    """Nothing is left to stop."""
 
 
 def _config(serving: Serving, processes: int = 1) -> uvicorn.Config:
@@ -58,4 +98,5 @@ def _config(serving: Serving, processes: int = 1) -> uvicorn.Config:
         access_log=False,  # paths hold users' own words; meters count the requests
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )

@@ -1,0 +1,193 @@
+"""`python -m bench.server_kills`: kills servers while clients chat with them, and looks for turns that were lost.
+
+A server runs in two processes. One after the other they get `kill -9`, and their parent must replace them; now and
+then the parent is killed, or all of them at once, and the server is started again. Afterwards every acknowledged turn
+must be in the database once, message before reply; any other may be there whole or as the message alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Literal
+
+import psutil
+import psycopg
+from rich.console import Console
+
+from bench.chatters import Notes, chat
+from bench.served import Server
+from bench.server_kills_check import check
+from ltst.db.embedded import EmbeddedServer
+
+KILLS = 40
+CLIENTS, PROCESSES = 8, 2
+EARLIEST, LATEST = 0.05, 1.0  # seconds from an acknowledgement to the kill
+PATIENCE = 120.0  # seconds for whatever must happen next
+
+Kind = Literal["process", "parent", "all"]
+KINDS: tuple[Kind, ...] = ("process", "process", "parent", "process", "all")
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of it."""
+
+    kills: Counter[str] = field(default_factory=Counter)
+    acknowledged: int = 0
+    broken: int = 0
+    missing: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def run(kills: int, seed: int, home: Path, *, tell: Callable[[str], None] = print) -> Outcome:
+    """Kill so often, in a folder of its own, and look at what is there afterwards."""
+    outcome, notes = Outcome(), Notes()
+    # Held here too, so that Postgres itself lives on when nobody else is left.
+    postgres = EmbeddedServer.acquire(home)
+    try:
+        asyncio.run(_Battle(home, kills, seed, outcome, notes, tell).fight())
+        with psycopg.connect(postgres.dsn) as connection:
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            outcome.missing, problems = check(connection, notes.acknowledged)
+    finally:
+        postgres.release()
+    outcome.acknowledged, outcome.broken = len(notes.acknowledged), notes.broken
+    outcome.problems += problems + notes.unexpected
+    return outcome
+
+
+class _Battle:
+    """Clients on one side, kills on the other."""
+
+    def __init__(
+        self, home: Path, kills: int, seed: int, outcome: Outcome, notes: Notes, tell: Callable[[str], None]
+    ) -> None:
+        self._home, self._kills, self._seed, self._tell = home, kills, seed, tell
+        self._outcome, self._notes = outcome, notes
+        self._chance = random.Random(seed)
+
+    async def fight(self) -> None:
+        """Start, kill, and stop in the end as one should."""
+        self._server = await asyncio.to_thread(Server, self._home, processes=PROCESSES)
+        over = asyncio.Event()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for who in range(CLIENTS):
+                    group.create_task(chat(self._server.port, who, self._seed, self._notes, over))
+                await self._kill_them()
+                over.set()
+            code = await asyncio.to_thread(self._server.stop)
+            if code != 0:
+                self._outcome.problems.append(f"the server ended with {code}: {self._server.said[-500:]}")
+        finally:
+            self._server.kill()
+
+    async def _kill_them(self) -> None:
+        ways: dict[Kind, Callable[[], Awaitable[None]]] = {
+            "process": self._kill_process,
+            "parent": self._kill_parent,
+            "all": self._kill_all,
+        }
+        for kind in islice(cycle(KINDS), self._kills):
+            await self._await_more()
+            await asyncio.sleep(self._chance.uniform(EARLIEST, LATEST))
+            before = self._notes.broken
+            await ways[kind]()
+            await self._await_more()
+            self._outcome.kills[kind] += 1
+            done, seen = self._outcome.kills.total(), len(self._notes.acknowledged)
+            self._tell(
+                f"kill {done}/{self._kills}  {kind:<7}  acknowledged {seen:>6,}  "
+                f"broken off {self._notes.broken - before:>3}"
+            )
+
+    async def _kill_process(self) -> None:
+        victim = self._chance.choice(self._server.workers())
+        victim.kill()
+
+        def replaced() -> bool:
+            living = self._server.workers()
+            return len(living) == PROCESSES and victim.pid not in [each.pid for each in living]
+
+        await self._until(replaced, "the parent did not replace a process that was killed")
+
+    async def _kill_parent(self) -> None:
+        """The processes that are left must go by themselves, or the port would stay taken."""
+        orphans = self._server.workers()
+        os.kill(self._server.process.pid, signal.SIGKILL)
+        self._server.process.wait()
+        await self._until(lambda: not any(map(_lives, orphans)), "processes outlive their parent")
+        await self._restart()
+
+    async def _kill_all(self) -> None:
+        self._server.kill()
+        await self._restart()
+
+    async def _restart(self) -> None:
+        port = self._server.port
+        self._server.kill()
+        self._server = await asyncio.to_thread(Server, self._home, processes=PROCESSES, port=port)
+
+    async def _await_more(self) -> None:
+        before = len(self._notes.acknowledged)
+        await self._until(lambda: len(self._notes.acknowledged) > before, "no turn is acknowledged any more")
+
+    async def _until(self, condition: Callable[[], bool], problem: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{problem}; the server said: {self._server.said[-1000:]}")
+            await asyncio.sleep(0.02)
+
+
+def _lives(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def main() -> int:
+    """Kill, look, and sum up; 1 if anything is not as it should be."""
+    options = _options()
+    console = Console(highlight=False, soft_wrap=True)
+    seed = random.randrange(2**32) if options.seed is None else options.seed
+    console.print(f"seed {seed}; {options.kills} kills of a server with {PROCESSES} processes and {CLIENTS} clients")
+    with tempfile.TemporaryDirectory(prefix="ltst-server-kills-", ignore_cleanup_errors=True) as folder:
+        outcome = run(options.kills, seed, Path(folder).resolve() / "home", tell=console.print)
+    killed = ", ".join(f"{kind} {times}" for kind, times in outcome.kills.items())
+    console.print(
+        f"killed: {killed}; {outcome.acknowledged:,} turns acknowledged, {outcome.broken:,} attempts broken off, "
+        f"{outcome.missing} missing, {len(outcome.problems)} other problems"
+    )
+    for problem in outcome.problems[:50]:
+        console.print(f"  {problem}", style="red", markup=False)
+    return 1 if outcome.missing or outcome.problems else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.server_kills", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--kills", type=int, default=KILLS, metavar="N", help=f"how many (default {KILLS})")
+    parser.add_argument("--seed", type=int, metavar="N", help="repeat the choices of an earlier run")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
