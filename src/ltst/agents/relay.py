@@ -155,6 +155,11 @@ class ReplyReader:
         except ModelUnavailable:
             self._ok = False
 
+    @property
+    def over(self) -> bool:
+        """Whether the text of a stream is complete; its client may then say the next thing at once."""
+        return self._chunks is not None and self._chunks.over
+
     def text(self) -> str | None:
         """The text of the whole answer; None where it was refused, broke off or has no words."""
         try:
@@ -294,13 +299,19 @@ class Relay:
 
     async def _pump(self, passage: Passage, asked: _Asked, feed: Feed[bytes, ConversationMessage | None]) -> None:
         """Read the answer to its end for whoever listens, then store it."""
-        reading = ReplyReader(passage)
+        reading, end = ReplyReader(passage), b""
         self._under_way += 1
         try:
             async for received in passage.aiter_bytes():
                 reading.take(received)
-                feed.put(received)
-            feed.end(await self._keep(asked, reading))
+                if reading.over:
+                    end += received  # who has it goes on, so the answer must be in its place before
+                else:
+                    feed.put(received)
+            stored = await self._keep(asked, reading)
+            if end:
+                feed.put(end)
+            feed.end(stored)
         except LtstError as problem:
             feed.fail(problem)
         except asyncio.CancelledError:

@@ -20,6 +20,10 @@ class Tasks:
         self._held: set[asyncio.Task[Any]] = set()
         self._closed = False
 
+    def __len__(self) -> int:
+        """How many are under way."""
+        return len(self._held)
+
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The outcome of some work, which goes on when whoever waits for it goes away."""
         if self._closed:

@@ -212,6 +212,11 @@ class ChunkReader:
         self.done = False
         self._finished = False
 
+    @property
+    def over(self) -> bool:
+        """Whether the text is complete, whatever may follow it."""
+        return self.done or self._finished
+
     def feed(self, received: bytes) -> list[dict[str, Any]]:
         """The chunks that are complete by now."""
         return self._chunks(self._events.feed(received))
@@ -219,7 +224,7 @@ class ChunkReader:
     def end(self) -> list[dict[str, Any]]:
         """The last chunks; not every server says [DONE], but one that gave no reason to finish has broken off."""
         last = self._chunks(self._events.end())
-        if not self.done and not self._finished:
+        if not self.over:
             raise ModelUnavailable(f"{self._host} broke off in the middle of its answer")
         return last
 

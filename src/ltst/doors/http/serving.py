@@ -60,7 +60,7 @@ class Processes(Multiprocess):
     """The processes that share the work; one that ends is replaced."""
 
     def keep_subprocess_alive(self) -> None:
-        """Look who lives; uvicorn asks for a sign of life, and would wait in vain for one that died while it started."""
+        """Look who lives; uvicorn asks for a sign of life, and would wait for one that died while it started."""
         for place, each in enumerate(self.processes):
             if self.should_exit.is_set() or each.process.is_alive():
                 continue
