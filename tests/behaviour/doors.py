@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol
 
+from behaviour.http import served
 from ltst import (
     AsyncMemory,
     ConversationContext,
@@ -169,6 +170,9 @@ async def opened(name: str, settings: Settings) -> AsyncIterator[Door]:
     elif name == "Memory":
         with Memory(settings=settings) as memory:
             yield Awaited(memory)
+    elif name == "HTTP":
+        async with served(settings) as door:
+            yield door
     else:
         with ConversationStorage(settings.database_url) as storage:
             yield StorageDoor(storage)

@@ -24,7 +24,7 @@ from pydantic import (
 )
 
 from ltst import records
-from ltst.support.validate import LONGEST_IDENTIFIER, moment
+from ltst.support.validate import DIMENSIONS, LARGEST_REAL, LONGEST_IDENTIFIER, moment
 
 T = TypeVar("T")
 
@@ -57,10 +57,13 @@ Moment = Annotated[
     AfterValidator(lambda value: moment(value, "a time")),
     Field(examples=["2026-03-01T09:30:00Z"], description="With its zone."),
 ]
-Metadata = Annotated[dict[str, JsonValue], Field(examples=[{"topic": "food"}])]
-Role = Annotated[
-    str, StringConstraints(strict=True, pattern="^(user|assistant|human|ai|system|tool)$"), Field(examples=["user"])
+Weight = Annotated[Number, Field(ge=-1e300, le=1e300)]
+Vector = Annotated[
+    list[Annotated[Number, Field(ge=-LARGEST_REAL, le=LARGEST_REAL)]],
+    Field(min_length=DIMENSIONS, max_length=DIMENSIONS),
 ]
+Metadata = Annotated[dict[str, JsonValue], Field(examples=[{"topic": "food"}])]
+Role = Annotated[StrictStr, told(pattern="^(user|assistant|human|ai|system|tool)$", examples=["user"])]
 
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 Offset = Annotated[int, Query(ge=0, le=2**31 - 1, description="How many to pass over.")]
@@ -70,6 +73,9 @@ AsOf = Annotated[Moment | None, Query(description="What was true at this time, i
 SessionType = Annotated[StrictStr, told(minLength=1, maxLength=100, pattern=VISIBLE)]
 Uri = Annotated[StrictStr, told(maxLength=4096, pattern=PRINTABLE)]
 TitleQuery = Annotated[Line | None, Query(description="What to call it.")]
+MetadataQuery = Annotated[
+    StrictStr | None, Query(description="A JSON object, as text.", examples=['{"topic": "food"}'])
+]
 UriQuery = Annotated[Uri | None, Query(description="Where it is from; the same uri again changes the document.")]
 
 
@@ -113,6 +119,18 @@ Stats: Any = _answer(records.Stats)
 Health: Any = _answer(records.Health)
 
 
+class MessageWithVector(Message):  # type: ignore[misc]
+    """A message and its vector, once it has one."""
+
+    embedding: list[float] | None
+
+
+class Removed(BaseModel):
+    """How many there were."""
+
+    removed: int
+
+
 def page(found: Sequence[T], limit: int, offset: int) -> dict[str, Any]:
     """The first `limit` of what was found, of which one more was asked for to see whether there is more."""
     more = len(found) > limit
@@ -132,6 +150,21 @@ class NewMessage(Shape):
     def arguments(self) -> dict[str, Any]:
         """The arguments of `add`."""
         return {name: getattr(self, name) for name in type(self).model_fields}
+
+
+class ReadyMessage(Shape):
+    """A message with all that it says of itself; an index must be the next one of the session."""
+
+    role: Role
+    content: Text
+    message_type: Annotated[StrictStr, told(pattern="^(message|system|context|preference)$")] = "message"
+    message_index: Annotated[StrictInt, Field(ge=1, le=2**31 - 1)] | None = None
+    at: Moment | None = Field(None, description="When it was said; now, if left out.")
+    metadata: Metadata = Field(default_factory=dict)
+    parent: Identifier | None = Field(None, description="The id of the message that it answers.")
+    embedding: Vector | None = Field(None, description="Its vector, of the model whose vectors are stored here.")
+    relevance_score: Weight = 0.0
+    is_context_message: StrictBool = False
 
 
 class NewMessages(Shape):
@@ -155,7 +188,7 @@ class SessionWritten(Shape):
     status: Annotated[StrictStr, told(minLength=1, maxLength=50, pattern=VISIBLE)] = "active"
     metadata: Metadata = Field(default_factory=dict)
     context_summary: Annotated[StrictStr, told(pattern=PRINTABLE)] | None = None
-    relevance_score: Annotated[Number, Field(ge=-1e300, le=1e300)] = 0.0
+    relevance_score: Weight = 0.0
     agent_name: Identifier | None = None
     created_at: Moment | None = None
     last_activity: Moment | None = None
@@ -294,7 +327,7 @@ class ContextWritten(Shape):
     """A value under a type and a key of a session."""
 
     value: Text
-    relevance: Annotated[Number, Field(ge=-1e300, le=1e300)] = 0.0
+    relevance: Weight = 0.0
     expires_at: Moment | None = None
     metadata: Metadata | None = None
 

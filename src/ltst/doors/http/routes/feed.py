@@ -36,6 +36,9 @@ LastEventId = Annotated[
     Header(alias="Last-Event-ID", pattern=r"^\d{1,18}(-\d{1,18})?$", description="The same, sent by a browser."),
 ]
 Accept = Annotated[str, Header(description=f"{EVENT_STREAM} to be told as it happens.")]
+Settled = Annotated[
+    bool, Query(description="False tells of all at once, also of those that an earlier one may yet come before.")
+]
 Read = Callable[[int | str, int], Awaitable[list[Event]]]
 
 ANSWERS: dict[int | str, dict[str, Any]] = {
@@ -52,13 +55,15 @@ async def events(
     user: User,
     after: After = "0",
     limit: Limit = 100,
+    settled: Settled = True,
     last_event_id: LastEventId = None,
     accept: Accept = "application/json",
 ) -> Any:
     """What changed in this user's memory after an event: nothing is skipped, nothing repeated."""
 
     async def read(place: int | str, most: int) -> list[Event]:
-        return await user.events.feed(after=place, limit=most)
+        told = user.events.feed if settled else user.events.list
+        return await told(after=place, limit=most)
 
     return await _answer(request, read, last_event_id or after, limit, accept)
 
