@@ -48,7 +48,7 @@ def _written(value: object) -> object:
 Identifier = Annotated[StrictStr, told(minLength=1, maxLength=LONGEST_IDENTIFIER, pattern=VISIBLE)]
 Text = Annotated[StrictStr, told(minLength=1, pattern=VISIBLE)]
 Line = Annotated[StrictStr, told(maxLength=500, pattern=PRINTABLE)]
-Number = StrictInt | StrictFloat
+Number = StrictFloat  # of any size, whole ones too
 Score = Annotated[Number, Field(ge=0, le=1)]
 Seconds = Annotated[Number, Field(gt=0, le=31_536_000_000)]
 Moment = Annotated[
@@ -280,15 +280,6 @@ class MessageFound(BaseModel):
     score: float
 
 
-class Range(Shape):
-    """Bounds for a value of metadata."""
-
-    gt: Number | StrictStr | None = None
-    gte: Number | StrictStr | None = None
-    lt: Number | StrictStr | None = None
-    lte: Number | StrictStr | None = None
-
-
 Kind = Annotated[str, StringConstraints(strict=True, pattern="^(message|fact|entry|document)$")]
 Condition = Annotated[
     JsonValue, Field(examples=["food", {"gte": 5, "lt": 10}], description="An equal value, or bounds.")
@@ -401,18 +392,22 @@ class DocumentWhole(Document):  # type: ignore[misc]
 class PolicyWritten(Shape):
     """After how many seconds without activity sessions are archived and deleted; at least one of them."""
 
-    archive_after: Seconds | None = None
-    delete_after: Seconds | None = None
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    archive_after: Seconds = Field(None)
+    delete_after: Seconds = Field(None)
 
 
 class Switches(Shape):
-    """What to switch on or off; what is left out stays as it is."""
+    """What to switch on or off, at least one of them; what is left out stays as it is."""
 
-    extraction: StrictBool | None = None
-    inference: StrictBool | None = None
-    episodes: StrictBool | None = None
-    relationships: StrictBool | None = None
-    consolidation: StrictBool | None = None
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    extraction: StrictBool = Field(None)
+    inference: StrictBool = Field(None)
+    episodes: StrictBool = Field(None)
+    relationships: StrictBool = Field(None)
+    consolidation: StrictBool = Field(None)
 
 
 class Conversations(BaseModel):

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from ltst.doors.http import shapes
 from ltst.doors.http.callers import Administered, User
 from ltst.doors.http.shapes import Limit
-from ltst.doors.http.streams import EVENT_STREAM, event
+from ltst.doors.http.streams import EVENT_STREAM, STREAMED, event
 from ltst.records import Event
 
 router = APIRouter(tags=["events"])
@@ -44,7 +44,7 @@ Read = Callable[[int | str, int], Awaitable[list[Event]]]
 ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The events, as one page or, if asked for with Accept, as a stream.",
-        "content": {EVENT_STREAM: {"schema": {"type": "string"}}},
+        "content": STREAMED,
     }
 }
 
