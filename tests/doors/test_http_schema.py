@@ -27,9 +27,13 @@ EXAMPLES = int(os.environ.get("LTST_CONTRACT_EXAMPLES", "3"))
 ANA, EVE = "ana", "eve"
 
 DOCUMENT = schemathesis.openapi.from_dict(create(Serving(Settings())).openapi())
+# Postgres keeps no NUL; where any JSON may stand, a schema cannot say so.
+DOCUMENT.config.generation.update(allow_x00=False)
 OPERATIONS = [each.ok() for each in DOCUMENT.get_all_operations()]
 # A schema cannot tell what is a PDF, who calls, what an export refers to, and that two sessions are not the same one.
 UNTOLD = {"POST /v1/documents/file", "POST /v1/erase", "POST /v1/import", "POST /v1/sessions/{session_id}/links"}
+
+NOTHING_TO_SAY = {"GET /healthz", "GET /readyz"}
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +61,15 @@ def eves(ana: Memory) -> Iterator[requests.Session]:
         yield session
 
 
-@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["accepted", "refused"])
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.label)
+@pytest.mark.parametrize(
+    ("operation", "mode"),
+    [
+        pytest.param(operation, mode, id=f"{operation.label} {mode.value}")
+        for operation in OPERATIONS
+        for mode in GenerationMode
+        if mode is GenerationMode.POSITIVE or operation.label not in NOTHING_TO_SAY
+    ],
+)
 def test_every_operation_keeps_to_its_document(
     operation: Any, mode: GenerationMode, door: Listening, eves: requests.Session
 ) -> None:

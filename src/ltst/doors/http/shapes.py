@@ -38,6 +38,11 @@ def told(**schema: Any) -> Any:
     return Field(json_schema_extra=schema)
 
 
+def _whole(value: object) -> object:
+    """In JSON 10.0 is a whole number too."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _written(value: object) -> object:
     """A time is written as text; a bare number could be seconds or anything else."""
     if not isinstance(value, str | datetime):
@@ -49,8 +54,9 @@ Identifier = Annotated[StrictStr, told(minLength=1, maxLength=LONGEST_IDENTIFIER
 Text = Annotated[StrictStr, told(minLength=1, pattern=VISIBLE)]
 Line = Annotated[StrictStr, told(maxLength=500, pattern=PRINTABLE)]
 Number = StrictFloat  # of any size, whole ones too
+Whole = Annotated[StrictInt, BeforeValidator(_whole)]
 Score = Annotated[Number, Field(ge=0, le=1)]
-Seconds = Annotated[Number, Field(gt=0, le=31_536_000_000)]
+Seconds = Annotated[Number, Field(ge=1e-6, le=31_536_000_000)]
 Moment = Annotated[
     datetime,
     BeforeValidator(_written),
@@ -96,7 +102,9 @@ def _answer(record: type, *, leave_out: Sequence[str] = ("embedding",)) -> Any:
     """The shape of a record that is sent, without its vector."""
     hints = get_type_hints(record)
     kept: dict[str, Any] = {each.name: (hints[each.name], ...) for each in fields(record) if each.name not in leave_out}
-    return create_model(record.__name__, __config__=ConfigDict(from_attributes=True), __doc__=record.__doc__, **kept)
+    # Spans are told in seconds, as they are written.
+    config = ConfigDict(from_attributes=True, ser_json_timedelta="float")
+    return create_model(record.__name__, __config__=config, __doc__=record.__doc__, **kept)
 
 
 Session: Any = _answer(records.ConversationSession)
@@ -158,7 +166,7 @@ class ReadyMessage(Shape):
     role: Role
     content: Text
     message_type: Annotated[StrictStr, told(pattern="^(message|system|context|preference)$")] = "message"
-    message_index: Annotated[StrictInt, Field(ge=1, le=2**31 - 1)] | None = None
+    message_index: Annotated[Whole, Field(ge=1, le=2**31 - 1)] | None = None
     at: Moment | None = Field(None, description="When it was said; now, if left out.")
     metadata: Metadata = Field(default_factory=dict)
     parent: Identifier | None = Field(None, description="The id of the message that it answers.")
@@ -213,7 +221,7 @@ class Link(Shape):
 class Fork(Shape):
     """A copy of the session up to the message with index `at`; of all of it, if left out."""
 
-    at: Annotated[StrictInt, Field(ge=1, le=2**31 - 1)] | None = None
+    at: Annotated[Whole, Field(ge=1, le=2**31 - 1)] | None = None
     session_id: Identifier | None = None
 
 
@@ -227,7 +235,7 @@ class ContextWanted(Shape):
     """What the context is for, and how long it may be."""
 
     query: Text | None = None
-    max_tokens: Annotated[StrictInt, Field(ge=16, le=2**31 - 1)] = 4000
+    max_tokens: Annotated[Whole, Field(ge=16, le=2**31 - 1)] = 4000
     strategy: Annotated[str, StringConstraints(strict=True, pattern="^sliding_window(_summary)?$")] = "sliding_window"
     agent: Identifier | None = Field(None, description="Whose instructions stand first.")
 
@@ -269,7 +277,7 @@ class MessagesWanted(Shape):
     """What to look for in one session."""
 
     query: Text
-    limit: Annotated[StrictInt, Field(ge=1, le=200)] = 10
+    limit: Annotated[Whole, Field(ge=1, le=200)] = 10
     threshold: Score = 0.0
 
 
@@ -291,7 +299,7 @@ class SearchWanted(Shape):
 
     query: Text
     kinds: Annotated[list[Kind], Field(min_length=1, max_length=10)] | None = None
-    limit: Annotated[StrictInt, Field(ge=1, le=200)] = 10
+    limit: Annotated[Whole, Field(ge=1, le=200)] = 10
     session_id: Identifier | None = None
     since: Moment | None = None
     until: Moment | None = None

@@ -11,7 +11,6 @@ from ltst.doors.http.callers import User
 from ltst.doors.http.routes.headers import IdempotencyKey
 from ltst.doors.http.routes.openings import Agent, Name
 from ltst.doors.http.shapes import Identifier, Limit, Offset, Page
-from ltst.errors import Invalid
 from ltst.records import ConversationMessage
 
 router = APIRouter(prefix="/v1/sessions/{session_id:segment}", tags=["messages"])
@@ -30,10 +29,7 @@ async def add_message(
     key: IdempotencyKey = None,
 ) -> Any:
     """Store a message; it is durable when this answers."""
-    said = given.arguments()
-    if key is not None and given.key not in (None, key):
-        raise Invalid("the header Idempotency-Key and the key of the message differ: send one of them")
-    return await user.chat(session_id, agent=agent, name=name).add(**{**said, "key": given.key or key})
+    return await user.chat(session_id, agent=agent, name=name).add(**{**given.arguments(), "key": given.key or key})
 
 
 @router.post("/messages/batch", response_model=Page[shapes.Message], status_code=201)
