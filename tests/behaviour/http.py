@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import uuid
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -457,7 +458,7 @@ class HttpDocuments:
     ) -> Document:
         """The bytes of a file, which is here and not where the server is."""
         try:
-            data = file.read_bytes()
+            data = await asyncio.to_thread(file.read_bytes)
         except OSError as problem:
             raise ltst.Invalid(f"no readable file of UTF-8 text can be sent: {problem}") from None
         query = {"title": title or file.name, "uri": uri or file.as_uri()}

@@ -155,8 +155,8 @@ WRITES: dict[str, tuple[Change, list[str]]] = {
 QUIET = {"Sessions.touch", "User.erase"}
 READS = {
     "Chat.window", "Chat.history", "Chat.summary", "Chat.snapshot", "Chat.search", "Chat.context", "Contexts.get",
-    "Contexts.list", "Chat.keyed",
-    "Working.get", "Working.all", "Documents.get", "Documents.list", "Entries.get", "Entries.list", "Events.list", "Events.feed",
+    "Contexts.list", "Chat.keyed", "Events.list", "Events.feed",
+    "Working.get", "Working.all", "Documents.get", "Documents.list", "Entries.get", "Entries.list",
     "Facts.get", "Facts.list", "Facts.history", "Instructions.get", "Instructions.list", "Instructions.history",
     "Preferences.get", "Preferences.list", "Retention.list", "Sessions.get", "Sessions.list", "Sessions.related",
     "Sessions.summary", "Learning.get", "User.chat", "User.profile", "User.export", "User.search",

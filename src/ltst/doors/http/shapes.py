@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Generic, TypeVar, get_type_hints
 
 from fastapi import Query
@@ -15,16 +15,19 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    PlainSerializer,
     StrictBool,
     StrictFloat,
     StrictInt,
     StrictStr,
     StringConstraints,
+    WithJsonSchema,
     create_model,
 )
 
 from ltst import records
-from ltst.support.validate import DIMENSIONS, LARGEST_REAL, LONGEST_IDENTIFIER, moment
+from ltst.recall.context import FEWEST_TOKENS
+from ltst.support.validate import DIMENSIONS, LARGEST_INTEGER, LARGEST_REAL, LONGEST_IDENTIFIER, moment
 
 T = TypeVar("T")
 
@@ -54,14 +57,18 @@ Identifier = Annotated[StrictStr, told(minLength=1, maxLength=LONGEST_IDENTIFIER
 Text = Annotated[StrictStr, told(minLength=1, pattern=VISIBLE)]
 Line = Annotated[StrictStr, told(maxLength=500, pattern=PRINTABLE)]
 Number = StrictFloat  # of any size, whole ones too
-Whole = Annotated[StrictInt, BeforeValidator(_whole)]
+Index = Annotated[StrictInt, Field(ge=1, le=LARGEST_INTEGER), BeforeValidator(_whole)]
+Few = Annotated[StrictInt, Field(ge=1, le=200), BeforeValidator(_whole)]
+Budget = Annotated[StrictInt, Field(ge=FEWEST_TOKENS, le=LARGEST_INTEGER), BeforeValidator(_whole)]
 Score = Annotated[Number, Field(ge=0, le=1)]
 Seconds = Annotated[Number, Field(ge=1e-6, le=31_536_000_000)]
+# Told in seconds, as it is written.
+Span = Annotated[timedelta, PlainSerializer(timedelta.total_seconds), WithJsonSchema({"type": "number"})]
 Moment = Annotated[
     datetime,
     BeforeValidator(_written),
     AfterValidator(lambda value: moment(value, "a time")),
-    Field(examples=["2026-03-01T09:30:00Z"], description="With its zone."),
+    Field(examples=["2026-03-01T09:30:00Z"], description="With its zone, in the years 2 to 9998."),
 ]
 Weight = Annotated[Number, Field(ge=-1e300, le=1e300)]
 Vector = Annotated[
@@ -85,6 +92,11 @@ MetadataQuery = Annotated[
 UriQuery = Annotated[Uri | None, Query(description="Where it is from; the same uri again changes the document.")]
 
 
+def _left_out() -> Any:
+    """What may be left out but is not null when it is there."""
+    return None
+
+
 class Shape(BaseModel):
     """What a request carries: nothing that has no name here."""
 
@@ -98,13 +110,12 @@ class Page(BaseModel, Generic[T]):
     next_offset: int | None = None
 
 
-def _answer(record: type, *, leave_out: Sequence[str] = ("embedding",)) -> Any:
-    """The shape of a record that is sent, without its vector."""
+def _answer(record: type, *, leave_out: Sequence[str] = ("embedding",), **instead: Any) -> Any:
+    """The shape of a record that is sent, without its vector; some fields in another form."""
     hints = get_type_hints(record)
     kept: dict[str, Any] = {each.name: (hints[each.name], ...) for each in fields(record) if each.name not in leave_out}
-    # Spans are told in seconds, as they are written.
-    config = ConfigDict(from_attributes=True, ser_json_timedelta="float")
-    return create_model(record.__name__, __config__=config, __doc__=record.__doc__, **kept)
+    kept.update({name: (kind, ...) for name, kind in instead.items()})
+    return create_model(record.__name__, __config__=ConfigDict(from_attributes=True), __doc__=record.__doc__, **kept)
 
 
 Session: Any = _answer(records.ConversationSession)
@@ -119,7 +130,7 @@ Document: Any = _answer(records.Document, leave_out=("chunks",))
 Hit: Any = _answer(records.Hit)
 Relationship: Any = _answer(records.SessionRelationship)
 Summary: Any = _answer(records.SessionSummary)
-Policy: Any = _answer(records.RetentionPolicy)
+Policy: Any = _answer(records.RetentionPolicy, archive_after=Span | None, delete_after=Span | None)
 Event: Any = _answer(records.Event)
 Receipt: Any = _answer(records.Receipt)
 Key: Any = _answer(records.ApiKey, leave_out=("secret",))
@@ -166,7 +177,7 @@ class ReadyMessage(Shape):
     role: Role
     content: Text
     message_type: Annotated[StrictStr, told(pattern="^(message|system|context|preference)$")] = "message"
-    message_index: Annotated[Whole, Field(ge=1, le=2**31 - 1)] | None = None
+    message_index: Index | None = None
     at: Moment | None = Field(None, description="When it was said; now, if left out.")
     metadata: Metadata = Field(default_factory=dict)
     parent: Identifier | None = Field(None, description="The id of the message that it answers.")
@@ -221,7 +232,7 @@ class Link(Shape):
 class Fork(Shape):
     """A copy of the session up to the message with index `at`; of all of it, if left out."""
 
-    at: Annotated[Whole, Field(ge=1, le=2**31 - 1)] | None = None
+    at: Index | None = None
     session_id: Identifier | None = None
 
 
@@ -235,7 +246,7 @@ class ContextWanted(Shape):
     """What the context is for, and how long it may be."""
 
     query: Text | None = None
-    max_tokens: Annotated[Whole, Field(ge=16, le=2**31 - 1)] = 4000
+    max_tokens: Budget = 4000
     strategy: Annotated[str, StringConstraints(strict=True, pattern="^sliding_window(_summary)?$")] = "sliding_window"
     agent: Identifier | None = Field(None, description="Whose instructions stand first.")
 
@@ -277,7 +288,7 @@ class MessagesWanted(Shape):
     """What to look for in one session."""
 
     query: Text
-    limit: Annotated[Whole, Field(ge=1, le=200)] = 10
+    limit: Few = 10
     threshold: Score = 0.0
 
 
@@ -299,7 +310,7 @@ class SearchWanted(Shape):
 
     query: Text
     kinds: Annotated[list[Kind], Field(min_length=1, max_length=10)] | None = None
-    limit: Annotated[Whole, Field(ge=1, le=200)] = 10
+    limit: Few = 10
     session_id: Identifier | None = None
     since: Moment | None = None
     until: Moment | None = None
@@ -402,8 +413,8 @@ class PolicyWritten(Shape):
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
-    archive_after: Seconds = Field(None)
-    delete_after: Seconds = Field(None)
+    archive_after: Seconds = Field(default_factory=_left_out)
+    delete_after: Seconds = Field(default_factory=_left_out)
 
 
 class Switches(Shape):
@@ -411,11 +422,11 @@ class Switches(Shape):
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
-    extraction: StrictBool = Field(None)
-    inference: StrictBool = Field(None)
-    episodes: StrictBool = Field(None)
-    relationships: StrictBool = Field(None)
-    consolidation: StrictBool = Field(None)
+    extraction: StrictBool = Field(default_factory=_left_out)
+    inference: StrictBool = Field(default_factory=_left_out)
+    episodes: StrictBool = Field(default_factory=_left_out)
+    relationships: StrictBool = Field(default_factory=_left_out)
+    consolidation: StrictBool = Field(default_factory=_left_out)
 
 
 class Conversations(BaseModel):

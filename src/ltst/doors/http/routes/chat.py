@@ -11,14 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
 
 from ltst.agents.turns import Turn, TurnResult, Turns
 from ltst.doors.http import problems, shapes
-from ltst.doors.http.callers import User
+from ltst.doors.http.callers import Guarded, User
 from ltst.doors.http.routes.headers import IdempotencyKey
 from ltst.doors.http.shapes import Identifier, Page
 from ltst.doors.http.streams import EVENT_STREAM, STREAMED, event
 from ltst.errors import LtstError
 from ltst.support.logs import LOGGER
 
-router = APIRouter(prefix="/api", tags=["chat"])
+router = APIRouter(route_class=Guarded, prefix="/api", tags=["chat"])
 
 ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {

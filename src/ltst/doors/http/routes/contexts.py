@@ -7,12 +7,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Response
 
 from ltst.doors.http import shapes
-from ltst.doors.http.callers import User
+from ltst.doors.http.callers import Guarded, User
 from ltst.doors.http.routes.answers import found, gone
 from ltst.doors.http.routes.openings import Agent, Name
 from ltst.doors.http.shapes import Identifier, Page
 
-router = APIRouter(prefix="/v1/sessions/{session_id:segment}", tags=["working memory and contexts"])
+router = APIRouter(
+    route_class=Guarded, prefix="/v1/sessions/{session_id:segment}", tags=["working memory and contexts"]
+)
 
 TYPES = "^(conversation|preference|project|user_info|working)$"
 Type = Annotated[str, Path(pattern=TYPES, description="conversation, preference, project, user_info or working.")]

@@ -11,12 +11,12 @@ from fastapi.responses import StreamingResponse
 from pydantic import TypeAdapter
 
 from ltst.doors.http import shapes
-from ltst.doors.http.callers import Administered, User
+from ltst.doors.http.callers import Administered, Guarded, User
 from ltst.doors.http.shapes import Limit
 from ltst.doors.http.streams import EVENT_STREAM, STREAMED, event
 from ltst.records import Event
 
-router = APIRouter(tags=["events"])
+router = APIRouter(route_class=Guarded, tags=["events"])
 
 POLL_SECONDS = 0.5
 # A comment now and then keeps proxies from closing a line on which nothing happens.
@@ -24,16 +24,17 @@ KEEP_ALIVE_POLLS = 30
 BATCH = 500
 EVENT: TypeAdapter[Any] = TypeAdapter(shapes.Event)
 
+PLACE = "^(0|[1-9][0-9]{0,17})(-(0|[1-9][0-9]{0,17}))?$"
 After = Annotated[
     str,
     Query(
-        pattern=r"^\d{1,18}(-\d{1,18})?$",
+        pattern=PLACE,
         description="The event_id or the cursor of the last event that was seen; 0 for the first.",
     ),
 ]
 LastEventId = Annotated[
     str | None,
-    Header(alias="Last-Event-ID", pattern=r"^\d{1,18}(-\d{1,18})?$", description="The same, sent by a browser."),
+    Header(alias="Last-Event-ID", pattern=PLACE, description="The same, sent by a browser."),
 ]
 Accept = Annotated[str, Header(description=f"{EVENT_STREAM} to be told as it happens.")]
 Settled = Annotated[

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from ltst.doors.http import shapes
-from ltst.doors.http.callers import User
+from ltst.doors.http.callers import Guarded, User
 from ltst.doors.http.routes.answers import found, gone
 from ltst.doors.http.shapes import Identifier, Limit, Offset, Page
 from ltst.errors import Invalid
 from ltst.support.reading.source import MEDIA_TYPES
 
-router = APIRouter()
+router = APIRouter(route_class=Guarded)
 
 EntryType = Annotated[str | None, Query(pattern="^(long_term|episodic)$", description="Only of a type.")]
 FILE = {

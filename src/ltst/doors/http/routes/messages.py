@@ -7,13 +7,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from ltst.doors.http import shapes
-from ltst.doors.http.callers import User
+from ltst.doors.http.callers import Guarded, User
 from ltst.doors.http.routes.headers import IdempotencyKey
 from ltst.doors.http.routes.openings import Agent, Name
 from ltst.doors.http.shapes import Identifier, Limit, Offset, Page
 from ltst.records import ConversationMessage
 
-router = APIRouter(prefix="/v1/sessions/{session_id:segment}", tags=["messages"])
+router = APIRouter(route_class=Guarded, prefix="/v1/sessions/{session_id:segment}", tags=["messages"])
 
 Vectors = Annotated[bool, Query(description="With the vectors of those that have one.")]
 MostTokens = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="How many tokens at most.")]

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Response
 
 from ltst.doors.http import shapes
-from ltst.doors.http.callers import User
+from ltst.doors.http.callers import Guarded, User
 from ltst.doors.http.routes.answers import gone
 from ltst.doors.http.shapes import Page
 from ltst.errors import Invalid
 
-router = APIRouter(prefix="/v1")
+router = APIRouter(route_class=Guarded, prefix="/v1")
 
 Exported = Annotated[
     dict[str, Any],
