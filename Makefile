@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --e
 # Where the public data sets lie that recall is measured on; see docs/evaluation.md.
 DATA ?= $(firstword $(wildcard data ../shared/eval))
 
-.PHONY: run test check sync bench crash eval clean
+.PHONY: run test check sync bench contract crash eval clean
 
 run: $(INSTALLED)
 	$(BIN)/ltst demo
@@ -33,6 +33,9 @@ bench: $(DEVELOPED)
 eval: $(INSTALLED)
 	$(BIN)/ltst eval locomo --data $(or $(DATA),data)
 	$(BIN)/ltst eval longmemeval --data $(or $(DATA),data)
+
+contract: $(DEVELOPED)
+	LTST_CONTRACT_EXAMPLES=200 $(BIN)/pytest tests/doors/test_http_schema.py
 
 crash: $(DEVELOPED)
 	$(BIN)/python -m bench.crash

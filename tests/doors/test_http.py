@@ -30,6 +30,7 @@ from jwt.algorithms import RSAAlgorithm
 
 import ltst
 from ltst import Memory, Settings
+from ltst.db import connections
 from ltst.db.embedded import EmbeddedServer
 from ltst.doors.http import problems
 from ltst.doors.http.app import ROUTERS
@@ -286,7 +287,7 @@ def test_what_is_no_token_is_refused(trusting: Call, private: rsa.RSAPrivateKey)
 
 def test_public_keys_may_be_at_an_address(place: Settings, private: rsa.RSAPrivateKey, jwks: str) -> None:
     class Issuer(BaseHTTPRequestHandler):
-        published = json.dumps({"keys": []})
+        published = jwks.replace("first", "an older one")
 
         def do_GET(self) -> None:
             self.send_response(200)
@@ -594,7 +595,7 @@ def test_the_page_of_metrics_names_nobody(as_someone: Call, call: Call, keys: di
 
 
 def test_a_server_whose_database_is_gone_is_alive_but_not_ready(
-    server: EmbeddedServer, template: str, tmp_path: Path
+    server: EmbeddedServer, template: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with cloned(server, template) as url:
         name = psycopg.conninfo.conninfo_to_dict(url)["dbname"]
@@ -603,10 +604,13 @@ def test_a_server_whose_database_is_gone_is_alive_but_not_ready(
             with psycopg.connect(server.dsn, dbname="postgres", autocommit=True) as connection:
                 connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
                 connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+                began = time.monotonic()
                 answer = call("GET", "/readyz")
+                assert time.monotonic() - began < 5
                 assert str(server.dsn) not in problem(answer, 503)["detail"]
                 assert answer.headers["retry-after"]
                 assert call("GET", "/healthz").status_code == 200
+                monkeypatch.setattr(connections, "RESTART_SECONDS", 0.1)
                 problem(call("GET", "/v1/profile"), 503)
                 connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
             assert call("GET", "/readyz").status_code == 200

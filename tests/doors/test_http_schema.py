@@ -1,6 +1,6 @@
 """The server keeps to the document that it publishes: whatever is sent, by a user with a key of their own.
 
-`python -m bench.contract` looks far longer than the suite does.
+`make contract` looks far longer than the suite does.
 """
 
 from __future__ import annotations
