@@ -83,6 +83,7 @@ PROBES: dict[str, Probe] = {
     "Chat.window": lambda user, ids: user.chat(ids["session"]).window(),
     "Chat.history": lambda user, ids: user.chat(ids["session"]).history(),
     "Chat.context": lambda user, ids: user.chat(ids["session"]).context("who moved?"),
+    "Chat.keyed": lambda user, ids: user.chat(ids["session"]).keyed("answer"),
     "User.search": lambda user, ids: user.search(MARK),
     "Chat.search": lambda user, ids: user.chat(ids["session"]).search(MARK),
     "Chat.snapshot": lambda user, ids: user.chat(ids["session"]).snapshot(),
