@@ -418,6 +418,7 @@ def test_a_body_has_a_limit_whether_it_says_its_length_or_not(
         (b'{"content": "a", "metadata": {"a": ' + b"[" * 900 + b"]" * 900 + b"}}", "application/json", {422, 201}),
         (b'{"content": "a", "unknown": 1}', "application/json", {422}),
         (b'{"content": "a", "occurred_at": 1700000000}', "application/json", {422}),
+        (b'{"content": "a", "occurred_at": "1700000000"}', "application/json", {422}),
         (b'{"content": "a", "occurred_at": "2020-01-01T00:00:00"}', "application/json", {422}),
         (b'{"content": "a"}', "text/plain", {422}),
         (b"content=a", "application/x-www-form-urlencoded", {422}),
@@ -454,6 +455,7 @@ def test_any_name_can_stand_in_a_path(call: Call, keys: dict[str, str], name: st
 def test_an_unknown_path_and_a_wrong_method_are_told_alike(call: Call, keys: dict[str, str]) -> None:
     problem(call("GET", "/nowhere", key=keys[EVE]), 404)
     assert call("PATCH", "/v1/profile", key=keys[EVE]).headers["allow"] == "GET"
+    assert call("PATCH", "/v1/facts/home", key=keys[EVE]).headers["allow"] == "DELETE, GET, PUT"
     problem(call("PATCH", "/v1/profile", key=keys[EVE]), 405)
 
 

@@ -105,7 +105,7 @@ def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
     app.state.memory, app.state.turns, app.state.meters = own, turns, Meters(serving.shared_meters)
     app.state.reception = Reception(own, loopback=serving.loopback)
     app.state.stopping = asyncio.Event()
-    problems.register(app)
+    problems.register(app, [route for router in ROUTERS for route in router.routes])
     for router in ROUTERS:
         app.include_router(router)
     _gate(app, serving)

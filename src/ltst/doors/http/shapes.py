@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
@@ -34,6 +35,7 @@ T = TypeVar("T")
 # Something in it that is no blank, and no NUL anywhere. Told in the docs; the core checks it, and says it in words.
 VISIBLE = r"^[^\x00]*[^\x00\x09-\x0d\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\x00]*$"
 PRINTABLE = r"^[^\x00]*$"
+DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
 
 
 def told(**schema: Any) -> Any:
@@ -48,7 +50,7 @@ def _whole(value: object) -> object:
 
 def _written(value: object) -> object:
     """A time is written as text; a bare number could be seconds or anything else."""
-    if not isinstance(value, str | datetime):
+    if not isinstance(value, datetime) and not (isinstance(value, str) and DATE.match(value)):
         raise ValueError("a time is a text such as 2026-03-01T09:30:00Z")
     return value
 
@@ -314,7 +316,7 @@ class SearchWanted(Shape):
     session_id: Identifier | None = None
     since: Moment | None = None
     until: Moment | None = None
-    where: dict[Identifier, Condition] | None = Field(None, description="Conditions on metadata.")
+    where: dict[StrictStr, Condition] | None = Field(None, description="Conditions on metadata.")
     floor: Score | None = None
     now: Moment | None = Field(None, description="The time that “last week” counts from; now, if left out.")
 
