@@ -93,7 +93,11 @@ def of_error(problem: LtstError, request_id: str) -> dict[str, Any]:
 def _methods(routes: Sequence[BaseRoute], path: str) -> list[str]:
     """What can be asked of a path by all its routes together; the one that refuses knows its own alone."""
     found = [route for route in routes if isinstance(route, Route) and route.path_regex.match(path)]
-    return sorted({method for route in found for method in route.methods or ()})
+    # A word that is the path's own goes before one that could be an id.
+    nearest = min((len(route.param_convertors) for route in found), default=0)
+    return sorted(
+        {method for route in found if len(route.param_convertors) == nearest for method in route.methods or ()}
+    )
 
 
 def response(body: Mapping[str, Any]) -> JSONResponse:
