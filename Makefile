@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --e
 # Where the public data sets lie that recall is measured on; see docs/evaluation.md.
 DATA ?= $(firstword $(wildcard data ../shared/eval))
 
-.PHONY: run demo test full check sync bench crash soak eval clean
+.PHONY: run demo test full check sync bench contract crash soak eval clean
 
 run: $(INSTALLED)
 	$(BIN)/ltst serve
@@ -40,6 +40,9 @@ bench: $(DEVELOPED)
 eval: $(INSTALLED)
 	$(BIN)/ltst eval locomo --data $(or $(DATA),data)
 	$(BIN)/ltst eval longmemeval --data $(or $(DATA),data)
+
+contract: $(DEVELOPED)
+	LTST_CONTRACT_EXAMPLES=200 $(BIN)/pytest tests/doors/test_http_schema.py
 
 crash: $(DEVELOPED)
 	$(BIN)/python -m bench.crash

@@ -83,6 +83,7 @@ PROBES: dict[str, Probe] = {
     "Chat.window": lambda user, ids: user.chat(ids["session"]).window(),
     "Chat.history": lambda user, ids: user.chat(ids["session"]).history(),
     "Chat.context": lambda user, ids: user.chat(ids["session"]).context("who moved?"),
+    "Chat.keyed": lambda user, ids: user.chat(ids["session"]).keyed("answer"),
     "User.search": lambda user, ids: user.search(MARK),
     "Chat.search": lambda user, ids: user.chat(ids["session"]).search(MARK),
     "Chat.snapshot": lambda user, ids: user.chat(ids["session"]).snapshot(),
@@ -144,7 +145,6 @@ PROBES: dict[str, Probe] = {
     "Retention.set": lambda user, ids: user.retention.set(delete_after=1),
     "Retention.list": lambda user, ids: user.retention.list(),
     "Retention.forget": lambda user, ids: user.retention.forget(),
-    "Chat.keyed": lambda user, ids: user.chat(ids["session"]).keyed("answer"),
     "Events.feed": lambda user, ids: [user.events.feed(), user.events.feed(after=ids["event"])],
     "Events.list": lambda user, ids: [user.events.list(), user.events.list(after=ids["event"])],
 }

@@ -14,7 +14,7 @@ from ltst import Settings
 from ltst.db.embedded import EmbeddedServer
 from support.probes import cloned
 
-WHOLE = ["AsyncMemory", "Memory"]
+WHOLE = ["AsyncMemory", "Memory", "HTTP"]
 
 
 async def _opened(

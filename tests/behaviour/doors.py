@@ -11,6 +11,7 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, Protocol
 
+from behaviour.http import served
 from ltst import (
     AsyncMemory,
     ConversationContext,
@@ -175,6 +176,9 @@ async def opened(name: str, settings: Settings) -> AsyncIterator[Door]:
     elif name == "MemoryManager":
         async with ManagerDoor(settings) as managers:
             yield managers
+    elif name == "HTTP":
+        async with served(settings) as door:
+            yield door
     else:
         with ConversationStorage(settings.database_url) as storage:
             yield StorageDoor(storage)

@@ -215,6 +215,17 @@ async def test_an_entry_is_forgotten_once(user: Any) -> None:
     assert await user.entries.get(added.entry_id) is None
 
 
+@pytest.mark.parametrize("year", [2, 1066, 9998])
+async def test_an_entry_of_any_time_and_weight_is_found_and_keeps_none_from_being_found(user: Any, year: int) -> None:
+    when = datetime(year, 1, 2, tzinfo=UTC)
+    await user.entries.add("The lighthouse was built.", occurred_at=when, importance=5e-324)
+    await user.entries.add("The lighthouse was painted.")
+    assert {hit.content for hit in await user.search("lighthouse")} == {
+        "The lighthouse was built.",
+        "The lighthouse was painted.",
+    }
+
+
 LONG = "\n\n".join(
     " ".join(f"Sentence {paragraph}.{number} is here!" for number in range(60)) for paragraph in range(5)
 )

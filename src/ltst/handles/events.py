@@ -11,7 +11,8 @@ from ltst.records import Event
 from ltst.rooms import events
 from ltst.support import validate
 
-CURSOR = re.compile(r"(\d{1,19})-(\d{1,18})")
+# Without leading zeros: Postgres would take them for octal.
+CURSOR = re.compile("(0|[1-9][0-9]{0,18})-(0|[1-9][0-9]{0,17})")
 
 
 class AsyncEvents:

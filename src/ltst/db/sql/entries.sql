@@ -92,7 +92,9 @@ WHERE entry.user_id = %(user_id)s AND entry.entry_id = given.id;
 WITH ranked AS (
     SELECT user_id, entry_id,
            row_number() OVER (PARTITION BY user_id ORDER BY
-               importance_score * power(0.5, extract(epoch FROM now() - coalesce(last_used, occurred_at)) / 15552000)
+               greatest(importance_score, 1e-9)
+               * power(0.5::float8, least(100, greatest(-100,
+                   extract(epoch FROM now() - coalesce(last_used, occurred_at)) / 15552000))::float8)
                + 0.1 * ln(1 + usage_count) DESC, entry_id) AS place
     FROM memory_entries WHERE learned
 ), gone AS (

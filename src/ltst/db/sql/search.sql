@@ -168,8 +168,9 @@ WITH asked AS MATERIALIZED (
     UNION ALL
     SELECT 2, entry_id, entry_id::text, 0, occurred_at, NULL, false, metadata, terms, embedding,
            -- What is important and was used of late comes first among its like; it halves in half a year.
-           importance_score * power(0.5, greatest(0, extract(epoch FROM coalesce(%(now)s::timestamptz, now())
-                                                             - greatest(last_used, occurred_at))) / 15552000), learned
+           -- Within bounds: what is all but nothing, many centuries ago, is too small for a number.
+           greatest(importance_score, 1e-9) * power(0.5::float8, least(100, greatest(0, extract(epoch FROM
+               coalesce(%(now)s::timestamptz, now()) - greatest(last_used, occurred_at))) / 15552000)::float8), learned
     FROM memory_entries, asked
     WHERE user_id = %(user_id)s AND 'entry' = ANY(%(kinds)s::text[])
       AND (%(entry_type)s::text IS NULL OR memory_type = %(entry_type)s)

@@ -10,6 +10,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
@@ -111,11 +112,29 @@ def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
     app.state.meters.add([TurnMeters(turns.stats)])
     app.state.reception = Reception(own, loopback=serving.loopback)
     app.state.stopping = asyncio.Event()
-    problems.register(app)
+    problems.register(app, [route for router in ROUTERS for route in router.routes])
     for router in ROUTERS:
         app.include_router(router)
     _gate(app, serving)
+    app.openapi = partial(_document, app)  # type: ignore[method-assign]
     return app
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    """The document at /openapi.json: what stands in an address or a header is there or not, but never null."""
+    if app.openapi_schema is None:
+        paths = FastAPI.openapi(app)["paths"]
+        for operation in (each for path in paths.values() for each in path.values()):
+            for parameter in operation.get("parameters", ()):
+                parameter["schema"] = _without_null(parameter["schema"])
+    return FastAPI.openapi(app)
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    kept = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    if len(kept) != 1:
+        return schema
+    return {**{name: value for name, value in schema.items() if name != "anyOf"}, **kept[0]}
 
 
 def _lifespan(memory: AsyncMemory, busy: Sequence[Turns | Relay], *, opens: bool) -> Any:

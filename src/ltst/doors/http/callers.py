@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Response
+from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPBearer
 
 from ltst.doors.http.problems import Unknown
@@ -156,15 +158,36 @@ BEARER = HTTPBearer(auto_error=False, description="A key made by `ltst keys crea
 API_KEY = APIKeyHeader(name="X-API-Key", auto_error=False, description="A key, for clients that cannot send a bearer.")
 
 
-async def calling(
-    request: Request,
-    bearer: Annotated[Any, Depends(BEARER)],
-    key: Annotated[str | None, Depends(API_KEY)],
-) -> Caller:
-    """Who calls."""
-    secret = bearer.credentials if bearer is not None else key
-    caller: Caller = await request.app.state.reception.caller(secret, _header(request, USER_HEADER))
+async def identified(request: Request) -> Caller:
+    """Who sends a request; found out once."""
+    if not hasattr(request.state, "caller"):
+        bearer, key = await BEARER(request), await API_KEY(request)
+        reception: Reception = request.app.state.reception
+        secret = bearer.credentials if bearer is not None else key
+        request.state.caller = await reception.caller(secret, _header(request, USER_HEADER))
+    caller: Caller = request.state.caller
     return caller
+
+
+class Guarded(APIRoute):
+    """A route that looks who calls before it reads what they send: a stranger's body is not worth the work."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler, after a look at the caller."""
+        handle = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            await identified(request)
+            return await handle(request)
+
+        return guarded
+
+
+async def calling(
+    request: Request, _bearer: Annotated[Any, Depends(BEARER)], _key: Annotated[Any, Depends(API_KEY)]
+) -> Caller:
+    """Who calls; both ways to say so stand in the docs."""
+    return await identified(request)
 
 
 def _header(request: Request, name: str) -> str | None:

@@ -67,7 +67,7 @@ class Guard:
         if "*" not in self._hosts and _host_name(host) not in self._hosts:
             raise Misdirected(f"this server does not answer for the host {host!r}; name it in LTST_ALLOWED_HOSTS")
         origin = headers.get("origin")
-        if origin is not None and origin not in self._origins and urlsplit(origin).netloc != host:
+        if origin is not None and origin not in self._origins and _authority(origin) != host:
             raise Denied(f"pages of {origin!r} may not call this server; name them in LTST_ALLOWED_ORIGINS")
         declared = headers.get("content-length", "0")
         if not declared.isdecimal() or int(declared) > self._most:
@@ -76,6 +76,13 @@ class Guard:
 
 def _request_id(given: str | None) -> str:
     return given if given is not None and REQUEST_ID.fullmatch(given) else new_id()
+
+
+def _authority(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
 
 
 def _host_name(host: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, Route
 
 from ltst.errors import (
     Conflict,
@@ -89,13 +90,23 @@ def of_error(problem: LtstError, request_id: str) -> dict[str, Any]:
     return document(status_of(problem), str(problem), request_id, **stored)
 
 
+def _methods(routes: Sequence[BaseRoute], path: str) -> list[str]:
+    """What can be asked of a path by all its routes together; the one that refuses knows its own alone."""
+    found = [route for route in routes if isinstance(route, Route) and route.path_regex.match(path)]
+    # A word that is the path's own goes before one that could be an id.
+    nearest = min((len(route.param_convertors) for route in found), default=0)
+    return sorted(
+        {method for route in found if len(route.param_convertors) == nearest for method in route.methods or ()}
+    )
+
+
 def response(body: Mapping[str, Any]) -> JSONResponse:
     """A problem as the answer to a request."""
     headers = {"X-Request-Id": body["request_id"], **HEADERS.get(body["status"], {})}
     return JSONResponse(body, body["status"], headers=headers, media_type=MEDIA_TYPE)
 
 
-def register(app: FastAPI) -> None:
+def register(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
     """Answer every error in the one shape."""
 
     @app.exception_handler(LtstError)
@@ -112,6 +123,8 @@ def register(app: FastAPI) -> None:
     async def refused(request: Request, problem: HTTPException) -> JSONResponse:
         answer = response(document(problem.status_code, str(problem.detail), request.state.request_id))
         answer.headers.update(problem.headers or {})
+        if problem.status_code == 405:
+            answer.headers["Allow"] = ", ".join(_methods(routes, request.scope["path"])) or "GET"
         return answer
 
     @app.exception_handler(Exception)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Generic, TypeVar, get_type_hints
 
 from fastapi import Query
@@ -15,22 +16,26 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    PlainSerializer,
     StrictBool,
     StrictFloat,
     StrictInt,
     StrictStr,
     StringConstraints,
+    WithJsonSchema,
     create_model,
 )
 
 from ltst import records
-from ltst.support.validate import LONGEST_IDENTIFIER, moment
+from ltst.recall.context import FEWEST_TOKENS
+from ltst.support.validate import DIMENSIONS, LARGEST_INTEGER, LARGEST_REAL, LONGEST_IDENTIFIER, moment
 
 T = TypeVar("T")
 
 # Something in it that is no blank, and no NUL anywhere. Told in the docs; the core checks it, and says it in words.
 VISIBLE = r"^[^\x00]*[^\x00\x09-\x0d\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\x00]*$"
 PRINTABLE = r"^[^\x00]*$"
+DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
 
 
 def told(**schema: Any) -> Any:
@@ -38,9 +43,14 @@ def told(**schema: Any) -> Any:
     return Field(json_schema_extra=schema)
 
 
+def _whole(value: object) -> object:
+    """In JSON 10.0 is a whole number too."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _written(value: object) -> object:
     """A time is written as text; a bare number could be seconds or anything else."""
-    if not isinstance(value, str | datetime):
+    if not isinstance(value, datetime) and not (isinstance(value, str) and DATE.match(value)):
         raise ValueError("a time is a text such as 2026-03-01T09:30:00Z")
     return value
 
@@ -48,19 +58,27 @@ def _written(value: object) -> object:
 Identifier = Annotated[StrictStr, told(minLength=1, maxLength=LONGEST_IDENTIFIER, pattern=VISIBLE)]
 Text = Annotated[StrictStr, told(minLength=1, pattern=VISIBLE)]
 Line = Annotated[StrictStr, told(maxLength=500, pattern=PRINTABLE)]
-Number = StrictInt | StrictFloat
+Number = StrictFloat  # of any size, whole ones too
+Index = Annotated[StrictInt, Field(ge=1, le=LARGEST_INTEGER), BeforeValidator(_whole)]
+Few = Annotated[StrictInt, Field(ge=1, le=200), BeforeValidator(_whole)]
+Budget = Annotated[StrictInt, Field(ge=FEWEST_TOKENS, le=LARGEST_INTEGER), BeforeValidator(_whole)]
 Score = Annotated[Number, Field(ge=0, le=1)]
-Seconds = Annotated[Number, Field(gt=0, le=31_536_000_000)]
+Seconds = Annotated[Number, Field(ge=1e-6, le=31_536_000_000)]
+# Told in seconds, as it is written.
+Span = Annotated[timedelta, PlainSerializer(timedelta.total_seconds), WithJsonSchema({"type": "number"})]
 Moment = Annotated[
     datetime,
     BeforeValidator(_written),
     AfterValidator(lambda value: moment(value, "a time")),
-    Field(examples=["2026-03-01T09:30:00Z"], description="With its zone."),
+    Field(examples=["2026-03-01T09:30:00Z"], description="With its zone, in the years 2 to 9998."),
+]
+Weight = Annotated[Number, Field(ge=-1e300, le=1e300)]
+Vector = Annotated[
+    list[Annotated[Number, Field(ge=-LARGEST_REAL, le=LARGEST_REAL)]],
+    Field(min_length=DIMENSIONS, max_length=DIMENSIONS),
 ]
 Metadata = Annotated[dict[str, JsonValue], Field(examples=[{"topic": "food"}])]
-Role = Annotated[
-    str, StringConstraints(strict=True, pattern="^(user|assistant|human|ai|system|tool)$"), Field(examples=["user"])
-]
+Role = Annotated[StrictStr, told(pattern="^(user|assistant|human|ai|system|tool)$", examples=["user"])]
 
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 Offset = Annotated[int, Query(ge=0, le=2**31 - 1, description="How many to pass over.")]
@@ -70,7 +88,15 @@ AsOf = Annotated[Moment | None, Query(description="What was true at this time, i
 SessionType = Annotated[StrictStr, told(minLength=1, maxLength=100, pattern=VISIBLE)]
 Uri = Annotated[StrictStr, told(maxLength=4096, pattern=PRINTABLE)]
 TitleQuery = Annotated[Line | None, Query(description="What to call it.")]
+MetadataQuery = Annotated[
+    StrictStr | None, Query(description="A JSON object, as text.", examples=['{"topic": "food"}'])
+]
 UriQuery = Annotated[Uri | None, Query(description="Where it is from; the same uri again changes the document.")]
+
+
+def _left_out() -> Any:
+    """What may be left out but is not null when it is there."""
+    return None
 
 
 class Shape(BaseModel):
@@ -86,10 +112,11 @@ class Page(BaseModel, Generic[T]):
     next_offset: int | None = None
 
 
-def _answer(record: type, *, leave_out: Sequence[str] = ("embedding",)) -> Any:
-    """The shape of a record that is sent, without its vector."""
+def _answer(record: type, *, leave_out: Sequence[str] = ("embedding",), **instead: Any) -> Any:
+    """The shape of a record that is sent, without its vector; some fields in another form."""
     hints = get_type_hints(record)
     kept: dict[str, Any] = {each.name: (hints[each.name], ...) for each in fields(record) if each.name not in leave_out}
+    kept.update({name: (kind, ...) for name, kind in instead.items()})
     return create_model(record.__name__, __config__=ConfigDict(from_attributes=True), __doc__=record.__doc__, **kept)
 
 
@@ -105,12 +132,24 @@ Document: Any = _answer(records.Document, leave_out=("chunks",))
 Hit: Any = _answer(records.Hit)
 Relationship: Any = _answer(records.SessionRelationship)
 Summary: Any = _answer(records.SessionSummary)
-Policy: Any = _answer(records.RetentionPolicy)
+Policy: Any = _answer(records.RetentionPolicy, archive_after=Span | None, delete_after=Span | None)
 Event: Any = _answer(records.Event)
 Receipt: Any = _answer(records.Receipt)
 Key: Any = _answer(records.ApiKey, leave_out=("secret",))
 Stats: Any = _answer(records.Stats)
 Health: Any = _answer(records.Health)
+
+
+class MessageWithVector(Message):  # type: ignore[misc]
+    """A message and its vector, once it has one."""
+
+    embedding: list[float] | None
+
+
+class Removed(BaseModel):
+    """How many there were."""
+
+    removed: int
 
 
 def page(found: Sequence[T], limit: int, offset: int) -> dict[str, Any]:
@@ -134,6 +173,21 @@ class NewMessage(Shape):
         return {name: getattr(self, name) for name in type(self).model_fields}
 
 
+class ReadyMessage(Shape):
+    """A message with all that it says of itself; an index must be the next one of the session."""
+
+    role: Role
+    content: Text
+    message_type: Annotated[StrictStr, told(pattern="^(message|system|context|preference)$")] = "message"
+    message_index: Index | None = None
+    at: Moment | None = Field(None, description="When it was said; now, if left out.")
+    metadata: Metadata = Field(default_factory=dict)
+    parent: Identifier | None = Field(None, description="The id of the message that it answers.")
+    embedding: Vector | None = Field(None, description="Its vector, of the model whose vectors are stored here.")
+    relevance_score: Weight = 0.0
+    is_context_message: StrictBool = False
+
+
 class NewMessages(Shape):
     """Turns to store, all or none."""
 
@@ -155,7 +209,7 @@ class SessionWritten(Shape):
     status: Annotated[StrictStr, told(minLength=1, maxLength=50, pattern=VISIBLE)] = "active"
     metadata: Metadata = Field(default_factory=dict)
     context_summary: Annotated[StrictStr, told(pattern=PRINTABLE)] | None = None
-    relevance_score: Annotated[Number, Field(ge=-1e300, le=1e300)] = 0.0
+    relevance_score: Weight = 0.0
     agent_name: Identifier | None = None
     created_at: Moment | None = None
     last_activity: Moment | None = None
@@ -180,7 +234,7 @@ class Link(Shape):
 class Fork(Shape):
     """A copy of the session up to the message with index `at`; of all of it, if left out."""
 
-    at: Annotated[StrictInt, Field(ge=1, le=2**31 - 1)] | None = None
+    at: Index | None = None
     session_id: Identifier | None = None
 
 
@@ -194,7 +248,7 @@ class ContextWanted(Shape):
     """What the context is for, and how long it may be."""
 
     query: Text | None = None
-    max_tokens: Annotated[StrictInt, Field(ge=16, le=2**31 - 1)] = 4000
+    max_tokens: Budget = 4000
     strategy: Annotated[str, StringConstraints(strict=True, pattern="^sliding_window(_summary)?$")] = "sliding_window"
     agent: Identifier | None = Field(None, description="Whose instructions stand first.")
 
@@ -236,7 +290,7 @@ class MessagesWanted(Shape):
     """What to look for in one session."""
 
     query: Text
-    limit: Annotated[StrictInt, Field(ge=1, le=200)] = 10
+    limit: Few = 10
     threshold: Score = 0.0
 
 
@@ -245,15 +299,6 @@ class MessageFound(BaseModel):
 
     message: Message
     score: float
-
-
-class Range(Shape):
-    """Bounds for a value of metadata."""
-
-    gt: Number | StrictStr | None = None
-    gte: Number | StrictStr | None = None
-    lt: Number | StrictStr | None = None
-    lte: Number | StrictStr | None = None
 
 
 Kind = Annotated[str, StringConstraints(strict=True, pattern="^(message|fact|entry|document)$")]
@@ -267,11 +312,11 @@ class SearchWanted(Shape):
 
     query: Text
     kinds: Annotated[list[Kind], Field(min_length=1, max_length=10)] | None = None
-    limit: Annotated[StrictInt, Field(ge=1, le=200)] = 10
+    limit: Few = 10
     session_id: Identifier | None = None
     since: Moment | None = None
     until: Moment | None = None
-    where: dict[Identifier, Condition] | None = Field(None, description="Conditions on metadata.")
+    where: dict[StrictStr, Condition] | None = Field(None, description="Conditions on metadata.")
     floor: Score | None = None
     now: Moment | None = Field(None, description="The time that “last week” counts from; now, if left out.")
 
@@ -294,7 +339,7 @@ class ContextWritten(Shape):
     """A value under a type and a key of a session."""
 
     value: Text
-    relevance: Annotated[Number, Field(ge=-1e300, le=1e300)] = 0.0
+    relevance: Weight = 0.0
     expires_at: Moment | None = None
     metadata: Metadata | None = None
 
@@ -368,18 +413,22 @@ class DocumentWhole(Document):  # type: ignore[misc]
 class PolicyWritten(Shape):
     """After how many seconds without activity sessions are archived and deleted; at least one of them."""
 
-    archive_after: Seconds | None = None
-    delete_after: Seconds | None = None
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    archive_after: Seconds = Field(default_factory=_left_out)
+    delete_after: Seconds = Field(default_factory=_left_out)
 
 
 class Switches(Shape):
-    """What to switch on or off; what is left out stays as it is."""
+    """What to switch on or off, at least one of them; what is left out stays as it is."""
 
-    extraction: StrictBool | None = None
-    inference: StrictBool | None = None
-    episodes: StrictBool | None = None
-    relationships: StrictBool | None = None
-    consolidation: StrictBool | None = None
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    extraction: StrictBool = Field(default_factory=_left_out)
+    inference: StrictBool = Field(default_factory=_left_out)
+    episodes: StrictBool = Field(default_factory=_left_out)
+    relationships: StrictBool = Field(default_factory=_left_out)
+    consolidation: StrictBool = Field(default_factory=_left_out)
 
 
 class Conversations(BaseModel):

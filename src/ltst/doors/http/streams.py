@@ -6,6 +6,16 @@ import json
 from typing import Any
 
 EVENT_STREAM = "text/event-stream"
+STREAMED: dict[str, Any] = {
+    EVENT_STREAM: {
+        "schema": {
+            "type": "object",
+            "description": "Each event of the stream; its data is JSON.",
+            "properties": {"id": {"type": "string"}, "event": {"type": "string"}, "data": {"type": "string"}},
+            "required": ["data"],
+        }
+    }
+}
 
 
 def event(data: Any, *, name: str | None = None, id: str | None = None) -> str:

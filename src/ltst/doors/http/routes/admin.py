@@ -7,11 +7,11 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from ltst.doors.http import shapes
-from ltst.doors.http.callers import Administered
+from ltst.doors.http.callers import Administered, Guarded
 from ltst.doors.http.routes.answers import gone
 from ltst.doors.http.shapes import Identifier, Page
 
-router = APIRouter(prefix="/v1/admin", tags=["administration"])
+router = APIRouter(route_class=Guarded, prefix="/v1/admin", tags=["administration"])
 
 
 @router.get("/keys", response_model=Page[shapes.Key])

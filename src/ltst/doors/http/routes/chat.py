@@ -11,19 +11,19 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
 
 from ltst.agents.turns import Turn, TurnResult, Turns
 from ltst.doors.http import problems, shapes
-from ltst.doors.http.callers import User
+from ltst.doors.http.callers import Guarded, User
 from ltst.doors.http.routes.headers import IdempotencyKey
 from ltst.doors.http.shapes import Identifier, Page
-from ltst.doors.http.streams import EVENT_STREAM, event
+from ltst.doors.http.streams import EVENT_STREAM, STREAMED, event
 from ltst.errors import LtstError
 from ltst.support.logs import LOGGER
 
-router = APIRouter(prefix="/api", tags=["chat"])
+router = APIRouter(route_class=Guarded, prefix="/api", tags=["chat"])
 
-STREAMED: dict[int | str, dict[str, Any]] = {
+ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The answer, or, if asked for with `stream`, its events: start, delta, then done or error.",
-        "content": {EVENT_STREAM: {"schema": {"type": "string"}}},
+        "content": STREAMED,
     }
 }
 
@@ -63,7 +63,7 @@ class AgentShown(BaseModel):
     tools: list[str]
 
 
-@router.post("/chat", response_model=Answered, responses=STREAMED)
+@router.post("/chat", response_model=Answered, responses=ANSWERS)
 async def chat(request: Request, user: User, said: Said, key: IdempotencyKey = None) -> Any:
     """Say something and be answered. Both turns are stored, also when nobody waits for the answer."""
     turns: Turns = request.app.state.turns

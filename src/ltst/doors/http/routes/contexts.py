@@ -7,11 +7,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Response
 
 from ltst.doors.http import shapes
-from ltst.doors.http.callers import User
+from ltst.doors.http.callers import Guarded, User
 from ltst.doors.http.routes.answers import found, gone
+from ltst.doors.http.routes.openings import Agent, Name
 from ltst.doors.http.shapes import Identifier, Page
 
-router = APIRouter(prefix="/v1/sessions/{session_id:segment}", tags=["working memory and contexts"])
+router = APIRouter(
+    route_class=Guarded, prefix="/v1/sessions/{session_id:segment}", tags=["working memory and contexts"]
+)
 
 TYPES = "^(conversation|preference|project|user_info|working)$"
 Type = Annotated[str, Path(pattern=TYPES, description="conversation, preference, project, user_info or working.")]
@@ -34,9 +37,16 @@ async def get_working(user: User, session_id: Identifier, key: Identifier) -> An
 
 
 @router.put("/working/{key:segment}", response_model=shapes.WorkingValue)
-async def set_working(user: User, session_id: Identifier, key: Identifier, given: shapes.WorkingWritten) -> Any:
+async def set_working(
+    user: User,
+    session_id: Identifier,
+    key: Identifier,
+    given: shapes.WorkingWritten,
+    agent: Agent = None,
+    name: Name = None,
+) -> Any:
     """Keep any JSON value under a key, for a while."""
-    await user.chat(session_id).working.set(key, given.value, ttl=given.ttl)
+    await user.chat(session_id, agent=agent, name=name).working.set(key, given.value, ttl=given.ttl)
     return {"key": key, "value": given.value}
 
 
@@ -47,10 +57,10 @@ async def forget_working(user: User, session_id: Identifier, key: Identifier) ->
     return gone(done, f"value {key!r} in the working memory of this session")
 
 
-@router.delete("/working", status_code=204, response_class=Response)
-async def clear_working(user: User, session_id: Identifier) -> Response:
+@router.delete("/working", response_model=shapes.Removed)
+async def clear_working(user: User, session_id: Identifier) -> Any:
     """Remove every value."""
-    return gone(await user.chat(session_id).working.clear() > 0, "value in the working memory of this session")
+    return {"removed": await user.chat(session_id).working.clear()}
 
 
 @router.get("/contexts", response_model=Page[shapes.Context])
@@ -67,10 +77,16 @@ async def get_context(user: User, session_id: Identifier, type: Type, key: Ident
 
 @router.put("/contexts/{type:segment}/{key:segment}", response_model=shapes.Context)
 async def set_context(
-    user: User, session_id: Identifier, type: Type, key: Identifier, given: shapes.ContextWritten
+    user: User,
+    session_id: Identifier,
+    type: Type,
+    key: Identifier,
+    given: shapes.ContextWritten,
+    agent: Agent = None,
+    name: Name = None,
 ) -> Any:
     """Write a value under its type and key, in place of the one before."""
-    return await user.chat(session_id).contexts.set(
+    return await user.chat(session_id, agent=agent, name=name).contexts.set(
         type, key, given.value, relevance=given.relevance, expires_at=given.expires_at, metadata=given.metadata
     )
 
@@ -82,7 +98,7 @@ async def forget_context(user: User, session_id: Identifier, type: Type, key: Id
     return gone(done > 0, f"context {key!r} of the type {type}")
 
 
-@router.delete("/contexts/{type:segment}", status_code=204, response_class=Response)
-async def forget_contexts(user: User, session_id: Identifier, type: Type) -> Response:
+@router.delete("/contexts/{type:segment}", response_model=shapes.Removed)
+async def forget_contexts(user: User, session_id: Identifier, type: Type) -> Any:
     """Remove all contexts of a type."""
-    return gone(await user.chat(session_id).contexts.forget(type) > 0, f"context of the type {type}")
+    return {"removed": await user.chat(session_id).contexts.forget(type)}

@@ -7,11 +7,11 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from ltst.doors.http import shapes
-from ltst.doors.http.callers import User
+from ltst.doors.http.callers import Guarded, User
 from ltst.doors.http.routes.answers import found, gone
 from ltst.doors.http.shapes import AsOf, Identifier, Page
 
-router = APIRouter(prefix="/v1/facts", tags=["facts"])
+router = APIRouter(route_class=Guarded, prefix="/v1/facts", tags=["facts"])
 
 
 @router.get("", response_model=Page[shapes.Fact])

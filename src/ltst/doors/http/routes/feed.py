@@ -11,12 +11,12 @@ from fastapi.responses import StreamingResponse
 from pydantic import TypeAdapter
 
 from ltst.doors.http import shapes
-from ltst.doors.http.callers import Administered, User
+from ltst.doors.http.callers import Administered, Guarded, User
 from ltst.doors.http.shapes import Limit
-from ltst.doors.http.streams import EVENT_STREAM, event
+from ltst.doors.http.streams import EVENT_STREAM, STREAMED, event
 from ltst.records import Event
 
-router = APIRouter(tags=["events"])
+router = APIRouter(route_class=Guarded, tags=["events"])
 
 POLL_SECONDS = 0.5
 # A comment now and then keeps proxies from closing a line on which nothing happens.
@@ -24,24 +24,28 @@ KEEP_ALIVE_POLLS = 30
 BATCH = 500
 EVENT: TypeAdapter[Any] = TypeAdapter(shapes.Event)
 
+PLACE = "^(0|[1-9][0-9]{0,17})(-(0|[1-9][0-9]{0,17}))?$"
 After = Annotated[
     str,
     Query(
-        pattern=r"^\d{1,18}(-\d{1,18})?$",
+        pattern=PLACE,
         description="The event_id or the cursor of the last event that was seen; 0 for the first.",
     ),
 ]
 LastEventId = Annotated[
     str | None,
-    Header(alias="Last-Event-ID", pattern=r"^\d{1,18}(-\d{1,18})?$", description="The same, sent by a browser."),
+    Header(alias="Last-Event-ID", pattern=PLACE, description="The same, sent by a browser."),
 ]
 Accept = Annotated[str, Header(description=f"{EVENT_STREAM} to be told as it happens.")]
+Settled = Annotated[
+    bool, Query(description="False tells of all at once, also of those that an earlier one may yet come before.")
+]
 Read = Callable[[int | str, int], Awaitable[list[Event]]]
 
 ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The events, as one page or, if asked for with Accept, as a stream.",
-        "content": {EVENT_STREAM: {"schema": {"type": "string"}}},
+        "content": STREAMED,
     }
 }
 
@@ -52,13 +56,15 @@ async def events(
     user: User,
     after: After = "0",
     limit: Limit = 100,
+    settled: Settled = True,
     last_event_id: LastEventId = None,
     accept: Accept = "application/json",
 ) -> Any:
     """What changed in this user's memory after an event: nothing is skipped, nothing repeated."""
 
     async def read(place: int | str, most: int) -> list[Event]:
-        return await user.events.feed(after=place, limit=most)
+        told = user.events.feed if settled else user.events.list
+        return await told(after=place, limit=most)
 
     return await _answer(request, read, last_event_id or after, limit, accept)
 

@@ -7,11 +7,11 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from ltst.doors.http import shapes
-from ltst.doors.http.callers import User
+from ltst.doors.http.callers import Guarded, User
 from ltst.doors.http.routes.answers import found, gone
 from ltst.doors.http.shapes import Identifier, Page
 
-router = APIRouter(tags=["instructions"])
+router = APIRouter(route_class=Guarded, tags=["instructions"])
 ONE, CUSTOMIZATION = "/v1/instructions/{agent:segment}", "/api/agents/{agent:segment}/customizations"
 
 

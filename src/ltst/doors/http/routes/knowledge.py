@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
 from ltst.doors.http import shapes
-from ltst.doors.http.callers import User
+from ltst.doors.http.callers import Guarded, User
 from ltst.doors.http.routes.answers import found, gone
 from ltst.doors.http.shapes import Identifier, Limit, Offset, Page
 from ltst.errors import Invalid
 from ltst.support.reading.source import MEDIA_TYPES
 
-router = APIRouter()
+router = APIRouter(route_class=Guarded)
 
 EntryType = Annotated[str | None, Query(pattern="^(long_term|episodic)$", description="Only of a type.")]
 FILE = {
@@ -63,12 +64,19 @@ async def add_document(user: User, given: shapes.DocumentWritten) -> Any:
     tags=["documents"],
     openapi_extra=FILE,
 )
-async def add_file(request: Request, user: User, title: shapes.TitleQuery = None, uri: shapes.UriQuery = None) -> Any:
+async def add_file(
+    request: Request,
+    user: User,
+    title: shapes.TitleQuery = None,
+    uri: shapes.UriQuery = None,
+    metadata: shapes.MetadataQuery = None,
+) -> Any:
     """Keep a file: a PDF, HTML, Markdown or plain text, sent as it is with its content type."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in MEDIA_TYPES:
         raise Invalid(f"a file is one of {', '.join(MEDIA_TYPES)}, named in the header Content-Type")
-    return await user.documents.add(await request.body(), title=title, uri=uri, media_type=kind)
+    told = None if metadata is None else _object(metadata)
+    return await user.documents.add(await request.body(), title=title, uri=uri, metadata=told, media_type=kind)
 
 
 @router.get("/v1/documents", response_model=Page[shapes.Document], tags=["documents"])
@@ -87,3 +95,10 @@ async def get_document(user: User, document_id: Identifier) -> Any:
 async def forget_document(user: User, document_id: Identifier) -> Response:
     """Remove a document with its chunks."""
     return gone(await user.documents.forget(document_id), f"document {document_id!r}")
+
+
+def _object(written: str) -> Any:
+    try:
+        return json.loads(written)
+    except (ValueError, RecursionError):
+        raise Invalid("metadata must be a JSON object, written as text") from None

@@ -7,15 +7,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from ltst.doors.http import shapes
-from ltst.doors.http.callers import User
+from ltst.doors.http.callers import Guarded, User
 from ltst.doors.http.routes.headers import IdempotencyKey
+from ltst.doors.http.routes.openings import Agent, Name
 from ltst.doors.http.shapes import Identifier, Limit, Offset, Page
-from ltst.errors import Invalid
+from ltst.records import ConversationMessage
 
-router = APIRouter(prefix="/v1/sessions/{session_id:segment}", tags=["messages"])
+router = APIRouter(route_class=Guarded, prefix="/v1/sessions/{session_id:segment}", tags=["messages"])
 
-Agent = Annotated[Identifier | None, Query(description="The agent that the user talks with, for a new session.")]
-Name = Annotated[shapes.Line | None, Query(description="What to call a new session.")]
+Vectors = Annotated[bool, Query(description="With the vectors of those that have one.")]
 MostTokens = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="How many tokens at most.")]
 
 
@@ -29,10 +29,7 @@ async def add_message(
     key: IdempotencyKey = None,
 ) -> Any:
     """Store a message; it is durable when this answers."""
-    said = given.arguments()
-    if key is not None and given.key not in (None, key):
-        raise Invalid("the header Idempotency-Key and the key of the message differ: send one of them")
-    return await user.chat(session_id, agent=agent, name=name).add(**{**said, "key": given.key or key})
+    return await user.chat(session_id, agent=agent, name=name).add(**{**given.arguments(), "key": given.key or key})
 
 
 @router.post("/messages/batch", response_model=Page[shapes.Message], status_code=201)
@@ -47,6 +44,16 @@ async def add_messages(
     """Store many messages at once, all or none."""
     said = [_keyed(each.arguments(), key, number) for number, each in enumerate(given.messages, start=1)]
     return {"items": await user.chat(session_id, agent=agent, name=name).add_many(said)}
+
+
+@router.post("/messages/ready", response_model=shapes.Message, status_code=201)
+async def store_message(
+    user: User, session_id: Identifier, given: shapes.ReadyMessage, agent: Agent = None, name: Name = None
+) -> Any:
+    """Store a message that comes from elsewhere, with all that it says of itself."""
+    told = {field: getattr(given, field) for field in type(given).model_fields if field not in ("at", "parent")}
+    message = ConversationMessage(session_id, timestamp=given.at, parent_message_id=given.parent, **told)
+    return await user.chat(session_id, agent=agent, name=name).store(message)
 
 
 @router.post("/interactions", response_model=Page[shapes.Message], status_code=201)
@@ -64,10 +71,14 @@ async def add_interaction(
     return {"items": await user.chat(session_id, agent=agent, name=name).add_many(said)}
 
 
-@router.get("/messages", response_model=Page[shapes.Message])
-async def list_messages(user: User, session_id: Identifier, limit: Limit = 100, offset: Offset = 0) -> Any:
+@router.get("/messages", response_model=Page[shapes.MessageWithVector] | Page[shapes.Message])
+async def list_messages(
+    user: User, session_id: Identifier, limit: Limit = 100, offset: Offset = 0, vectors: Vectors = False
+) -> Any:
     """The messages from the beginning on."""
-    return shapes.page(await user.chat(session_id).history(limit=limit + 1, offset=offset), limit, offset)
+    shape = Page[shapes.MessageWithVector] if vectors else Page[shapes.Message]
+    found = await user.chat(session_id).history(limit=limit + 1, offset=offset)
+    return shape.model_validate(shapes.page(found, limit, offset), from_attributes=True)
 
 
 @router.get("/window", response_model=Page[shapes.Message])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -11,6 +12,9 @@ from ltst.doors.http.callers import Administered
 from ltst.doors.http.meters import Meters
 from ltst.errors import Unavailable
 from ltst.memory import AsyncMemory
+
+# Who watches does not wait until a database that restarts is back.
+READY_SECONDS = 2.0
 
 router = APIRouter(tags=["operations"])
 
@@ -25,7 +29,11 @@ async def healthz() -> dict[str, str]:
 async def readyz(request: Request) -> dict[str, Any]:
     """Whether it can serve: database, schema and worker."""
     memory: AsyncMemory = request.app.state.memory
-    state = await memory.ready()
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            state = await memory.ready()
+    except TimeoutError:
+        raise Unavailable("the database does not answer") from None
     if not state.ok:
         raise Unavailable("; ".join(f"{each.name}: {each.detail}" for each in state.checks if each.status == "error"))
     return {"status": "ready", "checks": {each.name: each.detail for each in state.checks}}

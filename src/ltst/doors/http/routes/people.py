@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Body, Response
 
 from ltst.doors.http import shapes
-from ltst.doors.http.callers import User
+from ltst.doors.http.callers import Guarded, User
 from ltst.doors.http.routes.answers import gone
 from ltst.doors.http.shapes import Page
 from ltst.errors import Invalid
 
-router = APIRouter(prefix="/v1")
+router = APIRouter(route_class=Guarded, prefix="/v1")
+
+Exported = Annotated[
+    dict[str, Any],
+    Body(
+        json_schema_extra={
+            "properties": {"format": {"const": "ltst"}, "version": {"const": 1}},
+            "required": ["format", "version"],
+        }
+    ),
+]
 
 
 @router.post("/search", response_model=Page[shapes.Hit], tags=["search"])
@@ -35,7 +45,7 @@ async def export(user: User) -> dict[str, Any]:
 
 
 @router.post("/import", tags=["user"])
-async def restore(user: User, document: dict[str, Any]) -> dict[str, int]:
+async def restore(user: User, document: Exported) -> dict[str, int]:
     """Put an exported document into this user's memory, all or nothing; the rows added, by noun."""
     return await user.restore(document)
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from ltst.doors.http import shapes
-from ltst.doors.http.callers import User
+from ltst.doors.http.callers import Guarded, User
 from ltst.doors.http.routes.answers import found, gone
 from ltst.doors.http.shapes import Identifier, Page
 
-router = APIRouter(prefix="/v1/preferences", tags=["preferences"])
+router = APIRouter(route_class=Guarded, prefix="/v1/preferences", tags=["preferences"])
 
 Type = Annotated[str | None, Query(pattern="^(general|coding|communication|project)$", description="Only of a type.")]
 Defaults = Annotated[bool, Query(description="Those too that apply because none was set.")]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from ltst.doors.http import shapes
-from ltst.doors.http.callers import User
+from ltst.doors.http.callers import Guarded, User
 from ltst.doors.http.routes.answers import found, gone
 from ltst.doors.http.routes.headers import IdempotencyKey
 from ltst.doors.http.shapes import Identifier, Limit, Offset, Page
@@ -15,7 +15,7 @@ from ltst.errors import Conflict
 from ltst.records import ConversationSession
 from ltst.support.text import sha256
 
-router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
+router = APIRouter(route_class=Guarded, prefix="/v1/sessions", tags=["sessions"])
 
 Status = Annotated[str | None, Query(pattern="^(active|archived)$", description="Both if left out.")]
 

@@ -1,0 +1,108 @@
+"""The server keeps to the document that it publishes: whatever is sent, by a user with a key of their own.
+
+`make contract` looks far longer than the suite does.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings, strategies
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from ltst import Memory, Settings
+from ltst.db.embedded import EmbeddedServer
+from ltst.doors.http.app import Serving, create
+from support.household import furnish
+from support.probes import cloned
+from support.serving import Listening, listening
+
+EXAMPLES = int(os.environ.get("LTST_CONTRACT_EXAMPLES", "3"))
+ANA, EVE = "ana", "eve"
+
+DOCUMENT = schemathesis.openapi.from_dict(create(Serving(Settings())).openapi())
+# Postgres keeps no NUL; where any JSON may stand, a schema cannot say so.
+DOCUMENT.config.generation.update(allow_x00=False)
+# Nor that times are in the years 2 to 9998.
+schemathesis.openapi.format(
+    "date-time",
+    strategies.datetimes(datetime(3, 1, 1), datetime(9997, 12, 31), timezones=strategies.just(UTC)).map(
+        datetime.isoformat
+    ),
+)
+OPERATIONS = [each.ok() for each in DOCUMENT.get_all_operations()]
+# What a schema cannot tell, by operation: who is refused although the request looks right.
+UNTOLD = {
+    "POST /v1/documents/file": "what is a PDF, or UTF-8",
+    "POST /v1/erase": "who calls",
+    "POST /v1/import": "what its rows refer to",
+    "POST /v1/sessions/{session_id}/fork": "how many messages there are",
+    "POST /v1/sessions/{session_id}/links": "that the sessions are two",
+    "POST /v1/sessions/{session_id}/messages/ready": "which index is the next, and which numbers four bytes hold",
+}
+
+NOTHING_TO_SAY = {"GET /healthz", "GET /readyz"}
+
+
+@pytest.fixture(scope="module")
+def ana(server: EmbeddedServer, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    """Another user, who has something of everything; when all was tried, she has it still."""
+    home = tmp_path_factory.mktemp("home")
+    with (
+        cloned(server, template) as url,
+        Memory(settings=Settings(worker=False, database_url=url, home=home)) as memory,
+    ):
+        furnish(memory.user(ANA), "ANAS-OWN-WORDS")
+        before = (memory.user(ANA).export(), memory.user(ANA).events.list(limit=1000), memory.keys.list(ANA))
+        yield memory
+        assert (memory.user(ANA).export(), memory.user(ANA).events.list(limit=1000), memory.keys.list(ANA)) == before
+
+
+@pytest.fixture(scope="module")
+def door(ana: Memory) -> Iterator[Listening]:
+    with listening(ana.settings) as answering:
+        yield answering
+
+
+@pytest.fixture(scope="module")
+def eves(ana: Memory) -> Iterator[requests.Session]:
+    """Requests with the key of a user."""
+    with requests.Session() as session:
+        session.headers["Authorization"] = f"Bearer {ana.keys.create(EVE).secret}"
+        yield session
+
+
+@pytest.mark.parametrize(
+    ("operation", "mode"),
+    [
+        pytest.param(operation, mode, id=f"{operation.label} {mode.value}")
+        for operation in OPERATIONS
+        for mode in GenerationMode
+        if mode is GenerationMode.POSITIVE or operation.label not in NOTHING_TO_SAY
+    ],
+)
+def test_every_operation_keeps_to_its_document(
+    operation: Any, mode: GenerationMode, door: Listening, eves: requests.Session
+) -> None:
+    @settings(
+        max_examples=EXAMPLES,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=[*HealthCheck],
+    )
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def tried(case: Any) -> None:
+        untold = [positive_data_acceptance] if operation.label in UNTOLD else []
+        answer = case.call_and_validate(base_url=door.url, session=eves, excluded_checks=untold, timeout=60)
+        assert "ANAS-OWN-WORDS" not in answer.text
+
+    tried()
