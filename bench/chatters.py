@@ -36,6 +36,8 @@ async def chat(port: int, who: int, seed: int, notes: Notes, over: asyncio.Event
         about = {"user_id": f"chatter-{who}", "chat_id": f"chat-{number // TURNS_A_CHAT}", "said": said}
         await _say(wire, about, f"{who}-{number}" if chance.random() < KEYED_SHARE else None, chance, notes, over)
         number += 1
+        if number % TURNS_A_CHAT == 0:
+            await wire.close()  # the next chat may find another process
     await wire.close()
 
 

@@ -34,7 +34,7 @@ from ltst.db.embedded import EmbeddedServer
 
 KILLS = 40
 CLIENTS, PROCESSES = 8, 2
-EARLIEST, LATEST = 0.05, 1.0  # seconds from an acknowledgement to the kill
+EARLIEST, LATEST = 0.05, 1.5  # seconds from an acknowledgement to the kill
 PATIENCE = 120.0  # seconds for whatever must happen next
 
 Kind = Literal["process", "parent", "all"]
@@ -115,7 +115,9 @@ class _Battle:
             )
 
     async def _kill_process(self) -> None:
-        victim = self._chance.choice(self._server.workers())
+        """One that clients are talking to: to kill one that has just been started is no great thing."""
+        await self._until(lambda: bool(self._at_work()), "no process has a client")
+        victim = self._chance.choice(self._at_work())
         victim.kill()
 
         def replaced() -> bool:
@@ -123,6 +125,9 @@ class _Battle:
             return len(living) == PROCESSES and victim.pid not in [each.pid for each in living]
 
         await self._until(replaced, "the parent did not replace a process that was killed")
+
+    def _at_work(self) -> list[psutil.Process]:
+        return [each for each in self._server.workers() if _has_clients(each, self._server.port)]
 
     async def _kill_parent(self) -> None:
         """The processes that are left must go by themselves, or the port would stay taken."""
@@ -143,7 +148,8 @@ class _Battle:
 
     async def _await_more(self) -> None:
         before = len(self._notes.acknowledged)
-        await self._until(lambda: len(self._notes.acknowledged) > before, "no turn is acknowledged any more")
+        enough = before + CLIENTS
+        await self._until(lambda: len(self._notes.acknowledged) >= enough, "no turn is acknowledged any more")
 
     async def _until(self, condition: Callable[[], bool], problem: str) -> None:
         deadline = time.monotonic() + PATIENCE
@@ -151,6 +157,13 @@ class _Battle:
             if time.monotonic() > deadline:
                 raise RuntimeError(f"{problem}; the server said: {self._server.said[-1000:]}")
             await asyncio.sleep(0.02)
+
+
+def _has_clients(process: psutil.Process, port: int) -> bool:
+    with suppress(psutil.Error):
+        found = process.net_connections("tcp")
+        return any(each.status == psutil.CONN_ESTABLISHED and each.laddr.port == port for each in found)
+    return False
 
 
 def _lives(process: psutil.Process) -> bool:

@@ -83,6 +83,7 @@ QUICK = Plan(
     recalls=40,
     embedding_blocks=3,
     http_blocks=3,
+    http_operations=8,
 )
 
 

@@ -10,8 +10,8 @@ import openai
 import pytest
 
 from ltst import Memory, Settings
-from support.http_server import served
 from support.language_server import LanguageServer, Status, Tools, language_server
+from support.serving import listening
 
 TOOL: Any = {
     "type": "function",
@@ -37,8 +37,8 @@ def behind(settings: Settings, upstream: LanguageServer) -> Settings:
 
 @pytest.fixture
 def address(behind: Settings) -> Iterator[str]:
-    with served(behind) as url:
-        yield url
+    with listening(behind) as server:
+        yield server.url
 
 
 def client(address: str, user: str = "ana", chat: str | None = None) -> openai.OpenAI:
@@ -132,7 +132,8 @@ def test_models_are_the_upstreams_and_the_agents(address: str) -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_without_any_model_an_agent_answers(settings: Settings, stream: bool) -> None:
-    with served(settings) as address:
+    with listening(settings) as server:
+        address = server.url
         asking = client(address).chat.completions
         asking.create(model="ltst/recall", messages=says("I live in Lisbon."))
         answer: Any = asking.create(model="ltst/recall", messages=says("Where do I live?"), stream=stream)

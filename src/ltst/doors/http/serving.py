@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import uvicorn
+from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.supervisors import Multiprocess
 from uvicorn.supervisors.multiprocess import Process
 
@@ -60,11 +61,12 @@ class Processes(Multiprocess):
     """The processes that share the work; one that ends is replaced."""
 
     def keep_subprocess_alive(self) -> None:
-        """Look who lives; uvicorn asks for a sign of life, and would wait for one that died while it started."""
+        """Look who lives; uvicorn asks for signs of life, and waits in vain for one that died while it started."""
         for place, each in enumerate(self.processes):
             if self.should_exit.is_set() or each.process.is_alive():
                 continue
             each.join()
+            mark_process_dead(each.pid)  # type: ignore[no-untyped-call]
             if each.exitcode == STARTUP_FAILURE:  # it would fail again
                 self.should_exit.set()
                 return
