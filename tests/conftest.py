@@ -18,6 +18,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="Try everything as often as promised, which takes long.")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes long and is also a command of its own waits for --full."""
+    if not config.getoption("--full"):
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(pytest.mark.skip(reason="long: make full, make crash"))
+
+
 @pytest.fixture(scope="session")
 def rounds(request: pytest.FixtureRequest) -> Callable[[int], int]:
     """How often to try something that is promised so many times: a fifth of it, unless all is asked for."""

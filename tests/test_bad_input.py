@@ -320,7 +320,9 @@ CALLS: dict[str, tuple[Callable[[Memory, Any], Any], Bad]] = {
     "documents.add text": (
         lambda m, bad: user(m).documents.add(bad),
         [
-            *[(bad, named) for bad, named in CONTENT if "1,048,576" not in named],
+            *[(bad, named) for bad, named in CONTENT if "1,048,576" not in named and not isinstance(bad, bytes)],
+            (b"", "1 to 536,870,912 bytes, not 0"),
+            (b"\x00\xff\xfe", "UTF-8"),
             ("x" * (64 * MEBIBYTE + 1), "up to 67,108,864 bytes of UTF-8"),
             (Path("/nowhere/at/all"), "readable file of UTF-8 text"),
         ],
@@ -347,7 +349,7 @@ CALLS: dict[str, tuple[Callable[[Memory, Any], Any], Bad]] = {
     "events.list limit": (lambda m, bad: user(m).events.list(limit=bad), PAGE),
     "events.list after": (
         lambda m, bad: user(m).events.list(after=bad),
-        [(each, "event_id of an event, or 0") for each in (-1, True, 1.0, "1", None, 2**63)],
+        [(each, "event_id or the cursor of an event, or 0") for each in (-1, True, 1.0, "1", None, 2**63)],
     ),
 }
 

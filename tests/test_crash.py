@@ -5,6 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+import pytest
 from bench import crash
 
 SEED = 20
@@ -19,6 +20,7 @@ def test_no_acknowledged_message_is_lost_to_a_kill() -> None:
     assert sum(outcome.missing for outcome in outcomes) == 0
 
 
+@pytest.mark.long
 def test_the_rounds_notice_a_loss_when_commits_do_not_wait_for_the_disk() -> None:
     outcomes = crash.run(2, SEED, kinds=("both",), forgetful=True)
 

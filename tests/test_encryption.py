@@ -149,11 +149,13 @@ def flipped(text: str) -> Iterator[str]:
             yield text[:position] + forged + text[position + 1 :]
 
 
-def test_a_thousand_values_that_differ_in_one_bit_are_all_refused(shared: Memory, database: Connection) -> None:
-    forger = Forger(database, shared)
+def test_a_thousand_values_that_differ_in_one_bit_are_all_refused(
+    shared: Memory, database: Connection, rounds: Callable[[int], int]
+) -> None:
+    forger, enough = Forger(database, shared), rounds(ENOUGH)
     for name in ("of 1", "of 2", "of 3"):
-        forger.try_value("ana", name, *flipped(forger.sealed("ana", name)))
-    assert forger.attempts >= ENOUGH
+        forger.try_value("ana", name, *[*flipped(forger.sealed("ana", name))][:: ENOUGH // enough])
+    assert forger.attempts >= enough
     assert forger.accepted == []
     assert [each.value for each in shared.user("ana").preferences.list()] == ["x", "xx", "xxx"]
 

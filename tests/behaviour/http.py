@@ -68,6 +68,8 @@ async def served(settings: Settings) -> AsyncIterator[HttpDoor]:
 
 def segment(value: str) -> str:
     """One segment of a path; dots are encoded too, since clients take `.` and `..` for steps."""
+    if value == "":
+        raise ltst.Invalid("an empty name has no address")
     return quote(value, safe="").replace(".", "%2E")
 
 
@@ -88,9 +90,18 @@ def records(kind: type[R], answer: Any) -> list[R]:
 def written(value: Any) -> bytes:
     """A body; what JSON has no word for cannot be sent at all."""
     try:
-        return json.dumps(value, default=_in_json, allow_nan=False).encode()
+        return json.dumps(_named(value), default=_in_json, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as problem:
         raise ltst.Invalid(f"this cannot be sent as JSON: {problem}") from None
+
+
+def _named(value: Any) -> Any:
+    """Keys are texts in JSON; the encoder would make some of them texts without a word."""
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise TypeError("a key that is not a text")
+        return {key: _named(inner) for key, inner in value.items()}
+    return [_named(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _in_json(value: object) -> object:
@@ -170,6 +181,8 @@ class HttpDoor:
         self.client = client
 
     def user(self, user_id: str) -> HttpUser:
+        if not isinstance(user_id, str):
+            raise ltst.Invalid("user_id must be text: a header holds nothing else")
         return HttpUser(Line(self.client, user_id))
 
 

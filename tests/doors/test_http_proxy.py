@@ -144,7 +144,7 @@ def test_without_any_model_an_agent_answers(settings: Settings, stream: bool) ->
         )
         assert "I live in Lisbon." in told
         assert {each.id for each in client(address).models.list()} == {"ltst/recall", "ltst/assistant"}
-        with pytest.raises(openai.InternalServerError, match="LTST_PROXY_BASE_URL"):
+        with pytest.raises(openai.NotFoundError, match="LTST_PROXY_BASE_URL"):
             asking.create(model="gpt", messages=says("hello"))
 
 

@@ -768,14 +768,15 @@ class TestTwoWorkers:
         done_once(database, Counter(line for journal in journals for line in journal.read_text().splitlines()))
 
 
+@pytest.mark.long
 def test_workers_may_be_killed_at_any_moment(server: EmbeddedServer, template: str) -> None:
     with cloned(server, template) as killed, cloned(server, template) as undisturbed:
-        outcome = kills.run(10, 20, killed, undisturbed)
+        outcome = kills.run(25, 20, killed, undisturbed)
         with superuser(killed) as one, superuser(undisturbed) as other:
             one.execute("DELETE FROM memory_entries WHERE entry_id = (SELECT entry_id FROM memory_entries LIMIT 1)")
             assert len(kills.check(one, other)[1]) == 2, "a loss is seen: an episode is missing, its event is not"
     assert outcome.problems == []
-    assert outcome.kills == 10
+    assert outcome.kills == 25
     assert outcome.counts["facts"] and outcome.counts["episodes"] and outcome.counts["relationships"]
     assert sum(outcome.in_the_middle.values()), "some of them were in the middle of something"
 

@@ -86,25 +86,28 @@ async def test_a_thousand_times(settings: Settings, rounds: Callable[[int], int]
         assert everything_indexed(memory.database_url)
 
 
-async def test_with_a_slow_model(settings: Settings) -> None:
+async def test_with_a_slow_model(settings: Settings, rounds: Callable[[int], int]) -> None:
     async with AsyncMemory(settings=settings, embedder=CallableEmbedder(slowly, "slow", 384)) as memory:
-        assert await missed(memory, 100) == []
+        assert await missed(memory, rounds(100)) == []
 
 
 @pytest.mark.parametrize("model", [hashed, slowly])
 async def test_while_the_background_works(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, model: Callable[[Sequence[str]], NDArray[np.float64]]
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    model: Callable[[Sequence[str]], NDArray[np.float64]],
+    rounds: Callable[[int], int],
 ) -> None:
     monkeypatch.setattr("ltst.worker.QUIET_SECONDS", 0.001)
     busy = replace(settings, worker=True)
     async with AsyncMemory(settings=busy, embedder=CallableEmbedder(model, "model", 384)) as memory:
-        assert await missed(memory, 100) == []
+        assert await missed(memory, rounds(100)) == []
 
 
 @pytest.mark.parametrize("write", [add_many, set_fact, add_entry, add_document])
-async def test_every_kind(settings: Settings, write: Write) -> None:
+async def test_every_kind(settings: Settings, write: Write, rounds: Callable[[int], int]) -> None:
     async with AsyncMemory(settings=settings, embedder=CallableEmbedder(hashed, "hashed", 384)) as memory:
-        assert await missed(memory, 60, write) == []
+        assert await missed(memory, rounds(60), write) == []
 
 
 async def test_by_a_program_whose_clock_is_behind(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -223,12 +224,12 @@ UNITS = [
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_megabytes_of_anything_are_read_in_time(unit: str) -> None:
+def test_megabytes_of_anything_are_read_in_time(unit: str, rounds: Callable[[int], int]) -> None:
     script = (
         "import sys; from ltst.support.reading import html; from ltst.support.reading.chunks import chunks; "
         "page = sys.argv[1] * (int(sys.argv[2]) // len(sys.argv[1])); [*chunks(html.read(page)[1])]"
     )
-    size = "5_000_000" if unit == "<" else "1_000_000"
+    size = str(rounds(5_000_000 if unit == "<" else 1_000_000))
     try:
         done = subprocess.run([sys.executable, "-c", script, unit, size], timeout=60, capture_output=True)
     except subprocess.TimeoutExpired:

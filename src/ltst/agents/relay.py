@@ -228,6 +228,11 @@ class Relay:
         self._under_way = 0
 
     @property
+    def leads_somewhere(self) -> bool:
+        """Whether there is an endpoint to pass requests on to."""
+        return self._endpoint is not None
+
+    @property
     def under_way(self) -> int:
         """How many answers are on their way."""
         return self._under_way

@@ -102,6 +102,7 @@ def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
         title="ltst",
         version=version("ltst"),
         description=DESCRIPTION,
+        redirect_slashes=False,
         lifespan=_lifespan(own, (turns, relay), opens=memory is None),
         responses=PROBLEMS,
         generate_unique_id_function=_operation,

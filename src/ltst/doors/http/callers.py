@@ -57,7 +57,7 @@ class Reception:
     async def caller(self, secret: str | None, named: str | None) -> Caller:
         """Who calls with this key or token, for the user of the header."""
         if await self.open():
-            return Caller(named or self._memory.settings.user, admin=True)
+            return Caller(self._memory.settings.user if named is None else named, admin=True)
         if secret is None:
             raise Unknown('a key is needed: send "Authorization: Bearer KEY"; `ltst keys create` makes one')
         if self._tokens is not None and secret.count(".") == 2:

@@ -38,6 +38,7 @@ STATUSES: Mapping[type[LtstError], int] = {
     LtstError: 500,
 }
 HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
+FEW = 5
 OPAQUE = "something went wrong here; the log of the server tells what"
 
 
@@ -106,6 +107,16 @@ def response(body: Mapping[str, Any]) -> JSONResponse:
     return JSONResponse(body, body["status"], headers=headers, media_type=MEDIA_TYPE)
 
 
+def faults(problem: RequestValidationError) -> list[tuple[str, str]]:
+    """What of a request is not accepted, and why."""
+    return [(".".join(map(str, each["loc"])), str(each["msg"])) for each in problem.errors()]
+
+
+def sentence(problem: RequestValidationError) -> str:
+    """The same in one line."""
+    return "; ".join(f"{where}: {said}" for where, said in faults(problem)[:FEW])
+
+
 def register(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
     """Answer every error in the one shape."""
 
@@ -115,9 +126,8 @@ def register(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def malformed(request: Request, problem: RequestValidationError) -> JSONResponse:
-        errors = [{"where": ".".join(map(str, each["loc"])), "problem": each["msg"]} for each in problem.errors()]
-        detail = "; ".join(f"{each['where']}: {each['problem']}" for each in errors[:5])
-        return response(document(422, detail, request.state.request_id, errors=errors))
+        errors = [{"where": where, "problem": said} for where, said in faults(problem)]
+        return response(document(422, sentence(problem), request.state.request_id, errors=errors))
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, problem: HTTPException) -> JSONResponse:

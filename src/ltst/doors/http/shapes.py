@@ -61,6 +61,8 @@ Line = Annotated[StrictStr, told(maxLength=500, pattern=PRINTABLE)]
 Number = StrictFloat  # of any size, whole ones too
 Index = Annotated[StrictInt, Field(ge=1, le=LARGEST_INTEGER), BeforeValidator(_whole)]
 Few = Annotated[StrictInt, Field(ge=1, le=200), BeforeValidator(_whole)]
+WindowSize = Annotated[StrictInt, Field(ge=1, le=100_000), BeforeValidator(_whole)]
+EntryType = Annotated[str, StringConstraints(strict=True, pattern="^(long_term|episodic)$")]
 Budget = Annotated[StrictInt, Field(ge=FEWEST_TOKENS, le=LARGEST_INTEGER), BeforeValidator(_whole)]
 Score = Annotated[Number, Field(ge=0, le=1)]
 Seconds = Annotated[Number, Field(ge=1e-6, le=31_536_000_000)]
@@ -251,6 +253,8 @@ class ContextWanted(Shape):
     max_tokens: Budget = 4000
     strategy: Annotated[str, StringConstraints(strict=True, pattern="^sliding_window(_summary)?$")] = "sliding_window"
     agent: Identifier | None = Field(None, description="Whose instructions stand first.")
+    about: Text | None = Field(None, description="Recall for this, and ask nothing.")
+    window: WindowSize | None = Field(None, description="How many messages are shown word for word at most.")
 
 
 class Section(BaseModel):
@@ -318,6 +322,8 @@ class SearchWanted(Shape):
     until: Moment | None = None
     where: dict[StrictStr, Condition] | None = Field(None, description="Conditions on metadata.")
     floor: Score | None = None
+    entry_type: EntryType | None = Field(None, description="Only entries of this type.")
+    without: Text | None = Field(None, description="Leave out messages that say exactly this.")
     now: Moment | None = Field(None, description="The time that “last week” counts from; now, if left out.")
 
 
@@ -387,7 +393,7 @@ class EntryWritten(Shape):
     """A free-standing memory."""
 
     content: Text
-    type: Annotated[str, StringConstraints(strict=True, pattern="^(long_term|episodic)$")] = "long_term"
+    type: EntryType = "long_term"
     importance: Score | None = None
     occurred_at: Moment | None = None
     expires_at: Moment | None = None

@@ -97,7 +97,13 @@ async def snapshot(user: User, session_id: Identifier) -> Any:
 async def context(user: User, session_id: Identifier, given: shapes.ContextWanted) -> Any:
     """What to send to a model: all that is remembered, merged under a budget of tokens."""
     chat = user.chat(session_id, agent=given.agent)
-    return await chat.context(given.query, max_tokens=given.max_tokens, strategy=given.strategy)
+    return await chat.context(
+        given.query,
+        max_tokens=given.max_tokens,
+        strategy=given.strategy,
+        window=given.window,
+        about=given.about,
+    )
 
 
 @router.post("/search", response_model=Page[shapes.MessageFound])

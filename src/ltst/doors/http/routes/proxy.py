@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.routing import APIRoute
 
@@ -18,7 +19,7 @@ from ltst.doors.http.callers import User
 from ltst.doors.http.routes.headers import IdempotencyKey
 from ltst.doors.http.shapes import Identifier
 from ltst.doors.http.streams import EVENT_STREAM, event
-from ltst.errors import Invalid, LtstError, ModelUnavailable
+from ltst.errors import Invalid, LtstError, NotFound
 from ltst.memory import AsyncUser
 
 
@@ -32,6 +33,8 @@ class WordedRoute(APIRoute):
         async def worded(request: Request) -> Response:
             try:
                 return await handle(request)
+            except RequestValidationError as problem:
+                return _refusal(Invalid(problems.sentence(problem)), request.state.request_id)
             except LtstError as problem:
                 return _refusal(problem, request.state.request_id)
 
@@ -99,6 +102,10 @@ async def complete(
     if isinstance(model, str) and model.startswith(OWN):
         return await _own(request, user, body, named, key)
     relay: Relay = request.app.state.relay
+    if not relay.leads_somewhere:
+        raise NotFound(
+            f"there is no model {model!r} here: ask for {OWN}recall, or set LTST_PROXY_BASE_URL or LTST_LLM_MODEL"
+        )
     return _passed(await relay.complete(user, body, chat_id=named, agent=agent, headers=dict(request.headers)))
 
 
@@ -108,10 +115,9 @@ async def models(request: Request, user: User) -> Response:
     turns: Turns = request.app.state.turns
     own = [_model(f"{OWN}{agent.name}") for agent in turns.agents.list()]
     relay: Relay = request.app.state.relay
-    try:
-        passage = await relay.send("GET", "/models", headers=dict(request.headers))
-    except ModelUnavailable:
+    if not relay.leads_somewhere:
         return _listed(own)
+    passage = await relay.send("GET", "/models", headers=dict(request.headers))
     try:
         body = b"".join([part async for part in passage.aiter_bytes()])
     finally:
