@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
+import tempfile
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -12,6 +15,8 @@ import pytest
 
 from ltst import AsyncMemory, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
+
+ROOM_IN_MEMORY = 6 * 1024**3
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,11 +52,19 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+def server() -> Iterator[EmbeddedServer]:
     """The embedded Postgres of this worker."""
-    held = EmbeddedServer.acquire(tmp_path_factory.mktemp("ltst"))
-    yield held
-    held.release()
+    with tempfile.TemporaryDirectory(prefix="ltst-", dir=_folder_in_memory()) as folder:
+        held = EmbeddedServer.acquire(Path(folder))
+        yield held
+        held.release()
+
+
+def _folder_in_memory() -> Path | None:
+    """A database is some thousand files, and each test has its own: on a disk, to make them is half of the time."""
+    memory = Path("/dev/shm")
+    roomy = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > ROOM_IN_MEMORY
+    return memory if roomy else None
 
 
 def administer(server: EmbeddedServer, statement: str) -> None:

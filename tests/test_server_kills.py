@@ -16,6 +16,7 @@ from ltst import AsyncMemory
 SEED = 20
 
 
+@pytest.mark.long
 def test_no_acknowledged_turn_is_lost_to_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_kills, "KINDS", ("process", "parent", "all"))
 
