@@ -20,7 +20,7 @@ from ltst.memory import AsyncChat
 from ltst.support.ids import new_id
 from ltst.support.text import sha256
 
-WRITERS, MESSAGES = 64, 40
+WRITERS, MESSAGES = 64, 100
 DOOMED_EVERY = 10
 RAW_CONNECTIONS = 8
 SHOT_EVERY = 0.1
