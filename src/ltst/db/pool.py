@@ -26,12 +26,12 @@ Parameters = Mapping[str, Any]
 
 ENTER = b"SELECT set_config('role', %s, true), set_config('ltst.user_id', %s, true)"
 # A write shares a lock that an erasure of its user takes alone: it waits for the writes that have begun.
-SHARE = b"SELECT pg_advisory_xact_lock_shared(hashtextextended(%s, 2))"
+ENTER_TO_WRITE = ENTER + b", pg_advisory_xact_lock_shared(hashtextextended(%s, 2))"
 
 # For what compares vectors: the index goes on until it has found enough rows of the user, and leaves none out that
 # comes out of order, since they are compared exactly afterwards; nothing is compiled, which takes longer than it wins.
-COMPARE = (
-    b"SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '400', true), "
+ENTER_TO_COMPARE = (
+    ENTER + b", set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '400', true), "
     b"set_config('hnsw.max_scan_tuples', '1000000', true), set_config('jit', 'off', true)"
 )
 
@@ -137,9 +137,7 @@ class SingleCall(Executor):
     async def _change(self, name: str, parameters: Parameters) -> int:
         async def work(connection: Connection, retried: bool) -> int:
             async with connection.pipeline():
-                await connection.execute(ENTER, (self.scope.role, self.scope.user_id))
-                if self.scope.user_id:
-                    await connection.execute(SHARE, (self.scope.user_id,))
+                await connection.execute(*_entry(self.scope))
                 cursor = await connection.execute(queries()[name], parameters)
             return cursor.rowcount
 
@@ -153,8 +151,7 @@ class SingleCall(Executor):
 
         async def work(connection: Connection, retried: bool) -> tuple[Any, dict[str, Any]]:
             async with connection.pipeline():
-                await connection.execute(ENTER, (self.scope.role, self.scope.user_id))
-                await connection.execute(COMPARE)
+                await connection.execute(ENTER_TO_COMPARE, (self.scope.role, self.scope.user_id))
                 before = connection.cursor(row_factory=scalar_row)
                 await before.execute(queries()[first], parameters)
                 cursor = connection.cursor(row_factory=dict_row)
@@ -195,9 +192,7 @@ class Database:
         """Several queries that succeed or fail together."""
         with translated():
             async with self._pool.connection() as connection, connection.transaction():
-                await connection.execute(ENTER, (scope.role, scope.user_id))
-                if scope.user_id:
-                    await connection.execute(SHARE, (scope.user_id,))
+                await connection.execute(*_entry(scope))
                 yield Transaction(connection, scope)
 
     @asynccontextmanager
@@ -249,6 +244,13 @@ class Database:
             self._pool.drain()
             async with self._pool.connection() as connection:
                 return await work(connection, True)
+
+
+def _entry(scope: Scope) -> tuple[bytes, tuple[str, ...]]:
+    """How a write begins; the keeper's is nobody's."""
+    if scope.user_id:
+        return ENTER_TO_WRITE, (scope.role, scope.user_id, scope.user_id)
+    return ENTER, (scope.role, scope.user_id)
 
 
 def _only_reads(name: str) -> bool:

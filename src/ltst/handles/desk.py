@@ -6,15 +6,15 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
-from ltst.db.pool import Database, Executor, SingleCall, Transaction, user_scope
+from ltst.db.pool import KEEPER, Database, Executor, SingleCall, Transaction, user_scope
 from ltst.errors import DatabaseUnavailable, Unavailable
 from ltst.handles.models import Models
 from ltst.protocols import Cipher
-from ltst.rooms import entries, events, learning, metrics, preferences, search
+from ltst.rooms import cache, entries, events, learning, metrics, preferences, search
 from ltst.settings import Settings
 from ltst.support import logs, validate
 from ltst.support.crypto import MasterKeys, WrappedKey
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ltst.recall.window import Windows
 
 SLOW_MILLISECONDS = 5000.0
+# How long what was found waits for company, before it is written to the cache.
+GATHERING_SECONDS = 0.2
 
 
 def now() -> datetime:
@@ -78,6 +80,8 @@ class Core:
         """Called with the user when something was written that derived work is due for."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._shown: dict[str, Counter[tuple[str, str]]] = {}
+        self._found: dict[tuple[str, str], cache.Retrieval] = {}
+        self._finishing = asyncio.Event()
         self.keys = MasterKeys(settings.master_key, settings.home / "master.key")
         self.recorder = metrics.Recorder()
         self.opened: Database | None = None
@@ -120,9 +124,24 @@ class Core:
         self._tasks.add(task)
         task.add_done_callback(self._finished)
 
+    def keep(self, found: cache.Retrieval) -> None:
+        """Leave what a search found to the cache, together with what others find at about the same time."""
+        self._found[found.user_id, found.cache_key] = found
+        if len(self._found) == 1:
+            self.later(self._put_found())
+
+    async def _put_found(self) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._finishing.wait(), GATHERING_SECONDS)
+        found, self._found = self._found, {}
+        async with self.database.transaction(KEEPER) as tx:
+            await cache.put(tx, found.values())
+
     async def finish(self) -> None:
         """Wait for what was left for later."""
+        self._finishing.set()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._finishing.clear()
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

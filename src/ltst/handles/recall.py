@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -109,12 +109,11 @@ async def find(desk: Desk, wanted: Search) -> list[Hit]:
         # What was written by hand is in no ledger, but due.
         tally.cache_hit = state.cached is not None and not state.due
         if state.cached is None or state.due:
-            best, kept = await _retrieved(desk, pool, key, state)
+            best = await _retrieved(desk, pool, key, state)
         else:
-            best, kept = state.cached, cache.count_hit(calls, key)
+            best = state.cached
+            core.later(cache.count_hit(calls, key))
         found = await hits(calls, best)
-        if kept is not None:
-            core.later(kept)
         if reranker is not None:
             found = await asyncio.to_thread(reranked, reranker, wanted.text, found)
         tally.rows = min(len(found), wanted.limit)
@@ -179,10 +178,8 @@ def _count_shown(desk: Desk, ingredients: Ingredients, packed: Context) -> None:
     desk.core.shown(desk.user_id, "entry", [each.id for each in ingredients.episodes if ("entry", each.id) in shown])
 
 
-async def _retrieved(
-    desk: Desk, wanted: Search, key: str, state: State
-) -> tuple[list[dict[str, Any]], Coroutine[Any, Any, None] | None]:
-    """The keys and scores of the best, and how to keep them for the next time, if they may be kept."""
+async def _retrieved(desk: Desk, wanted: Search, key: str, state: State) -> list[dict[str, Any]]:
+    """The keys and scores of the best, kept for the next time if they may be."""
     from ltst.recall.retrieve import retrieve
 
     calls, started = desk.core.database.user(desk.user_id), time.perf_counter()
@@ -199,11 +196,11 @@ async def _retrieved(
         if not found.other_model:
             break
         state = await search.state(calls, key)
-    if not complete or found.changing:
-        return found.best, None
-    elapsed = (time.perf_counter() - started) * 1000
-    kept = cache.Retrieval(key, sha256(wanted.text), wanted.filters.session_id, found.best, state.version, elapsed)
-    return found.best, cache.put(calls, kept)
+    if complete and not found.changing:
+        elapsed, said = (time.perf_counter() - started) * 1000, sha256(wanted.text)
+        session_id = wanted.filters.session_id
+        desk.core.keep(cache.Retrieval(desk.user_id, key, said, session_id, found.best, state.version, elapsed))
+    return found.best
 
 
 async def _question(desk: Desk, wanted: Search, state: State) -> tuple[Question, bool]:

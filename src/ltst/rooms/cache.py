@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from ltst.db.pool import Executor
 class Retrieval:
     """What a search found in one version of the user's memory: the keys and scores of the best."""
 
+    user_id: str
     cache_key: str
     query_hash: str
     session_id: str | None
@@ -27,19 +28,24 @@ async def clean(tx: Executor) -> int:
     return int(await tx.value("cache.clean"))
 
 
-async def put(tx: Executor, kept: Retrieval) -> None:
-    """Keep what a search found, unless the user's memory has changed since it began."""
-    await tx.run(
-        "cache.put",
-        user_id=tx.scope.user_id,
-        cache_key=kept.cache_key,
-        query_hash=kept.query_hash,
-        session_id=kept.session_id,
-        hits=json.dumps(kept.best),
-        scores=json.dumps({each["key"]: each["score"] for each in kept.best}),
-        version=kept.version,
-        milliseconds=kept.milliseconds,
-    )
+async def put(tx: Executor, found: Iterable[Retrieval]) -> None:
+    """Keep what searches of several users found, each unless its user's memory has changed since it began."""
+    rows = [_row(each) for each in found]
+    await tx.values("cache.share", user_ids=sorted({row["user_id"] for row in rows}))
+    await tx.run("cache.put", rows=json.dumps(rows))
+
+
+def _row(found: Retrieval) -> dict[str, Any]:
+    return {
+        "user_id": found.user_id,
+        "cache_key": found.cache_key,
+        "query_hash": found.query_hash,
+        "session_id": found.session_id,
+        "hits": found.best,
+        "scores": {each["key"]: each["score"] for each in found.best},
+        "version": found.version,
+        "milliseconds": found.milliseconds,
+    }
 
 
 async def count_hit(tx: Executor, cache_key: str) -> None:

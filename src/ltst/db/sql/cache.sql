@@ -9,19 +9,28 @@ SELECT EXISTS (
       AND classid = (key >> 32 & 4294967295)::oid AND objid = (key & 4294967295)::oid
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database()));
 
+-- The locks that every write of these users shares, so that none of it outlives its user; and the disk is not waited
+-- for: what is lost in a crash is found anew.
+-- name: share
+SELECT set_config('synchronous_commit', 'off', true), pg_advisory_xact_lock_shared(hashtextextended(user_id, 2))
+FROM unnest(%(user_ids)s::text[]) AS user_id;
+
 -- Kept only if nothing was written since the search began.
 -- name: put
 INSERT INTO memory_retrieval_cache
     (user_id, cache_key, session_id, query_hash, retrieved_context, relevance_scores, retrieval_time_ms, version,
      expires_at)
-SELECT %(user_id)s::text, %(cache_key)s, %(session_id)s, %(query_hash)s, %(hits)s::jsonb, %(scores)s::jsonb,
-       %(milliseconds)s::float, %(version)s::bigint,
+SELECT user_id, cache_key, session_id, query_hash, hits, scores, milliseconds, version,
        -- Or until a fact begins or ceases to hold, or an entry expires: nobody writes then.
        least(now() + interval '1 hour',
-             (SELECT min(valid_from) FROM user_facts WHERE user_id = %(user_id)s AND valid_from > now()),
-             (SELECT min(valid_to) FROM user_facts WHERE user_id = %(user_id)s AND valid_to > now()),
-             (SELECT min(expires_at) FROM memory_entries WHERE user_id = %(user_id)s AND expires_at > now()))
-WHERE %(version)s::bigint = (SELECT max(event_id) FROM event_ledger WHERE user_id = %(user_id)s)
+             (SELECT min(valid_from) FROM user_facts AS fact WHERE fact.user_id = found.user_id AND valid_from > now()),
+             (SELECT min(valid_to) FROM user_facts AS fact WHERE fact.user_id = found.user_id AND valid_to > now()),
+             (SELECT min(expires_at) FROM memory_entries AS entry
+              WHERE entry.user_id = found.user_id AND expires_at > now()))
+FROM json_to_recordset(%(rows)s::json) AS found (
+    user_id TEXT, cache_key TEXT, session_id TEXT, query_hash TEXT, hits JSONB, scores JSONB, milliseconds FLOAT,
+    version BIGINT)
+WHERE version = (SELECT max(event_id) FROM event_ledger AS event WHERE event.user_id = found.user_id)
 ON CONFLICT (user_id, cache_key) DO UPDATE
 SET retrieved_context = EXCLUDED.retrieved_context, relevance_scores = EXCLUDED.relevance_scores,
     retrieval_time_ms = EXCLUDED.retrieval_time_ms, version = EXCLUDED.version, cache_hit_count = 0,
