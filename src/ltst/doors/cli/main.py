@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -10,27 +9,38 @@ import typer
 from ltst.doors.cli import (
     access,
     archive,
+    bench,
+    chat,
     condition,
+    context,
+    contexts,
     database,
     demo,
     documents,
     embedder,
+    entries,
+    events,
     facts,
     instructions,
     keys,
     learning,
     messages,
     preferences,
+    profile,
+    retention,
     search,
     serve,
     sessions,
     worker,
+    working,
 )
 from ltst.doors.cli.evaluation import commands as evaluation
+from ltst.doors.cli.help import Root
 from ltst.doors.cli.options import DatabaseUrl, Home, Options, UserId
 
 app = typer.Typer(
     name="ltst",
+    cls=Root,
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # a pretty one would print the values of variables
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -39,6 +49,8 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version  # late, as all that takes longer to import than --help may
+
         typer.echo(f"ltst {version('ltst')}")
         raise typer.Exit
 
@@ -60,14 +72,19 @@ def main(
     context.obj = Options(database_url, user, home)
 
 
-for page in (demo, serve, messages, search, archive, condition, worker):
+for page in (demo, chat, serve, messages, context, search, profile, archive, condition, worker, bench):
     app.add_typer(page.app)
 for name, noun in {
     "sessions": sessions,
     "facts": facts,
     "preferences": preferences,
     "instructions": instructions,
+    "entries": entries,
     "documents": documents,
+    "working": working,
+    "contexts": contexts,
+    "events": events,
+    "retention": retention,
     "learning": learning,
     "keys": access,
     "db": database,

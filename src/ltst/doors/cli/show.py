@@ -55,21 +55,52 @@ def hint(text: str) -> None:
     err().print(plain(text, "dim"), soft_wrap=True)
 
 
-def problem(text: str) -> None:
-    """What went wrong, in red."""
-    err().print(plain(f"error: {text}", "red"), soft_wrap=True)
+def problem(error: Exception, as_json: bool = False) -> None:
+    """What went wrong: in red for people; for programs as an object that also names its kind."""
+    if as_json:
+        told = {"error": {"type": type(error).__name__, "message": str(error)}}
+        sys.stderr.write(json.dumps(told, ensure_ascii=False) + "\n")
+    else:
+        err().print(plain(f"error: {error}", "red"), soft_wrap=True)
 
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """A spinner while something takes long; only on a terminal."""
-    with err().status(plain(f"{text}…")):
+    """A spinner and a clock while something takes long that cannot be counted; only on a terminal."""
+    if not sys.stderr.isatty():
         yield
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # late: where nobody looks, never
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=err(), transient=True) as bar:
+        bar.add_task(plain(f"{text}…").markup)
+        yield
+
+
+@contextmanager
+def progress(text: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar while something is counted through, told how much of how much is done; only on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err(), transient=True) as bar:
+        task = bar.add_task(plain(text).markup, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def document(value: Any) -> None:
     """JSON on standard output."""
     sys.stdout.write(written(value) + "\n")
+
+
+def line(value: Any) -> None:
+    """JSON in one line, for a stream of objects."""
+    sys.stdout.write(json.dumps(_simple(value), ensure_ascii=False, default=_jsonable) + "\n")
+    sys.stdout.flush()
 
 
 def written(value: Any) -> str:
