@@ -191,15 +191,15 @@ class Line:
         told = json.loads(err)["error"]
         raise getattr(ltst, told["type"])(told["message"])
 
-    async def one(self, kind: type[R], *command: str, **given: Any) -> R | None:
+    async def one(self, of: type[R], *command: str, **given: Any) -> R | None:
         try:
-            return record(kind, await self.ask(*command, **given))
+            return record(of, await self.ask(*command, **given))
         except ltst.NotFound:
             return None
 
-    async def all(self, kind: type[R], *command: str, **given: Any) -> list[R]:
+    async def all(self, of: type[R], *command: str, **given: Any) -> list[R]:
         try:
-            return [record(kind, each) for each in await self.ask(*command, **given)]
+            return [record(of, each) for each in await self.ask(*command, **given)]
         except ltst.NotFound:
             return []
 

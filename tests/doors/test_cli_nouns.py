@@ -251,8 +251,7 @@ def test_metadata_that_is_no_object_is_wrong_usage(run: Run, bad: str) -> None:
 
 @pytest.mark.parametrize("at", ["0001-01-01", "9999-12-31T23:59:59-12:00", "2026-13-01", "now", ""])
 def test_a_time_that_is_none_is_refused(run: Run, at: str) -> None:
-    result = run("add", "user", "a", "--chat", "b", "--at", at, status=2 if at in ("2026-13-01", "now", "") else 1)
-    assert "no date" in result.stderr or "years 2 to 9998" in result.stderr
+    assert "no date" in run("add", "user", "a", "--chat", "b", "--at", at, status=2).stderr
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import AgentName, Options, command, informed, words
+from ltst.doors.cli.options import AgentName, Options, command, informed, typed, words
 
 if TYPE_CHECKING:
     from ltst.recall.context import Context
@@ -18,9 +18,7 @@ app = typer.Typer()
 @command(app, "context", user=True)
 def context(
     options: Options,
-    question: Annotated[
-        str | None, typer.Argument(help="What is asked next; what is known about it is recalled.")
-    ] = None,
+    question: Annotated[str | None, typer.Argument(help="What is asked next, and recalled; - reads it.")] = None,
     chat: Annotated[
         str | None, typer.Option("--chat", metavar="ID", help="Which conversation; a new one, if left out.")
     ] = None,
@@ -48,9 +46,10 @@ def context(
 
     Example: ltst context "Where do I live?" --chat monday --max-tokens 2000
     """
+    asked = None if question is None else typed(question, ask="Question")
     with informed(options) as user:
         talk = user.chat(chat, agent=agent)
-        found = talk.context(question, max_tokens=max_tokens, strategy=strategy, window=window, about=about)
+        found = talk.context(asked, max_tokens=max_tokens, strategy=strategy, window=window, about=about)
     if options.json:
         show.document(found)
     elif found.text:

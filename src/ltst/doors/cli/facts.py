@@ -122,20 +122,24 @@ def end(
 
     Example: ltst facts end employer --at 2026-06-30
     """
+    over = None if value is None else typed(value, ask="Value")
     with informed(options) as user:
-        ended = found(user.facts.end(key, value, at=at), f"fact {key!r} that holds")
+        ended = found(user.facts.end(key, over, at=at), f"fact {key!r} that holds")
     show.done(options.json, ended, f"{', '.join(f'{key} {fact.value}' for fact in ended)} is over.")
 
 
 @command(app, "reject", user=True)
-def reject(options: Options, key: Key, value: Annotated[str, typer.Argument(help="The value that is wrong.")]) -> None:
+def reject(
+    options: Options, key: Key, value: Annotated[str, typer.Argument(help="The value that is wrong; - reads it.")]
+) -> None:
     """Strike a value out for good: it is never learnt again.
 
     Example: ltst facts reject city Paris
     """
+    wrong = typed(value, ask="Value")
     with remembered(options) as user:
-        struck = user.facts.reject(key, value)
-    show.done(options.json, struck, f"{key} is never {value} again.")
+        struck = user.facts.reject(key, wrong)
+    show.done(options.json, struck, f"{key} is never {wrong} again.")
 
 
 @command(app, "forget", user=True)

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Limit, Options, command, json_or_text, moment, remembered, words
+from ltst.doors.cli.options import Limit, Options, command, json_or_text, moment, remembered, typed, words
 from ltst.records import Hit
 
 app = typer.Typer()
@@ -41,7 +41,7 @@ FOUND: show.Columns = {
 @command(app, "search", user=True)
 def search(
     options: Options,
-    query: Annotated[str, typer.Argument(help="What to look for, in any words.")],
+    query: Annotated[str, typer.Argument(help="What to look for, in any words; - reads it.")],
     kind: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,9 +92,10 @@ def search(
     Example: ltst search "where do I live?" --kind message --since 2026-01-01
     """
     conditions = _conditions(where) if where else None
+    asked = typed(query, ask="Query")
     with remembered(options) as user:
         found = user.search(
-            query,
+            asked,
             kinds=kind,
             entry_type=entry_type,
             session_id=chat,

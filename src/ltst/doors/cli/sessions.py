@@ -19,6 +19,7 @@ from ltst.doors.cli.options import (
     found,
     moment,
     remembered,
+    typed,
     words,
 )
 from ltst.records import ConversationSession
@@ -120,7 +121,7 @@ def summary(options: Options, session_id: SessionId) -> None:
 def search(
     options: Options,
     session_id: SessionId,
-    query: Annotated[str, typer.Argument(help="What to look for, in any words.")],
+    query: Annotated[str, typer.Argument(help="What to look for, in any words; - reads it.")],
     limit: Limit = 10,
     threshold: Annotated[float, typer.Option("--threshold", metavar="N", help="The least score, from 0 to 1.")] = 0.0,
 ) -> None:
@@ -128,8 +129,9 @@ def search(
 
     Example: ltst sessions search monday "the flat"
     """
+    asked = typed(query, ask="Query")
     with remembered(options) as user:
-        hits = user.chat(session_id).search(query, limit=limit, threshold=threshold)
+        hits = user.chat(session_id).search(asked, limit=limit, threshold=threshold)
     if options.json:
         show.document([{"message": message, "score": score} for message, score in hits])
     else:
