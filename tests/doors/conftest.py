@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from ltst.db.embedded import EmbeddedServer
 from ltst.doors.cli.main import app
+from support.probes import cloned
 from support.shell import Run
 
 
@@ -26,6 +28,13 @@ def run(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Run:
         return result
 
     return invoke
+
+
+@pytest.fixture(scope="module")
+def shared_url(server: EmbeddedServer, template: str) -> Iterator[str]:
+    """One database for all tests of a module."""
+    with cloned(server, template) as url:
+        yield url
 
 
 @pytest.fixture

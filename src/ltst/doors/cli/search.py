@@ -29,6 +29,39 @@ ARMS = {
     "strength": "how important it is, and how lately used",
     "retold": "drawn from what was said: that comes first",
 }
+Query = Annotated[str, typer.Argument(help="What to look for, in any words; - reads it.")]
+Kind = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="KIND",
+        help="message, fact, entry or document; may be given several times.",
+        autocompletion=words("message", "fact", "entry", "document"),
+    ),
+]
+EntryType = Annotated[
+    str | None,
+    typer.Option(
+        "--entry-type",
+        metavar="TYPE",
+        help="Of entries, only long_term or episodic ones.",
+        autocompletion=words("long_term", "episodic"),
+    ),
+]
+Chat = Annotated[str | None, typer.Option("--chat", metavar="ID", help="Only this conversation and related ones.")]
+Since = Annotated[datetime | None, typer.Option("--since", parser=moment, metavar="TIME", help="Not before.")]
+Until = Annotated[datetime | None, typer.Option("--until", parser=moment, metavar="TIME", help="Not after.")]
+Where = Annotated[
+    list[str] | None,
+    typer.Option("--where", metavar="CONDITION", help="Of metadata: topic=food, 'price>=5'; all must hold."),
+]
+Floor = Annotated[float | None, typer.Option("--floor", metavar="N", help="The least relevance, from 0 to 1.")]
+Now = Annotated[
+    datetime | None, typer.Option("--now", parser=moment, metavar="TIME", help="'Last May' counts from here.")
+]
+Without = Annotated[str | None, typer.Option("--without", metavar="TEXT", help="No messages that say exactly this.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Also say what the parts mean, and what it rests on.")]
+
 FOUND: show.Columns = {
     "Score": lambda hit: f"{hit.score:.2f}",
     "Made of": lambda hit: _arms(hit),
@@ -41,49 +74,18 @@ FOUND: show.Columns = {
 @command(app, "search", user=True)
 def search(
     options: Options,
-    query: Annotated[str, typer.Argument(help="What to look for, in any words; - reads it.")],
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--kind",
-            metavar="KIND",
-            help="message, fact, entry or document; may be given several times.",
-            autocompletion=words("message", "fact", "entry", "document"),
-        ),
-    ] = None,
-    entry_type: Annotated[
-        str | None,
-        typer.Option(
-            "--entry-type",
-            metavar="TYPE",
-            help="Of entries, only long_term or episodic ones.",
-            autocompletion=words("long_term", "episodic"),
-        ),
-    ] = None,
-    chat: Annotated[
-        str | None, typer.Option("--chat", metavar="ID", help="Only this conversation and those related to it.")
-    ] = None,
-    since: Annotated[
-        datetime | None, typer.Option("--since", parser=moment, metavar="TIME", help="Not before.")
-    ] = None,
-    until: Annotated[datetime | None, typer.Option("--until", parser=moment, metavar="TIME", help="Not after.")] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--where", metavar="CONDITION", help="Of metadata: topic=food, 'price>=5'; several must all hold."
-        ),
-    ] = None,
-    floor: Annotated[
-        float | None, typer.Option("--floor", metavar="N", help="The least relevance of the best, from 0 to 1.")
-    ] = None,
-    now: Annotated[
-        datetime | None,
-        typer.Option("--now", parser=moment, metavar="TIME", help="When it is asked: 'last May' counts from it."),
-    ] = None,
+    query: Query,
+    kind: Kind = None,
+    entry_type: EntryType = None,
+    chat: Chat = None,
+    since: Since = None,
+    until: Until = None,
+    where: Where = None,
+    floor: Floor = None,
+    now: Now = None,
+    without: Without = None,
     limit: Limit = 10,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Also say what the parts mean, and what hits rest on.")
-    ] = False,
+    explain: Explain = False,
 ) -> None:
     """Find what is remembered about something.
 
@@ -104,6 +106,7 @@ def search(
             where=conditions,
             floor=floor,
             now=now,
+            without=without,
             limit=limit,
         )
     show.records(options.json, found, FOUND, title="Found", empty="Nothing like that is remembered.")

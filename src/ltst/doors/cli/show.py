@@ -154,6 +154,8 @@ def table(found: Sequence[Any], columns: Columns, *, title: str = "") -> Table:
 
 def cell(value: Any) -> RenderableType:
     """A value in a table."""
+    if isinstance(value, Text):
+        return value
     if value is None:
         return Text("–", "dim")
     if isinstance(value, datetime):
