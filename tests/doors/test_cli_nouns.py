@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 from collections.abc import Callable
@@ -274,3 +275,16 @@ def test_ctrl_c_ends_a_command_that_goes_on(run: Run, arguments: list[str], stat
     out, err = process.communicate(timeout=60)
     assert process.returncode == status, err
     assert "Traceback" not in out + err and "Exception" not in out + err
+
+
+def test_a_terminal_that_lacks_characters_shows_what_it_can(run: Run) -> None:
+    run("add", "user", "naïve ☕", "--chat", "monday")
+
+    def shown(*arguments: str) -> str:
+        environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+        done = subprocess.run([*MODULE, *arguments], env=environment, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    assert "na?ve ?" in shown("window", "--chat", "monday")
+    assert json.loads(shown("window", "--chat", "monday", "--json"))[0]["content"] == "naïve ☕"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -96,7 +98,9 @@ for name, noun in {
 
 
 def run() -> None:
-    """Run the command; what `ltst` in a shell calls."""
+    """Run the command; a character that the terminal has no code for is shown as a question mark."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     app()
 
 

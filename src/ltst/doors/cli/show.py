@@ -94,18 +94,23 @@ def progress(text: str) -> Iterator[Callable[[int, int], None]]:
 
 def document(value: Any) -> None:
     """JSON on standard output."""
-    sys.stdout.write(written(value) + "\n")
+    sys.stdout.write(written(value, escaped=_narrow()) + "\n")
 
 
 def line(value: Any) -> None:
     """JSON in one line, for a stream of objects."""
-    sys.stdout.write(json.dumps(_simple(value), ensure_ascii=False, default=_jsonable) + "\n")
+    sys.stdout.write(json.dumps(_simple(value), ensure_ascii=_narrow(), default=_jsonable) + "\n")
     sys.stdout.flush()
 
 
-def written(value: Any) -> str:
+def written(value: Any, *, escaped: bool = False) -> str:
     """JSON: records as objects, times in ISO form."""
-    return json.dumps(_simple(value), indent=2, ensure_ascii=False, default=_jsonable)
+    return json.dumps(_simple(value), indent=2, ensure_ascii=escaped, default=_jsonable)
+
+
+def _narrow() -> bool:
+    """Whether standard output lacks characters, so that JSON has to escape them."""
+    return (sys.stdout.encoding or "utf-8").lower().replace("-", "") != "utf8"
 
 
 def records(as_json: bool, found: Sequence[Any], columns: Columns, *, title: str, empty: str) -> None:
