@@ -506,10 +506,20 @@ def test_a_closed_pipe_is_no_error(database_url: str) -> None:
         assert b"Traceback" not in process.stderr.read()
 
 
-def test_the_shell_completes() -> None:
-    environment = {**os.environ, "_LTST_COMPLETE": "complete_bash", "COMP_WORDS": "ltst fa", "COMP_CWORD": "1"}
-    completed = subprocess.run(SCRIPT, env=environment, capture_output=True, text=True, timeout=60)
-    assert completed.stdout.split() == ["facts"]
+@pytest.mark.parametrize(
+    ("begun", "offered"),
+    [
+        ("ltst fa", ["facts"]),
+        ("ltst facts hi", ["history"]),
+        ("ltst search x --kind fa", ["fact"]),
+        ("ltst learning set ext", ["extraction"]),
+        ("ltst add as", ["assistant"]),
+    ],
+)
+def test_the_shell_completes(begun: str, offered: list[str]) -> None:
+    asked = {"_LTST_COMPLETE": "complete_bash", "COMP_WORDS": begun, "COMP_CWORD": str(len(begun.split()) - 1)}
+    completed = subprocess.run(SCRIPT, env={**os.environ, **asked}, capture_output=True, text=True, timeout=60)
+    assert completed.stdout.split() == offered
 
 
 # --- the demo

@@ -234,6 +234,22 @@ def test_learning_catches_up(run: Run, answer: Callable[..., Any], sync_memory: 
     assert [fact.value for fact in sync_memory.user("local").facts.list()] == ["Porto"]
 
 
+def test_a_message_is_found_by_its_id_in_whichever_conversation(sync_memory: Memory) -> None:
+    user = sync_memory.user("ana")
+    said = user.chat("monday").add("user", "I live in Porto.")
+    assert user.message(str(said.message_id)) == said
+    assert user.message(str(said.message_id).upper()) == said
+    assert [user.message(nobody) for nobody in (MISSING, "monday", "", 5)] == [None] * 4  # type: ignore[arg-type]
+
+
+def test_what_is_left_to_do_is_counted(sync_memory: Memory) -> None:
+    assert sync_memory.pending() == 0
+    sync_memory.user("ana").chat("monday").add("user", "I live in Porto.")
+    assert sync_memory.pending() == 2  # a vector, and a conversation to be read
+    sync_memory.settle()
+    assert sync_memory.pending() == 0
+
+
 # --- errors and interruptions
 
 
