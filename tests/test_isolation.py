@@ -51,6 +51,7 @@ VOLATILE = [
 # What a stranger tries with each verb: on the ids of someone else, and on ids that nobody has.
 PROBES: dict[str, Probe] = {
     "User.chat": lambda user, ids: user.chat(ids["session"]).session_id == ids["session"],
+    "User.message": lambda user, ids: user.message(ids["message"]),
     "User.profile": lambda user, ids: user.profile(),
     "User.export": lambda user, ids: user.export(),
     "User.restore": lambda user, ids: user.restore(ids["document_of_all"]),

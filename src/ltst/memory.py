@@ -184,6 +184,10 @@ class AsyncMemory:
         """Return when no derived work is due any more, for one user or for all."""
         await self._worker.settle(None if user_id is None else validate.identifier(user_id, "user_id"))
 
+    async def pending(self) -> int:
+        """How many rows of all users wait for their vectors and conversations to be read, those set aside included."""
+        return await work.pending(self._core.database.keeper())
+
     async def embedder_model(self) -> str | None:
         """The name of the embedding model whose vectors the database holds; None before the first is made."""
         active = await search.model(self._core.database.keeper())
@@ -405,6 +409,13 @@ class AsyncUser:
             without=without,
         )
         return await find(self._desk, wanted)
+
+    async def message(self, message_id: str) -> ConversationMessage | None:
+        """A message by its id, in whichever conversation it stands, or None: what the source of a fact says."""
+        if not is_id(message_id):
+            return None
+        async with self._desk.reading("messages.get") as calls:
+            return (await message_room.get_many(calls, [message_id])).get(message_id.lower())
 
     async def profile(self) -> dict[str, Any]:
         """The facts that hold now and the preferences, ready for JSON."""

@@ -133,6 +133,10 @@ class Memory:
         """Return when no derived work is due any more, for one user or for all."""
         self._portal.run(self._inner.settle(user_id))
 
+    def pending(self) -> int:
+        """How many rows of all users wait for their vectors and conversations to be read, those set aside included."""
+        return self._portal.run(self._inner.pending())
+
     def embedder_model(self) -> str | None:
         """The name of the embedding model whose vectors the database holds; None before the first is made."""
         return self._portal.run(self._inner.embedder_model())
@@ -278,6 +282,10 @@ class User:
                 without=without,
             )
         )
+
+    def message(self, message_id: str) -> ConversationMessage | None:
+        """A message by its id, in whichever conversation it stands, or None: what the source of a fact says."""
+        return self._portal.run(self._inner.message(message_id))
 
     def profile(self) -> dict[str, Any]:
         """The facts that hold now and the preferences, ready for JSON."""

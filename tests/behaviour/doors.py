@@ -11,6 +11,7 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, Protocol
 
+from behaviour.cli import CliDoor
 from behaviour.http import served
 from ltst import (
     AsyncMemory,
@@ -179,6 +180,8 @@ async def opened(name: str, settings: Settings) -> AsyncIterator[Door]:
     elif name == "HTTP":
         async with served(settings) as door:
             yield door
+    elif name == "CLI":
+        yield CliDoor(settings)
     else:
         with ConversationStorage(settings.database_url) as storage:
             yield StorageDoor(storage)

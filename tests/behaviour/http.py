@@ -187,6 +187,8 @@ class HttpDoor:
 
 
 class HttpUser:
+    actor = "http"
+
     def __init__(self, line: Line) -> None:
         self._line = line
         self.user_id = line.user_id

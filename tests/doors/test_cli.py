@@ -7,62 +7,22 @@ import os
 import pty
 import stat
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import psycopg
 import pytest
-import typer
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from ltst import Memory, Settings
-from ltst.doors.cli import demo
+from ltst.doors.cli.help import HEADINGS
 from ltst.doors.cli.main import app
 from support.pdf import pdf
+from support.shell import COMMAND, LEAVES, MODULE, SCRIPT, Run, commands, found
 
-MODULE = [sys.executable, "-m", "ltst.doors.cli.main"]
-SCRIPT = [str(Path(sys.executable).with_name("ltst"))]
-
-
-class Run(Protocol):
-    def __call__(self, *arguments: str, input: str | None = None, status: int = 0) -> Result: ...
-
-
-@pytest.fixture
-def run(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command on this test's own database; it ends with the status that was expected, never in a traceback."""
-    monkeypatch.setenv("DATABASE_URL", database_url)
-
-    def invoke(*arguments: str, input: str | None = None, status: int = 0) -> Result:
-        result = CliRunner().invoke(app, arguments, input=input)
-        assert result.exit_code == status, result.output
-        assert result.exception is None or isinstance(result.exception, SystemExit), repr(result.exception)
-        assert "Traceback" not in result.output
-        return result
-
-    return invoke
-
-
-@pytest.fixture
-def answer(run: Run) -> Callable[..., Any]:
-    """What a command prints with --json."""
-
-    def parse(*arguments: str, input: str | None = None) -> Any:
-        return json.loads(run(*arguments, "--json", input=input).stdout)
-
-    return parse
-
-
-def commands(group: Any, *path: str) -> Iterator[tuple[str, ...]]:
-    yield path
-    for name, inner in getattr(group, "commands", {}).items():
-        yield from commands(inner, *path, name)
-
-
-ALL = sorted(commands(typer.main.get_command(app)))
+ALL = sorted(commands())
 
 
 # --- the command itself
@@ -73,19 +33,45 @@ def test_help_fits_a_screen_and_has_an_example(path: tuple[str, ...]) -> None:
     result = CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": "80"})
     assert result.exit_code == 0
     assert f"Example: ltst {' '.join(path)}".strip() in result.stdout
-    assert len(result.stdout.splitlines()) <= 50
+    assert len(result.stdout.splitlines()) <= (40 if path else 50)
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+# Commands that print no data, and why.
+WITHOUT_JSON = {
+    ("demo",): "it is for people to look at",
+    ("serve",): "it runs until it is stopped",
+    ("bench",): "--json PATH is an option of the benchmarks",
+    ("export",): "it prints nothing but JSON",
+}
+
+
+def test_every_command_that_prints_data_prints_it_as_json() -> None:
+    taking = {path for path in LEAVES if any("--json" in each.opts for each in found(path).params)}
+    assert {*LEAVES} - taking == WITHOUT_JSON.keys()
+
+
+def test_every_command_stands_under_a_heading() -> None:
+    assert {name for names in HEADINGS.values() for name in names} - {"mcp"} == set(COMMAND.commands) - {"mcp"}
 
 
 def test_every_command_is_there() -> None:
     assert {" ".join(path) for path in ALL} >= {
         "demo",
         *(f"db {verb}" for verb in ("migrate", "status", "backup", "restore", "reset")),
-        *("stats", "health", "maintain", "export", "import", "erase", "add", "window", "search", "worker"),
-        *(f"learning {verb}" for verb in ("show", "set", "restart")),
+        *("stats", "health", "maintain", "export", "import", "erase", "worker", "profile", "bench"),
+        *("chat", "add", "add-many", "window", "context", "search"),
+        *(f"learning {verb}" for verb in ("show", "set", "catch-up", "restart")),
+        *(f"entries {verb}" for verb in ("add", "list", "show", "forget")),
+        *(f"working {verb}" for verb in ("set", "get", "list", "forget", "clear")),
+        *(f"contexts {verb}" for verb in ("set", "get", "list", "forget")),
+        *(f"retention {verb}" for verb in ("set", "list", "forget")),
+        *(f"events {verb}" for verb in ("list", "feed")),
         *(f"embedder {verb}" for verb in ("show", "switch", "cancel")),
         *(f"eval {verb}" for verb in ("locomo", "longmemeval", "extraction")),
-        *(f"sessions {verb}" for verb in ("list", "show", "archive", "delete")),
-        *(f"facts {verb}" for verb in ("list", "get", "set", "history", "reject", "forget")),
+        *(f"sessions {verb}" for verb in ("list", "show", "summary", "search", "snapshot", "put", "touch", "archive")),
+        *(f"sessions {verb}" for verb in ("fork", "link", "related", "delete")),
+        *(f"facts {verb}" for verb in ("list", "get", "set", "history", "end", "reject", "forget")),
         *(f"preferences {verb}" for verb in ("list", "get", "set", "forget")),
         *(f"instructions {verb}" for verb in ("list", "get", "set", "history", "forget")),
         *(f"documents {verb}" for verb in ("add", "list", "show", "forget")),
@@ -520,10 +506,20 @@ def test_a_closed_pipe_is_no_error(database_url: str) -> None:
         assert b"Traceback" not in process.stderr.read()
 
 
-def test_the_shell_completes() -> None:
-    environment = {**os.environ, "_LTST_COMPLETE": "complete_bash", "COMP_WORDS": "ltst fa", "COMP_CWORD": "1"}
-    completed = subprocess.run(SCRIPT, env=environment, capture_output=True, text=True, timeout=60)
-    assert completed.stdout.split() == ["facts"]
+@pytest.mark.parametrize(
+    ("begun", "offered"),
+    [
+        ("ltst fa", ["facts"]),
+        ("ltst facts hi", ["history"]),
+        ("ltst search x --kind fa", ["fact"]),
+        ("ltst learning set ext", ["extraction"]),
+        ("ltst add as", ["assistant"]),
+    ],
+)
+def test_the_shell_completes(begun: str, offered: list[str]) -> None:
+    asked = {"_LTST_COMPLETE": "complete_bash", "COMP_WORDS": begun, "COMP_CWORD": str(len(begun.split()) - 1)}
+    completed = subprocess.run(SCRIPT, env={**os.environ, **asked}, capture_output=True, text=True, timeout=60)
+    assert completed.stdout.split() == offered
 
 
 # --- the demo
@@ -558,12 +554,12 @@ def test_the_demo_answers_with_what_was_said(database_url: str, tmp_path: Path) 
         os.close(theirs)
         read_until(ours, "you>")
         os.write(ours, b"My cat is called Mimi\n")
-        assert "nothing like that yet" in read_until(ours, "you>")
+        assert "Noted." in read_until(ours, "you>")
         os.write(ours, b"What is my cat called?\n")
-        assert "My cat is called Mimi" in read_until(ours, "you>").partition("memory>")[2]
+        assert "Mimi" in read_until(ours, "you>").partition("ltst>")[2]
         os.write(ours, b"Which city?\n")
-        assert "city is Lisbon" in read_until(ours, "you>")
-        os.write(ours, b"\n")
+        assert "city: Lisbon" in read_until(ours, "you>")
+        os.write(ours, b"/quit\n")
         assert process.wait(30) == 0
     os.close(ours)
 
@@ -574,14 +570,6 @@ def read_until(terminal: int, sign: str) -> str:
         assert time.monotonic() < deadline, seen
         seen += os.read(terminal, 65536).decode(errors="replace")
     return seen
-
-
-def test_the_demo_quotes_only_people(sync_memory: Memory) -> None:
-    user = sync_memory.user("demo")
-    user.chat("one").add("assistant", "The cat is called Mimi.")
-    assert "nothing like that" in demo._answer(user, "What is the cat called?")
-    user.chat("one").add("user", "My cat is called Mimi.")
-    assert "My cat is called Mimi." in demo._answer(user, "What is the cat called?")
 
 
 # --- what is learnt

@@ -50,13 +50,16 @@ def create(options: Options, owner: For = None, admin: Admin = False, name: Name
 
 
 @command(app, "list")
-def list_keys(options: Options) -> None:
+def list_keys(
+    options: Options,
+    owner: Annotated[str | None, typer.Option("--for", metavar="USER", help="Only those for one user.")] = None,
+) -> None:
     """Show the keys, revoked ones included.
 
     Example: ltst keys list
     """
     with opened(options) as memory:
-        kept = memory.keys.list()
+        kept = memory.keys.list(owner)
     if options.json:
         show.document([_told(each) for each in kept])
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -107,6 +106,8 @@ def reset(options: Options, yes: Yes = False) -> None:
 
 
 def _run(options: Options, work: Callable[[Database], Awaitable[R]], doing: str) -> R:
+    import asyncio
+
     from ltst.db.opening import connected
 
     async def run() -> R:

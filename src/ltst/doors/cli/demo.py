@@ -16,6 +16,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from ltst.doors.cli import facts, show
+from ltst.doors.cli.chat import converse
 from ltst.doors.cli.options import Options, command
 from ltst.records import ConversationMessage, ConversationSession
 from ltst.settings import Settings
@@ -29,7 +30,6 @@ USER = "demo"
 AGENT = "companion"
 EARLIER_SHOWN = 5
 SEARCHED_SESSIONS = 50
-GOODBYES = frozenset({"", "bye", "exit", "quit"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def demo(options: Options) -> None:
         chat = _tell(screen, user, STORIES[len(earlier) % len(STORIES)])
         _part(screen, again=bool(earlier))
         if sys.stdin.isatty() and sys.stdout.isatty():
-            _talk(screen, user, chat)
+            _talk(screen, memory.settings, chat.session_id)
 
 
 @contextmanager
@@ -227,33 +227,12 @@ def _part(screen: Console, *, again: bool) -> None:
     )
 
 
-def _talk(screen: Console, user: User, chat: Chat) -> None:
-    screen.print("\nNow you. What you type is kept; no model answers, your own words do. An empty line ends it.")
-    while (typed := _typed(screen)) not in GOODBYES:
-        answer = _answer(user, typed)
-        chat.add_interaction(typed, answer)
-        screen.print(Text.assemble("memory> ", show.plain(answer), style="green"))
+def _talk(screen: Console, settings: Settings, chat_id: str) -> None:
+    from ltst.doors.cli.conversation import Conversation
 
-
-def _typed(screen: Console) -> str:
-    try:
-        return screen.input("[cyan]you>[/] ").strip()
-    except (EOFError, KeyboardInterrupt):
-        screen.print()
-        return ""
-
-
-def _answer(user: User, typed: str) -> str:
-    """What was said before that is most like it, or what is known about it; else the truth, which is: nothing."""
-    words = set(typed.lower().split())
-    for fact in user.facts.list():
-        if fact.key.lower() in {word.strip("?!.,;:'\"") for word in words}:
-            return f"I know this: {fact.key} is {fact.value}, since {show.when(fact.valid_from)}."
-    for hit in user.search(typed, kinds=["message"]):
-        if hit.role == "human" and hit.content != typed:
-            said = show.when(hit.occurred_at) if hit.occurred_at else "Once"
-            return f'{said}, you said: "{hit.content}"'
-    return "I have nothing like that yet. It is kept now: ask me again, today or next year."
+    screen.print("\nNow you. What you say is kept and remembered; /help shows what else you can type, Ctrl-D leaves.")
+    with Conversation(replace(settings, user=USER), chat_id=chat_id) as talk:
+        converse(talk, greeted=True)
 
 
 def _step(screen: Console, title: str, detail: str) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Limit, Options, command, found, remembered
+from ltst.doors.cli.options import Limit, MetadataOption, Offset, Options, command, found, remembered
 from ltst.records import Document, DocumentChunk
+from ltst.support import validate
 
 if TYPE_CHECKING:
     from ltst.sync import User
@@ -22,7 +23,6 @@ app = typer.Typer(
 )
 
 DocumentId = Annotated[str, typer.Argument(metavar="ID", help="Which document.")]
-Offset = Annotated[int, typer.Option("--offset", metavar="N", min=0, help="How many to pass over.")]
 
 COLUMNS: show.Columns = {
     "Document": "document_id",
@@ -47,9 +47,17 @@ CHUNKS: show.Columns = {"": "chunk_index", "Where": lambda chunk: _place(chunk.m
 @command(app, "add", user=True)
 def add(
     options: Options,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Text, Markdown, HTML or PDF.")],
-    title: Annotated[str | None, typer.Option("--title", help="What to call it, if not as its file.")] = None,
-    uri: Annotated[str | None, typer.Option("--uri", help="Its address, if not the file's own.")] = None,
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Text, Markdown, HTML or PDF; - reads standard input.")
+    ],
+    title: Annotated[
+        str | None, typer.Option("--title", metavar="TEXT", help="What to call it, if not as its file.")
+    ] = None,
+    uri: Annotated[str | None, typer.Option("--uri", metavar="URI", help="Its address, if not the file's own.")] = None,
+    media_type: Annotated[
+        str | None, typer.Option("--media-type", metavar="TYPE", help="Such as text/html, if its name does not tell.")
+    ] = None,
+    metadata: MetadataOption = None,
 ) -> None:
     """Read files, so that searches find what they say.
 
@@ -59,8 +67,9 @@ def add(
     """
     if len(files) > 1 and (title or uri):
         raise typer.BadParameter("--title and --uri are for one file")
+    about = {"title": title, "uri": uri, "media_type": media_type, "metadata": metadata}
     with remembered(options) as user:
-        kept = [_added(user, file, title, uri) for file in files]
+        kept = [_added(user, file, about) for file in files]
     if options.json:
         show.document([{**_without_chunks(each), "chunks": len(each.chunks)} for each in kept])
     else:
@@ -89,7 +98,8 @@ def show_document(options: Options, document_id: DocumentId, limit: Limit = 20, 
     """
     with remembered(options) as user:
         document: Document = found(user.documents.get(document_id), f"document {document_id!r}")
-    shown: tuple[DocumentChunk, ...] = document.chunks[offset : offset + limit]
+    first, most = validate.offset(offset), validate.limit(limit)
+    shown: tuple[DocumentChunk, ...] = document.chunks[first : first + most]
     if options.json:
         show.document(replace(document, chunks=shown))
         return
@@ -109,14 +119,10 @@ def forget(options: Options, document_id: DocumentId) -> None:
     show.done(options.json, {"forgotten": document_id}, f"{document_id} is forgotten.")
 
 
-def _added(user: User, file: Path, title: str | None, uri: str | None) -> Document:
-    console = show.err()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(show.plain(file.name).markup, total=None)
-        return user.documents.add(
-            file, title=title, uri=uri, progress=lambda done, total: bar.update(task, completed=done, total=total)
-        )
+def _added(user: User, file: Path, about: Mapping[str, Any]) -> Document:
+    given = sys.stdin.buffer.read() if str(file) == "-" else file
+    with show.progress(file.name) as done:
+        return user.documents.add(given, **about, progress=done)
 
 
 def _without_chunks(document: Document) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, command, opened
@@ -46,10 +45,8 @@ def switch(options: Options, name: Name) -> None:
 
     Example: ltst embedder switch local
     """
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with opened(options) as memory, Progress(*columns, console=show.err(), transient=True) as bar:
-        task = bar.add_task("vectors", total=None)
-        done = memory.switch_embedder(name, progress=lambda made, total: bar.update(task, completed=made, total=total))
+    with opened(options) as memory, show.progress("vectors") as made:
+        done = memory.switch_embedder(name, progress=made)
         model = memory.embedder_model()
     if options.json:
         show.document({"model": model, "rows": done})

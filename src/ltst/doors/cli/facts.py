@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,14 +12,20 @@ from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, command, found, informed, moment, remembered, typed
 from ltst.records import Fact
 
+if TYPE_CHECKING:
+    from ltst.sync import User
+
 app = typer.Typer(
     no_args_is_help=True, help="What is known about a user, and since when.\n\nExample: ltst facts set city Lisbon"
 )
 
 Key = Annotated[str, typer.Argument(help="What the fact is about.")]
 AsOf = Annotated[datetime | None, typer.Option("--as-of", parser=moment, metavar="DATE", help="What held on a day.")]
+WithSource = Annotated[bool, typer.Option("--source", help="Also show the words that say so.")]
 
-COLUMNS = {"Key": "key", "Value": "value", "Confidence": "confidence", "Since": "valid_from"}
+LONGEST_QUOTE = 200
+
+COLUMNS: show.Columns = {"Key": "key", "Value": "value", "Confidence": "confidence", "Since": "valid_from"}
 
 
 def state(fact: Fact) -> str:
@@ -38,14 +45,15 @@ HISTORY: show.Columns = {
 
 
 @command(app, "list", user=True)
-def list_facts(options: Options, as_of: AsOf = None) -> None:
+def list_facts(options: Options, as_of: AsOf = None, source: WithSource = False) -> None:
     """List what holds now, or held on a day.
 
     Example: ltst facts list --as-of 2026-03-01
     """
     with informed(options) as user:
         known = user.facts.list(as_of=as_of)
-    show.records(options.json, known, COLUMNS, title="Facts", empty="Nothing is known yet.")
+        columns = {**COLUMNS, **_source(user, known)} if source and not options.json else COLUMNS
+    show.records(options.json, known, columns, title="Facts", empty="Nothing is known yet.")
 
 
 @command(app, "get", user=True)
@@ -56,7 +64,8 @@ def get(options: Options, key: Key, as_of: AsOf = None) -> None:
     """
     with informed(options) as user:
         fact = found(user.facts.get(key, as_of=as_of), f"fact {key!r}")
-    show.record(options.json, fact, {**COLUMNS, "Source message": "source_message_id"})
+        said = _source(user, [fact])
+    show.record(options.json, fact, {**COLUMNS, **said, "Source message": "source_message_id"})
 
 
 @command(app, "set", user=True)
@@ -69,6 +78,7 @@ def set_fact(
         datetime | None, typer.Option("--from", parser=moment, metavar="DATE", help="Since when, if not now.")
     ] = None,
     source: Annotated[str | None, typer.Option("--source", metavar="ID", help="The message that says so.")] = None,
+    also: Annotated[bool, typer.Option("--also", help="Let it hold beside the other values of the key.")] = False,
 ) -> None:
     """Set a value; the one before is closed, not deleted.
 
@@ -76,30 +86,60 @@ def set_fact(
     """
     wanted = typed(value, ask="Value")
     with remembered(options) as user:
-        fact = user.facts.set(key, wanted, confidence=confidence, valid_from=valid_from, source_message_id=source)
+        fact = user.facts.set(
+            key,
+            wanted,
+            confidence=confidence,
+            valid_from=valid_from,
+            source_message_id=source,
+            single_valued=not also,
+        )
     show.done(options.json, fact, f"{fact.key} is {fact.value} since {show.when(fact.valid_from)}.")
 
 
 @command(app, "history", user=True)
 def history(options: Options, key: Key) -> None:
-    """Show every value there ever was, oldest first.
+    """Show every value there ever was, oldest first, and who said so.
 
     Example: ltst facts history city
     """
     with informed(options) as user:
         known = found(user.facts.history(key), f"fact {key!r}")
-    show.records(options.json, known, HISTORY, title=f"History of {key}", empty="")
+        said = _source(user, known)
+    show.records(options.json, known, {**HISTORY, **said}, title=f"History of {key}", empty="")
+
+
+@command(app, "end", user=True)
+def end(
+    options: Options,
+    key: Key,
+    value: Annotated[str | None, typer.Argument(help="Which value; whatever holds, if left out.")] = None,
+    at: Annotated[
+        datetime | None, typer.Option("--at", parser=moment, metavar="DATE", help="Since when, if not now.")
+    ] = None,
+) -> None:
+    """Say that something is over, and nothing took its place.
+
+    Example: ltst facts end employer --at 2026-06-30
+    """
+    over = None if value is None else typed(value, ask="Value")
+    with informed(options) as user:
+        ended = found(user.facts.end(key, over, at=at), f"fact {key!r} that holds")
+    show.done(options.json, ended, f"{', '.join(f'{key} {fact.value}' for fact in ended)} is over.")
 
 
 @command(app, "reject", user=True)
-def reject(options: Options, key: Key, value: Annotated[str, typer.Argument(help="The value that is wrong.")]) -> None:
+def reject(
+    options: Options, key: Key, value: Annotated[str, typer.Argument(help="The value that is wrong; - reads it.")]
+) -> None:
     """Strike a value out for good: it is never learnt again.
 
     Example: ltst facts reject city Paris
     """
+    wrong = typed(value, ask="Value")
     with remembered(options) as user:
-        struck = user.facts.reject(key, value)
-    show.done(options.json, struck, f"{key} is never {value} again.")
+        struck = user.facts.reject(key, wrong)
+    show.done(options.json, struck, f"{key} is never {wrong} again.")
 
 
 @command(app, "forget", user=True)
@@ -111,3 +151,15 @@ def forget(options: Options, key: Key) -> None:
     with remembered(options) as user:
         found(user.facts.forget(key), f"fact {key!r}")
     show.done(options.json, {"forgotten": key}, f"{key} is forgotten.")
+
+
+def _source(user: User, known: Sequence[Fact]) -> show.Columns:
+    """A column with the words that each fact rests on; those of a conversation that was deleted are gone."""
+    ids = {fact.source_message_id for fact in known if fact.source_message_id is not None}
+    words = {message_id: said.content for message_id in ids if (said := user.message(message_id)) is not None}
+    return {"Said": lambda fact: _short(words[fact.source_message_id]) if fact.source_message_id in words else None}
+
+
+def _short(words: str) -> str:
+    line = " ".join(words.split())
+    return line if len(line) <= LONGEST_QUOTE else f"{line[: LONGEST_QUOTE - 1]}…"

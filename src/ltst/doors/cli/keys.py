@@ -8,7 +8,6 @@ from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, command, opened
 from ltst.errors import NotFound
 from ltst.settings import Settings
-from ltst.support.crypto import MasterKeys
 
 app = typer.Typer(
     no_args_is_help=True, help="The key that wraps the users' data keys.\n\nExample: ltst master-key show"
@@ -52,6 +51,8 @@ def rotate(options: Options) -> None:
 
 def _identified(settings: Settings) -> tuple[str, list[str]]:
     """Where the keys are and what they are called; the file is not made for a mere look."""
+    from ltst.support.crypto import MasterKeys  # late: its library takes longer to import than --help may
+
     file = settings.home / "master.key"
     if settings.master_key:
         where, written = "LTST_MASTER_KEY", settings.master_key

@@ -7,16 +7,18 @@ from typing import Annotated
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, Yes, command, remembered
+from ltst.doors.cli.options import Options, Yes, command, remembered, words
 from ltst.settings import FEATURES
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="What is learnt about a user.\n\nExample: ltst learning set episodes off",
+    help="What is learnt about a user, and whether.\n\nExample: ltst learning set episodes off",
 )
 
-Feature = Annotated[str, typer.Argument(metavar="FEATURE", help=f"One of {', '.join(FEATURES)}.")]
-State = Annotated[str, typer.Argument(metavar="STATE", help="on or off.")]
+Feature = Annotated[
+    str, typer.Argument(metavar="FEATURE", help=f"One of {', '.join(FEATURES)}.", autocompletion=words(*FEATURES))
+]
+State = Annotated[str, typer.Argument(metavar="STATE", help="on or off.", autocompletion=words("on", "off"))]
 STATES = {"on": True, "off": False}
 
 
@@ -40,6 +42,17 @@ def set_feature(options: Options, feature: Feature, state: State) -> None:
         raise typer.BadParameter(f"write one of {', '.join(FEATURES)}, and on or off; not {feature} {state}")
     with remembered(options) as user:
         _present(options, user.learning.set(**{feature: STATES[state]}))
+
+
+@command(app, "catch-up", user=True)
+def catch_up(options: Options) -> None:
+    """Learn now what was said since, by the local rules.
+
+    Example: ltst learning catch-up
+    """
+    with remembered(options) as user, show.working("Learning"):
+        conversations = user.learning.catch_up()
+    show.done(options.json, {"sessions": conversations}, f"{conversations} conversations were read.")
 
 
 @command(app, "restart", user=True)

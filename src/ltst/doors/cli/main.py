@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -10,27 +11,38 @@ import typer
 from ltst.doors.cli import (
     access,
     archive,
+    bench,
+    chat,
     condition,
+    context,
+    contexts,
     database,
     demo,
     documents,
     embedder,
+    entries,
+    events,
     facts,
     instructions,
     keys,
     learning,
     messages,
     preferences,
+    profile,
+    retention,
     search,
     serve,
     sessions,
     worker,
+    working,
 )
 from ltst.doors.cli.evaluation import commands as evaluation
+from ltst.doors.cli.help import Root
 from ltst.doors.cli.options import DatabaseUrl, Home, Options, UserId
 
 app = typer.Typer(
     name="ltst",
+    cls=Root,
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # a pretty one would print the values of variables
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -39,6 +51,8 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version  # late, as all that takes longer to import than --help may
+
         typer.echo(f"ltst {version('ltst')}")
         raise typer.Exit
 
@@ -60,14 +74,19 @@ def main(
     context.obj = Options(database_url, user, home)
 
 
-for page in (demo, serve, messages, search, archive, condition, worker):
+for page in (demo, chat, serve, messages, context, search, profile, archive, condition, worker, bench):
     app.add_typer(page.app)
 for name, noun in {
     "sessions": sessions,
     "facts": facts,
     "preferences": preferences,
     "instructions": instructions,
+    "entries": entries,
     "documents": documents,
+    "working": working,
+    "contexts": contexts,
+    "events": events,
+    "retention": retention,
     "learning": learning,
     "keys": access,
     "db": database,
@@ -79,7 +98,9 @@ for name, noun in {
 
 
 def run() -> None:
-    """Run the command; what `ltst` in a shell calls."""
+    """Run the command; a character that the terminal has no code for is shown as a question mark."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     app()
 
 

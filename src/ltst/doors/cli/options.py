@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
@@ -15,13 +17,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 import typer
 
 from ltst.doors.cli import show
-from ltst.errors import LtstError, NotFound
+from ltst.errors import Invalid, LtstError, NotFound, Unavailable
 from ltst.settings import Settings
 
 if TYPE_CHECKING:
     from ltst.sync import Memory, User
 
 P = ParamSpec("P")
+
+SPAN = re.compile(r"([0-9.]+) *([smhdw])")
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 DatabaseUrl = Annotated[
     str | None, typer.Option("--database-url", metavar="URL", help="The Postgres to use. [DATABASE_URL; or embedded]")
@@ -35,7 +40,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", help="How many at most.")]
+Offset = Annotated[int, typer.Option("--offset", metavar="N", help="How many to pass over.")]
 ChatId = Annotated[str, typer.Option("--chat", metavar="ID", help="Which conversation.")]
+AgentName = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="The agent of a new conversation.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +78,61 @@ def moment(written: str) -> datetime:
         raise typer.BadParameter(f"{written!r} is no date: write 2026-03-01 or 2026-03-01T09:30") from None
 
 
+def span(written: str) -> timedelta:
+    """A stretch of time as people write it: 90s, 15m, 12h, 30d, 2w; a bare number counts seconds."""
+    found = SPAN.fullmatch(written.strip())
+    try:
+        return timedelta(seconds=float(found[1]) * UNITS[found[2]]) if found else timedelta(seconds=float(written))
+    except (ValueError, OverflowError):
+        raise typer.BadParameter(f"{written!r} is no stretch of time: write 90s, 15m, 12h, 30d or 2w") from None
+
+
+def json_object(written: str) -> dict[str, Any]:
+    """A JSON object, such as metadata."""
+    try:
+        found = json.loads(written, parse_constant=_refused)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise typer.BadParameter('this is no JSON object: write {"topic": "food"}, in quotes for your shell')
+    return found
+
+
+def json_or_text(written: str) -> Any:
+    """What is JSON counts as the value that it is, everything else as text."""
+    try:
+        return json.loads(written, parse_constant=_refused)
+    except (ValueError, RecursionError):
+        return written
+
+
+def _refused(constant: str) -> None:
+    """Python's reader knows NaN and Infinity; JSON does not."""
+    raise ValueError(constant)
+
+
+def words(*known: str) -> Callable[[str], list[str]]:
+    """What a shell offers where one of a few words is expected."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [each for each in known if each.startswith(incomplete)]
+
+    return complete
+
+
+MetadataOption = Annotated[
+    dict[str, Any] | None,
+    typer.Option("--metadata", parser=json_object, metavar="JSON", help="An object of your own."),
+]
+
+
 def command(
-    app: typer.Typer, name: str, *, user: bool = False, json: bool = True
+    app: typer.Typer, name: str, *, user: bool = False, json: bool = True, passes_on: bool = False
 ) -> Callable[[Callable[Concatenate[Options, P], None]], Callable[Concatenate[Options, P], None]]:
-    """Register a command whose function takes the options first; ltst's errors become one red line and status 1."""
+    """Register a command whose function takes the options first; ltst's errors become one red line and status 1.
+
+    One that `passes_on` what it is given takes any options for its last argument.
+    """
     chosen = [
         _parameter("user", UserId, None) if user else None,
         _parameter("json", Json, False) if json else None,
@@ -89,12 +147,12 @@ def command(
         @wraps(function)
         def run(context: typer.Context, **given: Any) -> None:
             options = Options(**{each.name: given.pop(each.name) for each in shared})
-            with _reported():
+            with _reported(options.json):
                 call(options.over(context.obj), **given)
 
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
         _sign(run, [_parameter("context", typer.Context), *own, *shared])
-        app.command(name)(run)
+        app.command(name, context_settings={"ignore_unknown_options": passes_on})(run)
         return function
 
     return register
@@ -102,10 +160,13 @@ def command(
 
 @contextmanager
 def opened(options: Options, **settings: Any) -> Iterator[Memory]:
-    """The memory, open for the time of the block; settings of a command's own go before those that were asked for."""
+    """The memory, open for the time of the block; settings of a command's own go before those that were asked for.
+
+    No worker begins in the background of a command that is over in a moment.
+    """
     from ltst.sync import Memory  # late: the driver takes longer to import than --help may
 
-    memory = Memory(settings=replace(options.settings, **settings))
+    memory = Memory(settings=replace(options.settings, **{"worker": False, **settings}))
     with show.working("Opening memory"):
         memory.open()
     try:
@@ -136,7 +197,15 @@ def typed(value: str | None, *, ask: str, secret: bool = False) -> str:
         return value
     if value is None and sys.stdin.isatty():
         return str(typer.prompt(ask, hide_input=secret, err=True))
-    return sys.stdin.read().removesuffix("\n").removesuffix("\r")
+    return piped(sys.stdin.buffer.read(), "standard input").removesuffix("\n").removesuffix("\r")
+
+
+def piped(data: bytes, source: str) -> str:
+    """Bytes as the text that they are, line breaks included."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise Invalid(f"{source}: byte {problem.start + 1} is not UTF-8") from None
 
 
 def found(record: Any, what: str) -> Any:
@@ -147,16 +216,17 @@ def found(record: Any, what: str) -> Any:
 
 
 @contextmanager
-def _reported() -> Iterator[None]:
+def _reported(as_json: bool) -> Iterator[None]:
     try:
         yield
     except LtstError as problem:
-        show.problem(str(problem))
+        show.problem(problem, as_json)
         raise typer.Exit(1) from None
     except OSError as problem:
         if isinstance(problem, BrokenPipeError):
             raise
-        show.problem(f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem))
+        told = f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem)
+        show.problem(Unavailable(told), as_json)
         raise typer.Exit(1) from None
 
 

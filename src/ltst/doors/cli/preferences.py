@@ -8,12 +8,23 @@ from typing import Annotated, Any
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, command, found, informed, remembered, typed
+from ltst.doors.cli.options import Options, command, found, informed, remembered, typed, words
 from ltst.records import UserPreference
 
 app = typer.Typer(no_args_is_help=True, help="How a user wants things.\n\nExample: ltst preferences set units metric")
 
 Key = Annotated[str, typer.Argument(help="What the preference is about.")]
+
+Type = Annotated[
+    str,
+    typer.Option(
+        "--type",
+        metavar="TYPE",
+        help="general, coding, communication or project.",
+        autocompletion=words("general", "coding", "communication", "project"),
+    ),
+]
+Reveal = Annotated[bool, typer.Option("--reveal", help="Show sensitive values in clear.")]
 
 HIDDEN = "••••••"
 COLUMNS: show.Columns = {
@@ -39,10 +50,10 @@ def _without_value(preference: UserPreference) -> dict[str, Any]:
 def list_preferences(
     options: Options,
     type: Annotated[
-        str | None, typer.Option("--type", help="general, coding, communication or project.", show_default=False)
+        str | None, typer.Option("--type", metavar="TYPE", help="general, coding, communication or project.")
     ] = None,
     defaults: Annotated[bool, typer.Option("--defaults", help="Also those that nobody set.")] = False,
-    reveal: Annotated[bool, typer.Option("--reveal", help="Show sensitive values in clear.")] = False,
+    reveal: Reveal = False,
 ) -> None:
     """List preferences.
 
@@ -77,8 +88,18 @@ def set_preference(
     options: Options,
     key: Key,
     value: Annotated[str | None, typer.Argument(help="Left out or -: asked for, or read from standard input.")] = None,
-    type: Annotated[str, typer.Option("--type", help="general, coding, communication or project.")] = "general",
+    type: Type = "general",
     sensitive: Annotated[bool, typer.Option("--sensitive", help="Encrypt it; the value is asked for.")] = False,
+    source: Annotated[
+        str,
+        typer.Option(
+            "--source",
+            metavar="SOURCE",
+            help="explicit, learned or inferred.",
+            autocompletion=words("explicit", "learned", "inferred"),
+        ),
+    ] = "explicit",
+    confidence: Annotated[float, typer.Option("--confidence", metavar="N", help="From 0 to 1.")] = 1.0,
 ) -> None:
     """Set a preference.
 
@@ -90,7 +111,7 @@ def set_preference(
         raise typer.BadParameter("leave the value of a sensitive preference out: it is asked for, or piped in")
     wanted = typed(value, ask=f"Value of {key}", secret=sensitive)
     with remembered(options) as user:
-        stored = user.preferences.set(key, wanted, type=type, sensitive=sensitive)
+        stored = user.preferences.set(key, wanted, type=type, sensitive=sensitive, source=source, confidence=confidence)
     told = f"{key} is kept, encrypted." if sensitive else f"{key} is {stored.value}."
     show.done(options.json, _without_value(stored), told)
 

@@ -2,46 +2,151 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Limit, Options, command, remembered
+from ltst.doors.cli.options import Limit, Options, command, json_or_text, moment, remembered, typed, words
 from ltst.records import Hit
 
 app = typer.Typer()
 
+CONDITION = re.compile(r"(.+?)(>=|<=|=|>|<)(.*)", re.DOTALL)
+RANGES = {">=": "gte", ">": "gt", "<=": "lte", "<": "lt"}
+ARMS = {
+    "lexical": "its own words",
+    "dense": "its meaning",
+    "window": "the words of the turns around it",
+    "session_lexical": "the words of its whole conversation",
+    "session_dense": "the meaning of its whole conversation",
+    "temporal": "near the time that the question names",
+    "speaker": "said by whom the question means",
+    "strength": "how important it is, and how lately used",
+    "retold": "drawn from what was said: that comes first",
+}
+Query = Annotated[str, typer.Argument(help="What to look for, in any words; - reads it.")]
+Kind = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="KIND",
+        help="message, fact, entry or document; may be given several times.",
+        autocompletion=words("message", "fact", "entry", "document"),
+    ),
+]
+EntryType = Annotated[
+    str | None,
+    typer.Option(
+        "--entry-type",
+        metavar="TYPE",
+        help="Of entries, only long_term or episodic ones.",
+        autocompletion=words("long_term", "episodic"),
+    ),
+]
+Chat = Annotated[str | None, typer.Option("--chat", metavar="ID", help="Only this conversation and related ones.")]
+Since = Annotated[datetime | None, typer.Option("--since", parser=moment, metavar="TIME", help="Not before.")]
+Until = Annotated[datetime | None, typer.Option("--until", parser=moment, metavar="TIME", help="Not after.")]
+Where = Annotated[
+    list[str] | None,
+    typer.Option("--where", metavar="CONDITION", help="Of metadata: topic=food, 'price>=5'; all must hold."),
+]
+Floor = Annotated[float | None, typer.Option("--floor", metavar="N", help="The least relevance, from 0 to 1.")]
+Now = Annotated[
+    datetime | None, typer.Option("--now", parser=moment, metavar="TIME", help="'Last May' counts from here.")
+]
+Without = Annotated[str | None, typer.Option("--without", metavar="TEXT", help="No messages that say exactly this.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Also say what the parts mean, and what it rests on.")]
+
 FOUND: show.Columns = {
     "Score": lambda hit: f"{hit.score:.2f}",
+    "Made of": lambda hit: _arms(hit),
     "When": lambda hit: show.when(hit.occurred_at) if hit.occurred_at else "",
     "What": lambda hit: hit.speaker or hit.kind,
     "Content": "content",
-    "Scores": lambda hit: _arms(hit),
 }
 
 
 @command(app, "search", user=True)
 def search(
     options: Options,
-    query: Annotated[str, typer.Argument(help="What to look for, in any words.")],
-    kind: Annotated[
-        list[str] | None, typer.Option("--kind", help="message, fact, entry or document; may be given several times.")
-    ] = None,
-    chat: Annotated[str | None, typer.Option("--chat", help="Only this conversation and those related to it.")] = None,
+    query: Query,
+    kind: Kind = None,
+    entry_type: EntryType = None,
+    chat: Chat = None,
+    since: Since = None,
+    until: Until = None,
+    where: Where = None,
+    floor: Floor = None,
+    now: Now = None,
+    without: Without = None,
     limit: Limit = 10,
+    explain: Explain = False,
 ) -> None:
     """Find what is remembered about something.
 
     The best first, or nothing when nothing is relevant.
 
-    Example: ltst search "where do I live?"
+    Example: ltst search "where do I live?" --kind message --since 2026-01-01
     """
+    conditions = _conditions(where) if where else None
+    asked = typed(query, ask="Query")
     with remembered(options) as user:
-        found = user.search(query, kinds=kind, session_id=chat, limit=limit)
+        found = user.search(
+            asked,
+            kinds=kind,
+            entry_type=entry_type,
+            session_id=chat,
+            since=since,
+            until=until,
+            where=conditions,
+            floor=floor,
+            now=now,
+            without=without,
+            limit=limit,
+        )
     show.records(options.json, found, FOUND, title="Found", empty="Nothing like that is remembered.")
+    if explain and found and not options.json:
+        _explain(found)
 
 
-def _arms(hit: Hit) -> str:
-    """The part of each arm that has one."""
-    return ", ".join(f"{arm} {score:.2f}" for arm, score in hit.scores.items() if score)
+def _arms(hit: Hit) -> Text:
+    """The part of each arm that has one, the largest first, under one another."""
+    parts = sorted(((arm, score) for arm, score in hit.scores.items() if score), key=lambda part: -part[1])
+    return Text("\n").join(Text.assemble((f"{score:5.2f}", ""), (f" {arm}", "dim")) for arm, score in parts)
+
+
+def _explain(found: Sequence[Hit]) -> None:
+    used = {arm for hit in found for arm, score in hit.scores.items() if score}
+    rows = [(arm, meaning) for arm, meaning in ARMS.items() if arm in used]
+    columns: show.Columns = {"Part": lambda row: row[0], "Says": lambda row: row[1]}
+    show.out().print(show.table(rows, columns, title="What a score is made of"))
+    sources: show.Columns = {
+        "Score": lambda hit: f"{hit.score:.2f}",
+        "Kind": "kind",
+        "Id": "id",
+        "Session": "session_id",
+        "Rests on": lambda hit: "\n".join(hit.sources) or None,
+    }
+    show.out().print(show.table(found, sources, title="What it rests on"))
+
+
+def _conditions(written: Sequence[str]) -> dict[str, Any]:
+    """What `where` of a search takes: values that must be equal, and ranges."""
+    wanted: dict[str, Any] = {}
+    for each in written:
+        found = CONDITION.fullmatch(each)
+        if found is None:
+            raise typer.BadParameter(f"{each!r} is no condition: write topic=food or 'price>=5'", param_hint="--where")
+        key, sign, value = found[1].strip(), found[2], json_or_text(found[3])
+        if sign == "=":
+            wanted[key] = value
+        elif isinstance(wanted.setdefault(key, {}), dict):
+            wanted[key][RANGES[sign]] = value
+        else:
+            raise typer.BadParameter(f"{key} cannot be equal and in a range at once", param_hint="--where")
+    return wanted

@@ -55,26 +55,62 @@ def hint(text: str) -> None:
     err().print(plain(text, "dim"), soft_wrap=True)
 
 
-def problem(text: str) -> None:
-    """What went wrong, in red."""
-    err().print(plain(f"error: {text}", "red"), soft_wrap=True)
+def problem(error: Exception, as_json: bool = False) -> None:
+    """What went wrong: in red for people; for programs as an object that also names its kind."""
+    if as_json:
+        told = {"error": {"type": type(error).__name__, "message": str(error)}}
+        sys.stderr.write(json.dumps(told, ensure_ascii=False) + "\n")
+    else:
+        err().print(plain(f"error: {error}", "red"), soft_wrap=True)
 
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """A spinner while something takes long; only on a terminal."""
-    with err().status(plain(f"{text}…")):
+    """A spinner and a clock while something takes long that cannot be counted; only on a terminal."""
+    if not sys.stderr.isatty():
         yield
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # late: where nobody looks, never
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=err(), transient=True) as bar:
+        bar.add_task(plain(f"{text}…").markup)
+        yield
+
+
+@contextmanager
+def progress(text: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar while something is counted through, told how much of how much is done; only on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err(), transient=True) as bar:
+        task = bar.add_task(plain(text).markup, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def document(value: Any) -> None:
     """JSON on standard output."""
-    sys.stdout.write(written(value) + "\n")
+    sys.stdout.write(written(value, escaped=_narrow()) + "\n")
 
 
-def written(value: Any) -> str:
+def line(value: Any) -> None:
+    """JSON in one line, for a stream of objects."""
+    sys.stdout.write(json.dumps(_simple(value), ensure_ascii=_narrow(), default=_jsonable) + "\n")
+    sys.stdout.flush()
+
+
+def written(value: Any, *, escaped: bool = False) -> str:
     """JSON: records as objects, times in ISO form."""
-    return json.dumps(_simple(value), indent=2, ensure_ascii=False, default=_jsonable)
+    return json.dumps(_simple(value), indent=2, ensure_ascii=escaped, default=_jsonable)
+
+
+def _narrow() -> bool:
+    """Whether standard output lacks characters, so that JSON has to escape them."""
+    return (sys.stdout.encoding or "utf-8").lower().replace("-", "") != "utf8"
 
 
 def records(as_json: bool, found: Sequence[Any], columns: Columns, *, title: str, empty: str) -> None:
@@ -123,6 +159,8 @@ def table(found: Sequence[Any], columns: Columns, *, title: str = "") -> Table:
 
 def cell(value: Any) -> RenderableType:
     """A value in a table."""
+    if isinstance(value, Text):
+        return value
     if value is None:
         return Text("–", "dim")
     if isinstance(value, datetime):

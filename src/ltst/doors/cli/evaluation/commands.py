@@ -9,11 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ltst.doors.cli import show
-from ltst.doors.cli.evaluation import locomo as locomo_data
-from ltst.doors.cli.evaluation import longmemeval as longmemeval_data
 from ltst.doors.cli.options import Options, command
 from ltst.errors import NotFound
 
@@ -23,8 +20,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Recall, measured on public benchmarks, and extraction, on labelled sentences."
-    "\n\nExample: ltst eval locomo --data locomo10.json",
+    help="Recall and extraction, measured."
+    "\n\nOn public benchmarks, and on labelled sentences.\n\nExample: ltst eval locomo --data locomo10.json",
 )
 
 FOLDER = "evaluation"
@@ -62,6 +59,8 @@ def locomo(
 
     Example: ltst eval locomo --data locomo10.json
     """
+    from ltst.doors.cli.evaluation import locomo as locomo_data
+
     _evaluate(options, locomo_data.read(data), sample, out, cache, not no_baselines, fresh)
 
 
@@ -81,6 +80,8 @@ def longmemeval(
 
     Example: ltst eval longmemeval --data longmemeval_s_cleaned.json --sample 50
     """
+    from ltst.doors.cli.evaluation import longmemeval as longmemeval_data
+
     _evaluate(options, longmemeval_data.read(data), sample, out, cache, not no_baselines, fresh)
 
 
@@ -143,6 +144,15 @@ def _present(options: Options, report: Report, out: Path | None) -> None:
 @contextmanager
 def _progress(what: str, steps: int) -> Iterator[Callable[[int], None]]:
     """A bar on standard error, drawn seldom: the thread that draws takes time from what is measured."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     clocks = (TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, *clocks, console=show.err(), transient=True, refresh_per_second=1) as progress:

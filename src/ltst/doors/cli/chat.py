@@ -1,0 +1,215 @@
+"""Talking with an agent that remembers: `ltst chat`, and the loop that the demo ends in."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from ltst.doors.cli import facts, show
+from ltst.doors.cli.options import Options, command, piped, typed
+from ltst.errors import Invalid, LtstError
+
+if TYPE_CHECKING:
+    from ltst.agents.memories import Memory
+    from ltst.doors.cli.conversation import Conversation
+
+app = typer.Typer()
+
+PROMPT, ANSWER = "you> ", "ltst> "
+WORD = re.compile(r"/[a-z]+")
+SHOWN_MEMORIES = 5
+LONGEST_MEMORY = 100
+LEAVING = ("/quit", "/exit", "/bye")
+HELP = {
+    "/facts": "what is known about you",
+    "/why": "what the last answer rests on",
+    "/new": "begin a new conversation",
+    "/help": "this",
+    "/quit": "leave; so do Ctrl-D and Ctrl-C",
+}
+MEMORIES: show.Columns = {
+    "When": lambda memory: (memory.get("date") or "")[:10],
+    "What": lambda memory: memory["kind"],
+    "Score": lambda memory: memory.get("score"),
+    "Content": lambda memory: memory.get("content"),
+    "Rests on": lambda memory: "\n".join(memory.get("sources") or ()) or None,
+}
+
+
+@command(app, "chat", user=True)
+def chat(
+    options: Options,
+    message: Annotated[str | None, typer.Argument(help="Say only this; - reads it. Else you are asked.")] = None,
+    chat_id: Annotated[
+        str | None, typer.Option("--chat", metavar="ID", help="Go on with this conversation, or name a new one.")
+    ] = None,
+    latest: Annotated[bool, typer.Option("--continue", "-c", help="Go on with the latest conversation.")] = False,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Who answers.")] = None,
+) -> None:
+    """Talk with an agent that remembers you.
+
+    It needs no model: then it quotes what it remembers. LTST_LLM_MODEL names one that answers. Piped, each line is
+    said; with --json each answer is one object a line.
+
+    Example: ltst chat "Where do I live?"
+    """
+    if chat_id is not None and latest:
+        raise typer.BadParameter("--continue is for the latest conversation, --chat for another: give one of them")
+    from ltst.doors.cli.conversation import Conversation  # late: the driver takes longer to import than --help may
+
+    with Conversation(options.settings, chat_id=chat_id, agent=agent) as talk:
+        if latest:
+            talk.go_on()
+        if message is None:
+            answered = converse(talk, as_json=options.json)
+        else:
+            answered = say(talk, typed(message, ask="Message"), as_json=options.json)
+    if not answered:
+        raise typer.Exit(1)
+
+
+def converse(talk: Conversation, *, as_json: bool = False, greeted: bool = False) -> bool:
+    """Say what is typed or piped, line by line, to its end; whether every line that was piped was answered."""
+    asked = sys.stdin.isatty()
+    decorated = asked and sys.stdout.isatty() and not as_json
+    if decorated and not greeted:
+        _greet(talk)
+    answered = True
+    try:
+        for line in _typed(decorated) if asked else sys.stdin.buffer:
+            heard = _heard(line)
+            if heard in LEAVING:
+                break
+            answered = _heed(talk, heard, as_json, decorated) and answered
+    finally:
+        if decorated and talk.chat_id is not None:
+            show.hint(f"To go on with it: ltst chat --continue, or ltst chat --chat {talk.chat_id}")
+    return answered or asked
+
+
+def say(talk: Conversation, message: str, *, as_json: bool = False, decorated: bool = False) -> bool:
+    """Say one thing and show the answer."""
+    pieces = talk.say(message)
+    if as_json:
+        for _ in pieces:
+            pass  # the whole answer is told at its end
+        show.line(_told(talk, message))
+        return True
+    screen = show.out()
+    with show.working("Thinking"):
+        first = next(pieces, "")
+    if decorated:
+        screen.print(Text(ANSWER, "green"), end="")
+    for piece in chain([first], pieces):
+        screen.print(show.plain(piece), end="", soft_wrap=True)
+    screen.print()
+    if decorated and talk.last is not None and talk.last.model is not None:  # without a model it quotes them anyway
+        _rests_on(talk.last.memories)
+    return True
+
+
+def _heed(talk: Conversation, line: str | LtstError, as_json: bool, decorated: bool) -> bool:
+    """Do what one line asks for; an error is told, and the conversation goes on."""
+    try:
+        if isinstance(line, LtstError):
+            raise line
+        if not line:
+            return True
+        if WORD.fullmatch(line):
+            return _obey(talk, line, as_json)
+        return say(talk, line, as_json=as_json, decorated=decorated)
+    except LtstError as problem:
+        show.problem(problem, as_json)
+        return False
+
+
+def _obey(talk: Conversation, word: str, as_json: bool) -> bool:
+    if word == "/new":
+        talk.begin_anew()
+        show.hint("A new conversation begins; what was said before is remembered.")
+    elif word == "/facts":
+        show.records(as_json, talk.facts(), facts.COLUMNS, title="Facts", empty="Nothing is known yet.")
+    elif word == "/why":
+        memories = talk.last.memories if talk.last is not None else ()
+        empty = "It rests on nothing that is remembered."
+        show.records(as_json, memories, MEMORIES, title="It rests on", empty=empty)
+    elif word == "/help":
+        show.hint("\n".join(f"{name:<8}{meaning}" for name, meaning in HELP.items()))
+    else:
+        raise Invalid(f"there is no {word}; there are {', '.join(HELP)}")
+    return True
+
+
+def _heard(line: str | bytes) -> str | LtstError:
+    try:
+        return (line if isinstance(line, str) else piped(line, "standard input")).strip()
+    except LtstError as problem:
+        return problem
+
+
+def _typed(decorated: bool) -> Iterator[str | bytes]:
+    """What is typed at a prompt, which stays out of standard output where that is not the terminal."""
+    prompt = _prompt() if decorated else ""
+    while True:
+        if not decorated:
+            show.err().print(PROMPT, end="")
+        try:
+            yield input(prompt)
+        except EOFError:
+            show.err().print()
+            return
+        except KeyboardInterrupt:
+            show.err().print()
+            raise
+        except UnicodeDecodeError:
+            yield b"\xff"
+
+
+def _prompt() -> str:
+    """With editing and a history of this run where the terminal can; nothing of it is written to disk."""
+    with suppress(ImportError):
+        import readline  # noqa: F401
+
+        if show.out().color_system is not None:
+            return f"\001\033[36m\002{PROMPT}\001\033[0m\002"  # what is invisible is marked, or lines break wrongly
+    return PROMPT
+
+
+def _greet(talk: Conversation) -> None:
+    name, model = talk.answerer
+    kept = talk.earlier()
+    how = f"answers with {model}" if model else "quotes what it remembers; LTST_LLM_MODEL names a model that answers"
+    known = f"{kept} earlier conversation{'s' if kept > 1 else ''} remembered. " if kept else ""
+    show.say(f"{name} {how}.\n{known}/help shows what else you can type, Ctrl-D leaves.", "dim")
+
+
+def _rests_on(memories: Sequence[Memory]) -> None:
+    best = sorted(memories, key=lambda memory: -(memory.get("score") or 0.0))
+    for memory in best[:SHOWN_MEMORIES]:
+        where = f" in {memory['session_id']}" if memory.get("session_id") else ""
+        words = " ".join(str(memory.get("content") or "").split())[:LONGEST_MEMORY]
+        show.say(f"  {(memory.get('date') or '')[:10]} {memory['kind']}{where}: {words}", "dim")
+    if len(best) > SHOWN_MEMORIES:
+        show.say(f"  and {len(best) - SHOWN_MEMORIES} more: /why", "dim")
+
+
+def _told(talk: Conversation, message: str) -> dict[str, Any]:
+    result = talk.last
+    assert result is not None, "an answer that came to its end is there"
+    return {
+        "chat_id": result.chat_id,
+        "agent_name": result.agent,
+        "model": result.model,
+        "message": message,
+        "reply": result.reply,
+        "message_id": result.message_id,
+        "reply_id": result.reply_id,
+        "memories": [dict(each) for each in result.memories],
+    }

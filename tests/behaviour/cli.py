@@ -1,0 +1,586 @@
+"""The command line as a way in: handles with the verbs of AsyncMemory, each of which runs the real `ltst`."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import sys
+import threading
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import pytest
+import typer
+
+import ltst
+from behaviour.http import record, written
+from ltst import Settings
+from ltst.doors.cli.main import app
+from ltst.recall.context import Context
+from ltst.records import (
+    ConversationContext,
+    ConversationMessage,
+    ConversationSession,
+    Document,
+    Event,
+    Fact,
+    Hit,
+    Instruction,
+    MemoryEntry,
+    Receipt,
+    RetentionPolicy,
+    SessionRelationship,
+    SessionSummary,
+    UserPreference,
+)
+
+R = TypeVar("R")
+
+# The verbs that are no command, and why.
+ABSENT = {
+    "Chat.store": "a message with a vector of its own comes from a program",
+    "Chat.keyed": "`ltst add --key` returns the message that is there",
+    "User.message": "`ltst facts history` and `ltst search` show the words that something rests on",
+}
+# The system gives an argument 128 KiB at most; what is longer comes by standard input, as it would in a shell.
+LONGEST_ARGUMENT = 100_000
+EVERYTHING = 100_000
+COMMAND = typer.main.get_command(app)
+
+
+class Streams(threading.local):
+    """Standard input, output and error of one thread, while it runs a command."""
+
+    def __init__(self) -> None:
+        self.stdin = self.stdout = self.stderr = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+
+
+class Routed:
+    """A stream that leads each thread to its own: commands run at once, as they do in many shells."""
+
+    def __init__(self, streams: Streams, name: str) -> None:
+        self._streams, self._name = streams, name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(getattr(self._streams, self._name), name)
+
+
+class Shell:
+    """Runs commands in this process, each in its own thread with streams of its own."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.environment = {
+            "DATABASE_URL": str(settings.database_url),
+            "LTST_HOME": str(settings.home),
+            # What was said is learnt when a test asks for it, as in the other ways in.
+            "LTST_LEARN": "off",
+        }
+        self._streams = Streams()
+        self._guard = threading.Lock()
+        self._running = 0
+        self._before: dict[str, Any] = {}
+
+    def run(self, arguments: list[str], said: bytes = b"") -> tuple[int, str, str]:
+        """The exit status of a command, and what it wrote to both streams."""
+        streams = self._streams
+        with self._taken():
+            streams.stdin = io.TextIOWrapper(io.BytesIO(said), encoding="utf-8")
+            streams.stdout, streams.stderr = (
+                io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="", write_through=True) for _ in range(2)
+            )
+            try:
+                COMMAND.main(arguments, prog_name="ltst")
+                status = 0
+            except SystemExit as ended:
+                status = int(ended.code or 0)
+            out, err = (stream.buffer.getvalue().decode() for stream in (streams.stdout, streams.stderr))
+        return status, out, err
+
+    @contextmanager
+    def _taken(self) -> Iterator[None]:
+        """The process's own streams and environment, from the first command that runs to the last."""
+        with self._guard:
+            if not self._running:
+                self._take()
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._running -= 1
+                if not self._running:
+                    self._give_back()
+
+    def _take(self) -> None:
+        for name in ("stdin", "stdout", "stderr"):
+            self._before[name] = getattr(sys, name)
+            setattr(sys, name, Routed(self._streams, name))
+        for name, value in self.environment.items():
+            self._before[f"${name}"] = os.environ.get(name)
+            os.environ[name] = value
+
+    def _give_back(self) -> None:
+        for name, value in self._before.items():
+            if not name.startswith("$"):
+                setattr(sys, name, value)
+            elif value is None:
+                del os.environ[name[1:]]
+            else:
+                os.environ[name[1:]] = value
+
+
+def text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ltst.Invalid(f"an argument of a command is a text, not {type(value).__name__}")
+    return value
+
+
+def option(value: Any) -> str:
+    """A value as it is written on a command line."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds()}s"
+    return written(value).decode() if isinstance(value, Mapping) else str(value)
+
+
+def options(**given: Any) -> list[str]:
+    """`name=value` as `--name value`; a switch without one, what is None not at all, a list as often as it is long."""
+    arguments = []
+    for name, value in given.items():
+        flag = f"--{name.rstrip('_').replace('_', '-')}"
+        if value is True:
+            arguments.append(flag)
+        elif value is not None and value is not False:
+            each = value if isinstance(value, list | tuple) else [value]
+            arguments += [word for one in each for word in (flag, option(one))]
+    return arguments
+
+
+class Line:
+    """Commands for one user."""
+
+    def __init__(self, shell: Shell, user_id: str) -> None:
+        self.shell, self.user_id = shell, user_id
+
+    async def ask(self, *command: str, say: Any = None, values: Iterable[Any] = (), **given: Any) -> Any:
+        """What a command prints as JSON. `say` is its text, the last argument; an error raises what it tells of."""
+        said, words = b"", [text(each) for each in values]
+        if say is not None:
+            long = text(say) == "-" or len(say) > LONGEST_ARGUMENT
+            said = say.encode() + b"\n" if long else b""
+            words.append("-" if long else say)
+        arguments = [*command, *options(user=self.user_id, json=True, **given), "--", *words]
+        return await self.run(arguments, said)
+
+    async def run(self, arguments: list[str], said: bytes = b"") -> Any:
+        status, out, err = await asyncio.to_thread(self.shell.run, arguments, said)
+        assert "Traceback" not in err, err
+        if status == 0:
+            return json.loads(out)
+        assert out == "", "an error prints nothing to standard output"
+        if status == 2:
+            raise ltst.Invalid(err)
+        assert status == 1
+        told = json.loads(err)["error"]
+        raise getattr(ltst, told["type"])(told["message"])
+
+    async def one(self, of: type[R], *command: str, **given: Any) -> R | None:
+        try:
+            return record(of, await self.ask(*command, **given))
+        except ltst.NotFound:
+            return None
+
+    async def all(self, of: type[R], *command: str, **given: Any) -> list[R]:
+        try:
+            return [record(of, each) for each in await self.ask(*command, **given)]
+        except ltst.NotFound:
+            return []
+
+    async def gone(self, *command: str, **given: Any) -> bool:
+        try:
+            await self.ask(*command, **given)
+        except ltst.NotFound:
+            return False
+        return True
+
+
+def absent(verb: str) -> NoReturn:
+    pytest.skip(f"no command: {ABSENT[verb]}")
+
+
+class CliDoor:
+    """The command line as a way in."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._shell = Shell(settings)
+
+    def user(self, user_id: str) -> CliUser:
+        return CliUser(Line(self._shell, _named(user_id)))
+
+
+def _named(user_id: Any) -> str:
+    if not isinstance(user_id, str):
+        raise ltst.Invalid("user_id must be text: a command line holds nothing else")
+    return user_id
+
+
+class CliUser:
+    actor = "cli"
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self.user_id = line.user_id
+        self.sessions = CliSessions(line)
+        self.facts = CliFacts(line)
+        self.preferences = CliPreferences(line)
+        self.instructions = CliInstructions(line)
+        self.entries = CliEntries(line)
+        self.documents = CliDocuments(line)
+        self.retention = CliRetention(line)
+        self.learning = CliLearning(line)
+        self.events = CliEvents(line)
+
+    def chat(self, session_id: str | None = None, *, agent: str | None = None, name: str | None = None) -> CliChat:
+        return CliChat(self._line, session_id or uuid.uuid4().hex, agent, name)
+
+    async def search(
+        self, query: str, *, kinds: list[str] | None = None, session_id: str | None = None, **more: Any
+    ) -> list[Hit]:
+        return await self._line.all(Hit, "search", say=text(query), kind=kinds, chat=session_id, **more)
+
+    async def message(self, message_id: str) -> NoReturn:
+        absent("User.message")
+
+    async def profile(self) -> Any:
+        return await self._line.ask("profile", reveal=True)
+
+    async def export(self) -> Any:
+        return await self._line.run(["export", "--user", self.user_id])
+
+    async def restore(self, document: Mapping[str, Any]) -> Any:
+        return await self._line.run(["import", "-", "--user", self.user_id, "--json"], written(document))
+
+    async def erase(self) -> Receipt:
+        return record(Receipt, await self._line.ask("erase", yes=True))
+
+
+class CliSessions:
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    async def put(self, session: ConversationSession) -> ConversationSession:
+        told = {
+            "name": session.session_name,
+            "type": session.session_type,
+            "status": session.status,
+            "agent": session.agent_name,
+            "summary": session.context_summary,
+            "relevance": session.relevance_score,
+            "created": session.created_at,
+            "at": session.last_activity,
+            "metadata": session.metadata,
+        }
+        return record(ConversationSession, await self._line.ask("sessions", "put", say=session.session_id, **told))
+
+    async def get(self, session_id: str) -> ConversationSession | None:
+        return await self._line.one(ConversationSession, "sessions", "show", say=session_id, limit=1)
+
+    async def list(self, **page: Any) -> list[ConversationSession]:
+        return await self._line.all(ConversationSession, "sessions", "list", **page)
+
+    async def delete(self, session_id: str) -> bool:
+        return await self._line.gone("sessions", "delete", say=session_id, yes=True)
+
+    async def archive(self, session_id: str) -> ConversationSession:
+        return record(ConversationSession, await self._line.ask("sessions", "archive", say=session_id))
+
+    async def touch(self, session_id: str, *, at: datetime | None = None) -> bool:
+        return await self._line.gone("sessions", "touch", say=session_id, at=at)
+
+    async def link(self, source: str, target: str, type: str = "related", **more: Any) -> SessionRelationship:
+        found = await self._line.ask("sessions", "link", values=[source, target], type=type, **more)
+        return record(SessionRelationship, found)
+
+    async def related(self, session_id: str) -> Iterable[SessionRelationship]:
+        return await self._line.all(SessionRelationship, "sessions", "related", say=session_id)
+
+    async def summary(self, session_id: str) -> SessionSummary:
+        return record(SessionSummary, await self._line.ask("sessions", "summary", say=session_id))
+
+
+class CliChat:
+    def __init__(self, line: Line, session_id: str, agent: str | None = None, name: str | None = None) -> None:
+        self._line = line
+        self.user_id, self.session_id, self.agent, self._name = line.user_id, session_id, agent, name
+        self.contexts = CliContexts(line, session_id, agent)
+        self.working = CliWorking(line, session_id, agent)
+
+    async def add(self, role: str, content: str, **more: Any) -> ConversationMessage:
+        opening = {"chat": self.session_id, "agent": self.agent, "name": self._name}
+        said = await self._line.ask("add", values=[role], say=text(content), **opening, **more)
+        return record(ConversationMessage, said)
+
+    async def add_many(self, messages: Iterable[Mapping[str, Any]]) -> list[ConversationMessage]:
+        lines = b"\n".join(written(each) for each in messages)
+        given = options(user=self.user_id, chat=self.session_id, agent=self.agent, name=self._name, json=True)
+        stored = await self._line.run(["add-many", "-", *given], lines)
+        return [record(ConversationMessage, each) for each in stored]
+
+    async def add_interaction(self, user_msg: str, ai_msg: str) -> list[ConversationMessage]:
+        said = [("user", text(user_msg)), ("assistant", text(ai_msg))]
+        return await self.add_many({"role": role, "content": content} for role, content in said)
+
+    async def store(self, message: ConversationMessage) -> NoReturn:
+        absent("Chat.store")
+
+    async def keyed(self, key: str) -> NoReturn:
+        absent("Chat.keyed")
+
+    async def window(self, limit: int = 50, *, max_tokens: int | None = None) -> list[ConversationMessage]:
+        given = {"chat": self.session_id, "limit": limit, "max_tokens": max_tokens}
+        return await self._line.all(ConversationMessage, "window", **given)
+
+    async def history(self, *, limit: int = 100, offset: int = 0) -> list[ConversationMessage]:
+        try:
+            shown = await self._line.ask("sessions", "show", say=self.session_id, limit=limit, offset=offset)
+        except ltst.NotFound:
+            return []
+        return [record(ConversationMessage, each) for each in shown["messages"]]
+
+    async def fork(self, at: int | None = None, *, session_id: str | None = None) -> CliChat:
+        made = await self._line.ask("sessions", "fork", say=self.session_id, at=at, as_=session_id)
+        return CliChat(self._line, made["session_id"])
+
+    async def summary(self) -> SessionSummary:
+        return await CliSessions(self._line).summary(self.session_id)
+
+    async def snapshot(self) -> Any:
+        return await self._line.ask("sessions", "snapshot", say=self.session_id)
+
+    async def context(self, query: str | None = None, **more: Any) -> Context:
+        found = await self._line.ask("context", say=query, chat=self.session_id, agent=self.agent, **more)
+        return record(Context, found)
+
+    async def search(self, query: str, **more: Any) -> list[tuple[ConversationMessage, float]]:
+        hits = await self._line.ask("sessions", "search", values=[self.session_id], say=text(query), **more)
+        return [(record(ConversationMessage, hit["message"]), hit["score"]) for hit in hits]
+
+
+class CliContexts:
+    def __init__(self, line: Line, session_id: str, agent: str | None) -> None:
+        self._line, self._chat, self._agent = line, session_id, agent
+
+    async def set(
+        self, type: str, key: str, value: str, *, expires_at: datetime | None = None, **more: Any
+    ) -> ConversationContext:
+        given = {"chat": self._chat, "agent": self._agent, "expires": expires_at, **more}
+        stored = await self._line.ask("contexts", "set", values=[type, key], say=text(value), **given)
+        return record(ConversationContext, stored)
+
+    async def get(self, type: str, key: str) -> ConversationContext | None:
+        return await self._line.one(ConversationContext, "contexts", "get", values=[type, key], chat=self._chat)
+
+    async def list(self, type: str | None = None) -> list[ConversationContext]:
+        return await self._line.all(ConversationContext, "contexts", "list", chat=self._chat, type=type)
+
+    async def forget(self, type: str, key: str | None = None) -> int:
+        values = [type] if key is None else [type, key]
+        return int((await self._line.ask("contexts", "forget", values=values, chat=self._chat))["forgotten"])
+
+
+class CliWorking:
+    def __init__(self, line: Line, session_id: str, agent: str | None) -> None:
+        self._line, self._chat, self._agent = line, session_id, agent
+
+    async def set(self, key: str, value: Any, *, ttl: timedelta | float | None = None) -> None:
+        given = {"chat": self._chat, "agent": self._agent, "ttl": ttl}
+        await self._line.ask("working", "set", values=[key], say=written(value).decode(), **given)
+
+    async def get(self, key: str) -> Any:
+        try:
+            return (await self._line.ask("working", "get", say=key, chat=self._chat))["value"]
+        except ltst.NotFound:
+            return None
+
+    async def all(self) -> dict[str, Any]:
+        return dict(await self._line.ask("working", "list", chat=self._chat))
+
+    async def forget(self, key: str) -> bool:
+        return await self._line.gone("working", "forget", say=key, chat=self._chat)
+
+    async def clear(self) -> int:
+        return int((await self._line.ask("working", "clear", chat=self._chat))["cleared"])
+
+
+class CliFacts:
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    async def set(
+        self,
+        key: str,
+        value: str,
+        *,
+        confidence: float | None = None,
+        source_message_id: str | None = None,
+        valid_from: datetime | None = None,
+        single_valued: bool = True,
+    ) -> Fact:
+        given = {"confidence": confidence, "source": source_message_id, "from_": valid_from, "also": not single_valued}
+        return record(Fact, await self._line.ask("facts", "set", values=[key], say=text(value), **given))
+
+    async def get(self, key: str, *, as_of: datetime | None = None) -> Fact | None:
+        return await self._line.one(Fact, "facts", "get", say=key, as_of=as_of)
+
+    async def list(self, *, as_of: datetime | None = None) -> list[Fact]:
+        return await self._line.all(Fact, "facts", "list", as_of=as_of)
+
+    async def history(self, key: str) -> Iterable[Fact]:
+        return await self._line.all(Fact, "facts", "history", say=key)
+
+    async def end(self, key: str, value: str | None = None, *, at: datetime | None = None) -> Iterable[Fact]:
+        return await self._line.all(Fact, "facts", "end", values=[key, *([value] if value else [])], at=at)
+
+    async def reject(self, key: str, value: str) -> Iterable[Fact]:
+        return await self._line.all(Fact, "facts", "reject", values=[key], say=value)
+
+    async def forget(self, key: str) -> bool:
+        return await self._line.gone("facts", "forget", say=key)
+
+
+class CliPreferences:
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    async def set(self, key: str, value: str, *, sensitive: bool = False, **more: Any) -> UserPreference:
+        if not sensitive:
+            stored = await self._line.ask("preferences", "set", values=[key], say=text(value), **more)
+            return record(UserPreference, stored)
+        # It is typed, not written on the command line, and not shown.
+        given = [*options(user=self._line.user_id, sensitive=True, json=True, **more), "--", key]
+        shown = await self._line.run(["preferences", "set", *given], text(value).encode() + b"\n")
+        assert shown["preference_value"] is None
+        return record(UserPreference, await self._line.ask("preferences", "get", say=key))
+
+    async def get(self, key: str) -> UserPreference | None:
+        return await self._line.one(UserPreference, "preferences", "get", say=key)
+
+    async def list(self, type: str | None = None, *, defaults: bool = False) -> list[UserPreference]:
+        given = {"type": type, "defaults": defaults, "reveal": True}
+        return await self._line.all(UserPreference, "preferences", "list", **given)
+
+    async def forget(self, key: str) -> bool:
+        return await self._line.gone("preferences", "forget", say=key)
+
+
+class CliInstructions:
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    async def set(self, agent: str, content: str) -> Instruction:
+        return record(Instruction, await self._line.ask("instructions", "set", values=[agent], say=text(content)))
+
+    async def get(self, agent: str) -> Instruction | None:
+        return await self._line.one(Instruction, "instructions", "get", say=agent)
+
+    async def list(self) -> list[Instruction]:
+        return await self._line.all(Instruction, "instructions", "list")
+
+    async def history(self, agent: str) -> Iterable[Instruction]:
+        return await self._line.all(Instruction, "instructions", "history", say=agent)
+
+    async def forget(self, agent: str) -> bool:
+        return await self._line.gone("instructions", "forget", say=agent)
+
+
+class CliEntries:
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    async def add(
+        self, content: str, *, occurred_at: datetime | None = None, expires_at: datetime | None = None, **more: Any
+    ) -> MemoryEntry:
+        given = {"at": occurred_at, "expires": expires_at, **more}
+        return record(MemoryEntry, await self._line.ask("entries", "add", say=text(content), **given))
+
+    async def get(self, entry_id: str) -> MemoryEntry | None:
+        return await self._line.one(MemoryEntry, "entries", "show", say=entry_id)
+
+    async def list(self, type: str | None = None, **page: Any) -> list[MemoryEntry]:
+        return await self._line.all(MemoryEntry, "entries", "list", type=type, **page)
+
+    async def forget(self, entry_id: str) -> bool:
+        return await self._line.gone("entries", "forget", say=entry_id)
+
+
+class CliDocuments:
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    async def add(self, text_or_path: str | Path, **more: Any) -> Document:
+        given = options(user=self._line.user_id, json=True, **more)
+        if isinstance(text_or_path, Path):
+            (added,) = await self._line.run(["documents", "add", *given, "--", str(text_or_path)])
+        else:
+            (added,) = await self._line.run(["documents", "add", "-", *given], text(text_or_path).encode())
+        return record(Document, await self._line.ask("documents", "show", say=added["document_id"], limit=EVERYTHING))
+
+    async def get(self, document_id: str) -> Document | None:
+        return await self._line.one(Document, "documents", "show", say=document_id, limit=EVERYTHING)
+
+    async def list(self, **page: Any) -> list[Document]:
+        return await self._line.all(Document, "documents", "list", **page)
+
+    async def forget(self, document_id: str) -> bool:
+        return await self._line.gone("documents", "forget", say=document_id)
+
+
+class CliRetention:
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    async def set(self, session_type: str = "*", **spans: Any) -> RetentionPolicy:
+        return record(RetentionPolicy, await self._line.ask("retention", "set", say=session_type, **spans))
+
+    async def list(self) -> list[RetentionPolicy]:
+        return await self._line.all(RetentionPolicy, "retention", "list")
+
+    async def forget(self, session_type: str = "*") -> bool:
+        return await self._line.gone("retention", "forget", say=session_type)
+
+
+class CliLearning:
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    async def get(self) -> Any:
+        return await self._line.ask("learning", "show")
+
+    async def set(self, **switches: bool) -> Any:
+        for feature, state in switches.items():
+            now = await self._line.ask("learning", "set", values=[feature, "on" if state else "off"])
+        return now
+
+    async def catch_up(self) -> Any:
+        return (await self._line.ask("learning", "catch-up"))["sessions"]
+
+    async def restart(self) -> Any:
+        return (await self._line.ask("learning", "restart", yes=True))["sessions"]
+
+
+class CliEvents:
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    async def list(self, **place: Any) -> list[Event]:
+        return await self._line.all(Event, "events", "list", **place)
+
+    async def feed(self, **place: Any) -> Iterable[Event]:
+        return await self._line.all(Event, "events", "feed", **place)
