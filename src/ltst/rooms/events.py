@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ltst.db.pool import Executor
@@ -17,6 +17,16 @@ class Place:
 
     xact: str | None
     event_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One of many changes that are made at once."""
+
+    action: str
+    noun: str
+    row_id: str
+    details: Mapping[str, Any]
 
 
 async def add(
@@ -39,6 +49,13 @@ async def add(
         row_id=row_id,
         details=json.dumps(details or {}),
     )
+
+
+async def add_many(tx: Executor, actor: str, changes: Sequence[Told]) -> None:
+    """Record many changes, in the transaction that makes them."""
+    if changes:
+        rows = json.dumps([asdict(each) for each in changes])
+        await tx.run("events.add_many", user_id=tx.scope.user_id, actor=actor, rows=rows)
 
 
 async def list_all(tx: Executor, place: Place, *, limit: int, settled: bool = False) -> list[Event]:

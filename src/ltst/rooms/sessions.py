@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from ltst.db.pool import Executor
@@ -97,6 +99,37 @@ async def archive_due(tx: Executor, now: datetime) -> int:
 async def delete_due(tx: Executor, now: datetime) -> int:
     """Delete what the users' policies say; the number of sessions."""
     return await tx.run("sessions.delete_due", now=now)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a session is created with, one of many."""
+
+    session_id: str
+    session_name: str | None
+    metadata: str
+    created_at: datetime
+
+
+async def take_turns(tx: Executor) -> None:
+    """Wait until nobody else writes to many sessions of the user at once."""
+    await tx.value("sessions.take_turns", user_id=tx.scope.user_id)
+
+
+async def hold_many(tx: Executor, session_ids: Iterable[str]) -> dict[str, int]:
+    """Lock sessions, those that are there; the index of the newest message of each."""
+    found = await tx.dicts("sessions.hold_many", user_id=tx.scope.user_id, session_ids=[*session_ids])
+    return {row["session_id"]: row["last_index"] for row in found}
+
+
+async def open_many(tx: Executor, given: Iterable[Opened]) -> set[str]:
+    """Create sessions; the ids of those that were not there."""
+    rows = [
+        {**asdict(each), "metadata": json.loads(each.metadata), "created_at": str(each.created_at)} for each in given
+    ]
+    if not rows:
+        return set()
+    return {*await tx.values("sessions.open_many", user_id=tx.scope.user_id, rows=json.dumps(rows))}
 
 
 @dataclass(frozen=True, slots=True)

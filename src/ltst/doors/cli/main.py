@@ -16,6 +16,7 @@ from ltst.doors.cli import (
     documents,
     embedder,
     facts,
+    importing,
     instructions,
     keys,
     learning,
@@ -60,7 +61,7 @@ def main(
     context.obj = Options(database_url, user, home)
 
 
-for page in (demo, serve, messages, search, archive, condition, worker):
+for page in (demo, serve, messages, search, archive, importing, condition, worker):
     app.add_typer(page.app)
 for name, noun in {
     "sessions": sessions,

@@ -1,0 +1,210 @@
+"""ChatGPT's export: a tree of nodes for each conversation, of which one branch is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+
+from ltst.doors.importers import trees, words
+from ltst.doors.importers.shapes import (
+    mapping,
+    moment,
+    name,
+    shown,
+    some_listing,
+    some_mapping,
+    some_words,
+)
+from ltst.doors.importers.source import Found, Item, Said, Source
+from ltst.doors.importers.words import Words
+from ltst.errors import Invalid
+from ltst.records import ImportedConversation
+
+ROLES = {"user": "human", "assistant": "ai", "system": "system", "tool": "tool"}
+# What a part is when its type says so, the first that fits.
+POINTERS = (("image", "image"), ("video", "video"), ("audio", "audio"), ("file", "file"))
+TEXTS = ("text", "content", "result", "summary", "model_set_context")
+
+
+def is_one(value: object) -> bool:
+    """Whether this is one of its conversations."""
+    return isinstance(value, dict) and "mapping" in value
+
+
+def read(items: Iterator[Item], source: Source) -> Iterator[Found]:
+    """Its conversations."""
+    return source.each(items, lambda item: _conversation(item.value, source))
+
+
+def _conversation(value: object, source: Source) -> ImportedConversation | None:
+    given = mapping(value, "it")
+    foreign = name(given.get("conversation_id"), "conversation_id") or name(given.get("id"), "id")
+    try:
+        return _read(given, foreign, source)
+    except Invalid as problem:
+        raise Invalid(f"conversation {foreign or 'without an id'}: {problem}") from None
+
+
+def _read(given: dict[str, Any], foreign: str | None, source: Source) -> ImportedConversation | None:
+    named = words.title(some_words(given.get("title"), "title"))
+    began = moment(given.get("create_time"), "create_time") or moment(given.get("update_time"), "update_time")
+    nodes = {key: mapping(node, f"mapping.{key}") for key, node in mapping(given.get("mapping"), "mapping").items()}
+    parents = trees.rooted({key: _parent(key, node) for key, node in nodes.items()}, "mapping")
+    order = trees.ordered(parents, "mapping", {key: _children(key, node, nodes) for key, node in nodes.items()})
+    said = {key: _said(node.get("message"), f"mapping.{key}.message", source) for key, node in nodes.items()}
+    current = _current(given, nodes)
+    messages = trees.assembled(order, parents, said, began, source.wishes.now)
+    if not messages:
+        source.pass_over("empty conversations")
+        return None
+    metadata = {"imported": {"format": "chatgpt", "id": words.clean(foreign or order[0]), "file": source.name}}
+    shown_last = trees.nearest(current, parents, said)
+    if shown_last is None:
+        shown_last = max(messages, key=lambda each: each.at).key
+    return ImportedConversation(
+        words.session_id("chatgpt", foreign or order[0]), messages, named, began or messages[0].at, shown_last, metadata
+    )
+
+
+def _parent(key: str, node: dict[str, Any]) -> str | None:
+    return name(node.get("parent"), f"mapping.{key}.parent")
+
+
+def _children(key: str, node: dict[str, Any], nodes: dict[str, Any]) -> list[str]:
+    children = some_listing(node.get("children"), f"mapping.{key}.children")
+    for place, child in enumerate(children):
+        if not isinstance(child, str) or child not in nodes:
+            raise Invalid(f"mapping.{key}.children[{place}] is {shown(child)}, which is not in the mapping")
+    return children
+
+
+def _current(given: dict[str, Any], nodes: dict[str, Any]) -> str | None:
+    current = name(given.get("current_node"), "current_node")
+    if current is not None and current not in nodes:
+        raise Invalid(f"current_node is {current!r}, which is not in the mapping")
+    return current
+
+
+def _said(value: object, path: str, source: Source) -> Said | None:
+    if value is None:
+        return None
+    message = mapping(value, path)
+    extra = some_mapping(message.get("metadata"), f"{path}.metadata")
+    author = mapping(message.get("author"), f"{path}.author")
+    role = ROLES.get(str(author.get("role")))
+    if role is None:
+        raise Invalid(f"{path}.author.role must be one of {', '.join(ROLES)}, not {shown(author.get('role'))}")
+    at: datetime | None = moment(message.get("create_time"), f"{path}.create_time")
+    content = some_mapping(message.get("content"), f"{path}.content")
+    if extra.get("is_visually_hidden_from_conversation") is True:
+        source.pass_over("hidden messages")
+        return None
+    spoken = _content(content, f"{path}.content")
+    _attach(spoken, extra.get("attachments"), f"{path}.metadata.attachments")
+    if role == "ai" and (recipient := message.get("recipient")) not in (None, "all") and spoken:
+        called = Words()
+        called.show(words.call(str(recipient)[:200], spoken.text), {"recipient": recipient})
+        spoken = called
+    return source.said(role, spoken, at, f"{path}.content", _kept(content, author, extra))
+
+
+def _kept(content: dict[str, Any], author: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
+    """What is worth knowing of a message beside its words."""
+    kept = {
+        "content_type": None
+        if content.get("content_type") in ("text", "multimodal_text")
+        else content.get("content_type"),
+        "name": author.get("name"),
+        "model": extra.get("model_slug"),
+    }
+    return {key: words.clean(value)[:200] for key, value in kept.items() if isinstance(value, str) and value}
+
+
+def _attach(spoken: Words, value: object, path: str) -> None:
+    for place, attachment in enumerate(some_listing(value, path)):
+        file = mapping(attachment, f"{path}[{place}]")
+        spoken.show(f"[file: {words.first(file, 'name', 'id') or 'without a name'}]", file)
+
+
+def _content(content: dict[str, Any], path: str) -> Words:
+    spoken = Words()
+    kind = content.get("content_type")
+    special = CONTENTS.get(kind) if isinstance(kind, str) else None
+    if special is not None:
+        special(spoken, content, path)
+    elif "parts" in content:
+        _parts(spoken, content["parts"], f"{path}.parts")
+    elif said := words.first(content, *TEXTS):
+        spoken.say(said)
+    elif content.keys() - {"content_type", "language"} and any(
+        content[each] for each in content.keys() - {"content_type"}
+    ):
+        spoken.show(f"[{kind}]", content)
+    return spoken
+
+
+def _parts(spoken: Words, value: object, path: str) -> None:
+    for place, part in enumerate(some_listing(value, path)):
+        if isinstance(part, str):
+            spoken.say(part)
+        elif isinstance(part, dict):
+            _part(spoken, part)
+        elif part is not None:
+            raise Invalid(f"{path}[{place}] must be a text or an object, not {shown(part)}")
+
+
+def _part(spoken: Words, part: dict[str, Any]) -> None:
+    """A picture, a sound, what was said in it, or something that is not known yet."""
+    kind = str(part.get("content_type") or part.get("type") or "part")
+    said = words.first(part, "text", "content")
+    if said:
+        spoken.say(said)
+        spoken.keep(part)
+        return
+    known = next((shown for word, shown in POINTERS if word in kind), kind)
+    where = words.first(part, "asset_pointer", "audio_asset_pointer", "name", "url", "title")
+    spoken.show(f"[{known}: {where}]" if where else f"[{known}]", part)
+
+
+def _code(spoken: Words, content: dict[str, Any], path: str) -> None:
+    code = some_words(content.get("text"), f"{path}.text")
+    if code.strip():
+        spoken.say(words.fenced(code, content.get("language")))
+    elif "parts" in content:
+        _parts(spoken, content["parts"], f"{path}.parts")
+
+
+def _quote(spoken: Words, content: dict[str, Any], path: str) -> None:
+    text = some_words(content.get("text"), f"{path}.text")
+    where = " ".join(filter(None, (words.first(content, "title", "domain"), words.first(content, "url"))))
+    if text.strip() or where:
+        spoken.show(f"[quote: {where}]" if where else "[quote]", {**content, "text": text[:200]})
+        spoken.say(text)
+
+
+def _instructions(spoken: Words, content: dict[str, Any], path: str) -> None:
+    for each in ("user_profile", "user_instructions"):
+        spoken.say(some_words(content.get(each), f"{path}.{each}"))
+
+
+def _thoughts(spoken: Words, content: dict[str, Any], path: str) -> None:
+    for place, thought in enumerate(some_listing(content.get("thoughts"), f"{path}.thoughts")):
+        given = mapping(thought, f"{path}.thoughts[{place}]")
+        spoken.say(": ".join(filter(None, (words.first(given, "summary"), words.first(given, "content")))))
+    if "parts" in content:
+        _parts(spoken, content["parts"], f"{path}.parts")
+
+
+def _error(spoken: Words, content: dict[str, Any], path: str) -> None:
+    text = some_words(content.get("text"), f"{path}.text")
+    spoken.show(f"[error: {words.first(content, 'name') or 'system'}] {text}".rstrip(), {**content, "text": text[:200]})
+
+
+CONTENTS: dict[str, Callable[[Words, dict[str, Any], str], None]] = {
+    "code": _code,
+    "tether_quote": _quote,
+    "user_editable_context": _instructions,
+    "thoughts": _thoughts,
+    "system_error": _error,
+}
