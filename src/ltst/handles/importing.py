@@ -6,15 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from ltst.db import statistics
 from ltst.db.pool import Transaction
 from ltst.errors import Invalid
 from ltst.handles.desk import Desk
 from ltst.records import Imported, ImportedConversation, ImportedMessage
 from ltst.rooms import events, messages, relationships, sessions
-from ltst.rooms.messages import Held, Turn
+from ltst.rooms.messages import Draft, Held, Turn
 from ltst.support import validate
 from ltst.support.branches import Branch, Tree
-from ltst.support.text import sha256
+
+# From fewer the planner would learn nothing of value.
+ENOUGH_TO_TELL = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class Conversation:
     given: ImportedConversation
     began: datetime
     metadata: str
-    messages: Mapping[str, Turn]
+    messages: Mapping[str, Draft]
     tree: Tree
 
 
@@ -50,6 +53,9 @@ async def add_all(desk: Desk, conversations: Iterable[ImportedConversation]) -> 
         for distinct in _distinct(checked):
             plan = await _planned(tx, distinct)
             total += await _carried_out(desk, tx, plan)
+    if total.conversations >= ENOUGH_TO_TELL and not desk.core.looked_at_tables:
+        desk.core.looked_at_tables = True
+        await statistics.gather(desk.core.database)
     return total
 
 
@@ -102,15 +108,14 @@ async def _create(tx: Transaction, plan: Plan) -> set[str]:
 
 async def _carried_out(desk: Desk, tx: Transaction, plan: Plan) -> Imported:
     """Write what is new of each branch, and tell the ledger."""
-    fresh: list[tuple[int, messages.Draft]] = []
+    fresh: list[tuple[int, Draft]] = []
     told: list[events.Told] = []
     known = differing = 0
     for each, branch in plan.branches:
         held = plan.held[branch.session_id]
-        new = [_in(branch.session_id, each.messages[key]) for key in branch.path[branch.known :]]
+        drafts = [_in(branch.session_id, each.messages[key]) for key in branch.path[branch.known :]]
         known += branch.known
         differing += sum(_differs(each.messages[key], held) for key in branch.path[: branch.known])
-        drafts = [messages.draft(turn) for turn in new]
         fresh += enumerate(drafts, start=held.last_index + 1)
         told += _told(branch, drafts, branch.session_id in plan.created)
     await messages.add_to_sessions(tx, fresh)
@@ -124,18 +129,20 @@ def _is_new_fork(branch: Branch, plan: Plan) -> bool:
     return branch.origin is not None and branch.session_id in plan.created
 
 
-def _in(session_id: str, turn: Turn) -> Turn:
+def _in(session_id: str, made: Draft) -> Draft:
     """The message as one of a session; a fork has copies of what stands before it."""
-    if turn.session_id == session_id:
-        return turn
-    return Turn(session_id, turn.role, turn.content, turn.timestamp, turn.metadata, turn.parent, turn.key)
+    if made.session_id == session_id:
+        return made
+    return messages.draft(
+        Turn(session_id, made.role, made.content, made.timestamp, made.metadata, made.parent, made.key)
+    )
 
 
-def _differs(turn: Turn, held: Held) -> bool:
-    return held.keys[str(turn.key)] != (turn.role, sha256(turn.content))
+def _differs(made: Draft, held: Held) -> bool:
+    return held.keys[str(made.key)] != (made.role, made.content_hash)
 
 
-def _told(branch: Branch, drafts: Sequence[messages.Draft], created: bool) -> Iterator[events.Told]:
+def _told(branch: Branch, drafts: Sequence[Draft], created: bool) -> Iterator[events.Told]:
     """What the ledger says, as of a session that is written to or forked by itself."""
     if created and branch.origin is not None:
         yield events.Told("fork", "session", branch.session_id, {"from": branch.origin, "count": len(drafts)})
@@ -162,23 +169,23 @@ def _checked(desk: Desk, given: ImportedConversation) -> Conversation:
     validate.optional_text(given.name, "name", 500)
     if not isinstance(given.messages, Sequence) or not given.messages:
         raise Invalid("messages must be a list of at least one ImportedMessage")
-    turns: dict[str, Turn] = {}
+    drafts: dict[str, Draft] = {}
     parents: dict[str, str | None] = {}
     for place, message in enumerate(given.messages, start=1):
         try:
-            turn = _turn(desk, session_id, message)
+            made = messages.draft(_turn(desk, session_id, message))
             if message.key in parents:
                 raise Invalid(f"there are two messages with the key {message.key!r}")
             if message.parent is not None and message.parent not in parents:
                 raise Invalid(f"its parent must stand before it; {message.parent!r} does not")
         except Invalid as problem:
             raise Invalid(f"message {place}: {problem}") from None
-        turns[message.key], parents[message.key] = turn, message.parent
+        drafts[message.key], parents[message.key] = made, message.parent
     current = given.messages[-1].key if given.current is None else given.current
     if current not in parents:
         raise Invalid(f"current must be the key of one of its messages, not {current!r}")
-    began = validate.optional_moment(given.created_at, "created_at") or next(iter(turns.values())).timestamp
-    return Conversation(given, began, desk.metadata(given.metadata), turns, Tree(session_id, parents, current))
+    began = validate.optional_moment(given.created_at, "created_at") or next(iter(drafts.values())).timestamp
+    return Conversation(given, began, desk.metadata(given.metadata), drafts, Tree(session_id, parents, current))
 
 
 def _turn(desk: Desk, session_id: str, message: ImportedMessage) -> Turn:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from ltst.db.pool import Executor
 from ltst.records import Event
+
+NAMES = ("action", "noun", "row_id", "details")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ async def add(
 async def add_many(tx: Executor, actor: str, changes: Sequence[Told]) -> None:
     """Record many changes, in the transaction that makes them."""
     if changes:
-        rows = json.dumps([asdict(each) for each in changes])
+        rows = json.dumps([{name: getattr(each, name) for name in NAMES} for each in changes])
         await tx.run("events.add_many", user_id=tx.scope.user_id, actor=actor, rows=rows)
 
 

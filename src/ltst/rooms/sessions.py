@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 
 from ltst.db.pool import Executor
@@ -124,12 +124,17 @@ async def hold_many(tx: Executor, session_ids: Iterable[str]) -> dict[str, int]:
 
 async def open_many(tx: Executor, given: Iterable[Opened]) -> set[str]:
     """Create sessions; the ids of those that were not there."""
-    rows = [
-        {**asdict(each), "metadata": json.loads(each.metadata), "created_at": str(each.created_at)} for each in given
-    ]
-    if not rows:
-        return set()
-    return {*await tx.values("sessions.open_many", user_id=tx.scope.user_id, rows=json.dumps(rows))}
+    rows = ",".join(map(_as_json, given))
+    return {*await tx.values("sessions.open_many", user_id=tx.scope.user_id, rows=f"[{rows}]")} if rows else set()
+
+
+def _as_json(given: Opened) -> str:
+    # Written out, since the metadata is JSON already.
+    name = json.dumps(given.session_name)
+    return (
+        f'{{"session_id":{json.dumps(given.session_id)},"session_name":{name},"metadata":{given.metadata},'
+        f'"created_at":"{given.created_at.isoformat()}"}}'
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,6 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Read and check everythi
 NoIndex = Annotated[bool, typer.Option("--no-index", help="Leave indexing and learning to a worker.")]
 SkipInvalid = Annotated[bool, typer.Option("--skip-invalid", help="Leave out what cannot be read, and tell.")]
 
-Told = Callable[[str, int, int], None]
-UNITS = {"reading": "Reading", "writing": "Writing", "indexing": "Indexing and learning"}
 MOST_NOTES = 10
 
 
@@ -55,45 +53,42 @@ def import_files(
     """
     from ltst.doors.importers import read  # late: --help needs none of it
 
-    with _bars() as tell:
-        settings = options.settings
+    with _bar("Reading") as tell:
         export = read(
             paths,
             format=format,
             of=of,
             skip_invalid=skip_invalid,
-            max_content_bytes=settings.max_content_bytes,
+            max_content_bytes=options.settings.max_content_bytes,
             progress=tell,
         )
-        with export:
-            if dry_run:
-                report, indexing = None, 0.0
-            else:
-                with opened(options, worker=False) as memory:
-                    report = export.write(memory.user(memory.settings.user), progress=tell)
-                    indexing = 0.0 if no_index else _index(memory, tell)
+    with export:
+        if dry_run:
+            _present(options, export, None, 0.0)
+            return
+        with opened(options, worker=False) as memory:
+            with _bar("Writing") as tell:
+                report = export.write(memory.user(memory.settings.user), progress=tell)
+            indexing = 0.0 if no_index else _index(memory)
     _present(options, export, report, indexing)
 
 
-def _index(memory: Memory, tell: Told) -> float:
+def _index(memory: Memory) -> float:
     """Make everything ready to be found; the seconds that it took."""
     began = time.monotonic()
-    memory.settle(memory.settings.user, progress=lambda done, total: tell("indexing", done, total))
+    with _bar("Indexing and learning") as tell:
+        memory.settle(memory.settings.user, progress=tell)
     return time.monotonic() - began
 
 
 @contextmanager
-def _bars() -> Iterator[Told]:
-    """A bar for each stage, on a terminal."""
+def _bar(said: str) -> Iterator[Callable[[int, int], None]]:
+    """How far it is, on a terminal."""
     console = show.err()
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        tasks = {stage: progress.add_task(said, total=None, visible=False) for stage, said in UNITS.items()}
-
-        def tell(stage: str, done: int, total: int) -> None:
-            progress.update(tasks[stage], completed=done, total=max(total, 1), visible=True)
-
-        yield tell
+        task = progress.add_task(said, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=max(total, 1))
 
 
 def _present(options: Options, export: Export, report: Report | None, indexing: float) -> None:

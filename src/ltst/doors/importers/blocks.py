@@ -11,7 +11,7 @@ from ltst.doors.importers.words import Words
 from ltst.errors import Invalid
 
 # Blocks that only say how an answer was made, and have no words for anyone.
-SILENT = frozenset({"token_budget", "flag", "reasoning_marker", "redacted_thinking"})
+SILENT = ("token_budget", "flag", "reasoning_marker", "redacted_thinking")
 
 
 def speak(spoken: Words, content: object, path: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from typing import Any
 
 from ltst.doors.importers import trees, words
@@ -49,34 +48,44 @@ def _conversation(value: object, source: Source) -> ImportedConversation | None:
 def _read(given: dict[str, Any], foreign: str | None, source: Source) -> ImportedConversation | None:
     named = words.title(some_words(given.get("title"), "title"))
     began = moment(given.get("create_time"), "create_time") or moment(given.get("update_time"), "update_time")
-    nodes = {key: mapping(node, f"mapping.{key}") for key, node in mapping(given.get("mapping"), "mapping").items()}
-    parents = trees.rooted({key: _parent(key, node) for key, node in nodes.items()}, "mapping")
-    order = trees.ordered(parents, "mapping", {key: _children(key, node, nodes) for key, node in nodes.items()})
-    said = {key: _said(node.get("message"), f"mapping.{key}.message", source) for key, node in nodes.items()}
-    current = _current(given, nodes)
+    nodes = mapping(given.get("mapping"), "mapping")
+    model = given.get("default_model_slug")
+    above: dict[str, str | None] = {}
+    below: dict[str, list[str]] = {}
+    said: dict[str, Said | None] = {}
+    for key, node in nodes.items():
+        try:
+            above[key], below[key] = _place(node, nodes)
+            said[key] = _said(node.get("message"), model, source)
+        except Invalid as problem:
+            raise Invalid(f"mapping.{key}{problem}") from None
+    parents = trees.rooted(above, "mapping")
+    order = trees.ordered(parents, "mapping", below)
+    current = trees.nearest(_current(given, nodes), parents, said)
     messages = trees.assembled(order, parents, said, began, source.wishes.now)
     if not messages:
         source.pass_over("empty conversations")
         return None
-    metadata = {"imported": {"format": "chatgpt", "id": words.clean(foreign or order[0]), "file": source.name}}
-    shown_last = trees.nearest(current, parents, said)
-    if shown_last is None:
-        shown_last = max(messages, key=lambda each: each.at).key
+    if current is None:
+        current = max(messages, key=lambda each: each.at).key
+    known = foreign or order[0]
+    told = {"format": "chatgpt", "id": words.clean(known), "file": source.name}
+    metadata: dict[str, Any] = {"imported": told}
+    if isinstance(model, str) and model:
+        metadata["model"] = words.clean(model)[:200]
     return ImportedConversation(
-        words.session_id("chatgpt", foreign or order[0]), messages, named, began or messages[0].at, shown_last, metadata
+        words.session_id("chatgpt", known), messages, named, began or messages[0].at, current, metadata
     )
 
 
-def _parent(key: str, node: dict[str, Any]) -> str | None:
-    return name(node.get("parent"), f"mapping.{key}.parent")
-
-
-def _children(key: str, node: dict[str, Any], nodes: dict[str, Any]) -> list[str]:
-    children = some_listing(node.get("children"), f"mapping.{key}.children")
+def _place(node: object, nodes: dict[str, Any]) -> tuple[str | None, list[str]]:
+    """The parent of a node, and its children."""
+    given = mapping(node, "")
+    children = some_listing(given.get("children"), ".children")
     for place, child in enumerate(children):
         if not isinstance(child, str) or child not in nodes:
-            raise Invalid(f"mapping.{key}.children[{place}] is {shown(child)}, which is not in the mapping")
-    return children
+            raise Invalid(f".children[{place}] is {shown(child)}, which is not in the mapping")
+    return name(given.get("parent"), ".parent"), children
 
 
 def _current(given: dict[str, Any], nodes: dict[str, Any]) -> str | None:
@@ -86,39 +95,42 @@ def _current(given: dict[str, Any], nodes: dict[str, Any]) -> str | None:
     return current
 
 
-def _said(value: object, path: str, source: Source) -> Said | None:
+def _said(value: object, model: object, source: Source) -> Said | None:
     if value is None:
         return None
-    message = mapping(value, path)
-    extra = some_mapping(message.get("metadata"), f"{path}.metadata")
-    author = mapping(message.get("author"), f"{path}.author")
+    message = mapping(value, ".message")
+    extra = some_mapping(message.get("metadata"), ".message.metadata")
+    author = mapping(message.get("author"), ".message.author")
     role = ROLES.get(str(author.get("role")))
     if role is None:
-        raise Invalid(f"{path}.author.role must be one of {', '.join(ROLES)}, not {shown(author.get('role'))}")
-    at: datetime | None = moment(message.get("create_time"), f"{path}.create_time")
-    content = some_mapping(message.get("content"), f"{path}.content")
+        raise Invalid(f".message.author.role must be one of {', '.join(ROLES)}, not {shown(author.get('role'))}")
+    at = moment(message.get("create_time"), ".message.create_time")
+    content = some_mapping(message.get("content"), ".message.content")
     if extra.get("is_visually_hidden_from_conversation") is True:
         source.pass_over("hidden messages")
         return None
-    spoken = _content(content, f"{path}.content")
-    _attach(spoken, extra.get("attachments"), f"{path}.metadata.attachments")
+    spoken = _content(content, ".message.content")
+    _attach(spoken, extra.get("attachments"), ".message.metadata.attachments")
     if role == "ai" and (recipient := message.get("recipient")) not in (None, "all") and spoken:
         called = Words()
         called.show(words.call(str(recipient)[:200], spoken.text), {"recipient": recipient})
         spoken = called
-    return source.said(role, spoken, at, f"{path}.content", _kept(content, author, extra))
+    return source.said(role, spoken, at, ".message.content", _kept(content, author, extra, model))
 
 
-def _kept(content: dict[str, Any], author: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
-    """What is worth knowing of a message beside its words."""
-    kept = {
-        "content_type": None
-        if content.get("content_type") in ("text", "multimodal_text")
-        else content.get("content_type"),
-        "name": author.get("name"),
-        "model": extra.get("model_slug"),
-    }
-    return {key: words.clean(value)[:200] for key, value in kept.items() if isinstance(value, str) and value}
+def _kept(
+    content: dict[str, Any], author: dict[str, Any], extra: dict[str, Any], model: object
+) -> dict[str, Any] | None:
+    """What is worth knowing of a message beside its words; the conversation says which model it was as a rule."""
+    kept: dict[str, Any] = {}
+    kind, own = content.get("content_type"), extra.get("model_slug")
+    if kind not in ("text", "multimodal_text"):
+        kept["content_type"] = kind
+    if author.get("name"):
+        kept["name"] = author["name"]
+    if own and own != model:
+        kept["model"] = own
+    return {key: words.clean(value)[:200] for key, value in kept.items() if isinstance(value, str)} if kept else None
 
 
 def _attach(spoken: Words, value: object, path: str) -> None:

@@ -18,7 +18,7 @@ from ltst.errors import Invalid
 from ltst.records import ImportedConversation
 
 ROLES = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
-WRAPPED = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+WRAPPED = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 # What the program itself put where the user writes.
 NOT_THE_USER = ("<environment_context>", "<user_instructions>", "<turn_aborted>", "<permissions", "# AGENTS.md")
 IN_FILE_NAME = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$")

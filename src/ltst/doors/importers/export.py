@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,14 +23,15 @@ from ltst.records import Imported, ImportedConversation, ImportedMessage, Memory
 if TYPE_CHECKING:
     from ltst.sync import User
 
-# How many messages are written in one transaction, about.
+# How many messages are written in one transaction, about; and how many conversations in the first.
 BATCH = 2_000
+FIRST = 20
 # How many values of a file may go by before one is recognised.
 LOOKED_AT = 5
 ONE_MEBIBYTE = 1024 * 1024
 
-Stage = Callable[[str, int, int], None]
-"""Told how far it is: `reading` in bytes, `writing` in messages and memories, and how many that are in all."""
+Tell = Callable[[int, int], None]
+"""Told how far it is and how far it goes: when reading in bytes, when writing in messages and memories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +73,12 @@ class Export:
     faults: list[str] = field(default_factory=list)
     seconds: float = 0.0
     _held: ExitStack = field(default_factory=ExitStack)
-    _kept: IO[str] = field(init=False)
+    _kept: IO[bytes] = field(init=False)
     _documents: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Make a place for what is read."""
-        kept = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")  # noqa: SIM115 - closed with the export
-        self._kept = self._held.enter_context(kept)
+        self._kept = self._held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed with the export
 
     def __enter__(self) -> Self:
         """Use it."""
@@ -112,38 +113,44 @@ class Export:
             self._documents.append((file, found.rows))
             return
         written = _conversation_out(found) if isinstance(found, ImportedConversation) else _entry_out(found)
-        self._kept.write(json.dumps(written, ensure_ascii=False) + "\n")
+        # Nobody else can reach the file: it is quick to read, and safe, since it holds what was put in here.
+        packed = marshal.dumps(written)
+        self._kept.write(len(packed).to_bytes(8))
+        self._kept.write(packed)
 
     def batches(self, size: int = BATCH) -> Iterator[Batch]:
-        """What was read, in portions of about so many messages and memories."""
-        batch = Batch()
+        """What was read, in portions of about so many messages and memories; the first is small.
+
+        It tells the database what is to come: with statistics of its tables the others are written far faster.
+        """
+        batch, few = Batch(), FIRST
         self._kept.seek(0)
-        for line in self._kept:
-            kind, *values = json.loads(line)
+        while length := self._kept.read(8):
+            kind, *values = marshal.loads(self._kept.read(int.from_bytes(length)))  # noqa: S302 - see `keep`
             if kind == "entry":
                 batch.entries.append(_entry_in(*values))
                 batch.size += 1
             else:
                 batch.conversations.append(_conversation_in(*values))
                 batch.size += len(batch.conversations[-1].messages)
-            if batch.size >= size:
+            if batch.size >= size or (len(batch.conversations) == few and few):
                 yield batch
-                batch = Batch()
+                batch, few = Batch(), 0
         if batch.size:
             yield batch
 
-    def write(self, user: User, *, progress: Stage | None = None) -> Report:
+    def write(self, user: User, *, progress: Tell | None = None) -> Report:
         """Write all of it into a user's memory; what is there already stays, so it may be stopped and done again."""
         began = time.monotonic()
         restored: Counter[str] = Counter()
         for file, rows in self._documents:
             restored.update(_restored(user, file, rows))
         added, done, total = Imported(), 0, self.messages + self.entries
-        for batch in self.batches():
-            added += user.sessions.add_many(batch.conversations) + user.entries.add_many(batch.entries)
+        for batch, new in _written(user, self.batches()):
+            added += new
             done += batch.size
             if progress is not None:
-                progress("writing", done, total)
+                progress(done, total)
         return Report(added, dict(restored), time.monotonic() - began)
 
 
@@ -154,7 +161,7 @@ def read(
     of: str | None = None,
     skip_invalid: bool = False,
     max_content_bytes: int = ONE_MEBIBYTE,
-    progress: Stage | None = None,
+    progress: Tell | None = None,
 ) -> Export:
     """Read files, folders and zips as a whole; Invalid names the file and the place of what cannot be read.
 
@@ -173,7 +180,7 @@ def read(
         nonlocal done
         done += size
         if progress is not None:
-            progress("reading", done, max(total, done))
+            progress(done, max(total, done))
 
     try:
         with inputs.held:
@@ -233,6 +240,37 @@ def _keep(export: Export, file: str, format: str, found: Iterable[Found]) -> Non
 
 def _items(file: files.Input, text: files.Text) -> Iterator[Item]:
     return documents.rows(text) if file.is_csv else documents.Document(text).items()
+
+
+def _written(user: User, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Imported]]:
+    """Write batches, of which one is made ready while the database is at the other."""
+
+    def write(batch: Batch) -> Imported:
+        return user.sessions.add_many(batch.conversations) + user.entries.add_many(batch.entries)
+
+    with ThreadPoolExecutor(2) as writers:
+        going: deque[tuple[Batch, Future[Imported]]] = deque()
+        try:
+            for batch in batches:
+                # The first goes alone, and what belongs to the same conversation keeps its order.
+                while len(going) == 2 or (going and _follows(batch, going[-1][0])):
+                    before, result = going.popleft()
+                    yield before, result.result()
+                going.append((batch, writers.submit(write, batch)))
+            while going:
+                before, result = going.popleft()
+                yield before, result.result()
+        finally:
+            for _, result in going:
+                result.cancel()
+
+
+def _follows(batch: Batch, before: Batch) -> bool:
+    if len(before.conversations) <= FIRST:
+        return True
+    return not {each.session_id for each in before.conversations}.isdisjoint(
+        each.session_id for each in batch.conversations
+    )
 
 
 def _restored(user: User, file: str, rows: Mapping[str, Any]) -> Mapping[str, int]:
