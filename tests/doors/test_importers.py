@@ -840,21 +840,23 @@ def snapshot(url: str) -> list[tuple[Any, ...]]:
     query = """
         SELECT session_id, message_index, message_key, role, content, timestamp, metadata::text
         FROM conversation_messages ORDER BY session_id, message_index"""
-    sessions = "SELECT session_id, session_name, session_length, last_index, created_at, last_activity FROM conversation_sessions ORDER BY 1"
+    sessions = """
+        SELECT session_id, session_name, session_length, last_index, created_at, last_activity
+        FROM conversation_sessions ORDER BY 1"""
     links = "SELECT source_session_id, target_session_id, relationship_type FROM session_relationships ORDER BY 1, 2"
     with superuser(url) as connection:
         return [row for each in (query, sessions, links) for row in connection.execute(each).fetchall()]
 
 
 def test_killed_again_and_again_it_ends_as_if_undisturbed(
-    server: EmbeddedServer, template: str, tmp_path: Path
+    server: EmbeddedServer, template: str, tmp_path: Path, rounds: Callable[[int], int]
 ) -> None:
-    file = tmp_path / "conversations.json"
-    generated.write(file, 1_500)
+    file, kills = tmp_path / "conversations.json", rounds(10)
+    generated.write(file, 800)
     with cloned(server, template) as calm, cloned(server, template) as disturbed:
         assert run_import(file, calm) == 0
-        for place in (1, 500, 1_000):
-            assert run_import(file, disturbed, kill_after=place) == -signal.SIGKILL
+        for kill in range(kills):
+            assert run_import(file, disturbed, kill_after=1 + 600 * kill // kills) == -signal.SIGKILL
             with superuser(disturbed) as connection:
                 halves = connection.execute(
                     "SELECT session_id FROM conversation_sessions WHERE session_length NOT IN (6, 10)"

@@ -69,7 +69,9 @@ def import_files(
         with opened(options, worker=False) as memory:
             with _bar("Writing") as tell:
                 report = export.write(memory.user(memory.settings.user), progress=tell)
-            indexing = 0.0 if no_index else _index(memory)
+            # What comes from ltst itself is put back as it was.
+            foreign = export.messages + export.entries
+            indexing = _index(memory) if foreign and not no_index else 0.0
     _present(options, export, report, indexing)
 
 
