@@ -12,14 +12,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench import embedding, http, lengths, search, start, windows, writes
+from bench import embedding, http, imports, lengths, search, start, windows, writes
 from bench.report import Report, Row
 from bench.stage import QUICK, Plan, Stage
 from ltst import Memory, Settings
 from ltst.db.embedded import EmbeddedServer
 
 READABLE_WIDTH = 120
-PARTS = ("writes", "windows", "search", "embedding", "http")
+PARTS = ("writes", "imports", "windows", "search", "embedding", "http")
 
 
 def main() -> int:
@@ -49,6 +49,7 @@ def _options() -> argparse.Namespace:
 def _rows(home: Path, plan: Plan, parts: Collection[str]) -> Iterator[Row]:
     planned = {
         "writes": plan.write_steps,
+        "imports": plan.import_steps,
         "windows": plan.window_steps,
         "search": plan.search_steps,
         "http": plan.http_steps,
@@ -63,6 +64,9 @@ def _rows(home: Path, plan: Plan, parts: Collection[str]) -> Iterator[Row]:
             yield from embedding.readings()
         if "writes" in parts:
             yield from _writes(home / "writes", plan, say, tick)
+        if "imports" in parts:
+            with _stage(home / "imports", plan, say, tick) as stage:
+                yield from imports.rows(stage)
         if "windows" in parts:
             with _stage(home / "windows", plan, say, tick) as stage:
                 yield from windows.rows(stage)

@@ -30,6 +30,7 @@ class Plan:
     backlog: int = 20
     bulk_blocks: int = 8
     bulk: int = 5_000
+    conversations: int = 1_000
     short: int = 100
     long: int = 100_000
     window_messages: int = 10_000
@@ -60,6 +61,11 @@ class Plan:
         return 6 * self.blocks
 
     @property
+    def import_steps(self) -> int:
+        """How many steps the imports make, beside two others."""
+        return 4 * self.bulk_blocks
+
+    @property
     def search_steps(self) -> int:
         """How many steps the searches make."""
         return sum(2 * self.question_blocks + shelf.steps + shelf.users for shelf in self.shelves)
@@ -76,6 +82,7 @@ QUICK = Plan(
     learning_blocks=3,
     bulk_blocks=3,
     bulk=2_000,
+    conversations=200,
     long=20_000,
     shelves=(Shelf("one", 1, 1_000), Shelf("crowd", 10, 200, turn=20), Shelf("three", 1, 3_000)),
     large_memory=2_000,

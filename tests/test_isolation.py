@@ -8,6 +8,7 @@ import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -17,7 +18,17 @@ from psycopg import sql
 import ltst
 import ltst.memory
 import ltst.sync
-from ltst import AsyncMemory, ConversationMessage, ConversationSession, Memory, Settings, User
+from ltst import (
+    AsyncMemory,
+    ConversationMessage,
+    ConversationSession,
+    ImportedConversation,
+    ImportedMessage,
+    Memory,
+    MemoryEntry,
+    Settings,
+    User,
+)
 from ltst.db import migrate
 from ltst.db.embedded import EmbeddedServer
 from support.household import furnish
@@ -57,6 +68,10 @@ PROBES: dict[str, Probe] = {
     "User.restore": lambda user, ids: user.restore(ids["document_of_all"]),
     "User.erase": lambda user, ids: [user.erase().removed, user.erase().remaining],
     "Sessions.put": lambda user, ids: user.sessions.put(ConversationSession(ids["session"], user.user_id)),
+    "Sessions.add_many": lambda user, ids: [
+        user.sessions.add_many([elsewhere(ids["session"], "answer")]),
+        user.sessions.add_many([elsewhere(ids["session"], "answer")]),
+    ],
     "Sessions.get": lambda user, ids: user.sessions.get(ids["session"]),
     "Sessions.list": lambda user, ids: user.sessions.list(),
     "Sessions.delete": lambda user, ids: user.sessions.delete(ids["session"]),
@@ -136,6 +151,7 @@ PROBES: dict[str, Probe] = {
     "Instructions.history": lambda user, ids: user.instructions.history("coach"),
     "Instructions.forget": lambda user, ids: user.instructions.forget("coach"),
     "Entries.add": lambda user, ids: user.entries.add(ids["known_text"]),
+    "Entries.add_many": lambda user, ids: user.entries.add_many([MemoryEntry(ids["known_text"])]),
     "Entries.get": lambda user, ids: user.entries.get(ids["entry"]),
     "Entries.list": lambda user, ids: user.entries.list(),
     "Entries.forget": lambda user, ids: user.entries.forget(ids["entry"]),
@@ -149,6 +165,12 @@ PROBES: dict[str, Probe] = {
     "Events.feed": lambda user, ids: [user.events.feed(), user.events.feed(after=ids["event"])],
     "Events.list": lambda user, ids: [user.events.list(), user.events.list(after=ids["event"])],
 }
+
+
+def elsewhere(session_id: str, key: str) -> ImportedConversation:
+    """A conversation as it comes from elsewhere."""
+    said = [ImportedMessage(key, "user", "mine", datetime(2024, 1, 1, tzinfo=UTC))]
+    return ImportedConversation(session_id, said)
 
 
 def both(*attempts: Callable[[], Any]) -> list[Any]:

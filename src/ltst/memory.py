@@ -180,9 +180,12 @@ class AsyncMemory:
         place, most = checked_place(after), validate.limit(limit)
         return await events.list_of_all(self._core.database.keeper(), place, limit=most)
 
-    async def settle(self, user_id: str | None = None) -> None:
-        """Return when no derived work is due any more, for one user or for all."""
-        await self._worker.settle(None if user_id is None else validate.identifier(user_id, "user_id"))
+    async def settle(self, user_id: str | None = None, *, progress: Callable[[int, int], None] | None = None) -> None:
+        """Return when no derived work is due any more, for one user or for all.
+
+        `progress` is called now and then with how much is done and how much is known to be due.
+        """
+        await self._worker.settle(None if user_id is None else validate.identifier(user_id, "user_id"), progress)
 
     async def pending(self) -> int:
         """How many rows of all users wait for their vectors and conversations to be read, those set aside included."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -233,6 +233,49 @@ class MemoryEntry:
     def occurred_at(self) -> datetime | None:
         """When what the entry tells of happened."""
         return self.timestamp
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedMessage:
+    """A message of a conversation that was held elsewhere; `key` is its name there, `parent` that of the one before."""
+
+    key: str
+    role: str
+    content: str
+    at: datetime
+    parent: str | None = None
+    metadata: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedConversation:
+    """A conversation that was held elsewhere: a tree of messages, each after its parent.
+
+    The branch that ends with `current`, else with the last message, is the conversation; the others become forks.
+    """
+
+    session_id: str
+    messages: Sequence[ImportedMessage]
+    name: str | None = None
+    created_at: datetime | None = None
+    current: str | None = None
+    metadata: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came of an import: what was added, what was there already, and how much of that reads otherwise there."""
+
+    conversations: int = 0
+    forks: int = 0
+    messages: int = 0
+    entries: int = 0
+    known: int = 0
+    differing: int = 0
+
+    def __add__(self, other: Imported) -> Imported:
+        """Both together."""
+        return Imported(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)

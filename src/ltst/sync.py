@@ -35,6 +35,8 @@ from ltst.records import (
     Fact,
     Health,
     Hit,
+    Imported,
+    ImportedConversation,
     Instruction,
     MemoryEntry,
     Metadata,
@@ -129,9 +131,12 @@ class Memory:
         """The changes of all users that follow one, for a program that follows the ledger; see `user.events.feed`."""
         return self._portal.run(self._inner.feed(after=after, limit=limit))
 
-    def settle(self, user_id: str | None = None) -> None:
-        """Return when no derived work is due any more, for one user or for all."""
-        self._portal.run(self._inner.settle(user_id))
+    def settle(self, user_id: str | None = None, *, progress: Callable[[int, int], None] | None = None) -> None:
+        """Return when no derived work is due any more, for one user or for all.
+
+        `progress` is called now and then with how much is done and how much is known to be due.
+        """
+        self._portal.run(self._inner.settle(user_id, progress=progress))
 
     def pending(self) -> int:
         """How many rows of all users wait for their vectors and conversations to be read, those set aside included."""
@@ -564,6 +569,13 @@ class Entries:
             )
         )
 
+    def add_many(self, given: Iterable[MemoryEntry]) -> Imported:
+        """Keep memories that were made elsewhere, all or none; what is there already stays as it is.
+
+        Of each its content, type, time, importance, source, metadata and end are kept.
+        """
+        return self._portal.run(self._inner.add_many(given))
+
     def get(self, entry_id: str) -> MemoryEntry | None:
         """An entry, or None."""
         return self._portal.run(self._inner.get(entry_id))
@@ -838,6 +850,15 @@ class Sessions:
     def put(self, session: ConversationSession) -> ConversationSession:
         """Create a session, or renew name, status, metadata and activity of the one that has its id."""
         return self._portal.run(self._inner.put(session))
+
+    def add_many(self, conversations: Iterable[ImportedConversation]) -> Imported:
+        """Store conversations that were held elsewhere, all of them or none, with their times and branches.
+
+        A message that is there under its key stays as it is, so the same again adds nothing, and a conversation that
+        has grown gets what is new. A session never gets messages of two branches: what does not go on from what it
+        holds becomes a fork.
+        """
+        return self._portal.run(self._inner.add_many(conversations))
 
     def get(self, session_id: str) -> ConversationSession | None:
         """A session, or None."""

@@ -67,11 +67,29 @@ class Worker:
         alive = self._task is not None and not self._task.done()
         return Check("worker", "ok" if alive else "error", "runs in this process" if alive else "has ended")
 
-    async def settle(self, user_id: str | None = None) -> None:
+    async def settle(self, user_id: str | None = None, progress: Callable[[int, int], None] | None = None) -> None:
         """Return when nothing is due any more that can be done now, for one user or for all.
 
         Where a model is missing for some of it, that is told when all the rest is done.
         """
+        telling = None if progress is None else asyncio.create_task(self._tell_left(user_id, progress))
+        try:
+            await self._settle(user_id)
+        finally:
+            if telling is not None:
+                telling.cancel()
+                await asyncio.gather(telling, return_exceptions=True)
+
+    async def _tell_left(self, user_id: str | None, progress: Callable[[int, int], None]) -> None:
+        """Tell now and then how much is done of what is known to be due, which grows while it is done."""
+        most = 0
+        while True:
+            left = await work.left(self._core.database.keeper(), user_id)
+            most = max(most, left)
+            progress(most - left, most)
+            await asyncio.sleep(QUIET_SECONDS)
+
+    async def _settle(self, user_id: str | None) -> None:
         missing: ModelUnavailable | None = None
         keeper = self._core.database.keeper()
         while True:

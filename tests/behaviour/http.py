@@ -7,7 +7,7 @@ import json
 import uuid
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -29,6 +29,8 @@ from ltst.records import (
     Event,
     Fact,
     Hit,
+    Imported,
+    ImportedConversation,
     Instruction,
     MemoryEntry,
     Receipt,
@@ -233,6 +235,10 @@ class HttpSessions:
         }
         path = f"/v1/sessions/{segment(session.session_id)}"
         return record(ConversationSession, await self._line.ask("PUT", path, told))
+
+    async def add_many(self, conversations: Iterable[ImportedConversation]) -> Imported:
+        told = [asdict(each) for each in conversations]
+        return record(Imported, await self._line.ask("POST", "/v1/sessions", {"conversations": told}))
 
     async def get(self, session_id: str) -> ConversationSession | None:
         return await self._line.one(ConversationSession, f"/v1/sessions/{segment(session_id)}")
@@ -448,6 +454,11 @@ class HttpEntries:
 
     async def add(self, content: str, **more: Any) -> MemoryEntry:
         return record(MemoryEntry, await self._line.ask("POST", "/v1/entries", {"content": content, **more}))
+
+    async def add_many(self, entries: Iterable[MemoryEntry]) -> Imported:
+        names = ("content", "memory_type", "importance_score", "source", "timestamp", "expires_at", "metadata")
+        told = [{name: getattr(each, name) for name in names} for each in entries]
+        return record(Imported, await self._line.ask("POST", "/v1/entries/many", {"entries": told}))
 
     async def get(self, entry_id: str) -> MemoryEntry | None:
         return await self._line.one(MemoryEntry, f"/v1/entries/{segment(entry_id)}")

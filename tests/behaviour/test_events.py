@@ -12,7 +12,7 @@ import pytest
 
 import ltst
 import ltst.sync
-from ltst import ConversationMessage, ConversationSession
+from ltst import ConversationMessage, ConversationSession, ImportedConversation, ImportedMessage, MemoryEntry
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -56,6 +56,13 @@ async def forget_document(user: Any) -> None:
     await user.documents.forget((await user.documents.add(CANARY)).document_id)
 
 
+def elsewhere(session_id: str, parents: dict[str, str | None]) -> ImportedConversation:
+    """A conversation as it comes from elsewhere."""
+    moment = datetime(2024, 1, 1, tzinfo=UTC)
+    said = [ImportedMessage(key, "user", CANARY, moment, parent, {"m": CANARY}) for key, parent in parents.items()]
+    return ImportedConversation(session_id, said, CANARY, metadata={"m": CANARY})
+
+
 MESSAGES = [{"role": "user", "content": CANARY, "metadata": {"m": CANARY}}, {"role": "assistant", "content": CANARY}]
 SESSION_AND_MESSAGE = ["add session", "add message"]
 
@@ -89,6 +96,10 @@ WRITES: dict[str, tuple[Change, list[str]]] = {
         ["add session", "set context", "forget context"],
     ),
     "Sessions.put": (put, ["put session"]),
+    "Sessions.add_many": (
+        lambda user: user.sessions.add_many([elsewhere("one", {"a": None, "b": "a", "c": "a"})]),
+        ["add session", "add message", "fork session"],
+    ),
     "Sessions.archive": (
         lambda user: after(user.chat("one").add("user", CANARY), user.sessions.archive("one")),
         [*SESSION_AND_MESSAGE, "archive session"],
@@ -136,6 +147,10 @@ WRITES: dict[str, tuple[Change, list[str]]] = {
     "Entries.add": (
         lambda user: after(user.entries.add(CANARY, metadata={"m": CANARY}), user.entries.add(CANARY)),
         ["add entry", "confirm entry"],
+    ),
+    "Entries.add_many": (
+        lambda user: user.entries.add_many([MemoryEntry(CANARY, metadata={"m": CANARY}), MemoryEntry(CANARY)]),
+        ["add entry"],
     ),
     "Entries.forget": (forget_entry, ["add entry", "forget entry"]),
     "Documents.add": (
@@ -214,10 +229,12 @@ async def test_the_ledger_is_read_on_from_an_event(user: Any) -> None:
         lambda user: user.chat("one").add("user", "hello", key="k"),
         lambda user: user.chat("one").add_many([{"role": "user", "content": "hello", "key": "k"}]),
         lambda user: user.instructions.set("cook", "No nuts."),
+        lambda user: user.sessions.add_many([elsewhere("one", {"a": None, "b": "a", "c": "a"})]),
+        lambda user: user.entries.add_many([MemoryEntry("the same")]),
         lambda user: user.documents.add("the same"),
         lambda user: user.facts.reject("home", "Atlantis"),
     ],
-    ids=["add", "add_many", "instruction", "document", "rejection"],
+    ids=["add", "add_many", "instruction", "conversations", "entries", "document", "rejection"],
 )
 async def test_what_changes_nothing_is_not_in_the_ledger(user: Any, repeat: Change) -> None:
     await repeat(user)

@@ -43,6 +43,7 @@ UNTOLD = {
     "POST /v1/documents/file": "what is a PDF, or UTF-8",
     "POST /v1/erase": "who calls",
     "POST /v1/import": "what its rows refer to",
+    "POST /v1/sessions": "that keys are different, and that each message stands after its parent",
     "POST /v1/sessions/{session_id}/fork": "how many messages there are",
     "POST /v1/sessions/{session_id}/links": "that the sessions are two",
     "POST /v1/sessions/{session_id}/messages/ready": "which index is the next, and which numbers four bytes hold",

@@ -50,7 +50,7 @@ async def export(desk: Desk) -> dict[str, Any]:
 
 async def restore(desk: Desk, document: Mapping[str, Any]) -> dict[str, int]:
     """Put a document into this user's memory, all of it or nothing."""
-    rows = _checked(document)
+    rows = checked(document)
     async with desk.writing("user.restore") as tx:
         sealed = await _seal_again(desk, tx, rows["preferences"])
         given: dict[str, Sequence[Mapping[str, Any]]] = {**rows, "preferences": sealed}
@@ -108,7 +108,8 @@ async def _tell_erased(desk: Desk, tx: Transaction, receipt: Receipt) -> None:
     await events.add(tx, desk.settings.actor, "erase", "user", receipt.receipt_id, details, user_id=nobody)
 
 
-def _checked(document: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+def checked(document: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of an exported document by noun, or Invalid saying what is wrong with it."""
     if not isinstance(document, Mapping) or document.get("format") != EXPORT_FORMAT:
         raise Invalid('this is not an export of ltst: it must be an object with "format": "ltst"')
     if document.get("version") != EXPORT_VERSION:

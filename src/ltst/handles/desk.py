@@ -78,6 +78,8 @@ class Core:
         self.models = models
         self.written = _nothing
         """Called with the user when something was written that derived work is due for."""
+        self.looked_at_tables = False
+        """Whether the planner was told how large the tables of conversations are."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._shown: dict[str, Counter[tuple[str, str]]] = {}
         self._found: dict[tuple[str, str], cache.Retrieval] = {}

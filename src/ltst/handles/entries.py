@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterable
 from datetime import datetime
 
+from ltst.errors import Invalid
 from ltst.handles.desk import Desk, now
 from ltst.learn.importance import importance as seen
-from ltst.records import MemoryEntry, Metadata
-from ltst.rooms import entries
+from ltst.records import Imported, MemoryEntry, Metadata
+from ltst.rooms import entries, events
 from ltst.support import validate
 from ltst.support.ids import is_id, new_id
+from ltst.support.text import sha256
 
 # What somebody took the trouble to keep is worth that much at the least.
 MIDDLING = 0.5
@@ -55,6 +58,22 @@ class AsyncEntries:
             await self._desk.tell(tx, "add" if entry.entry_id == entry_id else "confirm", "entry", str(entry.entry_id))
         return entry
 
+    async def add_many(self, given: Iterable[MemoryEntry]) -> Imported:
+        """Keep memories that were made elsewhere, all or none; what is there already stays as it is.
+
+        Of each its content, type, time, importance, source, metadata and end are kept.
+        """
+        if not isinstance(given, Iterable):
+            raise Invalid("entries must be a list of MemoryEntry")
+        new = [self._new(position, each) for position, each in enumerate(given, start=1)]
+        if not new:
+            return Imported()
+        async with self._desk.writing("entries.add_many") as tx:
+            added = await entries.add_many(tx, new)
+            told = [events.Told("add", "entry", str(entry_id), {}) for entry_id in added]
+            await events.add_many(tx, self._desk.settings.actor, told)
+        return Imported(entries=len(added), known=len(new) - len(added))
+
     async def get(self, entry_id: str) -> MemoryEntry | None:
         """An entry, or None."""
         if not is_id(entry_id):
@@ -79,3 +98,22 @@ class AsyncEntries:
             if gone:
                 await self._desk.tell(tx, "forget", "entry", entry_id)
         return gone
+
+    def _new(self, position: int, entry: MemoryEntry) -> entries.New:
+        if not isinstance(entry, MemoryEntry):
+            raise Invalid(f"entry {position} must be a MemoryEntry, not {type(entry).__name__}")
+        try:
+            content = self._desk.content(entry.content, "content")
+            return entries.New(
+                new_id(),
+                validate.choice(entry.memory_type, "memory_type", entries.ENTRY_TYPES),
+                content,
+                sha256(content),
+                validate.score(entry.importance_score, "importance_score"),
+                validate.optional_identifier(entry.source, "source"),
+                self._desk.metadata(entry.metadata),
+                validate.optional_moment(entry.timestamp, "timestamp") or now(),
+                validate.optional_moment(entry.expires_at, "expires_at"),
+            )
+        except Invalid as problem:
+            raise Invalid(f"entry {position}: {problem}") from None

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
 from ltst.errors import Invalid
 from ltst.handles import windows
 from ltst.handles.desk import Desk, now
+from ltst.handles.importing import add_all
 from ltst.learn.weigh import weigh
-from ltst.records import ConversationSession, Metadata, SessionRelationship, SessionSummary
+from ltst.records import (
+    ConversationSession,
+    Imported,
+    ImportedConversation,
+    Metadata,
+    SessionRelationship,
+    SessionSummary,
+)
 from ltst.rooms import claims, relationships, sessions
 from ltst.support import validate
 
@@ -32,6 +41,15 @@ class AsyncSessions:
             stored = await sessions.put(tx, checked, metadata=metadata, now=now())
             await self._desk.tell(tx, "put", "session", stored.session_id)
         return stored
+
+    async def add_many(self, conversations: Iterable[ImportedConversation]) -> Imported:
+        """Store conversations that were held elsewhere, all of them or none, with their times and branches.
+
+        A message that is there under its key stays as it is, so the same again adds nothing, and a conversation that
+        has grown gets what is new. A session never gets messages of two branches: what does not go on from what it
+        holds becomes a fork.
+        """
+        return await add_all(self._desk, conversations)
 
     async def get(self, session_id: str) -> ConversationSession | None:
         """A session, or None."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from ltst.db.pool import Executor
@@ -41,6 +43,27 @@ async def add(
     )
     assert added is not None, "an upsert returns its row"
     return added
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """An entry that passed the checks, one of many."""
+
+    entry_id: str
+    memory_type: str
+    content: str
+    content_hash: str
+    importance: float
+    source: str | None
+    metadata: str
+    occurred_at: datetime
+    expires_at: datetime | None
+
+
+async def add_many(tx: Executor, given: Iterable[New]) -> list[str]:
+    """Keep memories; the ids of those whose content was not there already."""
+    rows = [{**asdict(each), "metadata": json.loads(each.metadata)} for each in given]
+    return await tx.values("entries.add_many", user_id=tx.scope.user_id, rows=json.dumps(rows, default=str))
 
 
 async def get(tx: Executor, entry_id: str) -> MemoryEntry | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ltst.db.pool import Executor
 from ltst.records import Event
+
+NAMES = ("action", "noun", "row_id", "details")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,16 @@ class Place:
 
     xact: str | None
     event_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One of many changes that are made at once."""
+
+    action: str
+    noun: str
+    row_id: str
+    details: Mapping[str, Any]
 
 
 async def add(
@@ -39,6 +51,13 @@ async def add(
         row_id=row_id,
         details=json.dumps(details or {}),
     )
+
+
+async def add_many(tx: Executor, actor: str, changes: Sequence[Told]) -> None:
+    """Record many changes, in the transaction that makes them."""
+    if changes:
+        rows = json.dumps([{name: getattr(each, name) for name in NAMES} for each in changes])
+        await tx.run("events.add_many", user_id=tx.scope.user_id, actor=actor, rows=rows)
 
 
 async def list_all(tx: Executor, place: Place, *, limit: int, settled: bool = False) -> list[Event]:

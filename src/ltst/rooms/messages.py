@@ -63,6 +63,14 @@ class Draft(Turn):
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """What a session holds: the index of its newest message, and for each key the role and the hash of the content."""
+
+    last_index: int
+    keys: Mapping[str, tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Opening:
     """What a session is created with, should this be its first write."""
 
@@ -241,6 +249,29 @@ async def keyed(tx: Executor, session_id: str, keys: list[str]) -> dict[str, Con
     return {str(each.message_key): each for each in found}
 
 
+async def held(tx: Executor, last: Mapping[str, int]) -> dict[str, Held]:
+    """What sessions hold under keys, in the order of the messages; `last` are their newest indexes."""
+    keys: dict[str, dict[str, tuple[str, str]]] = {session_id: {} for session_id in last}
+    if any(last.values()):
+        filled = [session_id for session_id, index in last.items() if index]
+        for row in await tx.dicts("messages.keys", user_id=tx.scope.user_id, session_ids=filled):
+            keys[row["session_id"]][row["message_key"]] = (row["role"], row["content_hash"])
+    return {session_id: Held(index, keys[session_id]) for session_id, index in last.items()}
+
+
+async def add_to_sessions(tx: Executor, numbered: Sequence[tuple[int, Draft]]) -> None:
+    """Store messages of many sessions; while the server works on some, the next are made ready."""
+    sent: asyncio.Task[int] | None = None
+    for start in range(0, len(numbered), BATCH):
+        rows = "[" + ",".join(_in_session(index, each) for index, each in numbered[start : start + BATCH]) + "]"
+        if sent is not None:
+            await sent
+        sent = asyncio.create_task(tx.run("messages.add_to_sessions", user_id=tx.scope.user_id, rows=rows))
+        await asyncio.sleep(0)  # lets it go out
+    if sent is not None:
+        await sent
+
+
 def _fresh(turns: Sequence[Turn], known: Mapping[str, ConversationMessage]) -> list[Turn]:
     """The messages to store: all but those whose key was stored before or came earlier in the same list."""
     fresh: list[Turn] = []
@@ -289,6 +320,10 @@ def _as_json(index: int, draft: Draft) -> str:
         f'"message_key":{key},"token_count":{draft.token_count},"metadata":{draft.metadata},'
         f'"parent_message_id":{parent},"timestamp":"{draft.timestamp.isoformat()}"}}'
     )
+
+
+def _in_session(index: int, draft: Draft) -> str:
+    return f'{{"session_id":{quoted(draft.session_id)},{_as_json(index, draft)[1:]}'
 
 
 async def heard(tx: Executor, last: str | None, limit: int) -> list[ConversationMessage]:

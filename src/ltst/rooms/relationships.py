@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
 from ltst.db.pool import Executor
 from ltst.records import SessionRelationship
 from ltst.support.ids import new_id
@@ -50,6 +53,13 @@ async def learn(
         metadata=metadata,
     )
     return linked
+
+
+async def fork_many(tx: Executor, pairs: Sequence[tuple[str, str]]) -> None:
+    """Link sessions to their forks."""
+    if pairs:
+        rows = [{"relationship_id": new_id(), "source": source, "target": target} for source, target in pairs]
+        await tx.run("relationships.fork_many", user_id=tx.scope.user_id, rows=json.dumps(rows))
 
 
 async def forget_learned(tx: Executor) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -97,6 +99,42 @@ async def archive_due(tx: Executor, now: datetime) -> int:
 async def delete_due(tx: Executor, now: datetime) -> int:
     """Delete what the users' policies say; the number of sessions."""
     return await tx.run("sessions.delete_due", now=now)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a session is created with, one of many."""
+
+    session_id: str
+    session_name: str | None
+    metadata: str
+    created_at: datetime
+
+
+async def take_turns(tx: Executor) -> None:
+    """Wait until nobody else writes to many sessions of the user at once."""
+    await tx.value("sessions.take_turns", user_id=tx.scope.user_id)
+
+
+async def hold_many(tx: Executor, session_ids: Iterable[str]) -> dict[str, int]:
+    """Lock sessions, those that are there; the index of the newest message of each."""
+    found = await tx.dicts("sessions.hold_many", user_id=tx.scope.user_id, session_ids=[*session_ids])
+    return {row["session_id"]: row["last_index"] for row in found}
+
+
+async def open_many(tx: Executor, given: Iterable[Opened]) -> set[str]:
+    """Create sessions; the ids of those that were not there."""
+    rows = ",".join(map(_as_json, given))
+    return {*await tx.values("sessions.open_many", user_id=tx.scope.user_id, rows=f"[{rows}]")} if rows else set()
+
+
+def _as_json(given: Opened) -> str:
+    # Written out, since the metadata is JSON already.
+    name = json.dumps(given.session_name)
+    return (
+        f'{{"session_id":{json.dumps(given.session_id)},"session_name":{name},"metadata":{given.metadata},'
+        f'"created_at":"{given.created_at.isoformat()}"}}'
+    )
 
 
 @dataclass(frozen=True, slots=True)

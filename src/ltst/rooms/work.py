@@ -153,6 +153,11 @@ async def held(tx: Executor, user_id: str | None) -> int:
     return int(await tx.value("work.held", user_id=user_id))
 
 
+async def left(tx: Executor, user_id: str | None) -> int:
+    """How much is to be done: rows to index, conversations to learn from and to tell of, entries to compare."""
+    return int(await tx.value("work.left", user_id=user_id))
+
+
 async def blocked(tx: Executor, user_id: str, task: str) -> bool:
     """Whether a task of a user rests after a failure, or was set aside."""
     return bool(await tx.value("work.blocked", user_id=user_id, task=task))

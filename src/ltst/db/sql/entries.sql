@@ -104,3 +104,15 @@ WITH ranked AS (
 )
 INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
 SELECT user_id, 'maintenance', 'prune', 'entry', entry_id::text FROM gone;
+
+-- name: add_many
+INSERT INTO memory_entries (
+    user_id, entry_id, memory_type, content, content_hash, importance_score, source, metadata, occurred_at, expires_at)
+SELECT %(user_id)s::text, entry_id, memory_type, content, content_hash, importance, source, metadata, occurred_at,
+       expires_at
+FROM json_to_recordset(%(rows)s::json) AS given (
+    entry_id UUID, memory_type TEXT, content TEXT, content_hash TEXT, importance FLOAT, source TEXT, metadata JSONB,
+    occurred_at TIMESTAMPTZ, expires_at TIMESTAMPTZ)
+ORDER BY content_hash
+ON CONFLICT (user_id, memory_type, content_hash) DO NOTHING
+RETURNING entry_id;

@@ -30,3 +30,8 @@ WHERE (xact, event_id) > (coalesce(%(xact)s::text::xid8, (SELECT xact FROM place
   AND xact < pg_snapshot_xmin(pg_current_snapshot())
 ORDER BY xact, event_id
 LIMIT %(limit)s;
+
+-- name: add_many
+INSERT INTO event_ledger (user_id, actor, action, noun, row_id, details)
+SELECT %(user_id)s::text, %(actor)s::text, action, noun, row_id, details
+FROM json_to_recordset(%(rows)s::json) AS given (action TEXT, noun TEXT, row_id TEXT, details JSONB);

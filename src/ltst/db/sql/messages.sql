@@ -100,3 +100,19 @@ WHERE user_id = %(user_id)s AND role = 'human' AND message_index <= learned_inde
   AND (%(last)s::uuid IS NULL OR message_id > %(last)s::uuid)
 ORDER BY message_id
 LIMIT %(limit)s;
+
+-- name: keys
+SELECT session_id, message_key, role, content_hash FROM conversation_messages
+WHERE user_id = %(user_id)s AND session_id = ANY(%(session_ids)s::text[]) AND message_key IS NOT NULL
+ORDER BY session_id, message_index;
+
+-- name: add_to_sessions
+INSERT INTO conversation_messages (
+    user_id, session_id, message_id, role, content, content_hash, context_hash, message_index, message_key,
+    token_count, metadata, parent_message_id, timestamp)
+SELECT %(user_id)s::text, session_id, message_id, role, content, content_hash, context_hash, message_index,
+       message_key, token_count, metadata, parent_message_id, "timestamp"
+FROM json_to_recordset(%(rows)s::json) AS given (
+    session_id TEXT, message_id UUID, role TEXT, content TEXT, content_hash TEXT, context_hash TEXT,
+    message_index INTEGER, message_key TEXT, token_count INTEGER, metadata JSONB, parent_message_id UUID,
+    "timestamp" TIMESTAMPTZ);

@@ -29,3 +29,10 @@ RETURNING relationship_id;
 
 -- name: forget_learned
 DELETE FROM session_relationships WHERE user_id = %(user_id)s AND learned;
+
+-- name: fork_many
+INSERT INTO session_relationships (user_id, relationship_id, source_session_id, target_session_id, relationship_type,
+                                   similarity_score)
+SELECT %(user_id)s::text, relationship_id, source, target, 'fork', 1
+FROM json_to_recordset(%(rows)s::json) AS given (relationship_id UUID, source TEXT, target TEXT)
+ON CONFLICT DO NOTHING;

@@ -119,3 +119,21 @@ UPDATE conversation_sessions
 SET learned_index = 0, refined_index = 0, episode_index = 0, summarised_index = 0,
     context_summary = CASE summarised_index WHEN 0 THEN context_summary END  -- one by hand stays
 WHERE user_id = %(user_id)s;
+
+-- Taken by those who write to many sessions at once, so that two of them cannot wait for each other.
+-- name: take_turns
+SELECT pg_advisory_xact_lock(hashtextextended(%(user_id)s, 3));
+
+-- name: hold_many
+SELECT session_id, last_index FROM conversation_sessions
+WHERE user_id = %(user_id)s AND session_id = ANY(%(session_ids)s::text[])
+ORDER BY session_id FOR NO KEY UPDATE;
+
+-- name: open_many
+INSERT INTO conversation_sessions (user_id, session_id, session_name, metadata, created_at, last_activity)
+SELECT %(user_id)s::text, session_id, session_name, metadata, created_at, created_at
+FROM json_to_recordset(%(rows)s::json) AS given (
+    session_id TEXT, session_name TEXT, metadata JSONB, created_at TIMESTAMPTZ)
+ORDER BY session_id
+ON CONFLICT DO NOTHING
+RETURNING session_id;

@@ -153,6 +153,20 @@ WHERE user_id = %(user_id)s AND set_aside_at IS NULL AND attempts >= %(most)s::i
 SELECT count(*) FROM derived_work
 WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND leased_until > now() AND set_aside_at IS NULL;
 
+-- name: left
+SELECT (SELECT count(*) FROM conversation_messages
+        WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND (terms IS NULL OR embedding IS NULL))
+     + (SELECT count(*) FROM user_facts
+        WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND (terms IS NULL OR embedding IS NULL))
+     + (SELECT count(*) FROM memory_entries
+        WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND (terms IS NULL OR embedding IS NULL))
+     + (SELECT count(*) FROM document_chunks
+        WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND (terms IS NULL OR embedding IS NULL))
+     + (SELECT count(*) FROM memory_entries
+        WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND NOT consolidated)
+     + (SELECT coalesce(sum((learned_index < last_index)::integer + (episode_index < last_index)::integer), 0)
+        FROM conversation_sessions WHERE %(user_id)s::text IS NULL OR user_id = %(user_id)s);
+
 -- name: blocked
 SELECT EXISTS (SELECT FROM derived_work WHERE user_id = %(user_id)s AND task = %(task)s AND subject = ''
                  AND (set_aside_at IS NOT NULL OR not_before > now()));

@@ -23,6 +23,7 @@ from ltst.doors.cli import (
     entries,
     events,
     facts,
+    importing,
     instructions,
     keys,
     learning,
@@ -74,7 +75,7 @@ def main(
     context.obj = Options(database_url, user, home)
 
 
-for page in (demo, chat, serve, messages, context, search, profile, archive, condition, worker, bench):
+for page in (demo, chat, serve, messages, context, search, profile, archive, importing, condition, worker, bench):
     app.add_typer(page.app)
 for name, noun in {
     "sessions": sessions,

@@ -138,6 +138,7 @@ Policy: Any = _answer(records.RetentionPolicy, archive_after=Span | None, delete
 Event: Any = _answer(records.Event)
 Receipt: Any = _answer(records.Receipt)
 Key: Any = _answer(records.ApiKey, leave_out=("secret",))
+Imported: Any = _answer(records.Imported)
 Stats: Any = _answer(records.Stats)
 Health: Any = _answer(records.Health)
 
@@ -194,6 +195,36 @@ class NewMessages(Shape):
     """Turns to store, all or none."""
 
     messages: list[NewMessage] = Field(max_length=10_000)
+
+
+class ForeignMessage(Shape):
+    """A message of a conversation that was held elsewhere."""
+
+    key: Identifier = Field(description="What it is called there; the same key again is the same message.")
+    role: Role
+    content: Text
+    at: Moment = Field(description="When it was said.")
+    parent: Identifier | None = Field(
+        None, description="The key of the message before it, which stands before it here."
+    )
+    metadata: Metadata = Field(default_factory=dict)
+
+
+class ForeignConversation(Shape):
+    """A conversation that was held elsewhere; branches other than the one that ends with `current` become forks."""
+
+    session_id: Identifier
+    messages: list[ForeignMessage] = Field(min_length=1, max_length=10_000)
+    name: Line | None = None
+    created_at: Moment | None = None
+    current: Identifier | None = Field(None, description="The key of its last message; the last one, if left out.")
+    metadata: Metadata = Field(default_factory=dict)
+
+
+class ForeignConversations(Shape):
+    """Conversations to store, all or none."""
+
+    conversations: list[ForeignConversation] = Field(max_length=1_000)
 
 
 class Interaction(Shape):
@@ -398,6 +429,24 @@ class EntryWritten(Shape):
     occurred_at: Moment | None = None
     expires_at: Moment | None = None
     metadata: Metadata | None = None
+
+
+class ForeignEntry(Shape):
+    """A memory that was made elsewhere."""
+
+    content: Text
+    memory_type: EntryType = "long_term"
+    importance_score: Score = 0.5
+    source: Identifier | None = None
+    timestamp: Moment | None = Field(None, description="When what it tells of happened; now, if left out.")
+    expires_at: Moment | None = None
+    metadata: Metadata = Field(default_factory=dict)
+
+
+class ForeignEntries(Shape):
+    """Memories to keep, all or none."""
+
+    entries: list[ForeignEntry] = Field(max_length=10_000)
 
 
 class DocumentWritten(Shape):

@@ -12,6 +12,7 @@ from ltst.doors.http.callers import Guarded, User
 from ltst.doors.http.routes.answers import found, gone
 from ltst.doors.http.shapes import Identifier, Limit, Offset, Page
 from ltst.errors import Invalid
+from ltst.records import MemoryEntry
 from ltst.support.reading.source import MEDIA_TYPES
 
 router = APIRouter(route_class=Guarded)
@@ -30,6 +31,13 @@ async def add_entry(user: User, given: shapes.EntryWritten) -> Any:
     """Keep a free-standing memory; the same content is kept once."""
     written = {name: getattr(given, name) for name in type(given).model_fields if name != "content"}
     return await user.entries.add(given.content, **written)
+
+
+@router.post("/v1/entries/many", response_model=shapes.Imported, tags=["entries"])
+async def add_entries(user: User, given: shapes.ForeignEntries) -> Any:
+    """Keep memories that were made elsewhere, all or none; what is there already stays as it is."""
+    written = [{name: getattr(each, name) for name in type(each).model_fields} for each in given.entries]
+    return await user.entries.add_many([MemoryEntry(**each) for each in written])
 
 
 @router.get("/v1/entries", response_model=Page[shapes.Entry], tags=["entries"])

@@ -12,7 +12,7 @@ from ltst.doors.http.routes.answers import found, gone
 from ltst.doors.http.routes.headers import IdempotencyKey
 from ltst.doors.http.shapes import Identifier, Limit, Offset, Page
 from ltst.errors import Conflict
-from ltst.records import ConversationSession
+from ltst.records import ConversationSession, ImportedConversation, ImportedMessage
 from ltst.support.text import sha256
 
 router = APIRouter(route_class=Guarded, prefix="/v1/sessions", tags=["sessions"])
@@ -24,6 +24,12 @@ Status = Annotated[str | None, Query(pattern="^(active|archived)$", description=
 async def list_sessions(user: User, status: Status = None, limit: Limit = 50, offset: Offset = 0) -> Any:
     """The conversations, the most recently active first."""
     return shapes.page(await user.sessions.list(status=status, limit=limit + 1, offset=offset), limit, offset)
+
+
+@router.post("", response_model=shapes.Imported)
+async def add_sessions(user: User, given: shapes.ForeignConversations) -> Any:
+    """Store conversations that were held elsewhere, all or none; what is there already stays as it is."""
+    return await user.sessions.add_many([_conversation(each) for each in given.conversations])
 
 
 @router.get("/{session_id:segment}", response_model=shapes.Session)
@@ -94,3 +100,12 @@ async def fork_session(user: User, session_id: Identifier, given: shapes.Fork, k
         if given.session_id is not None:
             raise
         return {"session_id": wanted}
+
+
+def _conversation(given: shapes.ForeignConversation) -> ImportedConversation:
+    said = [ImportedMessage(**_fields(each)) for each in given.messages]
+    return ImportedConversation(**{**_fields(given), "messages": said})
+
+
+def _fields(given: shapes.Shape) -> dict[str, Any]:
+    return {name: getattr(given, name) for name in type(given).model_fields}

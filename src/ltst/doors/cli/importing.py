@@ -1,0 +1,150 @@
+"""What was said and remembered elsewhere: `ltst import`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from ltst.doors.cli import show
+from ltst.doors.cli.options import Options, command, opened
+
+if TYPE_CHECKING:
+    from ltst.doors.importers import Export, Report
+    from ltst.sync import Memory
+
+app = typer.Typer()
+
+Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, folders or zips; - reads standard input.")]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", metavar="NAME", help="What they are, if it is not to be told by their content."),
+]
+Of = Annotated[str | None, typer.Option("--of", metavar="ID", help="Whose rows, where a file holds several users'.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Read and check everything, write nothing.")]
+NoIndex = Annotated[bool, typer.Option("--no-index", help="Leave indexing and learning to a worker.")]
+SkipInvalid = Annotated[bool, typer.Option("--skip-invalid", help="Leave out what cannot be read, and tell.")]
+
+MOST_NOTES = 10
+
+
+@command(app, "import", user=True)
+def import_files(
+    options: Options,
+    paths: Paths,
+    format: Format = None,
+    of: Of = None,
+    dry_run: DryRun = False,
+    no_index: NoIndex = False,
+    skip_invalid: SkipInvalid = False,
+) -> None:
+    """Add conversations and memories from elsewhere to a user's memory.
+
+    Exports of ChatGPT, Claude, Claude Code, Codex, LangChain, mem0 and ltst, and plain messages as JSON lines or CSV.
+    All of it is checked before anything is written. Importing twice adds nothing, so a stopped import is done again.
+
+    Example: ltst import conversations.json --user ann
+    """
+    from ltst.doors.importers import read  # late: --help needs none of it
+
+    with _bar("Reading") as tell:
+        export = read(
+            paths,
+            format=format,
+            of=of,
+            skip_invalid=skip_invalid,
+            max_content_bytes=options.settings.max_content_bytes,
+            progress=tell,
+        )
+    with export:
+        if dry_run:
+            _present(options, export, None, 0.0)
+            return
+        with opened(options, worker=False) as memory:
+            with _bar("Writing") as tell:
+                report = export.write(memory.user(memory.settings.user), progress=tell)
+            # What comes from ltst itself is put back as it was.
+            foreign = export.messages + export.entries
+            indexing = _index(memory) if foreign and not no_index else 0.0
+    _present(options, export, report, indexing)
+
+
+def _index(memory: Memory) -> float:
+    """Make everything ready to be found; the seconds that it took."""
+    began = time.monotonic()
+    with _bar("Indexing and learning") as tell:
+        memory.settle(memory.settings.user, progress=tell)
+    return time.monotonic() - began
+
+
+@contextmanager
+def _bar(said: str) -> Iterator[Callable[[int, int], None]]:
+    """How far it is, on a terminal."""
+    console = show.err()
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(said, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=max(total, 1))
+
+
+def _present(options: Options, export: Export, report: Report | None, indexing: float) -> None:
+    for fault in export.faults:
+        show.hint(f"Left out: {fault}")
+    if options.json:
+        show.document(_document(export, report, indexing))
+        return
+    if export.files_passed_over:
+        named = ", ".join(export.files_passed_over[:MOST_NOTES])
+        more = " …" if len(export.files_passed_over) > MOST_NOTES else ""
+        show.hint(f"Passed over {len(export.files_passed_over):,} files: {named}{more}")
+    if export.passed_over:
+        show.hint(f"Passed over {_counted(export.passed_over)}.")
+    if report is None:
+        found = {"conversations": export.conversations, "messages": export.messages, "memories": export.entries}
+        show.say(f"There are {_counted(found) or 'no messages'} in it; nothing was written.", "green")
+        return
+    added = _added(report)
+    show.say(f"Added {added}." if added else "Everything was there already.", "green")
+    if report.added.known and added:
+        show.hint(f"{report.added.known:,} messages and memories were there already.")
+    if report.added.differing:
+        show.hint(f"{report.added.differing:,} messages read otherwise now; they stay as they were imported first.")
+
+
+def _added(report: Report) -> str:
+    new = report.added
+    counts = {"conversations": new.conversations, "forks": new.forks, "messages": new.messages, "memories": new.entries}
+    for noun, count in report.restored.items():
+        counts[noun] = counts.get(noun, 0) + count
+    return _counted(counts)
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {noun}" for noun, count in counts.items() if count)
+
+
+def _document(export: Export, report: Report | None, indexing: float) -> dict[str, Any]:
+    """All of it, for programs."""
+    added = {} if report is None else asdict(report.added)
+    if report is not None:
+        for noun, count in report.restored.items():
+            added[noun] = added.get(noun, 0) + count
+    return {
+        **added,
+        "read": {"conversations": export.conversations, "messages": export.messages, "entries": export.entries},
+        "passed_over": dict(export.passed_over),
+        "left_out": export.faults,
+        "files": export.files,
+        "files_passed_over": export.files_passed_over,
+        "seconds": {
+            "reading": round(export.seconds, 3),
+            "writing": round(0.0 if report is None else report.seconds, 3),
+            "indexing": round(indexing, 3),
+        },
+    }

@@ -1,0 +1,117 @@
+"""Claude's export: conversations with `chat_messages`, in a row or as a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ltst.doors.importers import trees, words
+from ltst.doors.importers.blocks import speak
+from ltst.doors.importers.shapes import listing, mapping, moment, name, shown, some_listing, some_words
+from ltst.doors.importers.source import Found, Item, Said, Source
+from ltst.doors.importers.words import Words
+from ltst.errors import Invalid
+from ltst.records import ImportedConversation
+from ltst.support.text import sha256
+
+ROLES = {
+    "human": "human",
+    "user": "human",
+    "assistant": "ai",
+    "ai": "ai",
+    "claude": "ai",
+    "system": "system",
+    "tool": "tool",
+}
+
+
+def is_one(value: object) -> bool:
+    """Whether this is one of its conversations."""
+    return isinstance(value, dict) and "chat_messages" in value
+
+
+def read(items: Iterator[Item], source: Source) -> Iterator[Found]:
+    """Its conversations."""
+    return source.each(items, lambda item: _conversation(item.value, source))
+
+
+def _conversation(value: object, source: Source) -> ImportedConversation | None:
+    given = mapping(value, "it")
+    foreign = name(given.get("uuid"), "uuid") or name(given.get("id"), "id")
+    try:
+        return _read(given, foreign, source)
+    except Invalid as problem:
+        raise Invalid(f"conversation {foreign or 'without a uuid'}: {problem}") from None
+
+
+def _read(given: dict[str, Any], foreign: str | None, source: Source) -> ImportedConversation | None:
+    named = words.title(some_words(given.get("name", given.get("title")), "name"))
+    began = moment(given.get("created_at"), "created_at")
+    raw = listing(given.get("chat_messages"), "chat_messages")
+    said: dict[str, Said | None] = {}
+    above: dict[str, str | None] = {}
+    for place, message in enumerate(raw):
+        path = f"chat_messages[{place}]"
+        _add(mapping(message, path), path, said, above, source)
+    parents = trees.rooted(above, "chat_messages") if any(above.values()) else trees.in_a_row(said)
+    order = trees.ordered(parents, "chat_messages")
+    messages = trees.assembled(order, parents, said, began, source.wishes.now)
+    if not messages:
+        source.pass_over("empty conversations")
+        return None
+    wanted = foreign or sha256(messages[0].key + messages[0].content)[:32]
+    metadata = {"imported": {"format": "claude", "id": words.clean(wanted), "file": source.name}}
+    current = trees.nearest(_current(given, said) if any(above.values()) else None, parents, said)
+    return ImportedConversation(
+        words.session_id("claude", wanted), messages, named, began or messages[0].at, current, metadata
+    )
+
+
+def _add(
+    message: dict[str, Any],
+    path: str,
+    said: dict[str, Said | None],
+    above: dict[str, str | None],
+    source: Source,
+) -> None:
+    """Read a message; the same one twice is one."""
+    own = name(message.get("uuid"), f"{path}.uuid")
+    one = _said(message, path if own is None else f"{path} ({own})", source)
+    if own is None:
+        own = sha256(f"{len(said)}\n{one.role if one else ''}\n{one.content if one else ''}")
+    if own in said and said[own] != one:
+        raise Invalid(f"{path}: there was another message with the uuid {own!r}")
+    said[own] = one
+    above[own] = name(message.get("parent_message_uuid"), f"{path}.parent_message_uuid")
+
+
+def _current(given: dict[str, Any], said: dict[str, Said | None]) -> str | None:
+    current = name(given.get("current_leaf_message_uuid"), "current_leaf_message_uuid")
+    if current is not None and current not in said:
+        raise Invalid(f"current_leaf_message_uuid is {current!r}, which is not one of the messages")
+    return current or next(reversed(said), None)
+
+
+def _said(message: dict[str, Any], path: str, source: Source) -> Said | None:
+    sender = message.get("sender", message.get("role"))
+    role = ROLES.get(sender) if isinstance(sender, str) else None
+    if role is None:
+        raise Invalid(f"{path}.sender must be human or assistant, not {shown(sender)}")
+    at = moment(message.get("created_at"), f"{path}.created_at")
+    spoken = Words()
+    speak(spoken, message.get("content"), f"{path}.content")
+    whole = some_words(message.get("text"), f"{path}.text")
+    if not spoken:
+        spoken.say(whole)  # older exports have nothing else
+    for each in ("attachments", "files"):
+        for place, file in enumerate(some_listing(message.get(each), f"{path}.{each}")):
+            _attach(spoken, mapping(file, f"{path}.{each}[{place}]"), source)
+    return source.said(role, spoken, at, f"{path}.content")
+
+
+def _attach(spoken: Words, file: dict[str, Any], source: Source) -> None:
+    """A file that was sent along, with what was read out of it, if there is room for that."""
+    spoken.show(f"[file: {words.first(file, 'file_name', 'name') or 'without a name'}]", file)
+    inside = words.first(file, "extracted_content")
+    if len(spoken.text.encode(errors="replace")) + len(inside.encode(errors="replace")) < source.wishes.largest:
+        spoken.say(inside)

@@ -1,0 +1,71 @@
+"""The formats that can be imported, and how each is told from the others: by what its values look like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ltst.doors.importers import chatgpt, claude, claude_code, codex, mem0, rows
+from ltst.doors.importers.source import Document, Found, Item, Source
+from ltst.errors import Invalid
+from ltst.handles import archive
+
+MOST_NAMES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of export: whether a value looks like one of it, and what is made of its values."""
+
+    fits: Callable[[object], bool]
+    read: Callable[[Iterator[Item], Source], Iterator[Found]]
+
+
+def _is_ltst(value: object) -> bool:
+    return isinstance(value, dict) and value.get("format") == archive.EXPORT_FORMAT
+
+
+def _read_ltst(items: Iterator[Item], source: Source) -> Iterator[Found]:
+    for item in items:
+        try:
+            archive.checked(item.value)
+        except Invalid as problem:
+            raise Invalid(f"{source.name}: {problem}") from None
+        yield Document(item.value)
+
+
+# In this order: the first that fits is it.
+FORMATS: Mapping[str, Format] = {
+    "ltst": Format(_is_ltst, _read_ltst),
+    "chatgpt": Format(chatgpt.is_one, chatgpt.read),
+    "claude": Format(claude.is_one, claude.read),
+    "codex": Format(codex.is_one, codex.read),
+    "claude-code": Format(claude_code.is_one, claude_code.read),
+    "langchain": Format(rows.is_langchain, rows.read_langchain),
+    "mem0": Format(mem0.is_one, mem0.read),
+    "messages": Format(rows.is_row, rows.read),
+}
+
+
+def named(name: str) -> Format:
+    """The format that was asked for."""
+    if name not in FORMATS:
+        raise Invalid(f"there is no format {name!r}; there are {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def recognised(first: Sequence[Item]) -> str | None:
+    """The format of what begins with these values, if it is known."""
+    return next((name for item in first for name, each in FORMATS.items() if each.fits(item.value)), None)
+
+
+def unknown(first: Sequence[Item]) -> str:
+    """What to say where none fits."""
+    known = f"known are {', '.join(FORMATS)}; say which it is with --format"
+    if not first:
+        return f"there is nothing in it to import; {known}"
+    value = first[0].value
+    if not isinstance(value, dict):
+        return f"this is no export that ltst knows: it begins with no object; {known}"
+    names = ", ".join(repr(str(each)[:40]) for each in [*value][:MOST_NAMES]) or "nothing"
+    return f"this is no export that ltst knows: it begins with an object of {names}; {known}"

@@ -1,0 +1,129 @@
+"""The source of an import while it is read: its name for errors, what was asked for, and what was passed over."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar
+
+from ltst.doors.importers.shapes import name
+from ltst.doors.importers.words import Words, clean
+from ltst.errors import Invalid
+from ltst.records import ImportedConversation, MemoryEntry
+
+T = TypeVar("T")
+
+MOST_NOTES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A value of a file, and where it stands: in a list, on a line, or alone."""
+
+    place: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A whole export of ltst."""
+
+    rows: Mapping[str, Any]
+
+
+Found = ImportedConversation | MemoryEntry | Document
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message as it was read: when it was said may be missing."""
+
+    role: str
+    content: str
+    at: datetime | None
+    metadata: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Wishes:
+    """What was asked for, for all files of an import."""
+
+    now: datetime
+    largest: int
+    of: str | None = None
+    skip_invalid: bool = False
+    passed_over: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Source:
+    """A file that is read."""
+
+    name: str
+    stem: str
+    wishes: Wishes
+    _user: str | None = None
+
+    def pass_over(self, what: str) -> None:
+        """Count something that is left out."""
+        self.wishes.passed_over[what] += 1
+
+    def attempt(self, place: str, convert: Callable[[], T]) -> T | None:
+        """Make something of a value; where it cannot be, the fault names the file and the place, or is passed over."""
+        where = f"{self.name}: {place}" if place else self.name
+        try:
+            return convert()
+        except Invalid as problem:
+            fault = f"{where}: {problem}"
+        except RecursionError:
+            fault = f"{where}: this is nested too deeply"
+        if not self.wishes.skip_invalid:
+            raise Invalid(fault) from None
+        self.pass_over("invalid")
+        if len(self.wishes.faults) < MOST_NOTES:
+            self.wishes.faults.append(fault)
+        return None
+
+    def each(self, items: Iterator[Item], convert: Callable[[Item], Found | None]) -> Iterator[Found]:
+        """Make something of each value."""
+        for item in items:
+            found = self.attempt(item.place, lambda item=item: convert(item))  # type: ignore[misc]
+            if found is not None:
+                yield found
+
+    def is_wanted(self, user: object) -> bool:
+        """Whether a row of this user is asked for; one import is for one person, so a second one is a fault."""
+        whose = name(user, "user_id")
+        if whose is None:
+            return True
+        if self.wishes.of is not None:
+            if whose != self.wishes.of:
+                self.pass_over("rows of other users")
+            return whose == self.wishes.of
+        if self._user is not None and whose != self._user:
+            raise Invalid(
+                f"it belongs to {whose!r}, what stands before to {self._user!r}; say whose is wanted: --of ID"
+            )
+        self._user = whose
+        return True
+
+    def said(
+        self, role: str, words: Words, at: datetime | None, path: str, metadata: dict[str, Any] | None = None
+    ) -> Said | None:
+        """A message, if anything was said in it."""
+        if not words:
+            self.pass_over("empty messages")
+            return None
+        text, kept = words.text, metadata or {}
+        content = clean(text)
+        if content != text:
+            kept["mended"] = True
+        if len(content) * 4 > self.wishes.largest and len(content.encode()) > self.wishes.largest:
+            size = len(content.encode())
+            raise Invalid(f"{path} has {size:,} bytes of text; a message may have up to {self.wishes.largest:,}")
+        if words.parts:
+            kept["parts"] = words.parts
+        return Said(role, content, at, kept)

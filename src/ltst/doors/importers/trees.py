@@ -1,0 +1,84 @@
+"""Trees of messages as exports hold them: each message names the one before it; what is hidden is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from ltst.doors.importers.source import Said
+from ltst.doors.importers.words import key
+from ltst.errors import Invalid
+from ltst.records import ImportedMessage
+
+Parents = Mapping[str, str | None]
+
+
+def rooted(parents: Parents, path: str) -> dict[str, str | None]:
+    """The same tree where nothing is named that is not there; exports may have one root that they do not show."""
+    unknown = {parent for parent in parents.values() if parent is not None and parent not in parents}
+    if len(unknown) > 1 or (unknown and None in parents.values()):
+        lost = next(name for name, parent in parents.items() if parent in unknown)
+        raise Invalid(f"{path}: the parent of {lost!r} is {parents[lost]!r}, which is not there")
+    return {name: None if parent in unknown else parent for name, parent in parents.items()}
+
+
+def ordered(parents: Parents, path: str, wished: Mapping[str, Sequence[str]] | None = None) -> list[str]:
+    """Every name after its parent, branch by branch; children in the order that is wished, else as they came."""
+    children: dict[str | None, list[str]] = {}
+    for name, parent in parents.items():
+        children.setdefault(parent, []).append(name)
+    for parent, order in (wished or {}).items():
+        if len(order) > 1 and parent in children:
+            places = {name: place for place, name in enumerate(order)}
+            children[parent].sort(key=lambda name: places.get(name, len(places)))
+    found: list[str] = []
+    due = children.get(None, [])[::-1]
+    while due:
+        name = due.pop()
+        found.append(name)
+        if name in children:
+            due += reversed(children[name])
+    if len(found) < len(parents):
+        circle = next(name for name in parents if name not in set(found))
+        raise Invalid(f"{path}: {circle!r} is reached from no root: its parents are a circle")
+    return found
+
+
+def assembled(
+    order: Iterable[str], parents: Parents, said: Mapping[str, Said | None], began: datetime | None, now: datetime
+) -> list[ImportedMessage]:
+    """The messages that are kept, each after the nearest one that is; who has no time has that of the one before."""
+    above: dict[str | None, tuple[str | None, datetime]] = {None: (None, began or _earliest(said) or now)}
+    found: list[ImportedMessage] = []
+    for name in order:
+        before, time = above[parents[name]]
+        one = said[name]
+        if one is None:
+            above[name] = (before, time)
+            continue
+        if one.at is None:
+            one.metadata["undated"] = True
+        own, at = key(name), one.at or time
+        found.append(ImportedMessage(own, one.role, one.content, at, before, one.metadata))
+        above[name] = (own, at)
+    return found
+
+
+def in_a_row(names: Iterable[str]) -> dict[str, str | None]:
+    """Each after the one that came before it."""
+    parents: dict[str, str | None] = {}
+    last: str | None = None
+    for name in names:
+        parents[name], last = last, name
+    return parents
+
+
+def nearest(name: str | None, parents: Parents, said: Mapping[str, Said | None]) -> str | None:
+    """The key of a message that is kept: this one, else the nearest above it."""
+    while name is not None and said.get(name) is None:
+        name = parents[name]
+    return None if name is None else key(name)
+
+
+def _earliest(said: Mapping[str, Said | None]) -> datetime | None:
+    return next((each.at for each in said.values() if each is not None and each.at is not None), None)

@@ -1,0 +1,141 @@
+"""Content: what was said, in words. What is no text gets a readable placeholder, and stands beside it as it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ltst.support.text import mended, sha256
+from ltst.support.validate import LONGEST_IDENTIFIER
+
+LONGEST_NAME = 500
+# Of a session's id, so that the id of a fork still holds it.
+LONGEST_ID = 180
+# What is kept of a part that is no text, as JSON; and what is read out of a call of a tool.
+LARGEST_PART = 4_000
+LONGEST_CALL = 20_000
+MOST_PARTS = 20
+REPLACEMENT = "�"
+
+
+def clean(text: str) -> str:
+    """The text with what cannot be stored made visible: NULs and halves of a surrogate pair."""
+    if "\x00" in text:
+        text = text.replace("\x00", REPLACEMENT)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return mended(text)
+    return text
+
+
+def title(value: str | None) -> str | None:
+    """What a conversation is called, if it is called something."""
+    named = clean(value or "").strip()
+    return named[:LONGEST_NAME] or None
+
+
+def session_id(source: str, foreign: str) -> str:
+    """The id of a conversation, which says where it is from; two sources may both have a conversation 1."""
+    known = clean(foreign)
+    return bounded(known if not source or known.startswith(f"{source}-") else f"{source}-{known}")
+
+
+def bounded(wanted: str) -> str:
+    """An id that leaves room for that of a fork."""
+    return wanted if len(wanted) <= LONGEST_ID else f"{wanted[:100]}-{sha256(wanted)}"
+
+
+def key(foreign: str) -> str:
+    """The key of a message."""
+    wanted = clean(foreign)
+    return wanted if wanted.strip() and len(wanted) <= LONGEST_IDENTIFIER else sha256(wanted)
+
+
+class Words:
+    """The content of a message while it is put together."""
+
+    __slots__ = ("_said", "parts")
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._said: list[str] = []
+        self.parts: list[Any] = []
+
+    def say(self, text: str) -> None:
+        """A text."""
+        if text:
+            self._said.append(text)
+
+    def show(self, text: str, raw: object) -> None:
+        """What stands for a part that is no text, and the part."""
+        self._said.append(text)
+        self.keep(raw)
+
+    def keep(self, raw: object) -> None:
+        """A part that has no words of its own here."""
+        if len(self.parts) < MOST_PARTS:
+            self.parts.append(storable(raw))
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return "\n".join(self._said)
+
+    def __bool__(self) -> bool:
+        """Whether anything was said."""
+        return any(not each.isspace() for each in self._said)
+
+
+def storable(raw: object) -> Any:
+    """A part as it was, or how it begins if it is large."""
+    try:
+        written = json.dumps(raw, ensure_ascii=False, allow_nan=False)
+        if len(written) <= LARGEST_PART:
+            return _cleaned(raw)
+    except (ValueError, RecursionError):
+        written = "…"
+    return {"cut": clean(written[:LARGEST_PART])}
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(name): _cleaned(inner) for name, inner in value.items()}
+    return [_cleaned(inner) for inner in value] if isinstance(value, list) else value
+
+
+def call(name: str, arguments: object) -> str:
+    """A call of a tool: what is short on one line, and what has lines of its own below it."""
+    written, texts = arguments, list[str]()
+    if isinstance(arguments, dict):
+        texts = [value for value in arguments.values() if isinstance(value, str) and "\n" in value]
+        written = compact({key: value for key, value in arguments.items() if value not in texts})
+    elif not isinstance(arguments, str):
+        written = compact(arguments)
+    said = "\n".join([f"[calls {name}] {written}".rstrip(), *texts])
+    return said if len(said) <= LONGEST_CALL else f"{said[:LONGEST_CALL]}…"
+
+
+def compact(value: object) -> str:
+    """JSON for people."""
+    try:
+        return "" if value in (None, {}, []) else json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "…"
+
+
+def fenced(code: str, language: object) -> str:
+    """Code, in a fence that it does not close itself."""
+    fence = "```"
+    while fence in code:
+        fence += "`"
+    known = language if isinstance(language, str) and language.isalnum() and language != "unknown" else ""
+    return f"{fence}{known}\n{code}\n{fence}"
+
+
+def first(part: Mapping[str, Any], *names: str) -> str:
+    """The first of these that is a text with something in it."""
+    return next((value for name in names if isinstance(value := part.get(name), str) and value.strip()), "")

@@ -1,0 +1,202 @@
+"""Conversations that were held elsewhere: many at once, each stored once, however often it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ltst.db import statistics
+from ltst.db.pool import Transaction
+from ltst.errors import Invalid
+from ltst.handles.desk import Desk
+from ltst.records import Imported, ImportedConversation, ImportedMessage
+from ltst.rooms import events, messages, relationships, sessions
+from ltst.rooms.messages import Draft, Held, Turn
+from ltst.support import validate
+from ltst.support.branches import Branch, Tree
+
+# From fewer the planner would learn nothing of value.
+ENOUGH_TO_TELL = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation that passed the checks."""
+
+    given: ImportedConversation
+    began: datetime
+    metadata: str
+    messages: Mapping[str, Draft]
+    tree: Tree
+
+
+@dataclass(slots=True)
+class Plan:
+    """What is to be written: for each session its messages, and what of it is new."""
+
+    branches: list[tuple[Conversation, Branch]] = field(default_factory=list)
+    held: dict[str, Held] = field(default_factory=dict)
+    created: set[str] = field(default_factory=set)
+
+
+async def add_all(desk: Desk, conversations: Iterable[ImportedConversation]) -> Imported:
+    """Store conversations, all of them or none; what is there already stays as it is."""
+    if not isinstance(conversations, Iterable):
+        raise Invalid("conversations must be a list of ImportedConversation")
+    checked = [_named(desk, position, each) for position, each in enumerate(conversations, start=1)]
+    total = Imported()
+    if not checked:
+        return total
+    async with desk.writing("sessions.add_many") as tx:
+        await sessions.take_turns(tx)
+        for distinct in _distinct(checked):
+            plan = await _planned(tx, distinct)
+            total += await _carried_out(desk, tx, plan)
+    if total.conversations >= ENOUGH_TO_TELL and not desk.core.looked_at_tables:
+        desk.core.looked_at_tables = True
+        await statistics.gather(desk.core.database)
+    return total
+
+
+def _distinct(given: Sequence[Conversation]) -> Iterator[list[Conversation]]:
+    """One after the other where a conversation comes several times: the second time it is there already."""
+    left = [*given]
+    while left:
+        taken, now, later = set[str](), list[Conversation](), list[Conversation]()
+        for each in left:
+            free = taken.isdisjoint(each.tree.candidates)
+            (now if free else later).append(each)
+            taken |= each.tree.candidates
+        yield now
+        left = later
+
+
+async def _planned(tx: Transaction, given: Sequence[Conversation]) -> Plan:
+    """Lay out the branches beside what the sessions hold, which are locked, and created where they are not there."""
+    plan, asked = Plan(), set[str]()
+    wanted = {session_id for each in given for session_id in each.tree.candidates}
+    while wanted:
+        asked |= wanted
+        plan.held |= await _held(tx, wanted - plan.created)
+        keys = {session_id: held.keys for session_id, held in plan.held.items()}
+        plan.branches = [(each, branch) for each in given for branch in each.tree.branches(keys)]
+        wanted = {branch.session_id for _, branch in plan.branches} - asked
+        if not wanted:
+            # Another may have created one of them meanwhile: then it holds something, and all is laid out anew.
+            wanted = await _create(tx, plan)
+    return plan
+
+
+async def _held(tx: Transaction, session_ids: Iterable[str]) -> dict[str, Held]:
+    last = await sessions.hold_many(tx, session_ids)
+    return await messages.held(tx, last)
+
+
+async def _create(tx: Transaction, plan: Plan) -> set[str]:
+    """Create the sessions that are not there; those that another created first."""
+    missing = {
+        branch.session_id: sessions.Opened(branch.session_id, each.given.name, each.metadata, each.began)
+        for each, branch in plan.branches
+        if branch.session_id not in plan.held
+    }
+    opened = await sessions.open_many(tx, missing.values())
+    plan.created |= opened
+    plan.held |= {session_id: Held(0, {}) for session_id in opened}
+    return missing.keys() - opened
+
+
+async def _carried_out(desk: Desk, tx: Transaction, plan: Plan) -> Imported:
+    """Write what is new of each branch, and tell the ledger."""
+    fresh: list[tuple[int, Draft]] = []
+    told: list[events.Told] = []
+    known = differing = 0
+    for each, branch in plan.branches:
+        held = plan.held[branch.session_id]
+        drafts = [_in(branch.session_id, each.messages[key]) for key in branch.path[branch.known :]]
+        known += branch.known
+        differing += sum(_differs(each.messages[key], held) for key in branch.path[: branch.known])
+        fresh += enumerate(drafts, start=held.last_index + 1)
+        told += _told(branch, drafts, branch.session_id in plan.created)
+    await messages.add_to_sessions(tx, fresh)
+    forks = [(str(branch.origin), branch.session_id) for _, branch in plan.branches if _is_new_fork(branch, plan)]
+    await relationships.fork_many(tx, forks)
+    await events.add_many(tx, desk.settings.actor, told)
+    return Imported(len(plan.created) - len(forks), len(forks), len(fresh), known=known, differing=differing)
+
+
+def _is_new_fork(branch: Branch, plan: Plan) -> bool:
+    return branch.origin is not None and branch.session_id in plan.created
+
+
+def _in(session_id: str, made: Draft) -> Draft:
+    """The message as one of a session; a fork has copies of what stands before it."""
+    if made.session_id == session_id:
+        return made
+    return messages.draft(
+        Turn(session_id, made.role, made.content, made.timestamp, made.metadata, made.parent, made.key)
+    )
+
+
+def _differs(made: Draft, held: Held) -> bool:
+    return held.keys[str(made.key)] != (made.role, made.content_hash)
+
+
+def _told(branch: Branch, drafts: Sequence[Draft], created: bool) -> Iterator[events.Told]:
+    """What the ledger says, as of a session that is written to or forked by itself."""
+    if created and branch.origin is not None:
+        yield events.Told("fork", "session", branch.session_id, {"from": branch.origin, "count": len(drafts)})
+        return
+    if created:
+        yield events.Told("add", "session", branch.session_id, {})
+    if drafts:
+        details = {"session_id": branch.session_id, "count": len(drafts)}
+        yield events.Told("add", "message", drafts[0].message_id, details)
+
+
+def _named(desk: Desk, position: int, conversation: ImportedConversation) -> Conversation:
+    if not isinstance(conversation, ImportedConversation):
+        raise Invalid(f"conversation {position} must be an ImportedConversation, not {type(conversation).__name__}")
+    try:
+        return _checked(desk, conversation)
+    except Invalid as problem:
+        shown = str(conversation.session_id)[:80]
+        raise Invalid(f"conversation {position} ({shown}): {problem}") from None
+
+
+def _checked(desk: Desk, given: ImportedConversation) -> Conversation:
+    session_id = validate.identifier(given.session_id, "session_id")
+    validate.optional_text(given.name, "name", 500)
+    if not isinstance(given.messages, Sequence) or not given.messages:
+        raise Invalid("messages must be a list of at least one ImportedMessage")
+    drafts: dict[str, Draft] = {}
+    parents: dict[str, str | None] = {}
+    for place, message in enumerate(given.messages, start=1):
+        try:
+            made = messages.draft(_turn(desk, session_id, message))
+            if message.key in parents:
+                raise Invalid(f"there are two messages with the key {message.key!r}")
+            if message.parent is not None and message.parent not in parents:
+                raise Invalid(f"its parent must stand before it; {message.parent!r} does not")
+        except Invalid as problem:
+            raise Invalid(f"message {place}: {problem}") from None
+        drafts[message.key], parents[message.key] = made, message.parent
+    current = given.messages[-1].key if given.current is None else given.current
+    if current not in parents:
+        raise Invalid(f"current must be the key of one of its messages, not {current!r}")
+    began = validate.optional_moment(given.created_at, "created_at") or next(iter(drafts.values())).timestamp
+    return Conversation(given, began, desk.metadata(given.metadata), drafts, Tree(session_id, parents, current))
+
+
+def _turn(desk: Desk, session_id: str, message: ImportedMessage) -> Turn:
+    if not isinstance(message, ImportedMessage):
+        raise Invalid(f"it must be an ImportedMessage, not {type(message).__name__}")
+    return Turn(
+        session_id,
+        validate.role(message.role),
+        desk.content(message.content, "content"),
+        validate.moment(message.at, "at"),
+        desk.metadata(message.metadata) if message.metadata else "{}",
+        None,
+        validate.identifier(message.key, "key"),
+    )

@@ -1,0 +1,115 @@
+"""Branches: a tree of messages laid out as conversations, each a path from a root to a leaf, none of two mixed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ltst.errors import Invalid
+from ltst.support.text import sha256
+from ltst.support.validate import LONGEST_IDENTIFIER
+
+# What all branches of one tree may have together: each of them repeats what stands before it.
+MOST_MESSAGES = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A conversation: its id, the one that it branched off, its keys from the root on, and those it holds already."""
+
+    session_id: str
+    origin: str | None
+    path: Sequence[str]
+    known: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """Where a branch begins: after how many keys of another's path, and with which of several."""
+
+    session_id: str
+    origin: str | None
+    beside: Sequence[str]
+    shared: int
+    options: Sequence[str]
+
+
+class Tree:
+    """Keys, each with the key before it; the branch that is shown ends with `current`."""
+
+    def __init__(self, session_id: str, parents: Mapping[str, str | None], current: str) -> None:
+        """The parent of a key stands before it in `parents`."""
+        self._session_id = session_id
+        self._keys = parents.keys()
+        self._children: dict[str | None, list[str]] = {}
+        for key, parent in parents.items():
+            self._children.setdefault(parent, []).append(key)
+        self._shown: set[str] = set()
+        step: str | None = current
+        while step is not None:
+            self._shown.add(step)
+            step = parents[step]
+
+    @property
+    def candidates(self) -> set[str]:
+        """The conversations that it may become: the shown one, and one for each key that has siblings."""
+        forks = (key for siblings in self._children.values() if len(siblings) > 1 for key in siblings)
+        return {self._session_id, *(fork_id(self._session_id, key) for key in forks)}
+
+    def branches(self, held: Mapping[str, Iterable[str]]) -> list[Branch]:
+        """All of it as branches; what a conversation holds already goes on where it is, and nowhere else."""
+        found: list[Branch] = []
+        begun: set[str] = set()
+        due = [_Start(self._session_id, None, (), 0, self._children[None])]
+        room = MOST_MESSAGES
+        while due:
+            start = due.pop()
+            if start.session_id in begun:
+                continue
+            begun.add(start.session_id)
+            own = [key for key in held.get(start.session_id, ()) if key in self._keys]
+            path, others = self._walked(start, set(own))
+            due += others
+            room -= len(path)
+            if room < 0:
+                raise Invalid(
+                    f"its branches, each with what stands before it, have more than {MOST_MESSAGES:,} messages"
+                )
+            if own == path[: len(own)]:
+                found.append(Branch(start.session_id, start.origin, path, len(own)))
+                continue
+            # It holds something else than this path: it stays as it is, and what is new gets a place of its own.
+            found.append(Branch(start.session_id, start.origin, own, len(own)))
+            fresh = next((place for place, key in enumerate(path) if key not in own), None)
+            if fresh is not None:
+                aside = fork_id(self._session_id, path[fresh])
+                due.append(_Start(aside, start.session_id, path, fresh, path[fresh : fresh + 1]))
+        return found
+
+    def _walked(self, start: _Start, own: set[str]) -> tuple[list[str], list[_Start]]:
+        """The path of a branch to its leaf, and where others leave it."""
+        path, others, options = [*start.beside[: start.shared]], list[_Start](), start.options
+        while options:
+            taken = self._taken(options, own)
+            for key in options:
+                if key != taken:
+                    others.append(_Start(fork_id(self._session_id, key), start.session_id, path, len(path), (key,)))
+            path.append(taken)
+            options = self._children.get(taken, ())
+        return path, others
+
+    def _taken(self, options: Sequence[str], own: set[str]) -> str:
+        """The way to go on: what is held already, else what is shown, else the latest."""
+        if len(options) == 1:
+            return options[0]
+        for wanted in (own, self._shown):
+            for key in options:
+                if key in wanted:
+                    return key
+        return options[-1]
+
+
+def fork_id(session_id: str, key: str) -> str:
+    """The id of the branch that begins with a key: the same whenever it is asked for."""
+    whole = f"{session_id}~{key}"
+    return whole if len(whole) <= LONGEST_IDENTIFIER else f"{session_id[:150]}~{sha256(whole)}"
