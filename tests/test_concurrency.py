@@ -9,12 +9,21 @@ import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from ltst import AsyncMemory, ConversationMessage, DatabaseUnavailable, Memory, Settings
+from ltst import (
+    AsyncMemory,
+    ConversationMessage,
+    DatabaseUnavailable,
+    ImportedConversation,
+    ImportedMessage,
+    Memory,
+    Settings,
+)
 from ltst.db import keeper
 from ltst.memory import AsyncChat
 from ltst.support.ids import new_id
@@ -267,3 +276,32 @@ async def test_calls_work_at_once_after_all_connections_were_ended(memory: Async
     await terminate_all(database_url)
     assert (await chat.window())[-1].content == "without a key"
     assert len(await stored_in(database_url, "long")) == 17
+
+
+async def test_imports_of_the_same_conversations_at_once_store_them_once(memory: AsyncMemory) -> None:
+    moment = datetime(2024, 1, 1, tzinfo=UTC)
+    given = [
+        ImportedConversation(
+            f"c{number}",
+            [
+                ImportedMessage("a", "user", "a", moment),
+                ImportedMessage("b", "assistant", "b", moment, "a"),
+                ImportedMessage("c", "assistant", "c", moment, "a"),
+            ],
+        )
+        for number in range(20)
+    ]
+    user = memory.user("ana")
+
+    async def write(number: int) -> None:
+        for each in range(10):
+            await user.chat(f"c{each * 2 % 20}").add("user", f"by hand {number} {each}")
+
+    orders = [given, given[::-1], given[5:], given[:15]]
+    added = await asyncio.gather(*(user.sessions.add_many(order) for order in orders), *map(write, range(4)))
+    assert sum(each.messages for each in added[:4] if each is not None) == 20 * 4
+    for number in range(20):
+        messages = await user.chat(f"c{number}").history()
+        assert [each.message_index for each in messages] == [*range(1, len(messages) + 1)]
+        assert [each.message_key for each in messages if each.message_key] == ["a", "c"]
+        assert [each.message_key for each in await user.chat(f"c{number}~b").history()] == ["a", "b"]
