@@ -1,11 +1,7 @@
 """Nothing that was acknowledged is lost when the server, the client or both are killed in the middle of their work."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
 import pytest
+
 from bench import crash
 
 SEED = 20

@@ -1,16 +1,12 @@
 """No acknowledged turn is lost when server processes are killed in the middle of their work."""
 
-import sys
 from pathlib import Path
 
 import psycopg
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
 from bench import server_kills
 from bench.server_kills_check import Acknowledged, check
-
 from ltst import AsyncMemory
 
 SEED = 20

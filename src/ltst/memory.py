@@ -187,10 +187,6 @@ class AsyncMemory:
         """
         await self._worker.settle(None if user_id is None else validate.identifier(user_id, "user_id"), progress)
 
-    async def pending(self) -> int:
-        """How many rows of all users wait for their vectors and conversations to be read, those set aside included."""
-        return await work.pending(self._core.database.keeper())
-
     async def embedder_model(self) -> str | None:
         """The name of the embedding model whose vectors the database holds; None before the first is made."""
         active = await search.model(self._core.database.keeper())

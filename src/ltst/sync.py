@@ -138,10 +138,6 @@ class Memory:
         """
         self._portal.run(self._inner.settle(user_id, progress=progress))
 
-    def pending(self) -> int:
-        """How many rows of all users wait for their vectors and conversations to be read, those set aside included."""
-        return self._portal.run(self._inner.pending())
-
     def embedder_model(self) -> str | None:
         """The name of the embedding model whose vectors the database holds; None before the first is made."""
         return self._portal.run(self._inner.embedder_model())

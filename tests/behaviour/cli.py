@@ -46,6 +46,8 @@ R = TypeVar("R")
 ABSENT = {
     "Chat.store": "a message with a vector of its own comes from a program",
     "Chat.keyed": "`ltst add --key` returns the message that is there",
+    "Sessions.add_many": "`ltst import` reads them from files",
+    "Entries.add_many": "`ltst import` reads them from files",
     "User.message": "`ltst facts history` and `ltst search` show the words that something rests on",
 }
 # The system gives an argument 128 KiB at most; what is longer comes by standard input, as it would in a shell.
@@ -289,6 +291,9 @@ class CliSessions:
         }
         return record(ConversationSession, await self._line.ask("sessions", "put", say=session.session_id, **told))
 
+    async def add_many(self, conversations: Any) -> NoReturn:
+        absent("Sessions.add_many")
+
     async def get(self, session_id: str) -> ConversationSession | None:
         return await self._line.one(ConversationSession, "sessions", "show", say=session_id, limit=1)
 
@@ -509,6 +514,9 @@ class CliEntries:
     ) -> MemoryEntry:
         given = {"at": occurred_at, "expires": expires_at, **more}
         return record(MemoryEntry, await self._line.ask("entries", "add", say=text(content), **given))
+
+    async def add_many(self, entries: Any) -> NoReturn:
+        absent("Entries.add_many")
 
     async def get(self, entry_id: str) -> MemoryEntry | None:
         return await self._line.one(MemoryEntry, "entries", "show", say=entry_id)

@@ -242,12 +242,11 @@ def test_a_message_is_found_by_its_id_in_whichever_conversation(sync_memory: Mem
     assert [user.message(nobody) for nobody in (MISSING, "monday", "", 5)] == [None] * 4  # type: ignore[arg-type]
 
 
-def test_what_is_left_to_do_is_counted(sync_memory: Memory) -> None:
-    assert sync_memory.pending() == 0
+def test_how_far_the_work_is_can_be_told(sync_memory: Memory) -> None:
     sync_memory.user("ana").chat("monday").add("user", "I live in Porto.")
-    assert sync_memory.pending() == 2  # a vector, and a conversation to be read
-    sync_memory.settle()
-    assert sync_memory.pending() == 0
+    told: list[tuple[int, int]] = []
+    sync_memory.settle(progress=lambda done, due: told.append((done, due)))
+    assert told[0][0] == 0 < told[0][1]
 
 
 # --- errors and interruptions

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -15,11 +14,8 @@ from typing import Any
 import pytest
 import uvicorn
 
-sys.path.insert(0, str(Path(__file__).parent.parent.parent))
-
 from bench.served import Server
 from bench.wire import Wire, written
-
 from ltst import AsyncMemory, Settings
 from ltst.doors.http.app import create
 from ltst.doors.http.serving import Serving, bound

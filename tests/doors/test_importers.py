@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench import exports as generated
 from hypothesis import HealthCheck, given, settings, strategies
 from typer.testing import CliRunner
 
+from bench import exports as generated
 from ltst import Imported, ImportedConversation, Invalid, Memory, NotFound, Settings, User
 from ltst.db.embedded import EmbeddedServer
 from ltst.doors.cli.main import app

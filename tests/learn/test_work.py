@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import sys
 import threading
 import time
 from collections import Counter
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench import kills
 from ltst import AsyncMemory, AsyncUser, ModelUnavailable, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.db.pool import SingleCall
@@ -33,10 +33,6 @@ from support.embedders import hashed, opened
 from support.language_server import Hang, Status, language_server
 from support.probes import Connection, cloned, superuser, value
 from support.workers import POISON, Noted, forked, settle_and_note, settle_or_die
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from bench import kills
 
 LONG_AGO = datetime(2024, 3, 1, 9, tzinfo=UTC)
 CITIES = ("Lisbon", "Porto", "Utrecht", "Bergen", "Kyoto", "Quito")

@@ -45,11 +45,6 @@ class Rules:
     lease: timedelta
 
 
-async def pending(tx: Executor) -> int:
-    """How many rows lack terms or vector, and conversations were not read to their end."""
-    return int(await tx.value("work.pending"))
-
-
 async def due_users(tx: Executor, rules: Rules, limit: int) -> list[str]:
     """Users for whom something is due that nobody is at."""
     return await tx.values(

@@ -1,12 +1,5 @@
 -- Work is found in the rows that lack something; `derived_work` only says who is at it and what went wrong.
 
--- name: pending
-SELECT (SELECT count(*) FROM conversation_messages WHERE terms IS NULL OR embedding IS NULL)
-     + (SELECT count(*) FROM user_facts WHERE terms IS NULL OR embedding IS NULL)
-     + (SELECT count(*) FROM memory_entries WHERE terms IS NULL OR embedding IS NULL)
-     + (SELECT count(*) FROM document_chunks WHERE terms IS NULL OR embedding IS NULL)
-     + (SELECT count(*) FROM conversation_sessions WHERE learned_index < last_index) AS pending;
-
 -- name: due_users
 SELECT due.user_id
 FROM (

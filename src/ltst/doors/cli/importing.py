@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, command, opened
@@ -53,7 +51,7 @@ def import_files(
     """
     from ltst.doors.importers import read  # late: --help needs none of it
 
-    with _bar("Reading") as tell:
+    with show.progress("Reading") as tell:
         export = read(
             paths,
             format=format,
@@ -67,7 +65,7 @@ def import_files(
             _present(options, export, None, 0.0)
             return
         with opened(options, worker=False) as memory:
-            with _bar("Writing") as tell:
+            with show.progress("Writing") as tell:
                 report = export.write(memory.user(memory.settings.user), progress=tell)
             # What comes from ltst itself is put back as it was.
             foreign = export.messages + export.entries
@@ -78,19 +76,9 @@ def import_files(
 def _index(memory: Memory) -> float:
     """Make everything ready to be found; the seconds that it took."""
     began = time.monotonic()
-    with _bar("Indexing and learning") as tell:
+    with show.progress("Indexing and learning") as tell:
         memory.settle(memory.settings.user, progress=tell)
     return time.monotonic() - began
-
-
-@contextmanager
-def _bar(said: str) -> Iterator[Callable[[int, int], None]]:
-    """How far it is, on a terminal."""
-    console = show.err()
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(said, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=max(total, 1))
 
 
 def _present(options: Options, export: Export, report: Report | None, indexing: float) -> None:

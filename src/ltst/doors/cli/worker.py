@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,10 +11,9 @@ import typer
 
 from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, command
-from ltst.errors import LtstError
 
 if TYPE_CHECKING:
-    from ltst.sync import Memory
+    pass
 
 app = typer.Typer()
 
@@ -44,8 +41,8 @@ def worker(options: Options, once: Once = False, retry: Retry = False) -> None:
     with Memory(settings=replace(options.settings, worker=not once, actor="worker")) as memory:
         again = memory.retry() if retry else 0
         if once:
-            with _watched(memory):
-                memory.settle()
+            with show.progress("rows") as told:
+                memory.settle(progress=told)
         else:
             show.hint("Working. Stop it with Ctrl-C.")
             stopped.wait()
@@ -54,29 +51,3 @@ def worker(options: Options, once: Once = False, retry: Retry = False) -> None:
         show.document({"retried": again, "set_aside": aside})
     else:
         show.say(f"{again} taken up again; {aside}." if retry else f"Done; {aside}." if once else f"Stopped; {aside}.")
-
-
-@contextmanager
-def _watched(memory: Memory) -> Iterator[None]:
-    """A bar of what is left, on a terminal; what is written meanwhile makes it longer."""
-    if not show.err().is_terminal:
-        yield
-        return
-    over = threading.Event()
-    with show.progress("rows") as told:
-        watcher = threading.Thread(target=_watch, args=(memory, told, over), daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            over.set()
-            watcher.join()
-
-
-def _watch(memory: Memory, told: Callable[[int, int], None], over: threading.Event) -> None:
-    most = 0
-    with suppress(LtstError):  # whoever works tells of it
-        while not over.wait(LOOKED_EVERY):
-            left = memory.pending()
-            most = max(most, left)
-            told(most - left, most)

@@ -19,6 +19,7 @@ from ltst.doors.importers import documents, files, formats
 from ltst.doors.importers.source import Document, Found, Item, Source, Wishes
 from ltst.errors import Conflict, Invalid, NotFound
 from ltst.records import Imported, ImportedConversation, ImportedMessage, MemoryEntry
+from ltst.support.branches import Tree
 
 if TYPE_CHECKING:
     from ltst.sync import User
@@ -231,11 +232,23 @@ def _keep(export: Export, file: str, format: str, found: Iterable[Found]) -> Non
     for each in found:
         export.keep(file, each)
         if isinstance(each, ImportedConversation):
+            _lay_out(file, each)
             counted["conversations"] += 1
             counted["messages"] += len(each.messages)
         elif isinstance(each, MemoryEntry):
             counted["entries"] += 1
     export.files.append(FileRead(file, format, counted["conversations"], counted["messages"], counted["entries"]))
+
+
+def _lay_out(file: str, found: ImportedConversation) -> None:
+    """See that its branches have room, before anything is written."""
+    parents = {each.key: each.parent for each in found.messages}
+    if len({*parents.values()}) == len(parents):
+        return  # each is followed by one: there are no branches
+    try:
+        Tree(found.session_id, parents, found.current or found.messages[-1].key).branches({})
+    except Invalid as problem:
+        raise Invalid(f"{file}: conversation {found.session_id}: {problem}") from None
 
 
 def _items(file: files.Input, text: files.Text) -> Iterator[Item]:
