@@ -11,6 +11,7 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, Protocol
 
+from behaviour import mcp
 from behaviour.http import served
 from ltst import (
     AsyncMemory,
@@ -178,6 +179,9 @@ async def opened(name: str, settings: Settings) -> AsyncIterator[Door]:
             yield managers
     elif name == "HTTP":
         async with served(settings) as door:
+            yield door
+    elif name == "MCP":
+        async with mcp.served(settings) as door:
             yield door
     else:
         with ConversationStorage(settings.database_url) as storage:

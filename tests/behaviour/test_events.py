@@ -13,12 +13,14 @@ import pytest
 import ltst
 import ltst.sync
 from behaviour.http import HttpUser
+from behaviour.mcp import McpUser
 from ltst import ConversationMessage, ConversationSession
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 CANARY = "CANARY-in-clear"
 MISSING = "01900000-0000-7000-8000-000000000000"
+ACTORS = {HttpUser: "http", McpUser: "mcp"}
 Change = Callable[[Any], Awaitable[Any]]
 
 
@@ -187,7 +189,7 @@ async def test_every_change_is_in_the_ledger_without_its_content(user: Any, verb
     assert [f"{event.action} {event.noun}" for event in events] == expected
     assert CANARY not in json.dumps([[event.row_id, event.actor, dict(event.details)] for event in events])
     assert {event.user_id for event in events} == {user.user_id}
-    assert {event.actor for event in events} == {"http" if isinstance(user, HttpUser) else "library"}
+    assert {event.actor for event in events} == {ACTORS.get(type(user), "library")}
     assert all(event.row_id for event in events)
 
 

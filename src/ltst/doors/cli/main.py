@@ -19,6 +19,7 @@ from ltst.doors.cli import (
     instructions,
     keys,
     learning,
+    mcp,
     messages,
     preferences,
     search,
@@ -60,7 +61,7 @@ def main(
     context.obj = Options(database_url, user, home)
 
 
-for page in (demo, serve, messages, search, archive, condition, worker):
+for page in (demo, serve, mcp, messages, search, archive, condition, worker):
     app.add_typer(page.app)
 for name, noun in {
     "sessions": sessions,
