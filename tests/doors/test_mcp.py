@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 import re
@@ -33,6 +34,7 @@ from ltst.recall.context import parse
 from support.hostile import hostile
 from support.household import furnish
 from support.mcp_clients import COMMAND, MODERN, WAYS, called, connected, listening, over_http, said
+from support.pdf import pdf
 from support.probes import cloned
 
 MISSING = "01900000-0000-7000-8000-000000000000"
@@ -201,7 +203,7 @@ def test_every_tool_and_parameter_is_described(name: str) -> None:
     assert spec.input_schema["type"] == "object" and spec.input_schema["additionalProperties"] is False
     for parameter, schema in spec.input_schema["properties"].items():
         assert schema.get("description"), f"{name} does not say what {parameter} is"
-        assert "null" not in json.dumps(schema.get("type")), parameter
+        assert "null" not in json.dumps(schema.get("type", "")), parameter
     assert spec.output_schema is not None and spec.output_schema["type"] == "object"
     for each in (spec.input_schema, spec.output_schema):
         jsonschema.Draft202012Validator.check_schema(each)
@@ -435,11 +437,9 @@ async def test_long_work_tells_how_far_it_is(url: str, mode: str) -> None:
     async def note(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, total, message))
 
-    text = "\n\n".join(f"# Part {number}\n\n" + f"words of part {number} " * 60 for number in range(40))
+    pages = base64.b64encode(pdf(*(f"The words of page {number}." for number in range(12)))).decode()
     async with over_http(url, {"X-User-Id": f"reader {mode}"}, mode) as client:
-        result = await client.call_tool(
-            "add_document", {"text": text, "media_type": "text/markdown"}, progress_callback=note
-        )
+        result = await client.call_tool("add_document", {"data": pages}, progress_callback=note)
         assert not result.is_error
         shares = [share for share, _, _ in told]
         assert len(shares) > 3 and shares == sorted(set(shares))
@@ -550,25 +550,44 @@ def test_every_tool_is_tried_by_a_stranger() -> None:
     assert set(PROBES) == set(ALL)
 
 
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """Where a server that has keys is, its memory, keys by the names of their owners, and the ids of what Ana has."""
+
+    url: str
+    memory: Memory
+    keys: Mapping[str, str]
+    ids: Mapping[str, Any]
+
+    def bearer(self, name: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.keys[name]}"}
+
+    def acting_for(self, user: str) -> dict[str, str]:
+        return {**self.bearer("admin"), "X-User-Id": user}
+
+
 @pytest.fixture(scope="module")
-def ana(settings_of_all: Settings) -> Iterator[tuple[Memory, dict[str, Any]]]:
-    """Someone who has something of everything."""
-    with Memory(settings=settings_of_all) as memory:
-        yield memory, furnish(memory.user("ana"), MARK)
+def guarded(server: EmbeddedServer, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """A server that has keys; Ana has something of everything."""
+    with cloned(server, template) as database:
+        settings = Settings(worker=False, database_url=database, home=tmp_path_factory.mktemp("home"))
+        with Memory(settings=settings) as memory, listening(settings) as found:
+            keys = {name: str(memory.keys.create(name).secret) for name in ("ana", "bob")}
+            keys["other of ana"] = str(memory.keys.create("ana").secret)
+            keys["admin"] = str(memory.keys.create(admin=True).secret)
+            yield Guarded(found, memory, keys, furnish(memory.user("ana"), MARK))
 
 
 @pytest.mark.parametrize("name", ALL)
-async def test_what_belongs_to_another_answers_as_what_does_not_exist(
-    url: str, ana: tuple[Memory, dict[str, Any]], name: str
-) -> None:
-    memory, ids = ana
-    before = memory.user("ana").export()
-    foreign = {**ids, "user": "ana", "text": f"{MARK} the oven runs hot"}
-    missing = {**dict.fromkeys(ids, MISSING), "session": "mooday", "event": 2**62, "user": "bob", "text": "other words"}
+async def test_what_belongs_to_another_answers_as_what_does_not_exist(guarded: Guarded, name: str) -> None:
+    before = guarded.memory.user("ana").export()
+    foreign = {**guarded.ids, "user": "ana", "text": f"{MARK} the oven runs hot"}
+    nothing = {"session": "mooday", "event": 2**62, "user": "bob", "text": "DIFFERENT-WORD the oven runs hot"}
+    missing = {**dict.fromkeys(guarded.ids, MISSING), **nothing}
 
     async def asked(these: Mapping[str, Any]) -> str:
         answers = []
-        async with over_http(url, {"X-User-Id": f"stranger-{uuid.uuid4().hex}"}) as client:
+        async with over_http(guarded.url, guarded.acting_for(f"stranger-{uuid.uuid4().hex}")) as client:
             for arguments in PROBES[name]:
                 answer = await client.call_tool(name, arguments(these))
                 answers.append(answer.model_dump(mode="json", include={"content", "structured_content", "is_error"}))
@@ -582,13 +601,11 @@ async def test_what_belongs_to_another_answers_as_what_does_not_exist(
     told = await asked(foreign)
     assert told == await asked(missing)
     assert MARK not in told
-    assert memory.user("ana").export() == before
+    assert guarded.memory.user("ana").export() == before
 
 
-async def test_resources_prompts_and_completions_of_another_are_not_there(
-    url: str, ana: tuple[Memory, dict[str, Any]]
-) -> None:
-    async with over_http(url, {"X-User-Id": "eve"}) as client:
+async def test_resources_prompts_and_completions_of_another_are_not_there(guarded: Guarded) -> None:
+    async with over_http(guarded.url, guarded.acting_for("eve")) as client:
         assert len((await client.list_resources()).resources) == 2
         for attempt in (
             client.read_resource(address("monday")),
@@ -604,42 +621,17 @@ async def test_resources_prompts_and_completions_of_another_are_not_there(
             assert told.count(MARK) == (name == "recall")  # the topic itself
 
 
-async def test_tools_that_only_read_change_nothing(url: str, ana: tuple[Memory, dict[str, Any]]) -> None:
-    memory, ids = ana
-    owner = memory.user("ana")
+async def test_tools_that_only_read_change_nothing(guarded: Guarded) -> None:
+    owner = guarded.memory.user("ana")
+    owner.search("who moved?")  # what is due is indexed
     before, events = owner.export(), owner.events.list(limit=1000)
-    asked = {**ids, "user": "ana", "text": MARK}
-    async with over_http(url, {"X-User-Id": "ana"}) as client:
+    asked = {**guarded.ids, "user": "ana", "text": MARK}
+    async with over_http(guarded.url, guarded.bearer("ana")) as client:
         for name in (each for each in ALL if ALL[each].hints.read_only_hint):
             for arguments in PROBES[name]:
                 assert await client.call_tool(name, arguments(asked))
     assert owner.events.list(limit=1000) == events
     assert owner.export() == before
-
-
-@pytest.fixture(scope="module")
-def guarded(server: EmbeddedServer, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    """A server that has keys."""
-    with cloned(server, template) as database:
-        settings = Settings(worker=False, database_url=database, home=tmp_path_factory.mktemp("home"))
-        with Memory(settings=settings) as memory:
-            keys = {name: str(memory.keys.create(name).secret) for name in ("ana", "bob")}
-            keys["other of ana"] = str(memory.keys.create("ana").secret)
-            keys["admin"] = str(memory.keys.create(admin=True).secret)
-            with listening(settings) as found:
-                yield Guarded(found, memory, keys)
-
-
-@dataclass(frozen=True, slots=True)
-class Guarded:
-    """Where the server is, its memory, and keys by the names of their owners."""
-
-    url: str
-    memory: Memory
-    keys: Mapping[str, str]
-
-    def bearer(self, name: str) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.keys[name]}"}
 
 
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
@@ -659,7 +651,8 @@ async def test_a_key_says_whose_memory_it_is(guarded: Guarded, mode: str) -> Non
         ({}, 401, "a key is needed"),
         ({"Authorization": "Bearer ltst_wrong"}, 401, "opens nothing here"),
         ({"Authorization": "Basic YW5h"}, 401, "a key is needed"),
-        ({"Authorization": "Bearer "}, 401, "opens nothing"),
+        ({"Authorization": "Bearer"}, 401, "a key is needed"),
+        ({"Authorization": "Bearer  \x01"}, 401, "opens nothing"),
         ({"X-User-Id": "ana"}, 401, "a key is needed"),
         ({"key": "bob", "X-User-Id": "ana"}, 403, "names another"),
         ({"key": "admin"}, 400, "name the user"),

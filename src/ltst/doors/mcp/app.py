@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -64,8 +64,7 @@ def around(server: Server[object], serving: Serving, memory: AsyncMemory, *, ope
     reception = Reception(memory.keys, memory.settings, loopback=serving.loopback)
     middleware = [Middleware(Gate, reception=reception, memory=memory, origins=origins)]
     if settings.allowed_origins:
-        cors = {"allow_origins": [*settings.allowed_origins], "allow_methods": ["*"], "allow_headers": ["*"]}
-        middleware.insert(0, Middleware(CORSMiddleware, **cors, expose_headers=EXPOSED))
+        middleware.insert(0, _cors(settings.allowed_origins))
     return Starlette(
         routes=[
             Route(PATH, StreamableHTTPASGIApp(manager)),
@@ -74,6 +73,13 @@ def around(server: Server[object], serving: Serving, memory: AsyncMemory, *, ope
         ],
         middleware=middleware,
         lifespan=_lifespan(manager, memory, opens=opens),
+    )
+
+
+def _cors(origins: Collection[str]) -> Middleware:
+    """Let pages of these origins read the answers, and ask beforehand whether they may."""
+    return Middleware(
+        CORSMiddleware, allow_origins=[*origins], allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED
     )
 
 

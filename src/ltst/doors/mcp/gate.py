@@ -59,6 +59,7 @@ def whose_by_key(memory: AsyncMemory) -> Whose:
     """Whose memory a request is about: that of whoever passed the gate with it."""
 
     def whose(request: Request) -> AsyncUser:
+        assert request.request is not None, "every request comes over HTTP here"
         visitor: AuthenticatedUser = request.request.user
         return memory.user(str(visitor.access_token.subject))
 

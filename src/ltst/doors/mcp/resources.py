@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 from ltst.doors.mcp import telling
 from ltst.errors import Invalid
 from ltst.memory import AsyncUser
+from ltst.recall.context import PREAMBLE
 from ltst.records import ConversationSession
 
 PROFILE = "ltst://profile"
@@ -80,7 +81,7 @@ async def transcript(user: AsyncUser, session_id: str) -> str | None:
     if session is None:
         return None
     found = await user.chat(session_id).window(SHOWN_MESSAGES)
-    return "\n".join([telling.PREAMBLE, *telling.blocks([session, *found])])
+    return "\n".join([PREAMBLE, *telling.blocks([session, *found])])
 
 
 async def _read(user: AsyncUser, uri: str) -> str | None:

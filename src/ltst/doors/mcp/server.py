@@ -62,11 +62,11 @@ class Desk:
         self._whose = whose
         self._tools = tools
         self._specs = [each.spec() for each in tools.values()]
+        self._schemas = {each.name: each.input_schema for each in self._specs}
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         """What a tool takes."""
-        found = self._tools.get(name)
-        return None if found is None else found.input_schema()
+        return self._schemas.get(name)
 
     async def list_tools(self, _: Request, __: object) -> protocol.ListToolsResult:
         """The tools, the same for everyone."""

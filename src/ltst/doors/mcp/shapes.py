@@ -63,6 +63,9 @@ def _structured(value: object) -> object:
     return value
 
 
+FROM_TEXT = BeforeValidator(_structured)
+
+
 def _moment(value: datetime) -> datetime:
     return moment(value, "a time")
 
@@ -83,7 +86,7 @@ Seconds = Annotated[StrictFloat, Field(ge=1e-6, le=31_536_000_000)]
 Moment = Annotated[
     datetime, BeforeValidator(_written), AfterValidator(_moment), Field(examples=["2026-03-01T09:30:00Z"])
 ]
-Object = Annotated[dict[str, Any], BeforeValidator(_structured)]
+Object = Annotated[dict[str, Any], FROM_TEXT]
 Vector = Annotated[
     list[Annotated[StrictFloat, Field(ge=-LARGEST_REAL, le=LARGEST_REAL)]],
     Field(min_length=DIMENSIONS, max_length=DIMENSIONS),
@@ -93,13 +96,8 @@ Span = Annotated[timedelta, PlainSerializer(timedelta.total_seconds), WithJsonSc
 
 
 def one_of(*words: str) -> Any:
-    """A text that is one of a few; the core refuses others in words."""
-    return Annotated[StrictStr, told(enum=list(words))]
-
-
-def list_of(kind: Any) -> Any:
-    """A list, also as the text of its JSON."""
-    return Annotated[list[kind], BeforeValidator(_structured)]
+    """What a schema says of a text that is one of a few words; the core refuses others."""
+    return told(enum=list(words))
 
 
 SessionId = Annotated[
@@ -112,6 +110,7 @@ Limit = Annotated[Count, Field(description="How many at most.")]
 Offset = Annotated[Passed, Field(description="How many to pass over; use next_offset of the answer before.")]
 Metadata = Annotated[Object, Field(description="Anything else to keep with it: an object of JSON values.")]
 Role = Annotated[
+    StrictStr,
     one_of("user", "assistant", "human", "ai", "system", "tool"),
     Field(description="Who says it: user, assistant, system or tool."),
 ]

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -38,6 +38,8 @@ async def serve(settings: Settings, tools: str) -> None:
         told.cancel()
         if served.done():
             served.result()
+        else:
+            served.cancel()
     if stopped.is_set():
         # Everything is closed; only a thread that still waits for input is left, and nothing but this ends it.
         os._exit(0)
@@ -73,7 +75,7 @@ async def _patient(heard: Any, said: Any) -> AsyncIterator[tuple[Any, Any]]:
                     await answered.wait()
 
     async def speak() -> None:
-        async with out_of:
+        async with out_of, said:
             async for message in out_of:
                 await said.send(message)
                 if isinstance(message.message, JSONRPCResponse | JSONRPCError):
@@ -81,9 +83,8 @@ async def _patient(heard: Any, said: Any) -> AsyncIterator[tuple[Any, Any]]:
                     if ended and not waiting:
                         answered.set()
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(listen)
-        tasks.start_soon(speak)
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            yield read, write
-        tasks.cancel_scope.cancel()
+    async with anyio.create_task_group() as speaking, anyio.create_task_group() as listening:
+        speaking.start_soon(speak)
+        listening.start_soon(listen)
+        yield read, write
+        listening.cancel_scope.cancel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, StrictStr
 
 from ltst.doors.mcp import shapes
 from ltst.doors.mcp.shapes import (
@@ -21,13 +21,16 @@ from ltst.doors.mcp.shapes import (
     Text,
     one_of,
 )
-from ltst.doors.mcp.telling import PREAMBLE, in_json, removed
+from ltst.doors.mcp.telling import in_json, removed
 from ltst.doors.mcp.toolbox import READS, REMOVES, REPLACES, Asked, tool
 from ltst.errors import NotFound
+from ltst.recall.context import PREAMBLE
 
 WorkingKey = Annotated[Identifier, Field(description="The name of the value, such as plan or draft.")]
 Type = Annotated[
-    one_of("conversation", "preference", "project", "user_info", "working"), Field(description="What kind it is.")
+    StrictStr,
+    one_of("conversation", "preference", "project", "user_info", "working"),
+    Field(description="What kind it is."),
 ]
 ContextKey = Annotated[Identifier, Field(description="The name under its type.")]
 

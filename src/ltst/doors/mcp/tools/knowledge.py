@@ -6,7 +6,7 @@ import base64
 import binascii
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, StrictStr
 
 from ltst.doors.mcp import shapes
 from ltst.doors.mcp.shapes import Identifier, Limit, Metadata, Moment, Offset, Page, Score, Text, one_of, page
@@ -16,12 +16,14 @@ from ltst.errors import Invalid, NotFound
 from ltst.support.reading.source import MEDIA_TYPES
 
 EntryType = Annotated[
-    one_of("long_term", "episodic"), Field(description="long_term: knowledge; episodic: what happened.")
+    StrictStr, one_of("long_term", "episodic"), Field(description="long_term: knowledge; episodic: what happened.")
 ]
 EntryId = Annotated[Identifier, Field(description="The id of the entry.")]
 DocumentId = Annotated[Identifier, Field(description="The id of the document.")]
 MediaType = Annotated[
-    one_of(*MEDIA_TYPES), Field(description="How it is written; text is plain text, unless this says otherwise.")
+    StrictStr,
+    one_of(*MEDIA_TYPES),
+    Field(description="How it is written; text is plain text, unless this says otherwise."),
 ]
 
 
@@ -74,7 +76,7 @@ async def add_document(
     data: Annotated[Text | None, Field(description="The bytes of a file, in base64. Give this or text.")] = None,
     title: Annotated[shapes.Line | None, Field(description="What to call it.")] = None,
     uri: Annotated[
-        shapes.StrictStr | None, Field(description="Where it is from; the same uri again changes the document.")
+        StrictStr | None, Field(description="Where it is from; the same uri again changes the document.")
     ] = None,
     metadata: Metadata | None = None,
     media_type: MediaType | None = None,

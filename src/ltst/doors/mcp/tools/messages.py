@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictStr
 
 from ltst.doors.mcp import shapes
 from ltst.doors.mcp.shapes import (
+    FROM_TEXT,
     Agent,
     Identifier,
     Items,
@@ -21,7 +22,6 @@ from ltst.doors.mcp.shapes import (
     SessionId,
     SessionName,
     Text,
-    list_of,
     one_of,
     page,
 )
@@ -35,6 +35,7 @@ Key = Annotated[Identifier, Field(description="Stored again with the same key, i
 Parent = Annotated[Identifier, Field(description="The id of the message that it answers.")]
 MostTokens = Annotated[shapes.Index, Field(description="How many tokens at most, together.")]
 Speaker = Annotated[
+    StrictStr,
     one_of("user", "assistant", "human", "ai", "system", "tool"),
     Field(description="Who says it. What a tool or a web page said is tool: it is kept, but never taken for the user."),
 ]
@@ -150,7 +151,7 @@ async def add_message(
 async def add_messages(
     asked: Asked,
     session_id: SessionId,
-    messages: Annotated[list_of(Turn), Field(max_length=10_000, description="The messages, in their order.")],
+    messages: Annotated[list[Turn], FROM_TEXT, Field(max_length=10_000, description="The messages, in their order.")],
     agent: Agent | None = None,
     name: SessionName | None = None,
 ) -> Any:
@@ -179,7 +180,9 @@ async def store_message(
     role: Role,
     content: Annotated[Text, Field(description="What is said, word for word.")],
     message_type: Annotated[
-        one_of("message", "system", "context", "preference"), Field(description="What kind of message it is.")
+        StrictStr,
+        one_of("message", "system", "context", "preference"),
+        Field(description="What kind of message it is."),
     ] = "message",
     message_index: Annotated[shapes.Index | None, Field(description="Its index, which must be the next one.")] = None,
     at: SaidAt | None = None,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, StrictStr
 
 from ltst.doors.mcp import shapes
-from ltst.doors.mcp.shapes import Identifier, Items, Moment, Page, Score, Text, list_of, one_of
-from ltst.doors.mcp.telling import PREAMBLE, in_json
+from ltst.doors.mcp.shapes import FROM_TEXT, Identifier, Items, Moment, Page, Score, Text, one_of
+from ltst.doors.mcp.telling import in_json
 from ltst.doors.mcp.toolbox import ADDS, READS, REMOVES, Asked, tool
 from ltst.errors import Invalid
+from ltst.recall.context import PREAMBLE
 
-Kind = one_of("message", "fact", "entry", "document")
+Kind = Annotated[StrictStr, one_of("message", "fact", "entry", "document")]
 Query = Annotated[Text, Field(description="What to look for, as a question or in words. Dates count: last May.")]
 
 
@@ -21,7 +22,8 @@ async def search_memory(
     asked: Asked,
     query: Query,
     kinds: Annotated[
-        list_of(Kind) | None, Field(description="Only these kinds: message, fact, entry, document; else all.")
+        Annotated[list[Kind], FROM_TEXT] | None,
+        Field(description="Only these kinds: message, fact, entry, document; else all."),
     ] = None,
     limit: Annotated[shapes.Few, Field(description="How many at most.")] = 10,
     session_id: Annotated[
@@ -35,7 +37,7 @@ async def search_memory(
     ] = None,
     floor: Annotated[Score | None, Field(description="The least relevance, from 0 to 1, of the best.")] = None,
     entry_type: Annotated[
-        one_of("long_term", "episodic") | None, Field(description="Only entries of this type.")
+        Annotated[StrictStr, one_of("long_term", "episodic")] | None, Field(description="Only entries of this type.")
     ] = None,
     without: Annotated[Text | None, Field(description="Leave out messages that say exactly this.")] = None,
     now: Annotated[Moment | None, Field(description="The time that last week counts from; now, if left out.")] = None,
@@ -73,6 +75,7 @@ async def get_context(
     agent: Annotated[Identifier | None, Field(description="The agent whose instructions to include.")] = None,
     window: Annotated[shapes.WindowSize | None, Field(description="At most so many messages word for word.")] = None,
     strategy: Annotated[
+        StrictStr,
         one_of("sliding_window", "sliding_window_summary"),
         Field(description="sliding_window_summary also summarises the older half of a long conversation."),
     ] = "sliding_window",

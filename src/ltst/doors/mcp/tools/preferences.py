@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, StrictStr
 
 from ltst.doors.mcp import shapes
 from ltst.doors.mcp.shapes import Items, Page, PreferenceKey, Score, Text, one_of
@@ -12,7 +12,9 @@ from ltst.doors.mcp.telling import removed
 from ltst.doors.mcp.toolbox import READS, REMOVES, REPLACES, Asked, tool
 from ltst.errors import NotFound
 
-Type = Annotated[one_of("general", "coding", "communication", "project"), Field(description="What it concerns.")]
+Type = Annotated[
+    StrictStr, one_of("general", "coding", "communication", "project"), Field(description="What it concerns.")
+]
 
 
 @tool("List preferences", READS, Page[shapes.Preference], nothing="No preferences are known yet.", everyday=True)
@@ -44,7 +46,7 @@ async def set_preference(
     type: Type = "general",
     sensitive: Annotated[shapes.Flag, Field(description="Encrypt it with the user's own key.")] = False,
     source: Annotated[
-        one_of("explicit", "learned", "inferred"), Field(description="explicit: the user said so.")
+        StrictStr, one_of("explicit", "learned", "inferred"), Field(description="explicit: the user said so.")
     ] = "explicit",
     confidence: Annotated[Score, Field(description="How sure it is, from 0 to 1.")] = 1.0,
 ) -> Any:

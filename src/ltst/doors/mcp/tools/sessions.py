@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, StrictStr
 
 from ltst.doors.mcp import shapes
 from ltst.doors.mcp.shapes import Identifier, Items, Limit, Metadata, Moment, Offset, Page, SessionId, one_of, page
@@ -13,7 +13,9 @@ from ltst.doors.mcp.toolbox import ADDS, ADDS_ONCE, READS, REMOVES, REPLACES, As
 from ltst.errors import NotFound
 from ltst.records import ConversationSession
 
-Status = Annotated[one_of("active", "archived"), Field(description="Only those that are active, or archived.")]
+Status = Annotated[
+    StrictStr, one_of("active", "archived"), Field(description="Only those that are active, or archived.")
+]
 Strength = Annotated[shapes.Score, Field(description="From 0 to 1.")]
 
 
@@ -47,7 +49,7 @@ async def put_session(
     session_type: Annotated[Identifier, Field(description="A word of your own for its type.")] = "conversation",
     status: Annotated[Identifier, Field(description="active, archived or a word of your own.")] = "active",
     metadata: Metadata | None = None,
-    context_summary: Annotated[shapes.StrictStr | None, Field(description="A summary of it.")] = None,
+    context_summary: Annotated[StrictStr | None, Field(description="A summary of it.")] = None,
     relevance_score: Annotated[shapes.Weight, Field(description="A score of your own.")] = 0.0,
     agent_name: Annotated[Identifier | None, Field(description="The agent that the user talks with.")] = None,
     created_at: Annotated[Moment | None, Field(description="When it began.")] = None,
@@ -98,7 +100,7 @@ async def link_sessions(
     source: Annotated[Identifier, Field(description="The id of the earlier conversation.")],
     target: Annotated[Identifier, Field(description="The id of the later conversation.")],
     type: Annotated[
-        one_of("continuation", "related", "fork", "reference"), Field(description="How they hang together.")
+        StrictStr, one_of("continuation", "related", "fork", "reference"), Field(description="How they hang together.")
     ] = "related",
     similarity: Strength = 0.0,
     strength: Strength = 1.0,

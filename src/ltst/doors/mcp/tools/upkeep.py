@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, StrictInt, StrictStr
 
 from ltst.doors.mcp import shapes
 from ltst.doors.mcp.shapes import Flag, Identifier, Items, Limit, Page, Seconds
@@ -13,7 +13,7 @@ from ltst.doors.mcp.toolbox import ADDS_ONCE, READS, REMOVES, REPLACES, Asked, t
 
 SessionType = Annotated[Identifier, Field(description="The type of conversations; * for all that have no own policy.")]
 After = Annotated[
-    shapes.StrictInt | shapes.StrictStr,
+    StrictInt | StrictStr,
     Field(description="The event_id or cursor of the last one that was seen; 0 for the first."),
 ]
 
