@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_REQUEST
 
 import ltst
 from behaviour import http
@@ -134,7 +136,7 @@ class Line:
         self.client = client
         self.user_id = user_id
 
-    async def call(self, name: str, **arguments: Any) -> Any:
+    async def call(self, name: str, /, **arguments: Any) -> Any:
         """The structured answer of a tool; a result that is an error raises the error that it tells of."""
         try:
             sent = sendable(arguments)
@@ -143,6 +145,10 @@ class Line:
         before = ASKING.set(self.user_id)
         try:
             result = await self.client.call_tool(name, sent)
+        except MCPError as problem:
+            if problem.error.code != INVALID_REQUEST:
+                raise
+            raise ltst.Invalid(problem.error.message) from None  # the gate let nobody of that name in
         finally:
             ASKING.reset(before)
         (said,) = result.content
@@ -151,18 +157,18 @@ class Line:
             raise getattr(ltst, (result.meta or {})[ERROR])(said.text)
         return result.structured_content
 
-    async def one(self, kind: type[R], name: str, **arguments: Any) -> R | None:
+    async def one(self, kind: type[R], name: str, /, **arguments: Any) -> R | None:
         """A record, or None."""
         try:
             return record(kind, await self.call(name, **arguments))
         except ltst.NotFound:
             return None
 
-    async def gone(self, name: str, **arguments: Any) -> bool:
+    async def gone(self, name: str, /, **arguments: Any) -> bool:
         """Whether there was something to remove."""
         return (await self.call(name, **arguments))["removed"] > 0
 
-    async def pages(self, kind: type[R], name: str, *, limit: int, offset: int, **arguments: Any) -> list[R]:
+    async def pages(self, kind: type[R], name: str, /, *, limit: int, offset: int, **arguments: Any) -> list[R]:
         """So many records, in as many calls as it takes."""
         found: list[R] = []
         while True:
@@ -183,6 +189,8 @@ class McpDoor:
         self.client = client
 
     def user(self, user_id: str) -> McpUser:
+        if not isinstance(user_id, str):
+            raise ltst.Invalid("user_id must be text: a header holds nothing else")
         return McpUser(Line(self.client, user_id))
 
 
@@ -269,7 +277,7 @@ class McpChat:
         self.contexts = McpContexts(line, session_id, self._opening)
         self.working = McpWorking(line, session_id, self._opening)
 
-    async def _call(self, name: str, **arguments: Any) -> Any:
+    async def _call(self, name: str, /, **arguments: Any) -> Any:
         return await self._line.call(name, session_id=self.session_id, **arguments)
 
     async def add(self, role: str, content: str, **more: Any) -> ConversationMessage:
