@@ -70,6 +70,11 @@ async def progress(asked: Asked) -> protocol.CallToolResult:
     return answer(text("done"))
 
 
+async def incapable(_: Asked) -> protocol.CallToolResult:
+    needed = {"requiredCapabilities": {"sampling": {}}}
+    raise MCPError(protocol.MISSING_REQUIRED_CLIENT_CAPABILITY, "this needs sampling", needed)
+
+
 def answer(*content: protocol.ContentBlock) -> protocol.CallToolResult:
     return protocol.CallToolResult(content=list(content))
 
@@ -99,6 +104,9 @@ TOOLS: Mapping[str, Callable[[Asked], Awaitable[protocol.CallToolResult]]] = {
     ),
     "test_error_handling": always(failed("This tool intentionally returns an error for testing", "Invalid")),
     "test_tool_with_progress": progress,
+    "test_streaming_elicitation": progress,
+    "test_logging_tool": always(answer(text("nothing was logged"))),
+    "test_missing_capability": incapable,
     "json_schema_2020_12_tool": always(answer(text("valid"))),
 }
 RESOURCES: Mapping[str, protocol.TextResourceContents | protocol.BlobResourceContents] = {

@@ -15,7 +15,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    JsonValue,
     PlainSerializer,
     StrictBool,
     StrictFloat,
@@ -211,7 +210,7 @@ class Done(Answer):
 class Values(Answer):
     """Working memory: JSON values by their keys."""
 
-    values: dict[str, JsonValue]
+    values: dict[str, Any]
 
 
 class Section(Answer):
@@ -292,7 +291,7 @@ class Switches(Answer):
 class Exported(Answer):
     """Everything the user owns, as import_memory reads it back."""
 
-    document: dict[str, JsonValue]
+    document: dict[str, Any]
 
 
 class Restored(Answer):

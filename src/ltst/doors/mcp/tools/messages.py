@@ -94,6 +94,7 @@ async def remember(
         said.append({"role": "assistant", "content": reply, "at": at})
     keyed = [{**each, "key": key and f"{key}:{number}"} for number, each in enumerate(said, start=1)]
     stored = await asked.user.chat(session_id).add_many(keyed)
+    await asked.user.learning.catch_up()  # a model asks for the facts in its next breath
     return {"kind": "message", "ids": [str(each.message_id) for each in stored], "session_id": session_id}
 
 
