@@ -8,13 +8,14 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,13 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, PromptReference, ResourceTemplateReference
+from starlette.testclient import TestClient
+from typer.testing import CliRunner
 
 from ltst import AsyncMemory, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
+from ltst.doors.cli.main import app as cli
+from ltst.doors.mcp.app import Serving, application
 from ltst.doors.mcp.resources import address
 from ltst.doors.mcp.server import create
 from ltst.doors.mcp.tools import ALL, EVERYDAY
@@ -169,28 +174,33 @@ def test_nothing_but_the_protocol_is_on_standard_output_and_garbage_ends_nothing
 
 
 def test_it_ends_when_it_is_told_to(environment: dict[str, str]) -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        program = _start(environment)
-        assert program.stdin is not None and program.stdout is not None
-        program.stdin.write(_lines(HANDSHAKE))
-        program.stdin.flush()
-        assert json.loads(program.stdout.readline())["id"] == 1
-        program.send_signal(number)
-        out, err = program.communicate(timeout=30)
-        assert (program.returncode, out) == (0, b""), err
-        assert b"Traceback" not in err
+    program = _start(environment)
+    assert program.stdin is not None and program.stdout is not None
+    program.stdin.write(_lines(HANDSHAKE))
+    program.stdin.flush()
+    assert json.loads(program.stdout.readline())["id"] == 1
+    program.send_signal(signal.SIGTERM)
+    out, err = program.communicate(timeout=30)
+    assert (program.returncode, out) == (0, b""), err
+    assert b"Traceback" not in err
 
 
-def test_a_user_that_cannot_be_is_one_line_on_standard_error(environment: dict[str, str]) -> None:
-    program = subprocess.run(
-        [sys.executable, *COMMAND, "--user", "system"],
-        env={**os.environ, **environment},
-        capture_output=True,
-        input=b"",
-        timeout=60,
-    )
-    assert (program.returncode, program.stdout) == (1, b"")
-    assert b"reserved" in program.stderr and b"Traceback" not in program.stderr
+@pytest.fixture
+def run(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """What a command that is to fail says, in one line and without anything on standard output."""
+
+    def invoke(*arguments: str) -> str:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        result = CliRunner().invoke(cli, arguments)
+        assert (result.exit_code, result.stdout) == (1, "")
+        return result.stderr
+
+    return invoke
+
+
+def test_a_user_that_cannot_be_is_one_line_on_standard_error(run: Callable[..., Any]) -> None:
+    assert "reserved" in run("mcp", "--user", "system")
 
 
 # ── what a model reads ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -750,6 +760,19 @@ async def test_names_and_pages_of_others_do_not_reach_it(url: str) -> None:
             ).status_code == status
 
 
+def test_pages_that_are_allowed_may_call_and_read(settings: Settings) -> None:
+    page = "https://app.example"
+    allowing = replace(settings, allowed_origins=(page,))
+    with TestClient(application(Serving(allowing)), base_url="http://localhost") as client:
+        asked = {"Origin": page, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-api-key"}
+        assert client.options("/mcp", headers=asked).status_code == 200
+        answer = client.post("/mcp", headers={**ACCEPTED, "Origin": page}, json=HANDSHAKE)
+        assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, page)
+        assert "Mcp-Session-Id" in answer.headers["access-control-expose-headers"]
+        other = client.post("/mcp", headers={**ACCEPTED, "Origin": "https://evil.example"}, json=HANDSHAKE)
+        assert other.status_code == 403 and "access-control-allow-origin" not in other.headers
+
+
 async def test_without_keys_the_header_says_whose_memory_it_is_and_a_session_keeps_to_it(url: str) -> None:
     async with over_http(url, {}, "legacy") as client:
         assert (await called(client, "get_profile"))["user_id"] == "local"
@@ -771,15 +794,10 @@ async def test_many_users_at_once_do_not_mix(url: str) -> None:
     await asyncio.gather(*(live(f"crowd {number}") for number in range(10)))
 
 
-def test_it_listens_to_others_only_with_a_key(environment: dict[str, str]) -> None:
-    program = subprocess.run(
-        [sys.executable, *COMMAND, "--http", "--host", "0.0.0.0", "--port", "0"],
-        env={**os.environ, **environment},
-        capture_output=True,
-        timeout=60,
-    )
-    assert program.returncode == 1
-    assert b"no key is set up" in program.stderr and b"Traceback" not in program.stderr
+def test_it_listens_to_others_only_with_a_key(run: Callable[..., Any]) -> None:
+    assert "no key is set up" in run("mcp", "--http", "--host", "0.0.0.0", "--port", "0")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert "cannot listen on" in run("mcp", "--http", "--port", str(taken.getsockname()[1]))
 
 
 def test_the_server_ends_at_once_though_clients_listen(environment: dict[str, str]) -> None:
@@ -801,8 +819,7 @@ def test_the_server_ends_at_once_though_clients_listen(environment: dict[str, st
         with http.stream("GET", f"{where}/mcp", headers=listen), http.stream("GET", f"{where}/sse"):
             program.send_signal(signal.SIGTERM)
             _, err = program.communicate(timeout=30)
-    assert program.returncode == 0, err
-    assert b"Traceback" not in err
+    assert (program.returncode, err) == (0, b"")
 
 
 def _until_up(http: httpx2.Client, where: str) -> None:

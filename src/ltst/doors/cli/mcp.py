@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated
@@ -52,6 +53,8 @@ def mcp(
     except ImportError as problem:
         raise Invalid(f'the MCP server needs {problem.name}, which is missing: pip install "ltst[mcp]"') from None
     if not http:
+        if sys.stdin.isatty():
+            show.hint("This is for a client to start, and to talk to: docs/mcp.md has blocks to copy. Ctrl-C ends it.")
         door.serve_stdio(options.settings, tools)
         return
     wanted = door.Serving(options.settings, host, port, tools)

@@ -15,7 +15,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.routing import Mount, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ltst.doors.mcp.gate import Gate, is_loopback, own_origins, security, whose_by_key
 from ltst.doors.mcp.server import create
@@ -62,7 +62,7 @@ def around(server: Server[object], serving: Serving, memory: AsyncMemory, *, ope
     )
     sse = SseServerTransport(MESSAGES_PATH, guarded, settings.max_body_bytes)
     reception = Reception(memory.keys, memory.settings, loopback=serving.loopback)
-    middleware = [Middleware(Gate, reception=reception, memory=memory, origins=origins)]
+    middleware = [Middleware(_Ending), Middleware(Gate, reception=reception, memory=memory, origins=origins)]
     if settings.allowed_origins:
         middleware.insert(0, _cors(settings.allowed_origins))
     return Starlette(
@@ -81,6 +81,25 @@ def _cors(origins: Collection[str]) -> Middleware:
     return Middleware(
         CORSMiddleware, allow_origins=[*origins], allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED
     )
+
+
+class _Ending:
+    """Ends the streams that the package breaks off when the server stops; who listens sees an end, not a fault."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = message["type"] == "http.response.start" or bool(message.get("more_body"))
+            await send(message)
+
+        await self._app(scope, receive, noted)
+        if begun:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 class _Listening:
