@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --e
 # Where the public data sets lie that recall is measured on; see docs/evaluation.md.
 DATA ?= $(firstword $(wildcard data ../shared/eval))
 
-.PHONY: run demo test full check sync bench contract crash soak eval clean
+.PHONY: run demo test full check sync bench contract mcp-check crash soak eval clean
 
 run: $(INSTALLED)
 	$(BIN)/ltst serve
@@ -44,6 +44,9 @@ eval: $(INSTALLED)
 contract: $(DEVELOPED)
 	LTST_CONTRACT_EXAMPLES=200 $(BIN)/pytest tests/doors/test_http_schema.py
 
+mcp-check: $(DEVELOPED)
+	$(BIN)/python scripts/check_mcp.py
+
 crash: $(DEVELOPED)
 	$(BIN)/python -m bench.crash
 	$(BIN)/python -m bench.kills
@@ -58,7 +61,7 @@ clean:
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("ltst needs Python 3.11 or newer: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) '.[server]'
+	$(INSTALL) '.[mcp,server]'
 	touch $@
 
 $(DEVELOPED): $(INSTALLED)

@@ -14,7 +14,7 @@ from ltst import Settings
 from ltst.db.embedded import EmbeddedServer
 from support.probes import cloned
 
-WHOLE = ["AsyncMemory", "Memory", "HTTP", "CLI"]
+WHOLE = ["AsyncMemory", "Memory", "HTTP", "CLI", "MCP"]
 
 
 async def _opened(

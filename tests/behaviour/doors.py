@@ -11,6 +11,7 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, Protocol
 
+from behaviour import mcp
 from behaviour.cli import CliDoor
 from behaviour.http import served
 from ltst import (
@@ -182,6 +183,9 @@ async def opened(name: str, settings: Settings) -> AsyncIterator[Door]:
             yield door
     elif name == "CLI":
         yield CliDoor(settings)
+    elif name == "MCP":
+        async with mcp.served(settings) as door:
+            yield door
     else:
         with ConversationStorage(settings.database_url) as storage:
             yield StorageDoor(storage)

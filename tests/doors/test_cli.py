@@ -76,7 +76,7 @@ def test_every_command_is_there() -> None:
         *(f"instructions {verb}" for verb in ("list", "get", "set", "history", "forget")),
         *(f"documents {verb}" for verb in ("add", "list", "show", "forget")),
         *(f"master-key {verb}" for verb in ("show", "rotate")),
-        *("serve", *(f"keys {verb}" for verb in ("create", "list", "revoke"))),
+        *("serve", "mcp", *(f"keys {verb}" for verb in ("create", "list", "revoke"))),
     }
 
 

@@ -15,7 +15,18 @@ from ltst.recall.summary import MODEL_ROLES, TokenCounter, cut, summarise
 from ltst.records import ConversationMessage, Fact, UserPreference
 from ltst.support import tokens, validate
 
-__all__ = ["Block", "Context", "Ingredients", "Recalled", "Section", "TokenCounter", "pack", "parse", "split_history"]
+__all__ = [
+    "Block",
+    "Context",
+    "Ingredients",
+    "Recalled",
+    "Section",
+    "TokenCounter",
+    "pack",
+    "parse",
+    "quoted",
+    "split_history",
+]
 
 FEWEST_TOKENS = 16  # holds the beginning of a message under any counter of at most one token per byte
 MESSAGE_OVERHEAD = 4  # what a model reads for a message beside its content: the role and the delimiters
@@ -215,6 +226,11 @@ def split_history(
 def parse(text: str) -> list[Block]:
     """The blocks of a context's text, or of its system message, with their contents exactly as they were."""
     return [_parsed(*match.groups()) for match in BLOCK.finditer(text)]
+
+
+def quoted(content: str, **attributes: str | None) -> str:
+    """A content as a block of its own, for those who show memories outside of a context; `parse` reads it back."""
+    return _block("memory", attributes, content)
 
 
 def _parsed(tag: str, attributes: str, body: str) -> Block:

@@ -27,6 +27,7 @@ from ltst.doors.cli import (
     instructions,
     keys,
     learning,
+    mcp,
     messages,
     preferences,
     profile,
@@ -75,7 +76,7 @@ def main(
     context.obj = Options(database_url, user, home)
 
 
-for page in (demo, chat, serve, messages, context, search, profile, archive, importing, condition, worker, bench):
+for page in (demo, chat, serve, mcp, messages, context, search, profile, archive, importing, condition, worker, bench):
     app.add_typer(page.app)
 for name, noun in {
     "sessions": sessions,

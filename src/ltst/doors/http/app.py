@@ -23,7 +23,6 @@ from starlette.middleware.cors import CORSMiddleware
 from ltst.agents.relay import Relay
 from ltst.agents.turns import Turns
 from ltst.doors.http import paths, problems
-from ltst.doors.http.callers import Reception
 from ltst.doors.http.guard import LOOPBACK, Guard
 from ltst.doors.http.meters import Metered, Meters
 from ltst.doors.http.routes import (
@@ -43,6 +42,7 @@ from ltst.doors.http.routes import (
 )
 from ltst.doors.http.routes.answers import PROBLEMS
 from ltst.doors.http.turn_meters import TurnMeters
+from ltst.handles.callers import Reception
 from ltst.memory import AsyncMemory
 from ltst.settings import Settings
 
@@ -111,7 +111,7 @@ def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
     app.state.memory, app.state.turns, app.state.relay = own, turns, relay
     app.state.meters = Meters(serving.shared_meters)
     app.state.meters.add([TurnMeters(turns.stats)])
-    app.state.reception = Reception(own, loopback=serving.loopback)
+    app.state.reception = Reception(own.keys, own.settings, loopback=serving.loopback)
     app.state.stopping = asyncio.Event()
     problems.register(app, [route for router in ROUTERS for route in router.routes])
     for router in ROUTERS:

@@ -24,6 +24,7 @@ from ltst.errors import (
     Unanswered,
     Unavailable,
 )
+from ltst.handles.callers import Unknown
 from ltst.support.logs import LOGGER
 
 MEDIA_TYPE = "application/problem+json"
@@ -40,10 +41,6 @@ STATUSES: Mapping[type[LtstError], int] = {
 HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 FEW = 5
 OPAQUE = "something went wrong here; the log of the server tells what"
-
-
-class Unknown(LtstError):
-    """The caller showed no key, or one that opens nothing."""
 
 
 class TooLarge(LtstError):

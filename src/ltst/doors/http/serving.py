@@ -18,8 +18,8 @@ from uvicorn.supervisors import Multiprocess
 from uvicorn.supervisors.multiprocess import Process
 
 from ltst.doors.http.app import Serving, create
-from ltst.doors.http.callers import has_tokens
 from ltst.errors import Invalid
+from ltst.handles.callers import has_tokens
 
 __all__ = ["Serving", "bound", "has_tokens", "serve"]
 

@@ -1,0 +1,69 @@
+"""The MCP server: `ltst mcp`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from ltst.doors.cli import show
+from ltst.doors.cli.options import Options, command, opened
+from ltst.errors import Denied, Invalid
+
+app = typer.Typer()
+
+
+class Tools(StrEnum):
+    """Which tools a client gets."""
+
+    EVERYDAY = "everyday"
+    ALL = "all"
+
+
+Http = Annotated[bool, typer.Option("--http", help="Over HTTP, instead of standard input and output.")]
+Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen, with --http.")]
+Port = Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="On which port; 0 takes a free one.")]
+Chosen = Annotated[Tools, typer.Option("--tools", help="A few that models choose well from, or every verb there is.")]
+
+TOLD = """MCP is served at {url}{path}   (older clients: {url}{sse})
+
+{keys} Stop it with Ctrl-C."""
+
+
+@command(app, "mcp", user=True, json=False)
+def mcp(
+    options: Options,
+    http: Http = False,
+    host: Host = "127.0.0.1",
+    port: Port = 8001,
+    tools: Chosen = Tools.EVERYDAY,
+) -> None:
+    """Serve memory to clients of the Model Context Protocol: Claude, Cursor, VS Code.
+
+    Over standard input and output it is the memory of one user. Over HTTP a key says whose it is; on this machine
+    alone, no key is needed until one is made.
+
+    Example: ltst mcp --http --port 8001
+    """
+    try:
+        from ltst.doors.mcp import serving as door
+    except ImportError as problem:
+        raise Invalid(f'the MCP server needs {problem.name}, which is missing: pip install "ltst[mcp]"') from None
+    if not http:
+        if sys.stdin.isatty():
+            show.hint("This is for a client to start, and to talk to: docs/mcp.md has blocks to copy. Ctrl-C ends it.")
+        door.serve_stdio(options.settings, tools)
+        return
+    wanted = door.Serving(options.settings, host, port, tools)
+    with door.bound(wanted) as taken, opened(options, worker=False) as memory:
+        guarded = memory.keys.exist() or door.has_tokens(memory.settings)
+        if not guarded and not wanted.loopback:
+            raise Denied(f"{host} can be reached by others, and no key is set up: make one with `ltst keys create`")
+        address = taken.getsockname()
+        url = f"http://{'localhost' if wanted.loopback else host}:{address[1]}"
+        keys = "Send a key with every request." if guarded else "No key is needed on this machine."
+        show.say(TOLD.format(url=url, path=door.PATH, sse=door.SSE_PATH, keys=keys))
+        door.serve(replace(wanted, port=address[1]), taken)

@@ -1,0 +1,116 @@
+"""The gate: who sends a request over HTTP, and whether a page on the web does."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Collection, Mapping
+
+import mcp_types as protocol
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ltst.doors.mcp.server import Request, Whose
+from ltst.errors import Denied, Invalid, LtstError, Unavailable
+from ltst.handles.callers import USER_HEADER, Reception, Unknown
+from ltst.memory import AsyncMemory, AsyncUser
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+STATUSES: Mapping[type[LtstError], int] = {Unknown: 401, Denied: 403, Invalid: 400, Unavailable: 503}
+BEARER = "bearer "
+
+
+class Gate:
+    """Looks who calls before anything is read; a session of the protocol belongs to whoever began it."""
+
+    def __init__(self, app: ASGIApp, reception: Reception, memory: AsyncMemory, origins: Collection[str]) -> None:
+        """Let pass whom the reception knows, from no page or one of `origins`."""
+        self._app = app
+        self._reception = reception
+        self._memory = memory
+        self._origins = frozenset(origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] == "http":
+            try:
+                scope["user"] = await self._visitor(Headers(scope=scope))
+            except LtstError as problem:
+                await _refusal(problem)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    async def _visitor(self, headers: Headers) -> AuthenticatedUser:
+        """Whoever calls, in the form in which the package tells the owner of one session from another's."""
+        origin = headers.get("origin")
+        if origin is not None and origin not in self._origins:
+            raise Denied(f"pages of {origin[:200]!r} may not call this server; name them in LTST_ALLOWED_ORIGINS")
+        caller = await self._reception.caller(_secret(headers), _named(headers))
+        if caller.user_id is None:
+            raise Invalid(f"an admin's key opens every memory: name the user in the header {USER_HEADER}")
+        user = self._memory.user(caller.user_id)
+        return AuthenticatedUser(AccessToken(token="", client_id=caller.credential, scopes=[], subject=user.user_id))
+
+
+def whose_by_key(memory: AsyncMemory) -> Whose:
+    """Whose memory a request is about: that of whoever passed the gate with it."""
+
+    def whose(request: Request) -> AsyncUser:
+        assert request.request is not None, "every request comes over HTTP here"
+        visitor: AuthenticatedUser = request.request.user
+        return memory.user(str(visitor.access_token.subject))
+
+    return whose
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's own."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def security(host: str, hosts: Collection[str], origins: Collection[str]) -> TransportSecuritySettings:
+    """The names that requests may ask for, under any port; with `*` any name, since then a key or the gate decides."""
+    names = {*LOOPBACK, _in_url(host), *(_in_url(each) for each in hosts)}
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection="*" not in hosts,
+        allowed_hosts=sorted({*names, *(f"{name}:*" for name in names)}),
+        allowed_origins=sorted(origins),
+    )
+
+
+def own_origins(port: int) -> set[str]:
+    """The pages that this server itself would have."""
+    return {f"http://{name}:{port}" for name in LOOPBACK}
+
+
+def _in_url(host: str) -> str:
+    bare = host.strip("[]").lower()
+    return f"[{bare}]" if ":" in bare else bare
+
+
+def _secret(headers: Headers) -> str | None:
+    given = headers.get("authorization", "")
+    return given[len(BEARER) :].strip() if given.lower().startswith(BEARER) else headers.get("x-api-key")
+
+
+def _named(headers: Headers) -> str | None:
+    """The user whom a header names; its value may be any text."""
+    value = headers.get(USER_HEADER)
+    try:
+        return None if value is None else value.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        raise Invalid(f"the header {USER_HEADER} must be UTF-8") from None
+
+
+def _refusal(problem: LtstError) -> JSONResponse:
+    """An error in the protocol's form, before there is anything that it could answer."""
+    status = next((STATUSES[kind] for kind in type(problem).__mro__ if kind in STATUSES), 500)
+    error = {"code": protocol.INVALID_REQUEST, "message": str(problem)}
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status, headers=headers)

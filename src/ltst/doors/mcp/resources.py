@@ -1,0 +1,123 @@
+"""Resources: the profile, the list of conversations and each conversation, to be read and attached."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote, unquote
+
+import mcp_types as protocol
+from mcp.shared.exceptions import MCPError
+
+from ltst.doors.mcp import telling
+from ltst.errors import Invalid
+from ltst.memory import AsyncUser
+from ltst.recall.context import PREAMBLE
+from ltst.records import ConversationSession
+
+PROFILE = "ltst://profile"
+SESSIONS = "ltst://sessions"
+ONE = "ltst://sessions/"
+PER_PAGE = 50
+SHOWN_SESSIONS = 200
+SHOWN_MESSAGES = 200
+IN_JSON = "application/json"
+AS_TEXT = "text/plain"
+
+FIXED = (
+    protocol.Resource(
+        uri=PROFILE,
+        name="profile",
+        title="Profile",
+        description="Who the user is: the facts that hold now, and their preferences.",
+        mime_type=IN_JSON,
+    ),
+    protocol.Resource(
+        uri=SESSIONS,
+        name="sessions",
+        title="Conversations",
+        description=f"The user's last {SHOWN_SESSIONS} conversations, the most recently active first.",
+        mime_type=IN_JSON,
+    ),
+)
+TEMPLATE = protocol.ResourceTemplate(
+    uri_template=ONE + "{session_id}",
+    name="session",
+    title="Conversation",
+    description=f"The last {SHOWN_MESSAGES} messages of one conversation, oldest first. The id is percent-encoded.",
+    mime_type=AS_TEXT,
+)
+
+
+async def listed(user: AsyncUser, cursor: str | None) -> protocol.ListResourcesResult:
+    """The resources: what is always there first, then the conversations, page by page."""
+    passed = _place(cursor)
+    found = await user.sessions.list(limit=PER_PAGE + 1, offset=passed)
+    return protocol.ListResourcesResult(
+        resources=[*(FIXED if passed == 0 else ()), *(_listed(each) for each in found[:PER_PAGE])],
+        next_cursor=str(passed + PER_PAGE) if len(found) > PER_PAGE else None,
+    )
+
+
+async def read(user: AsyncUser, uri: str) -> protocol.ReadResourceResult:
+    """What a resource says; someone else's is not there."""
+    try:
+        said = await _read(user, uri)
+    except Invalid:
+        said = None  # an id that no conversation can have
+    if said is None:
+        raise MCPError(protocol.INVALID_PARAMS, "no such resource", {"uri": uri})
+    kind = AS_TEXT if uri.startswith(ONE) else IN_JSON
+    return protocol.ReadResourceResult(contents=[protocol.TextResourceContents(uri=uri, mime_type=kind, text=said)])
+
+
+def address(session_id: str) -> str:
+    """The resource of a conversation."""
+    return ONE + quote(session_id, safe="")
+
+
+async def transcript(user: AsyncUser, session_id: str) -> str | None:
+    """The newest messages of a conversation, quoted; None if there is none."""
+    session = await user.sessions.get(session_id)
+    if session is None:
+        return None
+    found = await user.chat(session_id).window(SHOWN_MESSAGES)
+    return "\n".join([PREAMBLE, *telling.blocks([session, *found])])
+
+
+async def _read(user: AsyncUser, uri: str) -> str | None:
+    if uri == PROFILE:
+        return json.dumps(await user.profile(), ensure_ascii=False, indent=2)
+    if uri == SESSIONS:
+        found = await user.sessions.list(limit=SHOWN_SESSIONS)
+        return json.dumps([_summary(each) for each in found], ensure_ascii=False, indent=2)
+    return await transcript(user, unquote(uri.removeprefix(ONE))) if uri.startswith(ONE) else None
+
+
+def _summary(session: ConversationSession) -> dict[str, object]:
+    return {
+        "session_id": session.session_id,
+        "name": session.session_name,
+        "agent": session.agent_name,
+        "status": session.status,
+        "messages": session.session_length,
+        "last_activity": None if session.last_activity is None else session.last_activity.isoformat(),
+        "uri": address(session.session_id),
+    }
+
+
+def _listed(session: ConversationSession) -> protocol.Resource:
+    return protocol.Resource(
+        uri=address(session.session_id),
+        name=session.session_id,
+        title=session.session_name,
+        description=f"A conversation of {session.session_length} messages.",
+        mime_type=AS_TEXT,
+    )
+
+
+def _place(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
+        raise MCPError(protocol.INVALID_PARAMS, "cursor must be one that this list gave")
+    return int(cursor)

@@ -1,0 +1,69 @@
+"""Serving: the protocol over standard input and output, or behind a socket, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import uvicorn
+
+from ltst.doors.mcp import stdio
+from ltst.doors.mcp.app import PATH, SSE_PATH, Serving, application
+from ltst.doors.mcp.tools import SETS
+from ltst.errors import Invalid
+from ltst.handles.callers import has_tokens
+from ltst.settings import Settings
+
+__all__ = ["PATH", "SETS", "SSE_PATH", "Serving", "bound", "has_tokens", "serve", "serve_stdio"]
+
+GRACE_SECONDS = 5  # for calls under way; listeners are sent away at once
+
+
+def serve_stdio(settings: Settings, tools: str) -> None:
+    """Answer one client over standard input and output."""
+    asyncio.run(stdio.serve(replace(settings, actor="mcp"), tools))
+
+
+def bound(serving: Serving) -> socket.socket:
+    """A socket on the address, taken before anything is started."""
+    family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
+    taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        taken.bind((serving.host.strip("[]"), serving.port))
+    except OSError as problem:
+        taken.close()
+        raise Invalid(f"cannot listen on {serving.host}, port {serving.port}: {problem.strerror}") from None
+    return taken
+
+
+def serve(serving: Serving, taken: socket.socket) -> None:
+    """Answer until told to stop."""
+    config = uvicorn.Config(
+        application(serving),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    with _ending_well():
+        uvicorn.Server(config).run(sockets=[taken])
+
+
+@contextmanager
+def _ending_well() -> Iterator[None]:
+    """Once it has stopped, uvicorn sends itself the signal again; what is open here is to be closed all the same."""
+    before = {number: signal.signal(number, _passed_over) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, told in before.items():
+            signal.signal(number, told)
+
+
+def _passed_over(*_: object) -> None:
+    """Nothing is left to stop."""

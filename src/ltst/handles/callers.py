@@ -1,0 +1,154 @@
+"""Callers: who calls over the network, by a key, by a token that others sign, or by a header on this machine alone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ltst.errors import Denied, LtstError, Unavailable
+from ltst.handles.keys import AsyncKeys
+from ltst.settings import Settings
+
+if TYPE_CHECKING:
+    from jwt import PyJWK, PyJWKSet
+
+USER_HEADER = "X-User-Id"
+KEYS_LOOKED_FOR_EVERY = 1.0  # seconds; so soon does a server without keys notice its first one
+JWKS_KEPT = 300.0
+LEEWAY = 30
+
+
+class Unknown(LtstError):
+    """The caller showed no key, or one that opens nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whoever calls: one user, or somebody who may act for any; `credential` tells one key from another."""
+
+    user_id: str | None
+    admin: bool = False
+    credential: str = ""
+
+    def acting_for(self, named: str | None) -> Caller:
+        """The same caller, acting for the user that a header names."""
+        if named is None or named == self.user_id:
+            return self
+        if not self.admin:
+            raise Denied(f"this key is for one user, and {USER_HEADER} names another")
+        return replace(self, user_id=named)
+
+
+class Reception:
+    """Finds out who calls."""
+
+    def __init__(self, keys: AsyncKeys, settings: Settings, *, loopback: bool) -> None:
+        """Without keys, only a server that nobody else can reach lets anyone in."""
+        self._keys = keys
+        self._settings = settings
+        self._loopback = loopback
+        self._tokens = Tokens(settings) if has_tokens(settings) else None
+        self._open: tuple[float, bool] = (0.0, False)
+
+    async def caller(self, secret: str | None, named: str | None) -> Caller:
+        """Who calls with this key or token, for the user of the header."""
+        if await self.open():
+            return Caller(self._settings.user if named is None else named, admin=True)
+        if secret is None:
+            raise Unknown('a key is needed: send "Authorization: Bearer KEY"; `ltst keys create` makes one')
+        if self._tokens is not None and secret.count(".") == 2:
+            return Caller(await self._tokens.user(secret), credential="token").acting_for(named)
+        key = await self._keys.check(secret)
+        if key is None:
+            raise Unknown("this key opens nothing here, or was revoked")
+        return Caller(None if key.admin else key.user_id, key.admin, key.key_id).acting_for(named)
+
+    async def open(self) -> bool:
+        """Whether nobody is asked for a key: on loopback, as long as there are none."""
+        if not self._loopback or self._tokens is not None:
+            return False
+        looked, free = self._open
+        if time.monotonic() - looked > KEYS_LOOKED_FOR_EVERY:
+            free = not await self._keys.exist()
+            self._open = (time.monotonic(), free)
+        return free
+
+
+def has_tokens(settings: Settings) -> bool:
+    """Whether tokens that others sign are accepted."""
+    return settings.jwt_secret is not None or settings.jwt_keys is not None
+
+
+class Tokens:
+    """Reads JSON web tokens: signed with a shared secret (HS256), or with a private key whose public one is known."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Take the user from the claim that the settings name."""
+        self._settings = settings
+        self._known: tuple[float, PyJWKSet] | None = None
+
+    async def user(self, token: str) -> str:
+        """The user that a token speaks for; a token that cannot be trusted is refused without saying why."""
+        import jwt
+
+        settings = self._settings
+        try:
+            key, algorithm = await self._key(jwt.get_unverified_header(token))
+            claims = jwt.decode(
+                token,
+                key,
+                algorithms=[algorithm],
+                audience=settings.jwt_audience,
+                issuer=settings.jwt_issuer,
+                leeway=LEEWAY,
+                options={"require": ["exp"], "verify_aud": settings.jwt_audience is not None},
+            )
+        except (jwt.PyJWTError, ValueError) as problem:
+            raise Unknown("this token cannot be trusted: it is malformed, expired or not signed for here") from problem
+        user_id = claims.get(settings.jwt_claim)
+        if not isinstance(user_id, str):
+            raise Unknown(f"this token names nobody: its claim {settings.jwt_claim!r} is to be a text")
+        return user_id
+
+    async def _key(self, header: dict[str, Any]) -> tuple[Any, str]:
+        """The key for a token and the one way of signing that it is for: a public key is never used as a secret."""
+        if header.get("alg") == "HS256" and self._settings.jwt_secret is not None:
+            return self._settings.jwt_secret, "HS256"
+        if header.get("alg") == "RS256" and self._settings.jwt_keys is not None:
+            return (await self._public(header.get("kid"))).key, "RS256"
+        raise Unknown("this token is signed in a way that is not accepted here")
+
+    async def _public(self, kid: object) -> PyJWK:
+        for fresh in (False, True):
+            keys = [each for each in (await self._keys(fresh)).keys if kid is None or each.key_id == kid]
+            if keys:
+                return keys[0]
+        raise Unknown("this token is signed with a key that is not known here")
+
+    async def _keys(self, fresh: bool) -> PyJWKSet:
+        """The public keys; asked for again now and then, and once more for a key that is not among them."""
+        import jwt
+
+        age = JWKS_KEPT if self._known is None else time.monotonic() - self._known[0]
+        if self._known is None or age > JWKS_KEPT or (fresh and age > KEYS_LOOKED_FOR_EVERY):
+            where = str(self._settings.jwt_keys)
+            try:
+                written = await _fetched(where) if "://" in where else await asyncio.to_thread(Path(where).read_text)
+                self._known = (time.monotonic(), jwt.PyJWKSet.from_dict(json.loads(written)))
+            except (OSError, ValueError, jwt.PyJWTError) as problem:
+                raise Unavailable("the public keys for tokens (LTST_JWT_KEYS) cannot be read") from problem
+        return self._known[1]
+
+
+async def _fetched(url: str) -> str:
+    import httpx
+
+    async with httpx.AsyncClient(timeout=5.0) as client:
+        try:
+            return (await client.get(url)).raise_for_status().text
+        except httpx.HTTPError as problem:
+            raise OSError(str(problem)) from problem
