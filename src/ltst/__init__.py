@@ -26,6 +26,8 @@ from ltst.errors import (
     Unavailable,
 )
 from ltst.records import (
+    Adoption,
+    AdoptionFault,
     ApiKey,
     Check,
     Completion,
@@ -43,6 +45,7 @@ from ltst.records import (
     MemoryTypes,
     OperationStats,
     Receipt,
+    Restitution,
     RetentionPolicy,
     SessionRelationship,
     SessionSummary,
@@ -56,6 +59,8 @@ from ltst.settings import Settings
 __version__ = "0.1.0"
 
 __all__ = [
+    "Adoption",
+    "AdoptionFault",
     "ApiKey",
     "AsyncChat",
     "AsyncMemory",
@@ -94,6 +99,7 @@ __all__ = [
     "ProcessWindowCache",
     "Receipt",
     "RedisWindowCache",
+    "Restitution",
     "RetentionPolicy",
     "SessionRelationship",
     "SessionSummary",

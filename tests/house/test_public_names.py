@@ -6,6 +6,8 @@ import sys
 import ltst
 
 PROMISED = [
+    "Adoption",
+    "AdoptionFault",
     "ApiKey",
     "AsyncChat",
     "AsyncMemory",
@@ -44,6 +46,7 @@ PROMISED = [
     "ProcessWindowCache",
     "Receipt",
     "RedisWindowCache",
+    "Restitution",
     "RetentionPolicy",
     "SessionRelationship",
     "SessionSummary",

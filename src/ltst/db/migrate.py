@@ -11,6 +11,7 @@ from importlib import resources
 import psycopg
 from psycopg.rows import args_row
 
+from ltst.db.adoption import give_all_back
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
 from ltst.errors import DatabaseUnavailable
@@ -125,10 +126,11 @@ async def migrate(database: Database) -> list[str]:
 
 
 async def reset(database: Database) -> None:
-    """Drop everything that ltst made in this database, data included, and build it anew."""
+    """Drop everything that ltst made in this database, data included, and build it anew; adopted tables come back."""
     async with database.owner() as connection:
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
         if await _applied(connection):  # else nothing here is ltst's, whatever its name
+            await give_all_back(connection)
             await _drop(connection)
     await migrate(database)
 

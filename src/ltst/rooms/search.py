@@ -109,6 +109,11 @@ class Asked:
     now: datetime | None  # else by the database's clock
 
 
+async def unindexed(tx: Executor) -> int:
+    """How many rows have no terms or no vector yet."""
+    return int(await tx.value("search.unindexed"))
+
+
 async def due(
     tx: Executor, limit: int, *, skip: Iterable[str] = (), terms_only: bool = False, careful: bool = False
 ) -> list[Due]:

@@ -56,6 +56,12 @@ FROM (
 ) AS due
 LIMIT %(limit)s;
 
+-- name: unindexed
+SELECT (SELECT count(*) FROM conversation_messages WHERE terms IS NULL OR embedding IS NULL)
+     + (SELECT count(*) FROM user_facts WHERE terms IS NULL OR embedding IS NULL)
+     + (SELECT count(*) FROM memory_entries WHERE terms IS NULL OR embedding IS NULL)
+     + (SELECT count(*) FROM document_chunks WHERE terms IS NULL OR embedding IS NULL);
+
 -- name: index_messages
 UPDATE conversation_messages AS row
 SET terms = given.terms::tsvector, embedding = coalesce(row.embedding, CASE WHEN model.same THEN given.embedding::vector END),

@@ -9,6 +9,7 @@ import typer
 
 from ltst.doors.cli import (
     access,
+    adopting,
     archive,
     condition,
     database,
@@ -60,6 +61,7 @@ def main(
     context.obj = Options(database_url, user, home)
 
 
+database.app.add_typer(adopting.app)
 for page in (demo, serve, messages, search, archive, condition, worker):
     app.add_typer(page.app)
 for name, noun in {
