@@ -80,7 +80,7 @@ def run(url: str, home: Path, rows: int, *, embedder: Embedder | None = None) ->
             memory.settle()
         play.expect(_without_vector(url) == 0, f"{_without_vector(url)} messages have no embedding")
         with play.step("the old programs run again"):
-            kept, told_text = legacy.use_plain(url, "after")
+            _, told_text = legacy.use_plain(url, "after")
             legacy.use_langchain(url, "after")
         _found(play, memory, told_text)
         memory.user(USER).chat("s1").add("assistant", "Added by ltst itself.")

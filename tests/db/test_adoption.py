@@ -70,24 +70,22 @@ def program(url: str, role: str = "old_program") -> Iterator[Connection]:
     with superuser(url) as connection:
         if value(connection, "SELECT count(*) FROM pg_roles WHERE rolname = %s", role) == 0:
             connection.execute(sql.SQL("CREATE ROLE {}").format(sql.Identifier(role)))
-        connection.execute(
-            sql.SQL("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {}").format(
-                sql.Identifier(role)
-            )
-            if not views_of(connection)
-            else "SELECT"
-        )
+        if TABLE in tables(connection):
+            grant = "GRANT SELECT, INSERT, UPDATE, DELETE ON conversation_memory TO {}"
+            connection.execute(sql.SQL(grant).format(sql.Identifier(role)))
         connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
         yield connection
-
-
-def views_of(connection: Connection) -> bool:
-    return TABLE in views(connection)
 
 
 def rows(connection: Connection, table: str = TABLE, order: str = "id") -> list[tuple[Any, ...]]:
     query = sql.SQL("SELECT * FROM {} ORDER BY {}").format(sql.Identifier(table), sql.Identifier(order))
     return connection.execute(query).fetchall()
+
+
+def texts(connection: Connection, table: str = TABLE) -> list[str]:
+    """The rows as text, for values that Python has no place for."""
+    query = sql.SQL("SELECT t::text FROM {} AS t ORDER BY id").format(sql.Identifier(table))
+    return [text for (text,) in connection.execute(query)]
 
 
 def state(connection: Connection) -> tuple[Any, ...]:
@@ -218,14 +216,14 @@ def test_a_correction_is_learnt_and_indexed_anew(owner: Connection, memory: Memo
     answer = user.chat("s0").add("assistant", "Noted.", parent=user.chat("s0").window()[0].message_id)
     memory.settle()
     assert [each["value"] for each in user.profile()["facts"]] == ["Piyush"]
-    owner.execute("UPDATE conversation_memory SET content = 'My name is Pip.' WHERE id = 1")
+    owner.execute("UPDATE conversation_memory SET content = 'My name is Martha.' WHERE id = 1")
     memory.settle()
-    assert [each["value"] for each in user.profile()["facts"]] == ["Pip"]
+    assert [each["value"] for each in user.profile()["facts"]] == ["Martha"]
     first, *_, last = user.chat("s0").window()
-    assert (first.content, first.message_index, last.parent_message_id) == ("My name is Pip.", 1, first.message_id)
+    assert (first.content, first.message_index, last.parent_message_id) == ("My name is Martha.", 1, first.message_id)
     assert last.message_id == answer.message_id
     assert [hit.content for hit in user.search("what is my name Piyush", kinds=["message"], limit=1)] == [
-        "My name is Pip."
+        "My name is Martha."
     ]
     assert holding(owner, "Piyush") == set()
 
@@ -252,7 +250,7 @@ def test_the_way_back_loses_nothing(owner: Connection, memory: Memory) -> None:
     assert KEPT not in tables(owner)
     assert rows(owner) == before
     owner.execute("INSERT INTO conversation_memory (session_id, role, content) VALUES ('s0', 'user', 'goes on')")
-    assert value(owner, "SELECT max(id) FROM conversation_memory") == 15
+    assert value(owner, "SELECT max(id) FROM conversation_memory") > 14
     assert memory.user("ana").sessions.list() == []
     assert {name: counts(owner)[name] for name in ("adopted_tables", "adopted_messages", "conversation_messages")} == {
         "adopted_tables": 0,
@@ -324,7 +322,7 @@ def test_tables_of_every_kind_go_there_and_back(
         for number in range(6):
             given = (IDS[id][1], SESSIONS[session][1], "'user'", f"'text {number // 2}'", TIMES[time][1])
             owner.execute(f"INSERT INTO chats VALUES ({', '.join(given)})".format(n=number, s=number % 2))
-        types = "SELECT array_agg(format_type(atttypid, NULL) ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'chats'::regclass AND attnum > 0"
+        types = "SELECT array_agg(format_type(atttypid, NULL) ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'chats'::regclass AND attnum > 0 AND NOT attisdropped"
         before, shape = owner.execute("SELECT * FROM chats ORDER BY chats::text").fetchall(), value(owner, types)
         told = memory.adopt("chats", user_id="ana")
         assert (told.messages, told.undated) == (6, 6 if time in ("null", "none") else 0)
@@ -441,12 +439,12 @@ def test_rows_that_cannot_become_messages_are_named_and_stop_it(owner: Connectio
     with pytest.raises(ltst.Conflict, match=r"7 of 19 rows cannot be taken over: .*wizard.* 13, 14, .*--leave-out"):
         memory.adopt(TABLE, user_id="ana")
     assert state(owner) == before
-    everything = rows(owner)
+    everything = texts(owner)
     assert memory.adopt(TABLE, user_id="ana", leave_out=True).messages == 12
-    assert rows(owner) == everything[:12]
-    assert rows(owner, KEPT) == everything
+    assert texts(owner) == everything[:12]
+    assert texts(owner, KEPT) == everything
     memory.give_back(TABLE)
-    assert rows(owner) == everything
+    assert texts(owner) == everything
 
 
 @pytest.mark.parametrize("values", FAULTY.values(), ids=FAULTY)

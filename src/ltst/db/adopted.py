@@ -33,6 +33,8 @@ CONTENT = """
 SELECT count(*), coalesce(encode(sha256(string_agg(hash, '' ORDER BY hash)), 'hex'), '')
 FROM (SELECT sha256(convert_to(jsonb_build_array({values})::text, 'UTF8')) AS hash FROM {source}) AS hashed
 """
+# Looked up through the view as they are, without a cast where that is not needed.
+AS_IT_IS = ("id", "session", "user", "content", "time")
 PRIVILEGES = ("SELECT", "INSERT", "UPDATE", "DELETE")
 
 SETTLED = (
@@ -98,7 +100,10 @@ class Taken:
 
 def shown(taken: Taken) -> list[tuple[Column, sql.Composed]]:
     """Each column of the table, as it is made from what ltst has."""
-    return [(column, cast(_expression(taken, column), column)) for column in taken.visible]
+    same = {name for role, name in taken.legacy.roles.items() if role in AS_IT_IS}
+    return [
+        (column, cast(_expression(taken, column), column, as_it_is=column.name in same)) for column in taken.visible
+    ]
 
 
 def _expression(taken: Taken, column: Column) -> sql.Composable:

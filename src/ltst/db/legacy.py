@@ -231,9 +231,9 @@ def _found(by_name: Mapping[str, Column]) -> dict[str, str]:
     return roles
 
 
-def cast(expression: sql.Composable, column: Column) -> sql.Composed:
-    """An expression as a value of a column's type, which is Postgres's own name of it."""
-    if column.base in ("text", "timestamptz") or column.kind == column.type:
+def cast(expression: sql.Composable, column: Column, *, as_it_is: bool) -> sql.Composed:
+    """An expression as a value of a column's type, by Postgres's own name of it; not if it is `as_it_is` already."""
+    if as_it_is and (column.base in ("text", "timestamptz", "timestamp") or column.kind == column.type):
         return sql.Composed([expression])
     # Without its length a text is the same text, which can be looked up as it is.
     type = "character varying" if column.base == "varchar" else column.type
@@ -254,7 +254,9 @@ def reading(legacy: Legacy, user_id: str, zone: str, largest: int, adoption: str
     id = legacy.id
     named = sql.Identifier("old", id.name) if id else sql.SQL("old.ctid")
     user = legacy.roles.get("user")
-    order = [sql.Identifier("id" if id else "place")]
+    # What does not count up says nothing of the order; there rows stand in the order in which they lie.
+    counts = id is not None and id.base in KINDS and id.base != "uuid"
+    order = [sql.Identifier(name) for name in (["id"] if counts or langchain else []) + ["place"]]
     return sql.SQL(READ).format(
         table=legacy.at(legacy.name),
         id=sql.Identifier("old", id.name) if id else sql.SQL("NULL::bigint"),

@@ -162,36 +162,54 @@ CREATE FUNCTION ltst_adopted_metadata(columns JSONB) RETURNS JSONB LANGUAGE sql 
 RETURN CASE jsonb_typeof(columns -> 'metadata')
     WHEN 'object' THEN (columns -> 'metadata') || (columns - 'metadata') ELSE columns END;
 
+-- The number of a new row of the program's, as its table would have given it.
+CREATE FUNCTION ltst_next_adopted(adoption adopted_tables, message UUID) RETURNS TEXT LANGUAGE plpgsql AS $$
+DECLARE
+    number BIGINT;
+    taken BOOLEAN;
+BEGIN
+    IF adoption.row_kind IN ('uuid', 'text') THEN
+        RETURN message;
+    ELSIF to_regclass(adoption.sequence_name) IS NULL THEN
+        -- A program that counts by itself; so that two do not take the same number, one after the other.
+        PERFORM pg_advisory_xact_lock(hashtextextended(adoption.adoption_id::text, 3));
+        EXECUTE format('SELECT coalesce(max(row_%s), 0) + 1 FROM adopted_messages WHERE adoption_id = $1',
+                       adoption.row_kind) INTO number USING adoption.adoption_id;
+        RETURN number;
+    END IF;
+    LOOP
+        number := nextval(adoption.sequence_name::regclass);
+        EXECUTE format('SELECT EXISTS (SELECT FROM adopted_messages WHERE adoption_id = $1 AND row_%s = $2)',
+                       adoption.row_kind) INTO taken USING adoption.adoption_id, number;
+        EXIT WHEN NOT taken;
+    END LOOP;
+    RETURN number;
+END $$;
+
 -- Gives new messages of a shared session what the program will know them by, in their order. It may be called for any
 -- messages: those that have it keep it, and those of other sessions get none.
 CREATE FUNCTION ltst_number_adopted(owner TEXT, session TEXT, added UUID[]) RETURNS VOID
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
     adoption adopted_tables;
-    number TEXT;
+    message UUID;
 BEGIN
     SELECT adopted.* INTO adoption FROM conversation_sessions AS shared JOIN adopted_tables AS adopted USING (adoption_id)
     WHERE shared.user_id = owner AND shared.session_id = session;
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    IF adoption.row_kind IN ('uuid', 'text') THEN
-        number := 'message_id';
-    ELSIF to_regclass(adoption.sequence_name) IS NOT NULL THEN
-        number := format('nextval(%L::regclass)', adoption.sequence_name);
-    ELSE
-        -- A program that counts by itself; so that two do not take the same number, one after the other.
-        PERFORM pg_advisory_xact_lock(hashtextextended(adoption.adoption_id::text, 3));
-        number := format('(SELECT coalesce(max(row_%1$s), 0) FROM adopted_messages WHERE adoption_id = $1) '
-                         '+ row_number() OVER (ORDER BY message_index)', adoption.row_kind);
-    END IF;
-    EXECUTE format(
-        'INSERT INTO adopted_messages (user_id, message_id, adoption_id, session_%1$s, row_%2$s) '
-        'SELECT user_id, message_id, $1, session_id::%1$s, (%3$s)::%2$s '
-        'FROM (SELECT user_id, message_id, session_id, message_index FROM conversation_messages '
-        '      WHERE user_id = $2 AND session_id = $3 AND message_id = ANY($4) ORDER BY message_index) AS message '
-        'ON CONFLICT DO NOTHING', adoption.session_kind, adoption.row_kind, number)
-    USING adoption.adoption_id, owner, session, added;
+    FOR message IN
+        SELECT fresh.message_id FROM conversation_messages AS fresh
+        WHERE fresh.user_id = owner AND fresh.session_id = session AND fresh.message_id = ANY(added)
+          AND NOT EXISTS (SELECT FROM adopted_messages AS known
+                          WHERE known.user_id = owner AND known.message_id = fresh.message_id)
+        ORDER BY fresh.message_index
+    LOOP
+        EXECUTE format('INSERT INTO adopted_messages (user_id, message_id, adoption_id, session_%1$s, row_%2$s) '
+                       'VALUES ($1, $2, $3, $4::%1$s, $5::%2$s)', adoption.session_kind, adoption.row_kind)
+        USING owner, message, adoption.adoption_id, session, ltst_next_adopted(adoption, message);
+    END LOOP;
 END $$;
 
 -- As before, and what was added to a shared session is numbered.
@@ -365,6 +383,10 @@ BEGIN
             RAISE unique_violation USING MESSAGE = format('there is a row %s already', number);
         END IF;
     END IF;
+    -- Before the message, whose number must be the last that is given out: the program may ask for lastval().
+    INSERT INTO event_ledger (user_id, actor, action, noun, row_id, details)
+    VALUES (part.owner, left(adoption.table_name, 255), CASE WHEN former.message_id IS NULL THEN 'add' ELSE 'change' END,
+            'message', id::text, jsonb_build_object('session_id', part.session, 'message_index', place));
     INSERT INTO conversation_messages (
         user_id, message_id, session_id, role, content, content_hash, context_hash, message_index, message_key,
         token_count, metadata, parent_message_id, timestamp, created_at)
@@ -379,9 +401,6 @@ BEGIN
         EXECUTE format('UPDATE adopted_messages SET row_%1$s = $1::%1$s WHERE user_id = $2 AND message_id = $3 RETURNING *',
                        adoption.row_kind) INTO stored USING number, part.owner, id;
     END IF;
-    INSERT INTO event_ledger (user_id, actor, action, noun, row_id, details)
-    VALUES (part.owner, left(adoption.table_name, 255), CASE WHEN former.message_id IS NULL THEN 'add' ELSE 'change' END,
-            'message', id::text, jsonb_build_object('session_id', part.session, 'message_index', place));
     RETURN stored;
 END $$;
 
