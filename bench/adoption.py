@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from rich.console import Console
-from rich.table import Table
 
 from bench import legacy
 from ltst import Memory, Settings
@@ -42,6 +40,7 @@ class Step:
 class Rehearsal:
     """What was done, and what was not as it should be."""
 
+    tell: Callable[[Step], None]
     steps: list[Step] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -51,6 +50,7 @@ class Rehearsal:
         began = time.perf_counter()
         yield
         self.steps.append(Step(name, time.perf_counter() - began, rows))
+        self.tell(self.steps[-1])
 
     def expect(self, right: bool, what: str) -> None:
         """Note what is not as it should be."""
@@ -58,9 +58,16 @@ class Rehearsal:
             self.problems.append(what)
 
 
-def run(url: str, home: Path, rows: int, *, embedder: Embedder | None = None) -> Rehearsal:
+def run(
+    url: str,
+    home: Path,
+    rows: int,
+    *,
+    embedder: Embedder | None = None,
+    tell: Callable[[Step], None] = lambda step: None,
+) -> Rehearsal:
     """Play it all in a database that holds nothing else."""
-    play = Rehearsal()
+    play = Rehearsal(tell)
     settings = Settings(database_url=url, home=home, worker=False, learn="off", user=USER)
     with play.step("build both tables", 2 * rows):
         legacy.build(url, rows)
@@ -164,21 +171,16 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="ltst-adoption-", ignore_cleanup_errors=True) as folder:
         home = Path(folder).resolve() / "home"
         with Memory(settings=Settings(home=home, worker=False)) as memory:
-            play = run(memory.database_url, home, options.rows)
-    tell(play, Console(highlight=False).print)
+            play = run(memory.database_url, home, options.rows, tell=_tell)
+    for problem in play.problems:
+        print(problem)
+    print(f"{len(play.problems)} problems")
     return 1 if play.problems else 0
 
 
-def tell(play: Rehearsal, say: Callable[[object], None]) -> None:
-    """The steps as a table, and what went wrong."""
-    drawn = Table("Step", "Rows", "Seconds", "Rows/s")
-    for each in play.steps:
-        rate = f"{each.rows / each.seconds:,.0f}" if each.rows else ""
-        drawn.add_row(each.name, f"{each.rows:,}" if each.rows else "", f"{each.seconds:,.2f}", rate)
-    say(drawn)
-    for problem in play.problems:
-        say(problem)
-    say(f"{len(play.problems)} problems")
+def _tell(step: Step) -> None:
+    rate = f"{step.rows:>9,} rows {step.rows / step.seconds:>9,.0f}/s" if step.rows else ""
+    print(f"{step.name:<42} {step.seconds:>8,.2f} s {rate}", flush=True)
 
 
 if __name__ == "__main__":

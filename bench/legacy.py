@@ -21,7 +21,8 @@ ROLE = "old_program"
 PLAIN, LANGCHAIN = "conversation_memory", "langchain_chats"
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 IN_A_SESSION = 50
-DISTINCT = 2_000  # people and their assistants repeat themselves; the same text is embedded once
+REPEATED, DISTINCT = 8, 2_000  # people and their assistants repeat themselves; the same text is embedded once
+SHORT = 40
 
 CREATE = """
 CREATE TABLE conversation_memory (
@@ -57,13 +58,18 @@ def build(url: str, rows: int) -> None:
 
 def _plain(number: int) -> tuple[Any, ...]:
     role = "assistant" if number % 2 else "user"
-    return (f"s{number // IN_A_SESSION}", role, text(number % DISTINCT), json.dumps({"turn": number}), _when(number))
+    return (f"s{number // IN_A_SESSION}", role, words(number), json.dumps({"turn": number}), _when(number))
+
+
+def words(number: int) -> str:
+    """What is said in a message, in few words."""
+    return text(number // REPEATED % DISTINCT)[:SHORT]
 
 
 def said(number: int) -> BaseMessage:
     """A message of LangChain's."""
     kind = AIMessage if number % 2 else HumanMessage
-    return kind(text(number % DISTINCT), additional_kwargs={"turn": number})
+    return kind(words(number), additional_kwargs={"turn": number})
 
 
 def chat(number: int) -> str:

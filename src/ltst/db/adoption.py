@@ -182,11 +182,15 @@ async def give_all_back(connection: Connection) -> None:
         await _put_in_place(connection, taken)
 
 
-async def show_again(connection: Connection) -> None:
-    """Put a view in the place of each adopted table that lost its own, as when a backup is restored."""
-    for taken in await all_taken(connection):
+async def show_again(connection: Connection, before: Sequence[Taken]) -> None:
+    """After a backup was restored: views where adopted tables were, and those that are so no longer in their places."""
+    now = await all_taken(connection)
+    for taken in now:
         if await one(connection, IS_FREE, (taken.legacy.schema, taken.table)) == (True,):
             await show(connection, taken)
+    for taken in before:
+        if taken.adoption not in {each.adoption for each in now}:
+            await _put_in_place(connection, taken)
 
 
 async def _patiently(database: Database, table: str, work: Callable[[Connection], Awaitable[R]]) -> R:
