@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from psycopg import sql
 
 from bench import legacy
 from ltst import Memory, Settings
@@ -118,13 +119,14 @@ def _dry_run(play: Rehearsal, memory: Memory, url: str, before: Seen) -> None:
 
 
 def _fingerprint(url: str) -> list[tuple[Any, ...]]:
-    """What was ever written to each table, and which relations there are."""
+    """Which relations there are, in which files, and a hash of the rows of each."""
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("SELECT pg_stat_force_next_flush()")
-        return connection.execute(
-            "SELECT relname, relfilenode, n_tup_ins, n_tup_upd, n_tup_del FROM pg_class "
-            "JOIN pg_stat_user_tables USING (relname) ORDER BY 1"
+        listed = connection.execute(
+            "SELECT relname, relfilenode FROM pg_class "
+            "WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 1"
         ).fetchall()
+        rows = sql.SQL("SELECT count(*), sum(hashtextextended(t::text, 0)::numeric) FROM {} AS t")
+        return [(*each, *connection.execute(rows.format(sql.Identifier(each[0]))).fetchall()[0]) for each in listed]
 
 
 def _compare(play: Rehearsal, memory: Memory, url: str, before: Seen) -> None:

@@ -871,10 +871,10 @@ def test_a_table_whose_name_ltst_needs_is_adopted_from_beside_it(empty_database_
         connection.commit()
         with pytest.raises(ltst.DatabaseUnavailable, match=r"public\.chat_message_history.*search_path=ltst,public"):
             Memory(empty_database_url).open()
-        connection.execute("CREATE SCHEMA ltst")
+        connection.execute("CREATE SCHEMA brain")
         connection.execute("CREATE EXTENSION vector")
         connection.commit()
-        inside = psycopg.conninfo.make_conninfo(empty_database_url, options="-c search_path=ltst,public")
+        inside = psycopg.conninfo.make_conninfo(empty_database_url, options="-c search_path=brain,public")
         with Memory(inside, embedder=corpus.embedder()) as memory:
             assert memory.adopt("public.chat_message_history", user_id="ana").messages == 3
             history.add_messages([HumanMessage("And now?")])

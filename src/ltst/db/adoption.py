@@ -315,7 +315,8 @@ async def _copy(connection: Connection, taken: Taken) -> None:
     }
     for step in (SESSIONS, MESSAGES, NUMBERS, SHARE):
         await connection.execute(sql.SQL(step).format(**parts))
-    await connection.execute("ANALYZE adopted_messages")
+    # Now, since what follows reads all of them, and so does the program.
+    await connection.execute("ANALYZE conversation_sessions, conversation_messages, adopted_messages")
 
 
 async def _free_name(connection: Connection, legacy: Legacy) -> str:

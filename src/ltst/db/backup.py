@@ -22,7 +22,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 
-from ltst.db import adoption, migrate
+from ltst.db import adopted, adoption, migrate
 from ltst.db.connections import Connection
 from ltst.db.embedded import binaries
 from ltst.db.pool import Database
@@ -141,10 +141,10 @@ async def restore(database: Database, file: Path, *, replace: bool = False) -> l
     if target.occupied and not replace and await _has_memories(database):
         raise Conflict("this database holds memories: restore into an empty one, or replace them with --force")
     async with database.owner() as connection:
-        adopted = await adoption.all_taken(connection)
+        before = await adopted.all_taken(connection)
     await asyncio.to_thread(_load, _reach(database.conninfo), file, contents, target)
     async with database.owner() as connection:
-        await adoption.show_again(connection, adopted)
+        await adoption.show_again(connection, before)
     return await migrate.status(database)
 
 

@@ -33,6 +33,7 @@ ACCEPTED = (
 
 FIND = """
 SELECT place.nspname::text AS schema, class.relname::text AS name, class.relkind::text AS kind,
+       class.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('ltst_migrations')) AS beside,
        class.relrowsecurity AS guarded, pg_get_userbyid(class.relowner)::text AS owner,
        pg_has_role(current_user, class.relowner, 'USAGE')
            AND pg_has_role((SELECT proowner FROM pg_proc WHERE oid = to_regproc('ltst_write_adopted')), class.relowner,
@@ -183,7 +184,7 @@ async def columns_of(connection: Connection, schema: str, table: str) -> tuple[C
 def _check(found: Mapping[str, Any], own: Sequence[str]) -> None:
     """What stands in the way of an adoption, and what to do about it."""
     name = f"{found['schema']}.{found['name']}"
-    if found["name"] in own and found["kind"] != "f":
+    if found["beside"] and found["name"] in own:
         raise Invalid(f"{name} is ltst's own")
     if found["kind"] not in ("r", "p"):
         raise Invalid(f"{name} is not a table: only a table can be adopted")
