@@ -877,10 +877,10 @@ def test_a_table_whose_name_ltst_needs_is_adopted_from_beside_it(empty_database_
         inside = psycopg.conninfo.make_conninfo(empty_database_url, options="-c search_path=brain,public")
         with Memory(inside, embedder=corpus.embedder()) as memory:
             assert memory.adopt("public.chat_message_history", user_id="ana").messages == 3
-            history.add_messages([HumanMessage("And now?")])
-            assert history.get_messages() == [*MESSAGES[:3], HumanMessage("And now?")]
+            history.add_messages([HumanMessage("Where is my umbrella?")])
+            assert history.get_messages() == [*MESSAGES[:3], HumanMessage("Where is my umbrella?")]
             connection.commit()
-            assert memory.user("ana").search("And now?")[0].content == "And now?"
+            assert memory.user("ana").search("umbrella")[0].content == "Where is my umbrella?"
             memory.user("ana").chat(session).add("assistant", "Later.")
             assert memory.give_back("public.chat_message_history").rows == 5
             assert len(history.get_messages()) == 5
