@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --e
 # Where the public data sets lie that recall is measured on; see docs/evaluation.md.
 DATA ?= $(firstword $(wildcard data ../shared/eval))
 
-.PHONY: run demo test full check sync bench contract mcp-check crash soak eval clean
+.PHONY: run demo test full check sync bench contract mcp-check crash soak rehearsal eval clean
 
 run: $(INSTALLED)
 	$(BIN)/ltst serve
@@ -54,6 +54,9 @@ crash: $(DEVELOPED)
 
 soak: $(DEVELOPED)
 	$(BIN)/python -m bench.soak
+
+rehearsal: $(DEVELOPED)
+	$(BIN)/python -m bench.adoption
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -217,6 +217,12 @@ def ana(shared: Memory, url: str) -> tuple[User, dict[str, Any]]:
         for name in (ANA, EVE):
             connection.execute("INSERT INTO large_users (user_id) VALUES (%s)", (name,))
             connection.execute(
+                "INSERT INTO adopted_messages (user_id, message_id, adoption_id, session_text, row_integer) "
+                "SELECT user_id, message_id, gen_random_uuid(), session_id, message_index FROM conversation_messages "
+                "WHERE user_id = %s AND session_id = 'monday'",
+                (name,),
+            )
+            connection.execute(
                 "INSERT INTO memory_retrieval_cache (user_id, cache_key, query_hash, retrieved_context) "
                 "VALUES (%s, 'key', 'hash', %s)",
                 (name, json.dumps({"text": MARK if name == ANA else "eves"})),
@@ -417,7 +423,7 @@ def rows_of(connection: Connection, relation: str, user_id: str) -> int:
 def test_the_working_role_sees_its_own_rows_in_every_table_and_view_and_no_others(url: str) -> None:
     with superuser(url) as all_seeing, acting(url, EVE) as eve:
         relations = owned(all_seeing) + [name for name in views(all_seeing) if name != "chat_message_history"]
-        assert len(relations) == 24
+        assert len(relations) == 25
         for relation in relations:
             assert rows_of(all_seeing, relation, ANA) > 0, f"{relation} has nothing to hide"
             assert rows_of(eve, relation, ANA) == 0, relation
@@ -532,7 +538,7 @@ def test_row_level_security_is_forced_on_every_table(url: str) -> None:
             "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') "
             "AND NOT (relrowsecurity AND relforcerowsecurity)"
         ).fetchall()
-        assert len(tables(connection)) == 25
+        assert len(tables(connection)) == 27
     assert open_tables == []
 
 

@@ -26,6 +26,8 @@ from ltst.errors import (
     Unavailable,
 )
 from ltst.records import (
+    Adoption,
+    AdoptionFault,
     ApiKey,
     Check,
     Completion,
@@ -46,6 +48,7 @@ from ltst.records import (
     MemoryTypes,
     OperationStats,
     Receipt,
+    Restitution,
     RetentionPolicy,
     SessionRelationship,
     SessionSummary,
@@ -59,6 +62,8 @@ from ltst.settings import Settings
 __version__ = "0.1.0"
 
 __all__ = [
+    "Adoption",
+    "AdoptionFault",
     "ApiKey",
     "AsyncChat",
     "AsyncMemory",
@@ -100,6 +105,7 @@ __all__ = [
     "ProcessWindowCache",
     "Receipt",
     "RedisWindowCache",
+    "Restitution",
     "RetentionPolicy",
     "SessionRelationship",
     "SessionSummary",

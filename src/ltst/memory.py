@@ -19,7 +19,7 @@ from ltst.db import migrate
 from ltst.db.opening import connected
 from ltst.db.pool import KEEPER, Database, Transaction
 from ltst.errors import Conflict, Invalid, NotFound
-from ltst.handles import archive, windows
+from ltst.handles import adoption, archive, windows
 from ltst.handles.contexts import AsyncContexts, AsyncWorking
 from ltst.handles.desk import SLOW_MILLISECONDS, Core, Desk, now
 from ltst.handles.documents import AsyncDocuments
@@ -41,6 +41,7 @@ from ltst.recall.context import Context
 from ltst.recall.window import Windows
 from ltst.records import (
     EVERYONE,
+    Adoption,
     Check,
     ConversationMessage,
     ConversationSession,
@@ -49,6 +50,7 @@ from ltst.records import (
     Hit,
     Metadata,
     Receipt,
+    Restitution,
     SessionSummary,
     Stats,
 )
@@ -261,6 +263,30 @@ class AsyncMemory:
     async def session_owner(self, session_id: str) -> str:
         """The one user who has this session; Conflict where several do. For callers that know no users."""
         return await sessions.owner(self._core.database.keeper(), validate.identifier(session_id, "session_id"))
+
+    async def adopt(
+        self,
+        table: str,
+        *,
+        user_id: str | None = None,
+        dry_run: bool = False,
+        leave_out: bool = False,
+        zone: str = "UTC",
+    ) -> Adoption:
+        """Make a chat table of another program part of this memory; under its name stands a view that works like it.
+
+        Its rows become messages of the users that they name, else of `user_id`. A dry run tells what would happen and
+        writes nothing. Where rows cannot become messages nothing is done, unless they are to be left out. `zone` is the
+        zone of dates that do not say theirs.
+        """
+        return await adoption.adopt(self._core, table, user_id, dry_run=dry_run, leave_out=leave_out, zone=zone)
+
+    async def give_back(self, table: str, *, keep: bool = False) -> Restitution:
+        """End an adoption: the table is back, with all that was written since, and its sessions leave this memory.
+
+        With `keep` they stay here too, as they are.
+        """
+        return await adoption.give_back(self._core, table, keep=keep)
 
     async def rotate_master_key(self) -> int:
         """Wrap every user's data key with a new master key, while reads go on; how many were wrapped anew."""

@@ -26,6 +26,7 @@ from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
 from ltst.protocols import Embedder, LanguageModel, Reranker, WindowCache
 from ltst.recall.context import Context
 from ltst.records import (
+    Adoption,
     ApiKey,
     ConversationContext,
     ConversationMessage,
@@ -41,6 +42,7 @@ from ltst.records import (
     MemoryEntry,
     Metadata,
     Receipt,
+    Restitution,
     RetentionPolicy,
     SessionRelationship,
     SessionSummary,
@@ -177,6 +179,32 @@ class Memory:
     def session_owner(self, session_id: str) -> str:
         """The one user who has this session; Conflict where several do. For callers that know no users."""
         return self._portal.run(self._inner.session_owner(session_id))
+
+    def adopt(
+        self,
+        table: str,
+        *,
+        user_id: str | None = None,
+        dry_run: bool = False,
+        leave_out: bool = False,
+        zone: str = "UTC",
+    ) -> Adoption:
+        """Make a chat table of another program part of this memory; under its name stands a view that works like it.
+
+        Its rows become messages of the users that they name, else of `user_id`. A dry run tells what would happen and
+        writes nothing. Where rows cannot become messages nothing is done, unless they are to be left out. `zone` is the
+        zone of dates that do not say theirs.
+        """
+        return self._portal.run(
+            self._inner.adopt(table, user_id=user_id, dry_run=dry_run, leave_out=leave_out, zone=zone)
+        )
+
+    def give_back(self, table: str, *, keep: bool = False) -> Restitution:
+        """End an adoption: the table is back, with all that was written since, and its sessions leave this memory.
+
+        With `keep` they stay here too, as they are.
+        """
+        return self._portal.run(self._inner.give_back(table, keep=keep))
 
     def rotate_master_key(self) -> int:
         """Wrap every user's data key with a new master key, while reads go on; how many were wrapped anew."""

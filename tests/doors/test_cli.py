@@ -58,7 +58,7 @@ def test_every_command_stands_under_a_heading() -> None:
 def test_every_command_is_there() -> None:
     assert {" ".join(path) for path in ALL} >= {
         "demo",
-        *(f"db {verb}" for verb in ("migrate", "status", "backup", "restore", "reset")),
+        *(f"db {verb}" for verb in ("migrate", "status", "backup", "restore", "reset", "adopt")),
         *("stats", "health", "maintain", "export", "import", "erase", "worker", "profile", "bench"),
         *("chat", "add", "add-many", "window", "context", "search"),
         *(f"learning {verb}" for verb in ("show", "set", "catch-up", "restart")),
@@ -417,6 +417,34 @@ def test_status_changes_nothing_and_migrate_applies(
     assert applied[0].startswith("0001")
     assert "up to date" in run("db", "migrate").stdout
     assert {each["state"] for each in answer("db", "status")} == {"applied"}
+
+
+def test_a_table_is_adopted_and_given_back(run: Run, answer: Callable[..., Any], database_url: str) -> None:
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE conversation_memory (id SERIAL, session_id TEXT, role TEXT, content TEXT)")
+        connection.execute(
+            "INSERT INTO conversation_memory (session_id, role, content) "
+            "VALUES ('monday', 'user', 'The ferry leaves at nine.'), ('monday', 'wizard', 'It does not.')"
+        )
+        plan = answer("db", "adopt", "conversation_memory", "--dry-run", "--user", "ann")
+        assert (plan["rows"], plan["messages"], plan["kept"]) == (2, 1, None)
+        assert plan["faults"] == [{"row": "2", "reason": 'the role "wizard" is unknown'}]
+        told = run("db", "adopt", "conversation_memory", "--dry-run").stdout
+        assert "wizard" in told
+        assert "1 of 2 rows cannot be taken over" in run("db", "adopt", "conversation_memory", "--yes", status=1).stderr
+        refused = run("db", "adopt", "conversation_memory", "--leave-out", "--user", "ann", input="n\n", status=1)
+        assert "1 rows" in refused.stderr
+        connection.execute("UPDATE conversation_memory SET role = 'assistant' WHERE id = 2")
+        adopted = answer("db", "adopt", "conversation_memory", "--user", "ann", "--yes")
+        assert adopted["kept"] == "public.conversation_memory_before_ltst"
+        assert "ferry" in run("search", "When does the ferry leave?", "--user", "ann").stdout
+        connection.execute(
+            "INSERT INTO conversation_memory (session_id, role, content) VALUES ('monday', 'user', 'Oh.')"
+        )
+        assert "--back goes with" in run("db", "adopt", "conversation_memory", "--keep", status=1).stderr
+        assert answer("db", "adopt", "conversation_memory", "--back", "--yes")["rows"] == 3
+        assert connection.execute("SELECT count(*) FROM conversation_memory").fetchone() == (3,)
+        assert "no table" in run("db", "adopt", "conversation_memory", "--back", "--yes", status=1).stderr
 
 
 def test_backup_and_restore(

@@ -6,6 +6,8 @@ import sys
 import ltst
 
 PROMISED = [
+    "Adoption",
+    "AdoptionFault",
     "ApiKey",
     "AsyncChat",
     "AsyncMemory",
@@ -47,6 +49,7 @@ PROMISED = [
     "ProcessWindowCache",
     "Receipt",
     "RedisWindowCache",
+    "Restitution",
     "RetentionPolicy",
     "SessionRelationship",
     "SessionSummary",

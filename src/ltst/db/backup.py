@@ -22,7 +22,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 
-from ltst.db import migrate
+from ltst.db import adopted, adoption, migrate
 from ltst.db.connections import Connection
 from ltst.db.embedded import binaries
 from ltst.db.pool import Database
@@ -30,7 +30,7 @@ from ltst.errors import Conflict, DatabaseUnavailable, Invalid, NotFound
 
 MIGRATIONS = "ltst_migrations"
 # What fills up by itself and is nobody's memory; a database that holds no more than this counts as empty.
-BYCATCH = ("memory_performance_metrics", "memory_retrieval_cache", "embedding_models", "model_usage")
+BYCATCH = ("memory_performance_metrics", "memory_retrieval_cache", "embedding_models", "model_usage", "adopted_tables")
 KNOWS_TRANSACTION_TIMEOUT = 170000
 TRANSACTION_TIMEOUT = b"SET transaction_timeout = 0;\n"
 
@@ -140,7 +140,11 @@ async def restore(database: Database, file: Path, *, replace: bool = False) -> l
     target = await _inspect(database, contents.schema)
     if target.occupied and not replace and await _has_memories(database):
         raise Conflict("this database holds memories: restore into an empty one, or replace them with --force")
+    async with database.owner() as connection:
+        before = await adopted.all_taken(connection)
     await asyncio.to_thread(_load, _reach(database.conninfo), file, contents, target)
+    async with database.owner() as connection:
+        await adoption.show_again(connection, before)
     return await migrate.status(database)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -11,6 +12,7 @@ from importlib import resources
 import psycopg
 from psycopg.rows import args_row
 
+from ltst.db.adoption import give_all_back
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
 from ltst.errors import DatabaseUnavailable
@@ -28,6 +30,10 @@ CREATE TABLE IF NOT EXISTS ltst_migrations (
 APPLIED = b"SELECT version, name, sha256 FROM ltst_migrations ORDER BY version"
 HAS_MIGRATIONS = b"SELECT to_regclass('ltst_migrations') IS NOT NULL"
 REMEMBER = b"INSERT INTO ltst_migrations (version, name, sha256) VALUES (%s, %s, %s)"
+CLASHES = b"""
+SELECT format('%%I.%%I', current_schema(), relname) FROM pg_class
+WHERE relnamespace = current_schema()::regnamespace AND relname = ANY (%s) ORDER BY 1
+"""
 REQUIREMENTS = b"""
 SELECT current_setting('server_version_num')::integer, current_user::text, current_schema()::text,
        coalesce(has_schema_privilege(current_schema(), 'CREATE'), false),
@@ -121,14 +127,17 @@ async def migrate(database: Database) -> list[str]:
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
         await require(connection)
         await connection.execute(CREATE_MIGRATIONS)
-        return [await _apply(connection, migration) for migration in _pending(await _status(connection))]
+        pending = _pending(await _status(connection))
+        await _refuse_clashes(connection, pending)
+        return [await _apply(connection, migration) for migration in pending]
 
 
 async def reset(database: Database) -> None:
-    """Drop everything that ltst made in this database, data included, and build it anew."""
+    """Drop everything that ltst made in this database, data included, and build it anew; adopted tables come back."""
     async with database.owner() as connection:
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
         if await _applied(connection):  # else nothing here is ltst's, whatever its name
+            await give_all_back(connection)
             await _drop(connection)
     await migrate(database)
 
@@ -143,8 +152,11 @@ async def _drop(connection: Connection) -> None:
 @cache
 def names_of(kind: str) -> tuple[str, ...]:
     """The tables, indexes, views or functions that the migrations create, read from their text."""
-    created = re.compile(rf"^CREATE (?:UNIQUE )?{kind} (\w+)", re.MULTILINE)
-    return tuple(name for migration in migrations() for name in created.findall(migration.text))
+    return tuple(name for migration in migrations() for name in _created(kind, migration))
+
+
+def _created(kind: str, migration: Migration) -> list[str]:
+    return re.findall(rf"^CREATE (?:UNIQUE )?{kind} (\w+)", migration.text, re.MULTILINE)
 
 
 @cache
@@ -191,6 +203,20 @@ def _pending(found: list[MigrationStatus]) -> list[Migration]:
             )
     wanted = {each.version for each in found if each.state == "pending"}
     return [migration for migration in migrations() if migration.version in wanted]
+
+
+async def _refuse_clashes(connection: Connection, pending: Sequence[Migration]) -> None:
+    """Say which tables of other programs have names that ltst needs, and how both can be there."""
+    named = [name for kind in ("TABLE", "VIEW") for migration in pending for name in _created(kind, migration)]
+    found = await (await connection.execute(CLASHES, (named,))).fetchall()
+    if found:
+        names = ", ".join(str(name) for (name,) in found)
+        raise DatabaseUnavailable(
+            f"this database has relations of other programs whose names ltst needs: {names}. Give ltst a schema of its "
+            "own: CREATE SCHEMA ltst; and add options=-csearch_path=ltst,public to the database URL (as "
+            "?options=-csearch_path%3Dltst%2Cpublic). A chat table among them can then become part of the memory: "
+            f"ltst db adopt {names.split(',')[0]}"
+        )
 
 
 async def _apply(connection: Connection, migration: Migration) -> str:

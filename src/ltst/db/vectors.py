@@ -25,6 +25,8 @@ NEAREST_INDEXES = ("idx_conversation_messages_embedding", "idx_embedding_parts_e
 # A longer row would not fit a page with the rest of it; a longer vector cannot be indexed.
 LARGEST_INLINE = 1_800
 LARGEST_INDEXED = 2_000
+# The graph is built as in the migrations.
+CAREFUL = "WITH (ef_construction = 200)"
 BEFORE_ALL = ("", "00000000-0000-0000-0000-000000000000")
 # A change of a table waits for whoever uses it, and everyone else behind it: not for long, but again and again.
 PATIENCE = "500ms"
@@ -182,7 +184,7 @@ class Switch:
             await self._build(name, f"ON {table} ({columns}) WHERE terms IS NULL OR embedding_next IS NULL")
         if dimensions <= LARGEST_INDEXED:
             for table, name in zip((TABLES[0], TABLES[-1]), NEAREST_INDEXES, strict=True):
-                await self._build(name, f"ON {table} USING hnsw (embedding_next vector_cosine_ops) WHERE ann")
+                await self._build(name, f"ON {table} USING hnsw (embedding_next vector_cosine_ops) {CAREFUL} WHERE ann")
 
     async def swap(self) -> None:
         """Put the new columns in the place of the old ones, with their indexes, all at once."""

@@ -78,8 +78,16 @@ async def erase(tx: Executor, user_id: str, tables: Sequence[str]) -> tuple[dict
     )
 
 
+async def erase_kept(tx: Executor, user_id: str) -> list[tuple[str, int, int]]:
+    """Remove what is left of a user in tables that were adopted; what was removed and what remains, by table."""
+    counted = await tx.dicts("archive.erase_kept", user_id=user_id)
+    return [(row["table_name"], row["removed"], row["remaining"]) for row in counted]
+
+
 def _owned(noun: str, user_id: str, rows: Iterable[Mapping[str, Any]]) -> Rows:
-    return [{**ABSENT.get(noun, {}), **row, "user_id": user_id} for row in rows]
+    # A session is shared with another program by being adopted, not by saying so.
+    fixed = {"user_id": user_id, **({"adoption_id": None} if noun == "sessions" else {})}
+    return [{**ABSENT.get(noun, {}), **row, **fixed} for row in rows]
 
 
 def _derived(row: dict[str, Any]) -> dict[str, Any]:

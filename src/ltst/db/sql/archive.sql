@@ -2,7 +2,7 @@
 -- Vectors stay behind: they are derived, and another database may use another model.
 
 -- name: export_sessions
-SELECT to_jsonb(kept) - '{user_id}'::text[] FROM conversation_sessions AS kept
+SELECT to_jsonb(kept) - '{user_id,adoption_id}'::text[] FROM conversation_sessions AS kept
 WHERE user_id = %(user_id)s
 ORDER BY last_activity, session_id;
 
@@ -168,3 +168,6 @@ WHERE session.user_id = given.user_id AND session.session_id = given.session_id;
 
 -- name: erase
 SELECT table_name, removed, remaining FROM ltst_erase_user(%(user_id)s, %(tables)s::text[]);
+
+-- name: erase_kept
+SELECT table_name, removed, remaining FROM ltst_erase_kept(%(user_id)s);

@@ -10,6 +10,7 @@ import typer
 
 from ltst.doors.cli import (
     access,
+    adopting,
     archive,
     bench,
     chat,
@@ -76,6 +77,7 @@ def main(
     context.obj = Options(database_url, user, home)
 
 
+database.app.add_typer(adopting.app)
 for page in (demo, chat, serve, mcp, messages, context, search, profile, archive, importing, condition, worker, bench):
     app.add_typer(page.app)
 for name, noun in {

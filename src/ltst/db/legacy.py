@@ -1,0 +1,347 @@
+"""Chat tables of other programs: which of their columns is what, and their rows read as messages.
+
+Their names are known only when they are seen, so these statements stand here and not among the named ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import sql
+from psycopg.rows import class_row, dict_row
+
+from ltst.db.connections import Connection
+from ltst.errors import Conflict, Invalid, NotFound
+
+KINDS = {"int2": "integer", "int4": "integer", "int8": "bigint", "uuid": "uuid"}
+TEXTS = ("text", "varchar", "bpchar")
+JSON = ("json", "jsonb")
+TIMES = ("created_at", "timestamp", "inserted_at", "sent_at")
+# Vectors know their model, which is another one here; the others are made from the rest of the row.
+LEFT_BEHIND = ("vector", "halfvec", "sparsevec", "tsvector")
+# Categories of types whose JSON can be read again: numbers, truth values, texts, enums and times.
+IN_JSON = ("N", "B", "S", "E", "D")
+HIDDEN = "ltst_row"
+NEXT = re.compile(r"nextval\('((?:[^']|'')+)'::regclass\)$")
+ACCEPTED = (
+    "accepted are session_id, role, content (and id, user_id, created_at where there are any), "
+    "or LangChain's session_id, message (and id, created_at)"
+)
+
+FIND = """
+SELECT place.nspname::text AS schema, class.relname::text AS name, class.relkind::text AS kind,
+       class.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('ltst_migrations')) AS beside,
+       class.relrowsecurity AS guarded, pg_get_userbyid(class.relowner)::text AS owner,
+       pg_has_role(current_user, class.relowner, 'USAGE')
+           AND pg_has_role((SELECT proowner FROM pg_proc WHERE oid = to_regproc('ltst_write_adopted')), class.relowner,
+                           'USAGE') AS ours,
+       ARRAY(SELECT conname::text FROM pg_constraint WHERE contype = 'f' AND confrelid = class.oid
+             AND conrelid <> class.oid ORDER BY 1) AS referred,
+       ARRAY(SELECT tgname::text FROM pg_trigger WHERE tgrelid = class.oid AND NOT tgisinternal ORDER BY 1) AS triggers,
+       ARRAY(SELECT DISTINCT reading.relname::text
+             FROM pg_depend AS need JOIN pg_rewrite AS rule ON rule.oid = need.objid
+             JOIN pg_class AS reading ON reading.oid = rule.ev_class
+             WHERE need.classid = 'pg_rewrite'::regclass AND need.refobjid = class.oid AND rule.ev_class <> class.oid)
+           AS views
+FROM pg_class AS class JOIN pg_namespace AS place ON place.oid = class.relnamespace
+WHERE class.relkind IN ('r', 'p', 'v', 'm', 'f')
+  AND (place.nspname = ANY (current_schemas(false))
+           AND %(table)s::text IN (class.relname::text, quote_ident(class.relname))
+       OR %(table)s::text IN (place.nspname || '.' || class.relname,
+                        quote_ident(place.nspname) || '.' || quote_ident(class.relname)))
+ORDER BY array_position(current_schemas(false), place.nspname) NULLS LAST LIMIT 1
+"""
+COLUMNS = """
+SELECT attname::text AS name, format_type(atttypid, atttypmod) AS type, type.typname::text AS base,
+       type.typcategory::text AS category, attgenerated <> '' AS generated,
+       pg_get_serial_sequence(quote_ident(nspname) || '.' || quote_ident(relname), attname) AS sequence,
+       pg_get_expr(adbin, adrelid) AS "default", attnotnull AS required,
+       EXISTS (SELECT FROM pg_index WHERE indrelid = class.oid AND indisunique AND indpred IS NULL AND indnkeyatts = 1
+               AND indkey[0] = attnum) AS "unique",
+       EXISTS (SELECT FROM pg_index WHERE indrelid = class.oid AND indisprimary AND indnkeyatts = 1
+               AND indkey[0] = attnum) AS key
+FROM pg_attribute JOIN pg_class AS class ON class.oid = attrelid JOIN pg_namespace ON pg_namespace.oid = relnamespace
+JOIN pg_type AS type ON type.oid = atttypid
+LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+WHERE nspname = %(schema)s AND relname = %(table)s AND attnum > 0 AND NOT attisdropped ORDER BY attnum
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of such a table."""
+
+    name: str
+    type: str
+    base: str
+    category: str
+    generated: bool
+    sequence: str | None
+    default: str | None
+    required: bool
+    unique: bool
+    key: bool
+
+    @property
+    def kind(self) -> str:
+        """In which of the kinds of ids that ltst keeps it fits."""
+        return KINDS.get(self.base, "text")
+
+    @property
+    def counter(self) -> str | None:
+        """The sequence that its values come from, whoever owns that."""
+        named = NEXT.match(self.default or "")
+        return self.sequence or (named[1].replace("''", "'") if named else None)
+
+    @property
+    def in_json(self) -> bool:
+        """Whether its JSON can be read again; what cannot is kept as text."""
+        return self.category in IN_JSON or self.base in (*JSON, "uuid", "bytea", "inet")
+
+    @property
+    def left_behind(self) -> bool:
+        """Whether its values stay in the table."""
+        return self.generated or self.base in LEFT_BEHIND
+
+
+@dataclass(frozen=True, slots=True)
+class Legacy:
+    """A table whose shape is known."""
+
+    schema: str
+    name: str
+    columns: tuple[Column, ...]
+    shape: str
+    roles: Mapping[str, str]
+    """Which column is the id, session, user, role, content, message, time."""
+
+    def column(self, role: str) -> Column | None:
+        """The column that plays a part, if one does."""
+        wanted = self.roles.get(role)
+        return next((each for each in self.columns if each.name == wanted), None)
+
+    @property
+    def id(self) -> Column | None:
+        """The column that tells rows apart."""
+        return self.column("id")
+
+    @property
+    def session(self) -> Column:
+        """The column of the conversation."""
+        found = self.column("session")
+        assert found is not None, "a table without one has no shape"
+        return found
+
+    @property
+    def zoneless(self) -> bool:
+        """Whether its times do not say their zone."""
+        time = self.column("time")
+        return time is not None and time.base == "timestamp"
+
+    @property
+    def extras(self) -> list[Column]:
+        """Columns that ltst has no place for and that are kept as metadata."""
+        return [each for each in self.columns if each.name not in self.roles.values() and not each.left_behind]
+
+    @property
+    def left_behind(self) -> tuple[str, ...]:
+        """Columns whose values stay in the table."""
+        return tuple(each.name for each in self.columns if each.left_behind)
+
+    @property
+    def shown(self) -> str:
+        """Its whole name, for people."""
+        return f"{self.schema}.{self.name}"
+
+    def at(self, name: str) -> sql.Identifier:
+        """Something in the schema of the table."""
+        return sql.Identifier(self.schema, name)
+
+
+async def look(connection: Connection, table: str, own: Sequence[str]) -> Legacy:
+    """The table of this name and its shape, or a sentence on why it cannot be adopted."""
+    cursor = connection.cursor(row_factory=dict_row)
+    found = await (await cursor.execute(FIND, {"table": table})).fetchone()
+    if found is None:
+        raise NotFound(
+            f"there is no table {table!r} here; write it as in SQL, with its schema if need be: app.messages"
+        )
+    _check(found, own)
+    columns = await columns_of(connection, found["schema"], found["name"])
+    shape, roles = _shape(f"{found['schema']}.{found['name']}", columns)
+    return Legacy(found["schema"], found["name"], columns, shape, roles)
+
+
+async def columns_of(connection: Connection, schema: str, table: str) -> tuple[Column, ...]:
+    """The columns of a table, in their order."""
+    cursor = connection.cursor(row_factory=class_row(Column))
+    return tuple(await (await cursor.execute(COLUMNS, {"schema": schema, "table": table})).fetchall())
+
+
+def _check(found: Mapping[str, Any], own: Sequence[str]) -> None:
+    """What stands in the way of an adoption, and what to do about it."""
+    name = f"{found['schema']}.{found['name']}"
+    if found["beside"] and found["name"] in own:
+        raise Invalid(f"{name} is ltst's own")
+    if found["kind"] not in ("r", "p"):
+        raise Invalid(f"{name} is not a table: only a table can be adopted")
+    if not found["ours"]:
+        raise Conflict(
+            f"{name} belongs to the role {found['owner']}: adopt it as that role's member, with ltst's tables of the "
+            f'same owner, or as a superuser; or run: ALTER TABLE {name} OWNER TO "<the role that ltst connects as>"'
+        )
+    if found["guarded"]:
+        raise Conflict(f"{name} has policies of its own (row-level security), which a view cannot carry on: drop them")
+    for what, names in (("a foreign key", "referred"), ("a trigger", "triggers"), ("a view", "views")):
+        if found[names]:
+            raise Conflict(
+                f"{what} rests on {name} ({', '.join(found[names])}) and would not see what is written later: drop it"
+            )
+
+
+def _shape(table: str, columns: Sequence[Column]) -> tuple[str, dict[str, str]]:
+    by_name = {each.name: each for each in columns}
+    message = by_name.get("message")
+    if HIDDEN in by_name:
+        raise Conflict(f"{table} has a column {HIDDEN}, which ltst needs for itself: rename it")
+    if {"session_id", "role", "content"} <= by_name.keys():
+        roles = {"session": "session_id", "role": "role", "content": "content"}
+        return "conversation", roles | _found(by_name)
+    if "session_id" in by_name and message is not None and message.base in (*JSON, *TEXTS):
+        roles = {"session": "session_id", "message": "message"} | _found(by_name)
+        if "id" not in roles:
+            raise Invalid(f"{table} has no id, by which LangChain orders messages: {ACCEPTED}")
+        return "langchain", roles
+    raise Invalid(f"{table} is not a chat table: it has {', '.join(by_name)}; {ACCEPTED}")
+
+
+def _found(by_name: Mapping[str, Column]) -> dict[str, str]:
+    """What a table may have besides."""
+    roles = {}
+    key = next((each.name for each in by_name.values() if each.key), None)
+    if (id := "id" if "id" in by_name else key) and id not in ("session_id", "role", "content", "message", "user_id"):
+        roles["id"] = id
+    if "user_id" in by_name:
+        roles["user"] = "user_id"
+    times = [name for name in TIMES if name in by_name and by_name[name].base in ("timestamptz", "timestamp")]
+    if times:
+        roles["time"] = times[0]
+    return roles
+
+
+def cast(expression: sql.Composable, column: Column, *, as_it_is: bool) -> sql.Composed:
+    """An expression as a value of a column's type, by Postgres's own name of it; not if it is `as_it_is` already."""
+    if as_it_is and (column.base in ("text", "timestamptz", "timestamp") or column.kind == column.type):
+        return sql.Composed([expression])
+    # Without its length a text is the same text, which can be looked up as it is.
+    type = "character varying" if column.base == "varchar" else column.type
+    return sql.SQL("({})::{}").format(expression, sql.SQL(type))
+
+
+def moment(legacy: Legacy, zone: str) -> sql.Composable:
+    """When a row happened."""
+    if "time" not in legacy.roles:
+        return sql.SQL("NULL::timestamptz")
+    named = sql.Identifier("old", legacy.roles["time"])
+    return sql.SQL("{} AT TIME ZONE {}").format(named, zone) if legacy.zoneless else named
+
+
+def reading(legacy: Legacy, user_id: str, zone: str, largest: int, adoption: str) -> sql.Composed:
+    """The rows of a table as messages, each with its place in its conversation or with what is wrong with it."""
+    langchain = legacy.shape == "langchain"
+    id = legacy.id
+    named = sql.Identifier("old", id.name) if id else sql.SQL("old.ctid")
+    user = legacy.roles.get("user")
+    # What does not count up says nothing of the order; there rows stand in the order in which they lie.
+    counts = id is not None and id.base in KINDS and id.base != "uuid"
+    order = [sql.Identifier(name) for name in (["id"] if counts or langchain else []) + ["place"]]
+    return sql.SQL(READ).format(
+        table=legacy.at(legacy.name),
+        id=sql.Identifier("old", id.name) if id else sql.SQL("NULL::bigint"),
+        row=named,
+        owner=sql.SQL("coalesce({}::text, {})").format(sql.Identifier("old", user), user_id)
+        if user
+        else sql.Literal(user_id),
+        session=sql.Identifier("old", legacy.session.name),
+        word=sql.SQL("NULL::text") if langchain else sql.SQL("{}::text").format(_old(legacy, "role")),
+        content=sql.SQL("NULL::text") if langchain else sql.SQL("{}::text").format(_old(legacy, "content")),
+        message=_json(legacy) if langchain else sql.SQL("NULL::jsonb"),
+        happened=moment(legacy, zone),
+        columns=_columns(legacy),
+        parts=sql.SQL(LANGCHAIN_PARTS if langchain else CONVERSATION_PARTS),
+        twice=sql.SQL("false" if id is None or id.unique else "count(*) OVER (PARTITION BY old.id) > 1"),
+        unnamed=sql.SQL("false" if id is None else "id IS NULL"),
+        order=sql.SQL(", ").join(order if langchain else [sql.SQL("happened NULLS LAST"), *order]),
+        largest=sql.Literal(largest),
+        adoption=sql.Literal(adoption),
+    )
+
+
+def _old(legacy: Legacy, role: str) -> sql.Identifier:
+    return sql.Identifier("old", legacy.roles[role])
+
+
+def _json(legacy: Legacy) -> sql.Composed:
+    column = legacy.column("message")
+    assert column is not None, "it has the shape of LangChain's"
+    read = "{}::jsonb" if column.base in JSON else "ltst_json({}::text)"
+    return sql.SQL(read).format(_old(legacy, "message"))
+
+
+def _columns(legacy: Legacy) -> sql.Composable:
+    """What else a row holds, without what it holds not."""
+    if not legacy.extras:
+        return sql.SQL("'{}'::jsonb")
+    pairs = [
+        sql.SQL("CASE WHEN {0} IS NULL THEN '{{}}'::jsonb ELSE jsonb_build_object({1}::text, {2}) END").format(
+            sql.Identifier("old", each.name),
+            each.name,
+            sql.SQL("{}" if each.in_json else "{}::text").format(sql.Identifier("old", each.name)),
+        )
+        for each in legacy.extras
+    ]
+    return sql.SQL(" || ").join(pairs)
+
+
+CONVERSATION_PARTS = "SELECT ltst_role(old.word) AS role, old.content, '{}'::jsonb AS body"
+LANGCHAIN_PARTS = (
+    "SELECT part.role, part.content, part.metadata AS body FROM ltst_read_langchain("
+    "CASE jsonb_typeof(old.message) WHEN 'object' THEN old.message END) AS part"
+)
+READ = """
+SELECT *, CASE WHEN fault IS NULL THEN row_number() OVER (PARTITION BY fault IS NULL, owner, session ORDER BY {order})
+          END::integer AS number
+FROM (
+    SELECT old.place, old.id, old.row, old.owner, old.session::text AS session, old.word, old.message, old.happened,
+           old.columns, part.role, part.content, part.body,
+           CASE
+               WHEN old.session IS NULL OR old.session::text !~ '\\S' THEN 'the session id is missing or blank'
+               WHEN length(old.session::text) > 255 THEN 'the session id is longer than 255 characters'
+               WHEN old.owner !~ '\\S' THEN 'the user id is blank'
+               WHEN length(old.owner) > 255 THEN 'the user id is longer than 255 characters'
+               WHEN old.owner = 'system' THEN 'the user id "system" is reserved'
+               WHEN {unnamed} THEN 'the id is missing'
+               WHEN old.twice THEN 'the id is that of another row too'
+               WHEN part.role IS NULL AND old.word IS NULL THEN 'the role is missing or unknown'
+               WHEN part.role IS NULL THEN 'the role "' || left(old.word, 40) || '" is unknown'
+               WHEN part.content IS NULL THEN 'the content is missing'
+               WHEN octet_length(part.content) > {largest} THEN 'the content is longer than {largest} bytes'
+               WHEN NOT isfinite(old.happened) OR extract(year FROM old.happened) NOT BETWEEN 2 AND 9998
+                   THEN 'the date is outside of the years 2 to 9998'
+               WHEN EXISTS (SELECT FROM conversation_sessions AS known
+                            WHERE known.user_id = old.owner AND known.session_id = old.session::text
+                              AND known.adoption_id IS DISTINCT FROM {adoption}::uuid)
+                   THEN 'the user has another conversation with this session id in ltst'
+           END AS fault
+    FROM (
+        SELECT old.*, {twice} AS twice FROM (
+            SELECT old.ctid AS place, {id} AS id, {row}::text AS row, {owner} AS owner, {session} AS session,
+                   {word} AS word, {content} AS content, {message} AS message, {happened} AS happened,
+                   {columns} AS columns
+            FROM {table} AS old) AS old) AS old
+    CROSS JOIN LATERAL ({parts}) AS part
+) AS seen
+"""

@@ -1,0 +1,47 @@
+"""Chat tables of other programs: checked, taken over, given back."""
+
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from ltst.db import adoption, migrate
+from ltst.errors import Invalid
+from ltst.handles.desk import Core
+from ltst.records import EVERYONE, Adoption, Restitution
+from ltst.support import validate
+
+LONGEST_TABLE = 255
+
+
+async def adopt(core: Core, table: str, user_id: str | None, *, dry_run: bool, leave_out: bool, zone: str) -> Adoption:
+    """Make a table part of the memory, or tell what that would do."""
+    owner = validate.identifier(core.settings.user if user_id is None else user_id, "user_id")
+    if owner == EVERYONE:
+        raise Invalid(f"the user_id {EVERYONE!r} is reserved for the defaults; choose another")
+    wish = adoption.Wish(
+        table=validate.short(table, "table", LONGEST_TABLE),
+        user_id=owner,
+        zone=_zone(zone),
+        largest=core.settings.max_content_bytes,
+        leave_out=validate.flag(leave_out, "leave_out"),
+        actor=core.settings.actor,
+        own=(*migrate.names_of("TABLE"), *migrate.names_of("VIEW"), "ltst_migrations"),
+    )
+    if validate.flag(dry_run, "dry_run"):
+        return await adoption.rehearse(core.database, wish)
+    adopted = await adoption.adopt(core.database, wish)
+    core.written(owner)
+    return adopted
+
+
+async def give_back(core: Core, table: str, *, keep: bool) -> Restitution:
+    """Put a table back in its place."""
+    wanted = validate.short(table, "table", LONGEST_TABLE)
+    return await adoption.give_back(core.database, wanted, core.settings.actor, keep=validate.flag(keep, "keep"))
+
+
+def _zone(name: object) -> str:
+    try:
+        return ZoneInfo(validate.short(name, "zone", LONGEST_TABLE)).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise Invalid(f"zone must be the name of a time zone, such as UTC or Europe/Berlin, not {name!r}") from None
