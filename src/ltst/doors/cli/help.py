@@ -44,11 +44,13 @@ class Root(TyperGroup):
         """Panels would take two screens for what fits on one."""
         screen = Console(highlight=False)
         told, _, example = (self.help or "").partition("\n\n")
-        screen.print(show.plain(self.get_usage(ctx), "bold"))
-        screen.print(show.plain(told))
-        screen.print(show.plain(example.strip()))
-        for rows in ([*self._commands()], [*self._options(ctx)]):
-            screen.print(_grid(rows, screen.width))
+        with screen.capture() as drawn:
+            screen.print(show.plain(self.get_usage(ctx), "bold"))
+            screen.print(show.plain(told))
+            screen.print(show.plain(example.strip()))
+            for rows in ([*self._commands()], [*self._options(ctx)]):
+                screen.print(_grid(rows, screen.width))
+        formatter.write(drawn.get())
 
     def _commands(self) -> Iterator[Row]:
         listed = {name for names in HEADINGS.values() for name in names}

@@ -42,7 +42,7 @@ def import_files(
     no_index: NoIndex = False,
     skip_invalid: SkipInvalid = False,
 ) -> None:
-    """Add conversations and memories from elsewhere to a user's memory.
+    """Bring conversations and memories from elsewhere.
 
     Exports of ChatGPT, Claude, Claude Code, Codex, LangChain, mem0 and ltst, and plain messages as JSON lines or CSV.
     All of it is checked before anything is written. Importing twice adds nothing, so a stopped import is done again.

@@ -41,7 +41,7 @@ def mcp(
     port: Port = 8001,
     tools: Chosen = Tools.EVERYDAY,
 ) -> None:
-    """Serve memory to clients of the Model Context Protocol: Claude, Cursor, VS Code.
+    """Serve memory over MCP: to Claude, Cursor, VS Code.
 
     Over standard input and output it is the memory of one user. Over HTTP a key says whose it is; on this machine
     alone, no key is needed until one is made.
