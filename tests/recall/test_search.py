@@ -539,11 +539,20 @@ class TestSessions:
         for session_id in ("nobody's", "theirs"):
             assert await user.search("lighthouse", session_id=session_id, floor=0.0) == []
 
-    async def test_a_fork_is_found_beside_its_origin(self, user: AsyncUser) -> None:
+    async def test_what_a_fork_copied_is_found_once(self, user: AsyncUser) -> None:
         await self.furnished(user, ["one"])
-        await user.chat("one").fork(session_id="branch")
-        hits = await user.search("lighthouse")
-        assert {hit.session_id for hit in hits} == {"one", "branch"}
+        fork = await user.chat("one").fork(session_id="branch")
+        await fork.add("user", "The lighthouse of the branch is red.")
+        found = [hit.content for hit in await user.search("lighthouse")]
+        assert sorted(found) == ["The lighthouse of one is white.", "The lighthouse of the branch is red."]
+
+    async def test_what_was_said_twice_is_found_twice(self, user: AsyncUser) -> None:
+        at = datetime(2026, 3, 1, tzinfo=UTC)
+        for name in ("one", "two"):
+            chat = user.chat(name)
+            await chat.add_many([{"role": "user", "content": "The lighthouse is white.", "at": at}] * 2)
+        assert len(await user.search("lighthouse")) >= 2
+        hits = await user.search("lighthouse", session_id="one")
         assert len({hit.id for hit in hits}) == 2
 
     async def test_a_chat_searches_its_own_messages(self, user: AsyncUser) -> None:

@@ -95,7 +95,7 @@ async def retrieve(
     best = float(ranked.relevance.max())
     if best < (default_floor(scores.said) if floor is None else floor):
         return Found([], changing)
-    order = np.argsort(-ranked.total, kind="stable")[:limit]
+    order = _once(units, np.argsort(-ranked.total, kind="stable"), limit)
     return Found(_best(units, order, ranked, {**ranked.arms, **boosts}, best), changing)
 
 
@@ -161,6 +161,24 @@ def _named(text: str, speakers: Iterable[str]) -> str | None:
     asked = set(terms(text))
     found = [name for name in speakers if asked & set(terms(name))]
     return found[0] if len(found) == 1 else None
+
+
+def _once(units: Any, order: rank.Integers, limit: int) -> rank.Integers:
+    """The first ones, each once: a fork has copies of what was said before it, of the same moment and place.
+
+    Without a vector nothing tells a copy from another message of that moment, so all stay.
+    """
+    seen: set[tuple[int, ...]] = set()
+    kept: list[int] = []
+    for number in order:
+        *told, dense = (units[name][number].item() for name in ("microseconds", "position", "facets", "dense"))
+        if dense == -2 or (place := (*told, dense)) not in seen:
+            kept.append(int(number))
+            if dense > -2 and told[1] > 0:
+                seen.add(place)
+        if len(kept) == limit:
+            break
+    return np.array(kept, dtype=np.int64)
 
 
 def _best(

@@ -114,7 +114,11 @@ def _added(report: Report) -> str:
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {noun}" for noun, count in counts.items() if count)
+    return ", ".join(f"{count:,} {noun if count > 1 else _one(noun)}" for noun, count in counts.items() if count)
+
+
+def _one(noun: str) -> str:
+    return noun.removesuffix("ies") + "y" if noun.endswith("ies") else noun.removesuffix("s")
 
 
 def _document(export: Export, report: Report | None, indexing: float) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import datetime, timedelta
+from shutil import get_terminal_size
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -37,7 +38,8 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 def out() -> Console:
     """Standard output, wide when no terminal is there to be filled."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
+    width = None if sys.stdout.isatty() else get_terminal_size((PIPED_WIDTH, 0)).columns  # COLUMNS, if it is set
+    return Console(highlight=False, width=width)
 
 
 def err() -> Console:
