@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from support.language_server import Hang, LanguageServer, Status, language_server
-from support.shell import MODULE, Run
+from support.shell import MODULE, Run, interruptible
 
 
 @pytest.fixture
@@ -157,6 +157,7 @@ class Terminal:
             stdout=theirs,
             stderr=theirs,
             start_new_session=True,
+            preexec_fn=interruptible,
             env={**os.environ, "TERM": "dumb", **environment},
         )
         os.close(theirs)

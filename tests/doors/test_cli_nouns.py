@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ltst import Memory
-from support.shell import MODULE, Run
+from support.shell import MODULE, Run, interruptible
 
 MISSING = "01900000-0000-7000-8000-000000000000"
 
@@ -279,7 +279,12 @@ def test_ctrl_c_ends_a_command_that_goes_on(run: Run, arguments: list[str], stat
     """A worker is told to stop in no other way; everything else says that it was interrupted."""
     run("facts", "set", "city", "Lisbon")
     process = subprocess.Popen(
-        [*MODULE, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*MODULE, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=interruptible,
     )
     assert process.stdin and process.stdout and process.stderr
     if arguments == ["chat"]:

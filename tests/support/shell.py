@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,3 +64,8 @@ def parsed(line: str) -> tuple[tuple[str, ...], list[str]]:
             path = (*path, words.pop(0))
     found(path).make_context(" ".join(path), [*words])
     return path, words
+
+
+def interruptible() -> None:
+    """Before a program begins: let Ctrl-C reach it, which it would not where the tests run in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
