@@ -89,6 +89,8 @@ SELECT owner, message_id, {adoption}, session::{session_kind}, id::{row_kind},
                THEN jsonb_build_object('message', message) ELSE '{{}}'::jsonb END
 FROM {stage} WHERE fault IS NULL ORDER BY owner, session, number
 """
+ANALYSE_SESSIONS = "ANALYZE conversation_sessions"
+ANALYSE_ALL = "ANALYZE conversation_sessions, conversation_messages, adopted_messages"
 SHARE = """
 UPDATE conversation_sessions SET adoption_id = {adoption}
 WHERE (user_id, session_id) IN (SELECT DISTINCT owner, session FROM {stage} WHERE fault IS NULL)
@@ -313,10 +315,9 @@ async def _copy(connection: Connection, taken: Taken) -> None:
         "session_kind": sql.SQL(taken.session_kind),
         "row_kind": sql.SQL(taken.row_kind),
     }
-    for step in (SESSIONS, MESSAGES, NUMBERS, SHARE):
+    # Counted anew in between: what is looked up for each message would else be looked for as in an empty table.
+    for step in (SESSIONS, ANALYSE_SESSIONS, MESSAGES, NUMBERS, SHARE, ANALYSE_ALL):
         await connection.execute(sql.SQL(step).format(**parts))
-    # Now, since what follows reads all of them, and so does the program.
-    await connection.execute("ANALYZE conversation_sessions, conversation_messages, adopted_messages")
 
 
 async def _free_name(connection: Connection, legacy: Legacy) -> str:
