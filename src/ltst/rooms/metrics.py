@@ -46,8 +46,11 @@ class Recorder:
         self._pending.append(measurement)
 
     async def flush(self, tx: Executor) -> None:
-        """Write what is waiting, a batch at a time; a batch that fails waits on."""
-        while self._pending:
+        """Write what is waiting now, a batch at a time; a batch that fails waits on.
+
+        What comes meanwhile is for the next time: whoever closes must not be kept by those who go on calling.
+        """
+        for _ in range(0, len(self._pending), BATCH):
             batch = [self._pending.popleft() for _ in range(min(BATCH, len(self._pending)))]
             try:
                 await self._write(tx, batch)
