@@ -19,6 +19,7 @@ from support.shell import Run
 def run(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command on this test's own database; it ends with the status that was expected, never in a traceback."""
     monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.delenv("COLUMNS", raising=False)  # which whoever runs the tests may have set
 
     def invoke(*arguments: str, input: str | bytes | None = None, status: int = 0) -> Result:
         result = CliRunner().invoke(app, arguments, input=input)

@@ -332,7 +332,7 @@ def test_export_and_import(run: Run, answer: Callable[..., Any], tmp_path: Path)
     run("export", str(file), "--user", "ann", status=1)
     run("export", str(file), "--user", "ann", "--force")
 
-    assert "1 messages" in run("import", str(file), "--user", "bob").stdout
+    assert "1 message" in run("import", str(file), "--user", "bob").stdout
     assert "there already" in run("import", str(file), "--user", "bob").stdout
     again = answer("import", str(file), "--user", "bob")
     assert {again[noun] for noun in ("sessions", "messages", "preferences", "facts")} == {0}

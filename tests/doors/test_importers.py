@@ -831,7 +831,7 @@ def test_a_terminal_sees_how_far_it_is(database_url: str, tmp_path: Path) -> Non
         said += read_now
     os.close(ours)
     assert process.wait() == 0
-    for stage in (b"Reading", b"Writing", b"Indexing and learning", b"Added 10 conversations, 1 forks"):
+    for stage in (b"Reading", b"Writing", b"Indexing and learning", b"Added 10 conversations, 1 fork,"):
         assert stage in said
 
 
