@@ -210,6 +210,9 @@ class HttpUser:
     async def search(self, query: str, **wanted: Any) -> list[Hit]:
         return records(Hit, await self._line.ask("POST", "/v1/search", {"query": query, **wanted}))
 
+    async def message(self, message_id: str) -> ConversationMessage | None:
+        return await self._line.one(ConversationMessage, f"/v1/messages/{segment(message_id)}")
+
     async def profile(self) -> Any:
         return await self._line.get("/v1/profile")
 

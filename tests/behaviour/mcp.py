@@ -225,6 +225,9 @@ class McpUser:
     async def search(self, query: str, **wanted: Any) -> list[Hit]:
         return records(Hit, await self._line.call("search_memory", query=query, **wanted))
 
+    async def message(self, message_id: str) -> ConversationMessage | None:
+        return await self._line.one(ConversationMessage, "get_message", message_id=message_id)
+
     async def profile(self) -> Any:
         found = await self._line.call("get_profile")
         for fact in found["facts"]:

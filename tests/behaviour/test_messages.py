@@ -360,3 +360,13 @@ async def test_handles_say_whose_and_which_they_are(every_user: Any) -> None:
     chat = every_user.chat("monday", agent="coach")
     assert (chat.user_id, chat.session_id, chat.agent) == (every_user.user_id, "monday", "coach")
     assert every_user.chat().session_id != every_user.chat().session_id
+
+
+async def test_a_message_is_read_by_its_id_in_whichever_conversation(user: Any) -> None:
+    said = await user.chat("monday").add("user", "I live in Porto.")
+    await user.chat("tuesday").add("user", "It rains.")
+    for written in (str(said.message_id), str(said.message_id).upper()):
+        found = await user.message(written)
+        assert found is not None and plain(found) == plain(said)
+    assert await user.message(MISSING) is None
+    assert await user.message("monday") is None

@@ -229,7 +229,7 @@ def test_a_document_can_be_piped(run: Run, answer: Callable[..., Any]) -> None:
 
 def test_learning_catches_up(run: Run, answer: Callable[..., Any], sync_memory: Memory) -> None:
     run("add", "user", "I live in Porto.", "--chat", "monday")
-    assert "1 conversations were read." in run("learning", "catch-up").stdout
+    assert "Read 1 conversation." in run("learning", "catch-up").stdout
     assert answer("learning", "catch-up") == {"sessions": 0}
     assert [fact.value for fact in sync_memory.user("local").facts.list()] == ["Porto"]
 

@@ -797,6 +797,7 @@ def hers(path: str, ids: dict[str, Any]) -> dict[str, str]:
     return {
         "session_id": ids["session"],
         "entry_id": ids["entry"],
+        "message_id": ids["message"],
         "document_id": ids["document"],
         "session_type": "support",
         "agent": "coach",
@@ -837,6 +838,7 @@ def test_what_another_has_answers_as_what_nobody_has(
         **{name: f"nobodys-{name}" for name in foreign},
         "type": "project",
         "entry_id": MISSING,
+        "message_id": MISSING,
         "document_id": MISSING,
     }
     body = BODIES.get(f"{method} {path}")

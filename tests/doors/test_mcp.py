@@ -534,6 +534,7 @@ PROBES: dict[str, list[Arguments]] = {
     "list_session_contexts": [of_session()],
     "forget_session_context": [of_session(type="project", key="goal"), of_session(type="project")],
     "add_entry": [lambda ids: {"content": ids["text"]}],
+    "get_message": [lambda ids: {"message_id": ids["message"]}],
     "get_entry": [lambda ids: {"entry_id": ids["entry"]}],
     "list_entries": [plain()],
     "forget_entry": [lambda ids: {"entry_id": ids["entry"]}],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -92,10 +91,10 @@ def _present(options: Options, export: Export, report: Report | None, indexing: 
         more = " …" if len(export.files_passed_over) > MOST_NOTES else ""
         show.hint(f"Passed over {len(export.files_passed_over):,} files: {named}{more}")
     if export.passed_over:
-        show.hint(f"Passed over {_counted(export.passed_over)}.")
+        show.hint(f"Passed over {show.counted(export.passed_over)}.")
     if report is None:
         found = {"conversations": export.conversations, "messages": export.messages, "memories": export.entries}
-        show.say(f"There are {_counted(found) or 'no messages'} in it; nothing was written.", "green")
+        show.say(f"There are {show.counted(found) or 'no messages'} in it; nothing was written.", "green")
         return
     added = _added(report)
     show.say(f"Added {added}." if added else "Everything was there already.", "green")
@@ -110,15 +109,7 @@ def _added(report: Report) -> str:
     counts = {"conversations": new.conversations, "forks": new.forks, "messages": new.messages, "memories": new.entries}
     for noun, count in report.restored.items():
         counts[noun] = counts.get(noun, 0) + count
-    return _counted(counts)
-
-
-def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {noun if count > 1 else _one(noun)}" for noun, count in counts.items() if count)
-
-
-def _one(noun: str) -> str:
-    return noun.removesuffix("ies") + "y" if noun.endswith("ies") else noun.removesuffix("s")
+    return show.counted(counts)
 
 
 def _document(export: Export, report: Report | None, indexing: float) -> dict[str, Any]:

@@ -52,7 +52,8 @@ def catch_up(options: Options) -> None:
     """
     with remembered(options) as user, show.working("Learning"):
         conversations = user.learning.catch_up()
-    show.done(options.json, {"sessions": conversations}, f"{conversations} conversations were read.")
+    read = show.counted({"conversations": conversations}) or "nothing: all was read before"
+    show.done(options.json, {"sessions": conversations}, f"Read {read}.")
 
 
 @command(app, "restart", user=True)

@@ -196,6 +196,15 @@ def size(count: int) -> str:
     return f"{amount:,.1f} TiB"
 
 
+def counted(counts: Mapping[str, int]) -> str:
+    """So many of each, as one says it: "2 conversations, 1 memory"; without those of which there is none."""
+    return ", ".join(f"{count:,} {noun if count > 1 else _one(noun)}" for noun, count in counts.items() if count)
+
+
+def _one(noun: str) -> str:
+    return noun.removesuffix("ies") + "y" if noun.endswith("ies") else noun.removesuffix("s")
+
+
 def role(name: str) -> Text:
     """A role in its colour."""
     return Text(name, ROLE_STYLES.get(name, ""))

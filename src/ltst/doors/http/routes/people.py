@@ -8,8 +8,8 @@ from fastapi import APIRouter, Body, Response
 
 from ltst.doors.http import shapes
 from ltst.doors.http.callers import Guarded, User
-from ltst.doors.http.routes.answers import gone
-from ltst.doors.http.shapes import Page
+from ltst.doors.http.routes.answers import found, gone
+from ltst.doors.http.shapes import Identifier, Page
 from ltst.errors import Invalid
 
 router = APIRouter(route_class=Guarded, prefix="/v1")
@@ -30,6 +30,12 @@ async def search(user: User, given: shapes.SearchWanted) -> Any:
     """What is remembered about a question, the best first; nothing when nothing is relevant."""
     wanted = {name: getattr(given, name) for name in type(given).model_fields if name != "query"}
     return {"items": await user.search(given.query, **wanted)}
+
+
+@router.get("/messages/{message_id:segment}", response_model=shapes.Message, tags=["messages"])
+async def get_message(user: User, message_id: Identifier) -> Any:
+    """A message by its id, in whichever conversation it stands: what the source of a fact or a hit says."""
+    return found(await user.message(message_id), f"message {message_id!r}")
 
 
 @router.get("/profile", response_model=shapes.Profile, tags=["user"])

@@ -27,7 +27,7 @@ from ltst.doors.mcp.shapes import (
 )
 from ltst.doors.mcp.telling import tell
 from ltst.doors.mcp.toolbox import ADDS, READS, Asked, tool
-from ltst.errors import Invalid
+from ltst.errors import Invalid, NotFound
 from ltst.records import ConversationMessage
 
 SaidAt = Annotated[Moment, Field(description="When it was said, with the zone; now, if left out.")]
@@ -128,6 +128,17 @@ async def list_messages(
     """The messages of a conversation from its beginning on, page by page."""
     found = page(await asked.user.chat(session_id).history(limit=limit + 1, offset=offset), limit, offset)
     return found if vectors else Items([_plain(each) for each in found.items], found.next_offset)
+
+
+@tool("Get a message", READS, shapes.Message, everyday=True)
+async def get_message(
+    asked: Asked, message_id: Annotated[Identifier, Field(description="The id of the message: a fact's source.")]
+) -> Any:
+    """One message by its id, word for word: what a fact or a hit rests on."""
+    found = await asked.user.message(message_id)
+    if found is None:
+        raise NotFound(f"no message {message_id!r}")
+    return found
 
 
 @tool("Add a message", ADDS, shapes.Message)
@@ -245,6 +256,7 @@ TOOLS = (
     remember,
     read_session,
     list_messages,
+    get_message,
     add_message,
     add_messages,
     add_interaction,
