@@ -137,7 +137,7 @@ PROBES: dict[str, Probe] = {
     "Facts.end": lambda user, ids: user.facts.end("home"),
     "Learning.get": lambda user, ids: user.learning.get(),
     "Learning.set": lambda user, ids: user.learning.set(episodes=False),
-    "Learning.catch_up": lambda user, ids: user.learning.catch_up(),
+    "Learning.catch_up": lambda user, ids: user.learning.catch_up(ids["session"]),
     "Learning.restart": lambda user, ids: user.learning.restart(),
     "Facts.reject": lambda user, ids: user.facts.reject("home", "Lisbon"),
     "Facts.forget": lambda user, ids: user.facts.forget("home"),

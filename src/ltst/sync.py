@@ -785,12 +785,13 @@ class Learning:
             )
         )
 
-    def catch_up(self) -> builtins.int:
+    def catch_up(self, session_id: str | None = None) -> builtins.int:
         """Learn what was said since, by the local rules, without waiting for vectors; how many conversations were read.
 
-        What another worker is at just now is left to it; `memory.settle` waits for that, and for all else.
+        With `session_id`, of that conversation alone: what waits elsewhere may be much. What another worker is at just
+        now is left to it; `memory.settle` waits for that, and for all else.
         """
-        return self._portal.run(self._inner.catch_up())
+        return self._portal.run(self._inner.catch_up(session_id))
 
     def restart(self) -> builtins.int:
         """Forget what was learnt, and let it be learnt anew from the messages; the number of conversations.

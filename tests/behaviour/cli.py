@@ -576,8 +576,8 @@ class CliLearning:
             now = await self._line.ask("learning", "set", values=[feature, "on" if state else "off"])
         return now
 
-    async def catch_up(self) -> Any:
-        return (await self._line.ask("learning", "catch-up"))["sessions"]
+    async def catch_up(self, session_id: str | None = None) -> Any:
+        return (await self._line.ask("learning", "catch-up", chat=session_id))["sessions"]
 
     async def restart(self) -> Any:
         return (await self._line.ask("learning", "restart", yes=True))["sessions"]

@@ -531,8 +531,9 @@ class HttpLearning:
     async def set(self, **switches: bool) -> Any:
         return await self._line.ask("PATCH", "/v1/learning", switches)
 
-    async def catch_up(self) -> Any:
-        return (await self._line.ask("POST", "/v1/learning/catch-up"))["conversations"]
+    async def catch_up(self, session_id: str | None = None) -> Any:
+        asked = given(session_id=session_id)
+        return (await self._line.ask("POST", "/v1/learning/catch-up", query=asked))["conversations"]
 
     async def restart(self) -> Any:
         return (await self._line.ask("POST", "/v1/learning/restart"))["conversations"]

@@ -531,8 +531,8 @@ class McpLearning:
     async def set(self, **switches: bool) -> Any:
         return await self._line.call("set_learning", **switches)
 
-    async def catch_up(self) -> Any:
-        return (await self._line.call("catch_up_learning"))["conversations"]
+    async def catch_up(self, session_id: str | None = None) -> Any:
+        return (await self._line.call("catch_up_learning", session_id=session_id))["conversations"]
 
     async def restart(self) -> Any:
         return (await self._line.call("restart_learning"))["conversations"]

@@ -267,3 +267,12 @@ async def test_changes_of_one_key_at_once_leave_one_line_of_time(user: Any) -> N
     assert sum(end is None for _, _, end in line) == 1
     assert all(earlier[2] == later[1] for earlier, later in itertools.pairwise(line))
     assert len(await user.facts.history("home")) == 10
+
+
+async def test_one_conversation_is_learnt_from_before_the_others(user: Any) -> None:
+    await user.learning.set(extraction=True)
+    await user.chat("monday").add("user", "I live in Porto.")
+    await user.chat("tuesday").add("user", "I work as a nurse.")
+    assert await user.learning.catch_up("tuesday") == 1
+    assert await user.learning.catch_up("tuesday") == await user.learning.catch_up("sunday") == 0
+    assert await user.learning.catch_up() == 1

@@ -245,6 +245,22 @@ class TestAnother:
                 async with asyncio.timeout(30):
                     await memory.settle("ana")
 
+    async def test_settling_ends_when_the_model_is_changed_meanwhile(
+        self, opened: Callable[..., Any], database: Connection, model: Model
+    ) -> None:
+        def changed(texts: Sequence[str]) -> Vectors:
+            database.execute("UPDATE embedding_models SET name = 'newer'")
+            return hashed(texts)
+
+        async with opened(model.embedder) as memory:
+            await memory.user("ana").search("ship")
+            await furnish(memory.user("ana"))
+            model.fails = changed
+            with pytest.raises(ModelUnavailable, match="'newer'"):
+                async with asyncio.timeout(30):
+                    await memory.settle("ana")
+        assert (value(database, WITHOUT_TERMS), value(database, LACKING)) == (0, 3)
+
 
 def raises(problem: Exception) -> Callable[[Sequence[str]], Any]:
     def fail(texts: Sequence[str]) -> Any:

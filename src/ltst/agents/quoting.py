@@ -74,7 +74,7 @@ async def answer(user: AsyncUser, message: ConversationMessage) -> tuple[str, li
 
 async def _noted(user: AsyncUser, message: ConversationMessage) -> tuple[str, list[Memory]]:
     """What was said is stored already; what is learnt from it is told, so that the user can correct it."""
-    await user.learning.catch_up()
+    await user.learning.catch_up(message.session_id)
     new = [fact for fact in await user.facts.list() if fact.source_message_id == message.message_id]
     if not new:
         return NOTED, []

@@ -128,9 +128,9 @@ class Core:
 
     def keep(self, found: cache.Retrieval) -> None:
         """Leave what a search found to the cache, together with what others find at about the same time."""
-        self._found[found.user_id, found.cache_key] = found
-        if len(self._found) == 1:
+        if not self._found:
             self.later(self._put_found())
+        self._found[found.user_id, found.cache_key] = found
 
     async def _put_found(self) -> None:
         with suppress(TimeoutError):

@@ -77,15 +77,17 @@ class AsyncLearning:
             await self._desk.tell(tx, "set", "learning", self._desk.user_id, switched)
         return await self.get()
 
-    async def catch_up(self) -> builtins.int:
+    async def catch_up(self, session_id: str | None = None) -> builtins.int:
         """Learn what was said since, by the local rules, without waiting for vectors; how many conversations were read.
 
-        What another worker is at just now is left to it; `memory.settle` waits for that, and for all else.
+        With `session_id`, of that conversation alone: what waits elsewhere may be much. What another worker is at just
+        now is left to it; `memory.settle` waits for that, and for all else.
         """
+        session_id = validate.optional_identifier(session_id, "session_id")
         core, user_id, read = self._desk.core, self._desk.user_id, 0
         wanted, calls = await features(core, user_id), core.database.user(user_id)
         while wanted.extraction:
-            leases = await work.claim_sessions(calls, rules(core), user_id, "learn", CONVERSATIONS)
+            leases = await work.claim_sessions(calls, rules(core), user_id, "learn", CONVERSATIONS, session_id)
             if not leases:
                 break
             try:

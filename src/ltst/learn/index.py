@@ -39,7 +39,8 @@ async def index_due(
     """Index what the user has due, the newest first, in so many batches at most; the number of rows indexed.
 
     Without a model the rows get their terms, and wait for their vectors. A row whose text the model refuses again and
-    again is set aside: it is found by its terms.
+    again is set aside: it is found by its terms. When the database's model is another one by now it stops: what is
+    left is for that one.
     """
     done, refused = 0, set[str]()
     while batches is None or batches > 0:
@@ -50,7 +51,15 @@ async def index_due(
         refused |= left
         done += len(rows) - len(left)
         batches = None if batches is None else batches - 1
+        if embedding is not None and not await _in_use(database, user_id, embedding):
+            break
     return done
+
+
+async def _in_use(database: Database, user_id: str, embedding: Embedding) -> bool:
+    """Whether the index still holds this model's vectors; those of another are not written, and the rows stay due."""
+    active = await search.model(database.user(user_id))
+    return active is not None and active.name == embedding.name
 
 
 async def index_under(
@@ -120,7 +129,7 @@ async def index_soon(database: Database, user_id: str, embedding: Embedding) -> 
         now = [*_affordable(rows, characters)]
         characters -= sum(map(_cost, now))
         refused |= await _index(database, user_id, embedding, now)
-        if len(now) < len(rows):
+        if len(now) < len(rows) or not await _in_use(database, user_id, embedding):
             await index_due(database, user_id, None)
             return False
     return True

@@ -67,13 +67,19 @@ async def claim(tx: Executor, rules: Rules, user_id: str, task: str, subject: st
     return [replace(asked, attempts=row["attempts"]) for row in found]
 
 
-async def claim_sessions(tx: Executor, rules: Rules, user_id: str, task: str, limit: int) -> list[Lease]:
-    """Take up a task of some sessions for which it is due; of one alone if it failed before or ended its worker."""
+async def claim_sessions(
+    tx: Executor, rules: Rules, user_id: str, task: str, limit: int, session_id: str | None = None
+) -> list[Lease]:
+    """Take up a task of some sessions for which it is due; of one alone if it failed before or ended its worker.
+
+    Of a named one, if it is due for that.
+    """
     holder = new_id()
     found = await tx.dicts(
         "work.claim_sessions",
         user_id=user_id,
         task=task,
+        session_id=session_id,
         holder=holder,
         pause=rules.pause,
         idle=rules.idle,

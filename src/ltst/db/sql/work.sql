@@ -67,6 +67,7 @@ WITH due AS (
     LEFT JOIN derived_work AS work
       ON work.user_id = %(user_id)s AND work.task = %(task)s AND work.subject = session.session_id
     WHERE session.user_id = %(user_id)s
+      AND (%(session_id)s::text IS NULL OR session.session_id = %(session_id)s)
       AND CASE %(task)s::text
           WHEN 'learn' THEN learned_index < last_index
           WHEN 'refine' THEN refined_index < last_index AND last_activity < now() - %(pause)s::interval

@@ -45,13 +45,16 @@ def set_feature(options: Options, feature: Feature, state: State) -> None:
 
 
 @command(app, "catch-up", user=True)
-def catch_up(options: Options) -> None:
+def catch_up(
+    options: Options,
+    chat: Annotated[str | None, typer.Option("--chat", metavar="ID", help="In this conversation only.")] = None,
+) -> None:
     """Learn now what was said since, by the local rules.
 
     Example: ltst learning catch-up
     """
     with remembered(options) as user, show.working("Learning"):
-        conversations = user.learning.catch_up()
+        conversations = user.learning.catch_up(chat)
     read = show.counted({"conversations": conversations}) or "nothing: all was read before"
     show.done(options.json, {"sessions": conversations}, f"Read {read}.")
 

@@ -78,9 +78,9 @@ async def switch_learning(user: User, given: shapes.Switches) -> dict[str, bool]
 
 
 @router.post("/learning/catch-up", response_model=shapes.Conversations, tags=["learning"])
-async def catch_up(user: User) -> Any:
-    """Learn what was said since, at once."""
-    return {"conversations": await user.learning.catch_up()}
+async def catch_up(user: User, session_id: Identifier | None = None) -> Any:
+    """Learn what was said since, at once; in one conversation, or in all."""
+    return {"conversations": await user.learning.catch_up(session_id)}
 
 
 @router.post("/learning/restart", response_model=shapes.Conversations, tags=["learning"])

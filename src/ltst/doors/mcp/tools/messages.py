@@ -27,11 +27,16 @@ from ltst.doors.mcp.shapes import (
 )
 from ltst.doors.mcp.telling import tell
 from ltst.doors.mcp.toolbox import ADDS, READS, Asked, tool
-from ltst.errors import Invalid, NotFound
+from ltst.errors import Invalid, NotFound, Unavailable
 from ltst.records import ConversationMessage
+from ltst.support.logs import LOGGER
+from ltst.support.validate import LONGEST_IDENTIFIER
 
 SaidAt = Annotated[Moment, Field(description="When it was said, with the zone; now, if left out.")]
-Key = Annotated[Identifier, Field(description="Stored again with the same key, it is stored once.")]
+ONCE = "Stored again with the same key, it is stored once."
+Key = Annotated[Identifier, Field(description=ONCE)]
+# The message and the reply to it are kept under two keys of their own, which are longer by two characters.
+PairKey = Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_IDENTIFIER - 2, description=ONCE)]
 Parent = Annotated[Identifier, Field(description="The id of the message that it answers.")]
 MostTokens = Annotated[shapes.Index, Field(description="How many tokens at most, together.")]
 Speaker = Annotated[
@@ -76,7 +81,7 @@ async def remember(
         Text | None, Field(description="What the assistant answered; both are stored, or neither. Needs a session_id.")
     ] = None,
     at: SaidAt | None = None,
-    key: Key | None = None,
+    key: PairKey | None = None,
 ) -> Any:
     """Store something in long-term memory: what the user said in a conversation, or a note.
 
@@ -94,8 +99,16 @@ async def remember(
         said.append({"role": "assistant", "content": reply, "at": at})
     keyed = [{**each, "key": key and f"{key}:{number}"} for number, each in enumerate(said, start=1)]
     stored = await asked.user.chat(session_id).add_many(keyed)
-    await asked.user.learning.catch_up()  # a model asks for the facts in its next breath
+    await _learn(asked, session_id)
     return {"kind": "message", "ids": [str(each.message_id) for each in stored], "session_id": session_id}
+
+
+async def _learn(asked: Asked, session_id: str) -> None:
+    """A model asks for the facts in its next breath; where that fails, what is stored is learnt in the background."""
+    try:
+        await asked.user.learning.catch_up(session_id)
+    except Unavailable as problem:
+        LOGGER.warning("what was remembered is learnt later", extra={"reason": str(problem)})
 
 
 @tool("Read a conversation", READS, Page[shapes.Message], nothing="This conversation has no messages.", everyday=True)

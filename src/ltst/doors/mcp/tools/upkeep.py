@@ -48,9 +48,11 @@ async def set_learning(
 
 
 @tool("Learn now", ADDS_ONCE, shapes.Conversations, say=lambda done: f"Read {done['conversations']} conversations.")
-async def catch_up_learning(asked: Asked) -> Any:
+async def catch_up_learning(
+    asked: Asked, session_id: Annotated[Identifier | None, Field(description="In this conversation only.")] = None
+) -> Any:
     """Learn at once from what was said since; else it is done in the background."""
-    return {"conversations": await asked.user.learning.catch_up()}
+    return {"conversations": await asked.user.learning.catch_up(session_id)}
 
 
 @tool("Learn anew", REMOVES, shapes.Conversations, say=lambda done: f"{done['conversations']} are to be read anew.")
