@@ -253,6 +253,9 @@ keep answers short => P:answer_length = short
 Keep your replies brief, please. => P:answer_length = brief
 please be concise => P:answer_length = concise
 I prefer short answers => P:answer_length = short
+The market. And I prefer short answers, by the way. => P:answer_length = short
+Oh, and I prefer dark mode => P:theme = dark mode
+But I prefer tea to coffee => P:prefers_tea = tea over coffee
 give me detailed answers => P:answer_length = detailed
 Please reply in Portuguese => P:answer_language = Portuguese
 Speak to me in Spanish from now on => P:answer_language = Spanish

@@ -242,6 +242,38 @@ class TestMeaning:
             assert value(connection, parts, user.user_id) == 0
 
 
+class TestEchoes:
+    QUESTION = "Where do I keep the spare key?"
+
+    async def test_what_only_asks_the_same_makes_room_for_the_answer(self, user: AsyncUser) -> None:
+        await told(user, *TALK, "The spare key lies under the blue flower pot.", self.QUESTION)
+        found = await contents(user, self.QUESTION)
+        assert found[0] == "The spare key lies under the blue flower pot."
+        assert self.QUESTION not in found
+
+    async def test_it_is_found_where_nothing_answers(self, user: AsyncUser) -> None:
+        await told(user, *TALK, self.QUESTION)
+        assert await contents(user, self.QUESTION) == [self.QUESTION]
+        assert await contents(user, self.QUESTION, floor=0.0) != []
+
+    async def test_it_is_found_where_there_is_nothing_else(self, user: AsyncUser) -> None:
+        await told(user, self.QUESTION)
+        for floor in (None, 0.0):
+            assert await contents(user, self.QUESTION, floor=floor) == [self.QUESTION]
+
+    async def test_what_is_no_question_is_no_echo(self, user: AsyncUser) -> None:
+        await told(user, *TALK)
+        assert [(await contents(user, each))[0] for each in TALK] == TALK
+
+    async def test_a_quotation_comes_after_what_it_quotes(self, user: AsyncUser) -> None:
+        quoted = "The spare key lies under the blue flower pot."
+        reply = f"This is what I remember: the spare key: {quoted} (you, today)"
+        await user.chat("tuesday").add("assistant", reply, metadata={"retold": True})
+        await told(user, *TALK, quoted)
+        found = await contents(user, "spare key")
+        assert found.index(quoted) < found.index(reply) if reply in found else quoted in found
+
+
 class TestWords:
     @pytest.mark.parametrize(
         ("query", "answer"),

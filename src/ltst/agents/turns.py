@@ -206,7 +206,9 @@ class Turns:
 
 async def _stored(turn: Turn, model: str | None, text: str, memories: Sequence[Memory]) -> TurnResult:
     """Store the answer; where another process was faster, its answer is the one."""
-    about = {"agent": turn.agent.name, "model": model or NO_MODEL, "memories": kept(memories)}
+    about: dict[str, Any] = {"agent": turn.agent.name, "model": model or NO_MODEL, "memories": kept(memories)}
+    if model is None:
+        about["retold"] = True  # it quotes, so that what it quotes comes before it in a search
     try:
         reply = await turn.chat.add("assistant", text, key=turn.reply_key, parent=turn.message_id, metadata=about)
     except Conflict:

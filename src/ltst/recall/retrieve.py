@@ -19,6 +19,7 @@ from ltst.rooms import search
 from ltst.rooms.search import Asked, Filters
 from ltst.support.speech import speaker
 from ltst.support.terms import SLOTS, distinct, terms
+from ltst.support.text import sha256
 
 # How many of the nearest the index brings, at the least, for users whose vectors are not all compared.
 DEPTH = 200
@@ -30,6 +31,7 @@ LEAST_FLOOR = 0.1
 # What scores less than this share of the best is not worth showing.
 LEAST_SHARE = 0.1
 FADING_DAYS = 30.0
+QUESTION_MARKS = ("?", "？", "؟")
 # What the assistant did, not what it could do: "you told me", "did you find", but not "can you recommend".
 ADDRESSED = re.compile(
     r"\b(?:did|have|had) you\b"
@@ -39,8 +41,8 @@ ADDRESSED = re.compile(
 # The database tells how often a term stands in a text by a sum of inverse squares; this finds the number again.
 FREQUENCIES = np.cumsum(1 / np.arange(1, 257) ** 2) / 1.64493406685
 
-# One unit in the bytes that the database sends; `facets` are whether it is retold, words, strength, whether a nameless
-# machine said it, and whether it has ranks.
+# One unit in the bytes that the database sends; `facets` are whether it is retold, whether it only asks the same, how
+# many words it has, its strength, whether a nameless machine said it, and whether it has ranks.
 UNIT = np.dtype(
     [
         ("id", "V16"),
@@ -82,21 +84,35 @@ async def retrieve(
 ) -> Found:
     """The keys and scores of the best, best first; none when even the best is below the floor."""
     moment = question.now if question.given else None
-    asked = Asked(question.model, question.vector, distinct(question.text)[:SLOTS], moment)
+    asked = Asked(question.model, question.vector, distinct(question.text)[:SLOTS], moment, _echo(question.text))
     changing, packed = await search.candidates(calls, asked, filters, large=large, depth=max(DEPTH, limit))
     if not packed["units"]:
         return Found([], changing)
     if question.model is not None and not packed["same_model"]:
         return Found([], changing, other_model=True)
     units = np.frombuffer(packed["units"], UNIT)
-    scores = _scores(units, packed, len(asked.terms))
+    ranks = np.frombuffer(packed["ranks"] or b"", RANKS)["each"]["rank"][:, : len(asked.terms)]
+    echoes = (units["facets"] >> 29 & 1).astype(bool)
+    ranked = echoes[np.flatnonzero(units["facets"] & 1)]
+    # What only asks the same is for when nothing answers: it is something that was said, too.
+    best = _answers(question, units[~echoes], ranks[~ranked], packed, limit, floor)
+    return Found(best or _answers(question, units[echoes], ranks[ranked], packed, limit, floor), changing)
+
+
+def _answers(
+    question: Question, units: Any, ranks: Any, packed: Mapping[str, Any], limit: int, floor: float | None
+) -> list[dict[str, Any]]:
+    """The best of these units; none when even the best is below the floor."""
+    if not len(units):
+        return []
+    scores = _scores(units, ranks, packed)
     boosts = _boosts(question, units, packed["speakers"] or {})
     ranked = rank.rank(scores, sum(boosts.values(), np.zeros(len(units))))
     best = float(ranked.relevance.max())
     if best < (default_floor(scores.said) if floor is None else floor):
-        return Found([], changing)
+        return []
     order = _once(units, np.argsort(-ranked.total, kind="stable"), limit)
-    return Found(_best(units, order, ranked, {**ranked.arms, **boosts}, best), changing)
+    return _best(units, order, ranked, {**ranked.arms, **boosts}, best)
 
 
 async def hits(calls: SingleCall, best: Sequence[Mapping[str, Any]]) -> list[Hit]:
@@ -111,14 +127,19 @@ def default_floor(memories: int) -> float:
     return max(LEAST_FLOOR, FLOOR * min(1.0, (math.log1p(memories) / math.log(FULL_FLOOR_AT)) ** 2))
 
 
-def _scores(units: Any, packed: Mapping[str, Any], count: int) -> rank.Scores:
-    ranks = np.frombuffer(packed["ranks"] or b"", RANKS)["each"]["rank"][:, :count].astype(np.float64)
+def _echo(text: str) -> str | None:
+    """The hash of what only asks the same, if this is a question."""
+    return sha256(text) if text.rstrip().endswith(QUESTION_MARKS) else None
+
+
+def _scores(units: Any, ranks: Any, packed: Mapping[str, Any]) -> rank.Scores:
+    ranks = ranks.astype(np.float64)
     frequencies = np.where(ranks > 0, np.searchsorted(FREQUENCIES, ranks - 1e-4) + 1, 0).astype(np.float64)
     return rank.Scores(
         sessions=units["session"].astype(np.int64),
         positions=units["position"].astype(np.int64),
         dense=units["dense"].astype(np.float64),
-        words=(units["facets"] >> 9 & 0x1FFFFF).astype(np.float64),
+        words=(units["facets"] >> 9 & 0xFFFFF).astype(np.float64),
         matched=np.flatnonzero(units["facets"] & 1),
         frequencies=frequencies,
         retold=(units["facets"] >> 30 & 1).astype(bool),

@@ -153,14 +153,16 @@ WITH asked AS MATERIALIZED (
 ), owned AS (
     SELECT 0 AS kind, message_id AS id, session_id AS place, message_index AS position, timestamp AS occurred_at,
            coalesce(metadata ->> 'speaker', metadata ->> 'name') AS said_by, role <> 'human' AS by_machine,
-           metadata, terms, embedding, 0::float AS strength, false AS retold
+           metadata, terms, embedding, 0::float AS strength, metadata @> '{"retold": true}' AS retold,
+           coalesce(content_hash = %(echo)s::text, false) AS echo
     FROM conversation_messages, asked, nearest
     WHERE user_id = %(user_id)s AND 'message' = ANY(%(kinds)s::text[])
       AND (%(session_id)s::text IS NULL OR session_id = ANY(asked.near))
       AND (%(without)s::text IS NULL OR content_hash IS DISTINCT FROM %(without)s::text)
       AND (NOT %(large)s::boolean OR message_id = ANY(nearest.ids) OR terms @@ asked.any_query)
     UNION ALL
-    SELECT 1, fact_id, fact_id::text, 0, valid_from, NULL, false, metadata, terms, embedding, 0, learned
+    SELECT 1, fact_id, fact_id::text, 0, valid_from, NULL, false, metadata, terms, embedding, 0, learned,
+           false
     FROM user_facts
     WHERE user_id = %(user_id)s AND 'fact' = ANY(%(kinds)s::text[]) AND %(session_id)s::text IS NULL
       AND rejected_at IS NULL AND valid_from <= coalesce(%(now)s::timestamptz, clock_timestamp())
@@ -170,7 +172,8 @@ WITH asked AS MATERIALIZED (
            -- What is important and was used of late comes first among its like; it halves in half a year.
            -- Within bounds: what is all but nothing, many centuries ago, is too small for a number.
            greatest(importance_score, 1e-9) * power(0.5::float8, least(100, greatest(0, extract(epoch FROM
-               coalesce(%(now)s::timestamptz, now()) - greatest(last_used, occurred_at))) / 15552000)::float8), learned
+               coalesce(%(now)s::timestamptz, now()) - greatest(last_used, occurred_at))) / 15552000)::float8), learned,
+           false
     FROM memory_entries, asked
     WHERE user_id = %(user_id)s AND 'entry' = ANY(%(kinds)s::text[])
       AND (%(entry_type)s::text IS NULL OR memory_type = %(entry_type)s)
@@ -178,7 +181,7 @@ WITH asked AS MATERIALIZED (
       AND (%(session_id)s::text IS NULL OR session_id = ANY(asked.near))
     UNION ALL
     SELECT 3, chunk_id, document_id::text, chunk_index, document.created_at, NULL, false, document.metadata, terms,
-           embedding, 0, false
+           embedding, 0, false, false
     FROM document_chunks JOIN documents AS document USING (user_id, document_id)
     WHERE user_id = %(user_id)s AND 'document' = ANY(%(kinds)s::text[]) AND %(session_id)s::text IS NULL
 ), parts AS MATERIALIZED (
@@ -188,7 +191,7 @@ WITH asked AS MATERIALIZED (
       AND (NOT %(large)s::boolean OR owner_id = ANY(nearest.ids))
     GROUP BY owner_id
 ), units AS (
-    SELECT kind, id, place, position, occurred_at, said_by, by_machine, strength, retold,
+    SELECT kind, id, place, position, occurred_at, said_by, by_machine, strength, retold, echo,
            coalesce(length(terms), 0) AS words,
            -- Compared only if it is of the same model as the question's.
            greatest(CASE WHEN asked.same_model THEN nullif(1 - (embedding <=> %(vector)s::vector), 'NaN') END,
@@ -219,7 +222,7 @@ WITH asked AS MATERIALIZED (
 SELECT string_agg(uuid_send(id) || int8send(hashtextextended(place, kind)) || timestamptz_send(occurred_at)
                   || int4send(coalesce(hashtext(said_by), 0)) || int4send(position)
                   -- In brackets: << does not bind closer than | here.
-                  || int4send((retold::integer << 30) | (least(words, 1000000) << 9)
+                  || int4send((retold::integer << 30) | (echo::integer << 29) | (least(words, 1000000) << 9)
                               | ((127 * strength)::integer << 2)
                               | ((by_machine AND said_by IS NULL)::integer << 1) | (ranks IS NOT NULL)::integer)
                   || float4send(coalesce(dense, -2)::real), ''::bytea) AS units,

@@ -417,6 +417,8 @@ _PREFER = re.compile(
     r"|also) )*prefer (?P<a>.+)",
     re.I,
 )
+# What joins a sentence to the one before, and says nothing by itself.
+_JOINED = re.compile(r"^(?:(?:oh|and|but|so|plus|well),? )+(?=i\b|my\b)", re.I)
 # Without one of these, no pattern below can match: most sentences end here.
 _GATE = re.compile(
     r"\b(?:prefer\w*|preference|rather|call|address|refer|answer\w*|repl(?:y|ies)|respon\w+"
@@ -492,6 +494,7 @@ def requests(text: str) -> Iterator[Claim]:
 
 def _preferences(text: str) -> Iterator[Claim]:
     keys: set[str] = set()
+    text = _JOINED.sub("", text, count=1)
     parts = re.split(
         r"(?:, | - |; |: )(?=(?:and |but |so )?(?:please|no\b|use|give|keep|i\b|i'|don't|call|my|be\b"
         r"|that's))|, (?:and|but) | and (?=(?:use|keep|call|give|don't|no|answer|be|please|never|always"
