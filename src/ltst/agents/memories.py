@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from ltst.recall.context import Recalled
-from ltst.records import Fact, Hit
+from ltst.records import Fact, Hit, UserPreference
 
 MOST_KEPT = 200
 
@@ -31,6 +31,13 @@ def plain_fact(fact: Fact) -> Memory:
     """A fact as a memory."""
     sources = () if fact.source_message_id is None else (fact.source_message_id,)
     return _memory("fact", fact.fact_id, f"{fact.key}: {fact.value}", fact.valid_from, None, None, sources)
+
+
+def plain_preference(preference: UserPreference) -> Memory:
+    """A preference as a memory."""
+    told = f"{preference.key}: {preference.value}"
+    sources = preference.metadata.get("sources", ())
+    return _memory("preference", preference.preference_id, told, preference.updated_at, None, None, sources)
 
 
 def _memory(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from ltst.agents.memories import Memory, plain, plain_fact
+from ltst.agents.memories import Memory, plain, plain_fact, plain_preference
 from ltst.memory import AsyncUser
 from ltst.records import ConversationMessage, Fact, Hit
 
@@ -75,11 +75,10 @@ async def answer(user: AsyncUser, message: ConversationMessage) -> tuple[str, li
 async def _noted(user: AsyncUser, message: ConversationMessage) -> tuple[str, list[Memory]]:
     """What was said is stored already; what is learnt from it is told, so that the user can correct it."""
     await user.learning.catch_up(message.session_id)
-    new = [fact for fact in await user.facts.list() if fact.source_message_id == message.message_id]
-    if not new:
-        return NOTED, []
-    known = "; ".join(f"{fact.key}: {fact.value}" for fact in new)
-    return f"{NOTED} I now know: {known}.", [plain_fact(fact) for fact in new]
+    known = [*map(plain_fact, await user.facts.list()), *map(plain_preference, await user.preferences.list())]
+    new = [each for each in known if message.message_id in each["sources"]]
+    told = "; ".join(each["content"] for each in new)
+    return (f"{NOTED} I now know: {told}." if new else NOTED), new
 
 
 async def _latest(user: AsyncUser) -> list[Fact]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import multiprocessing
 import signal
 import threading
@@ -23,7 +22,7 @@ from starlette.middleware.cors import CORSMiddleware
 from ltst.agents.relay import Relay
 from ltst.agents.turns import Turns
 from ltst.doors.http import paths, problems
-from ltst.doors.http.guard import LOOPBACK, Guard
+from ltst.doors.http.guard import Guard
 from ltst.doors.http.meters import Metered, Meters
 from ltst.doors.http.routes import (
     admin,
@@ -45,6 +44,7 @@ from ltst.doors.http.turn_meters import TurnMeters
 from ltst.handles.callers import Reception
 from ltst.memory import AsyncMemory
 from ltst.settings import Settings
+from ltst.support.network import is_loopback
 
 ROUTERS = (
     chat.router,
@@ -84,14 +84,6 @@ class Serving:
     def loopback(self) -> bool:
         """Whether nobody but this machine can reach it."""
         return is_loopback(self.host)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address is this machine's own."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() in LOOPBACK
 
 
 def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
@@ -217,4 +209,4 @@ def _operation(route: APIRoute) -> str:
     return route.name
 
 
-__all__ = ["Serving", "create", "is_loopback", "paths"]
+__all__ = ["Serving", "create", "paths"]

@@ -12,6 +12,7 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 from ltst.errors import Denied, Invalid
 from ltst.handles.callers import USER_HEADER, Caller, Reception
 from ltst.memory import AsyncMemory, AsyncUser
+from ltst.support.network import header_text
 
 BEARER = HTTPBearer(auto_error=False, description="A key made by `ltst keys create`, or a JSON web token.")
 API_KEY = APIKeyHeader(name="X-API-Key", auto_error=False, description="A key, for clients that cannot send a bearer.")
@@ -23,7 +24,9 @@ async def identified(request: Request) -> Caller:
         bearer, key = await BEARER(request), await API_KEY(request)
         reception: Reception = request.app.state.reception
         secret = bearer.credentials if bearer is not None else key
-        request.state.caller = await reception.caller(secret, _header(request, USER_HEADER))
+        request.state.caller = await reception.caller(
+            secret, header_text(request.headers.get(USER_HEADER), USER_HEADER)
+        )
     caller: Caller = request.state.caller
     return caller
 
@@ -47,15 +50,6 @@ async def calling(
 ) -> Caller:
     """Who calls; both ways to say so stand in the docs."""
     return await identified(request)
-
-
-def _header(request: Request, name: str) -> str | None:
-    """A header whose value may be any text."""
-    value = request.headers.get(name)
-    try:
-        return None if value is None else value.encode("latin-1").decode()
-    except UnicodeDecodeError:
-        raise Invalid(f"the header {name} must be UTF-8") from None
 
 
 async def acting_user(request: Request, caller: Annotated[Caller, Depends(calling)]) -> AsyncUser:

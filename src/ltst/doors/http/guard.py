@@ -13,9 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ltst.doors.http.problems import Misdirected, TooLarge, document, of_error, response
 from ltst.errors import Denied, LtstError
 from ltst.support.ids import new_id
+from ltst.support.network import LOOPBACK
 
 REQUEST_ID = re.compile(r"[\w.:-]{1,128}", re.ASCII)
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 # Who watches over a server calls it by its address.
 UNGUARDED = frozenset({"/healthz", "/readyz"})
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +17,7 @@ from uvicorn.supervisors.multiprocess import Process
 from ltst.doors.http.app import Serving, create
 from ltst.errors import Invalid
 from ltst.handles.callers import has_tokens
+from ltst.support.network import ending_well
 
 __all__ = ["Serving", "bound", "has_tokens", "serve"]
 
@@ -47,7 +45,7 @@ def bound(serving: Serving) -> socket.socket:
 def serve(serving: Serving, taken: socket.socket, *, processes: int = 1) -> None:
     """Answer until told to stop; then end what is under way, and close."""
     if processes == 1:
-        with _ending_well():
+        with ending_well():
             uvicorn.Server(_config(serving)).run(sockets=[taken])
         return
     with tempfile.TemporaryDirectory(prefix="ltst-meters-") as folder:
@@ -72,21 +70,6 @@ class Processes(Multiprocess):
                 return
             self.processes[place] = Process(self.config, self.sockets)
             self.processes[place].start()
-
-
-@contextmanager
-def _ending_well() -> Iterator[None]:
-    """Once it has stopped, uvicorn sends itself the signal again; what is open here is to be closed all the same."""
-    before = {number: signal.signal(number, _passed_over) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, told in before.items():
-            signal.signal(number, told)
-
-
-def _passed_over(*_: object) -> None:
-    """Nothing is left to stop."""
 
 
 def _config(serving: Serving, processes: int = 1) -> uvicorn.Config:

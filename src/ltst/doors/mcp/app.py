@@ -17,12 +17,13 @@ from starlette.requests import Request
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ltst.doors.mcp.gate import Gate, is_loopback, own_origins, security, whose_by_key
+from ltst.doors.mcp.gate import Gate, own_origins, security, whose_by_key
 from ltst.doors.mcp.server import create
 from ltst.doors.mcp.tools import SETS
 from ltst.handles.callers import Reception
 from ltst.memory import AsyncMemory
 from ltst.settings import Settings
+from ltst.support.network import is_loopback
 
 PATH = "/mcp"
 SSE_PATH = "/sse"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Collection, Mapping
 
 import mcp_types as protocol
@@ -17,8 +16,8 @@ from ltst.doors.mcp.server import Request, Whose
 from ltst.errors import Denied, Invalid, LtstError, Unavailable
 from ltst.handles.callers import USER_HEADER, Reception, Unknown
 from ltst.memory import AsyncMemory, AsyncUser
+from ltst.support.network import LOOPBACK, header_text
 
-LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 STATUSES: Mapping[type[LtstError], int] = {Unknown: 401, Denied: 403, Invalid: 400, Unavailable: 503}
 BEARER = "bearer "
 
@@ -48,7 +47,7 @@ class Gate:
         origin = headers.get("origin")
         if origin is not None and origin not in self._origins:
             raise Denied(f"pages of {origin[:200]!r} may not call this server; name them in LTST_ALLOWED_ORIGINS")
-        caller = await self._reception.caller(_secret(headers), _named(headers))
+        caller = await self._reception.caller(_secret(headers), header_text(headers.get(USER_HEADER), USER_HEADER))
         if caller.user_id is None:
             raise Invalid(f"an admin's key opens every memory: name the user in the header {USER_HEADER}")
         user = self._memory.user(caller.user_id)
@@ -66,17 +65,9 @@ def whose_by_key(memory: AsyncMemory) -> Whose:
     return whose
 
 
-def is_loopback(host: str) -> bool:
-    """Whether an address is this machine's own."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
-
-
 def security(host: str, hosts: Collection[str], origins: Collection[str]) -> TransportSecuritySettings:
     """The names that requests may ask for, under any port; with `*` any name, since then a key or the gate decides."""
-    names = {*LOOPBACK, _in_url(host), *(_in_url(each) for each in hosts)}
+    names = {_in_url(each) for each in (*LOOPBACK, host, *hosts)}
     return TransportSecuritySettings(
         enable_dns_rebinding_protection="*" not in hosts,
         allowed_hosts=sorted({*names, *(f"{name}:*" for name in names)}),
@@ -86,7 +77,7 @@ def security(host: str, hosts: Collection[str], origins: Collection[str]) -> Tra
 
 def own_origins(port: int) -> set[str]:
     """The pages that this server itself would have."""
-    return {f"http://{name}:{port}" for name in LOOPBACK}
+    return {f"http://{_in_url(name)}:{port}" for name in LOOPBACK}
 
 
 def _in_url(host: str) -> str:
@@ -97,15 +88,6 @@ def _in_url(host: str) -> str:
 def _secret(headers: Headers) -> str | None:
     given = headers.get("authorization", "")
     return given[len(BEARER) :].strip() if given.lower().startswith(BEARER) else headers.get("x-api-key")
-
-
-def _named(headers: Headers) -> str | None:
-    """The user whom a header names; its value may be any text."""
-    value = headers.get(USER_HEADER)
-    try:
-        return None if value is None else value.encode("latin-1").decode()
-    except UnicodeDecodeError:
-        raise Invalid(f"the header {USER_HEADER} must be UTF-8") from None
 
 
 def _refusal(problem: LtstError) -> JSONResponse:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 import uvicorn
@@ -17,6 +14,7 @@ from ltst.doors.mcp.tools import SETS
 from ltst.errors import Invalid
 from ltst.handles.callers import has_tokens
 from ltst.settings import Settings
+from ltst.support.network import ending_well
 
 __all__ = ["PATH", "SETS", "SSE_PATH", "Serving", "bound", "has_tokens", "serve", "serve_stdio"]
 
@@ -50,20 +48,5 @@ def serve(serving: Serving, taken: socket.socket) -> None:
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    with _ending_well():
+    with ending_well():
         uvicorn.Server(config).run(sockets=[taken])
-
-
-@contextmanager
-def _ending_well() -> Iterator[None]:
-    """Once it has stopped, uvicorn sends itself the signal again; what is open here is to be closed all the same."""
-    before = {number: signal.signal(number, _passed_over) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, told in before.items():
-            signal.signal(number, told)
-
-
-def _passed_over(*_: object) -> None:
-    """Nothing is left to stop."""
