@@ -389,6 +389,54 @@ def test_of_several_users_one_is_wanted(tmp_path: Path) -> None:
     assert only(file, of="bob").session_id == "s2"
 
 
+def memory_of(user: str | None) -> list[dict[str, Any]]:
+    return [{"id": f"of-{user}", "memory": f"Belongs to {user}", **({"user_id": user} if user else {})}]
+
+
+def row_of(user: str | None) -> list[dict[str, Any]]:
+    said = {"session_id": f"of-{user}", "role": "user", "content": "Hello.", "timestamp": NOON}
+    return [{**said, "user_id": user} if user else said]
+
+
+def packed(folder: Path) -> Path:
+    """The files of a folder as a zip beside it."""
+    file = folder.with_suffix(".zip")
+    with zipfile.ZipFile(file, "w") as archive:
+        for each in sorted(folder.iterdir()):
+            archive.write(each, each.name)
+    return file
+
+
+@pytest.mark.parametrize("value", [memory_of, row_of])
+def test_of_several_users_in_several_files_one_is_wanted(value: Callable[[str | None], Any], tmp_path: Path) -> None:
+    folder = tmp_path / "dumps"
+    files = [written(folder / f"{user}.json", value(user)) for user in ("ann", "bob", None)]
+    for paths in (files, [folder], [packed(folder)]):
+        said = r"bob.json: \[0\]: it belongs to 'bob', .*ann.json: \[0\].* to 'ann'; say whose is wanted: --of"
+        with pytest.raises(Invalid, match=said):
+            read(paths)
+        with read(paths, of="bob") as export:
+            (batch,) = export.batches()
+            assert export.passed_over == {"rows of other users": 1, "rows that name no user": 1}
+        assert [each.content for each in batch.entries] + [each.session_id for each in batch.conversations] in (
+            ["Belongs to bob"],
+            ["of-bob"],
+        )
+        with read(paths, skip_invalid=True) as export:
+            assert export.messages + export.entries == 2 and export.passed_over == {"invalid": 1}
+
+
+def test_the_messages_of_a_conversation_may_name_its_user(tmp_path: Path) -> None:
+    ask, answer = {"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hello!"}
+    file = written(tmp_path / "c.jsonl", [{"messages": [{**ask, "user_id": "bob"}, answer]}])
+    assert len(only(file, of="bob").messages) == 2
+    assert found(file, of="ann") == []
+    written(file, [{"user_id": "ann", "messages": [ask, {**answer, "user_id": "bob"}]}])
+    with pytest.raises(Invalid, match=r"c.jsonl: it belongs to 'bob', .* to 'ann'; say whose"):
+        found(file)
+    assert told(only(file, of="ann")) == [("human", "Hello.")]
+
+
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not beside the repository")
 def test_the_samples_beside_the_repository() -> None:
     conversation = only(SAMPLES / "chatgpt-conversation.json")
@@ -675,9 +723,16 @@ def test_an_export_of_ltst_is_restored(shared: Memory, tmp_path: Path) -> None:
         assert report.restored["messages"] == 1 and report.restored["facts"] == 1
         assert report.added.messages == 5
         assert not any(export.write(bob).restored.values())
+    bobs = written(tmp_path / "bob.json", bob.export())
+    with pytest.raises(Invalid, match=r"bob.json: it belongs to 'bob', what stands before \(ann.json\) to 'ann'; say"):
+        read([file, bobs])
+    with read([file, bobs], of="bob") as export:
+        assert export.passed_over == {"exports of other users": 1}
     broken = {**ann.export(), "messages": {}}
     with pytest.raises(Invalid, match=r"ann.json: 'messages' of this export must be a list"):
         read([written(file, broken)])
+    with pytest.raises(Invalid, match=r"ann.json: a row of this export is of the wrong kind"):
+        read([written(file, {**ann.export(), "messages": [{"message_id": []}]})])
 
 
 def test_a_fault_in_the_last_file_means_that_nothing_is_written(url: str, user: User, tmp_path: Path) -> None:

@@ -147,11 +147,15 @@ def _whole(value: dict[str, Any], reading: _Reading) -> ImportedConversation | N
     """A conversation that is one value with all its messages."""
     said: dict[str, Said | None] = {}
     keys = Keys()
-    if not reading.source.is_wanted(_first(value, USER)):
+    rows = [mapping(row, f"messages[{place}]") for place, row in enumerate(listing(value["messages"], "messages"))]
+    whose = next((user for row in (value, *rows) if (user := _first(row, USER)) is not None), None)
+    if not reading.source.is_wanted(whose):
         return None
-    for place, message in enumerate(listing(value["messages"], "messages")):
+    for place, row in enumerate(rows):
         path = f"messages[{place}]."
-        row = mapping(message, f"messages[{place}]")
+        own_user = _first(row, USER)
+        if own_user is not None and not reading.source.is_wanted(own_user):
+            continue
         one = _said(row, path, reading)
         if one is not None:
             own = name(_first(row, ID), f"{path}id") or keys.next(one.role, one.content, one.at)
