@@ -25,7 +25,7 @@ from bench import exports as generated
 from ltst import Imported, ImportedConversation, Invalid, Memory, NotFound, Settings, User
 from ltst.db.embedded import EmbeddedServer
 from ltst.doors.cli.main import app
-from ltst.doors.importers import read
+from ltst.doors.importers import documents, read, rows, trees
 from support import exports
 from support.exports import EVERY, FORMATS, NOON, chatgpt, claude, coded, node, pond, spoken, written
 from support.probes import cloned, counts, superuser
@@ -279,6 +279,40 @@ def test_dated_rows_have_the_same_keys_in_a_part_of_the_file(tmp_path: Path) -> 
     whole, part = only(written(tmp_path / "a.jsonl", lines)), only(written(tmp_path / "b.jsonl", lines[4:]))
     assert [each.key for each in part.messages] == [each.key for each in whole.messages][4:]
     assert len({each.key for each in whole.messages}) == 8
+
+
+@pytest.fixture
+def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "PORTION", 4)
+
+
+def numbered(count: int) -> list[dict[str, Any]]:
+    """Rows of one session, each with an id and a time."""
+    return [
+        {"session_id": "s", "id": f"k{number}", "role": "user", "content": f"{number}", "timestamp": NOON + number}
+        for number in range(1, count + 1)
+    ]
+
+
+@pytest.mark.usefixtures("small_portions")
+@pytest.mark.parametrize("without_ids", [False, True])
+def test_a_row_that_is_repeated_far_behind_is_known(without_ids: bool, tmp_path: Path) -> None:
+    lines = numbered(12)
+    lines.insert(6, lines[1])
+    if without_ids:
+        lines = [{name: value for name, value in line.items() if name != "id"} for line in lines]
+    with read([written(tmp_path / "all.jsonl", lines)]) as export:
+        assert export.passed_over == {"repeated messages": 1}
+        said = [told(each) for batch in export.batches() for each in batch.conversations]
+    assert [content for portion in said for _, content in portion] == [f"{number}" for number in range(1, 13)]
+
+
+@pytest.mark.usefixtures("small_portions")
+def test_an_id_that_is_used_again_far_behind_for_something_else_is_a_fault(tmp_path: Path) -> None:
+    lines = [*numbered(9), {**numbered(2)[1], "content": "else"}]
+    with pytest.raises(Invalid, match=r"line 10: there was another message with the id 'k2' in this session"):
+        found(written(tmp_path / "all.jsonl", lines))
+    assert len(found(written(tmp_path / "all.jsonl", [*lines[:9], {**lines[9], "session_id": "t"}]))) == 4
 
 
 def test_rows_as_csv_with_lines_in_values(tmp_path: Path) -> None:
@@ -558,6 +592,12 @@ def test_a_fault_names_the_file_and_the_place(name: str, tmp_path: Path) -> None
         assert len(found(written(file, [good, value]), skip_invalid=True)) == 1
 
 
+def test_a_circle_behind_a_long_conversation_is_found_in_one_go() -> None:
+    parents = {f"n{number}": f"n{number - 1}" if number else None for number in range(200_000)}
+    with pytest.raises(Invalid, match=r"'a' is reached from no root"):
+        trees.ordered({**parents, "a": "b", "b": "a"}, "mapping")
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -604,6 +644,21 @@ def test_a_place_is_right_however_the_file_is_read(tmp_path: Path) -> None:
     file.write_text("\n".join(lines))
     with pytest.raises(Invalid, match=r"export.json: this is not JSON at line 3000[01], column"):
         found(file)
+
+
+@pytest.mark.parametrize("chunk", [1, 60, 100_000])
+def test_lines_are_counted_right_however_the_file_is_read(
+    chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "CHUNK", chunk)
+    file = tmp_path / "rows.jsonl"
+    good, bad = '{"role": "user",\n "content": "x"}', '{"role": "robot", "content": "x"}'
+    file.write_text("\n\n".join([good] * 5 + [bad] + [good] * 5 + [bad, "{?"]))
+    with pytest.raises(Invalid, match=r"line 35, column 2"):
+        found(file, skip_invalid=True)
+    file.write_text(file.read_text().replace("{?", ""))
+    with read([file], skip_invalid=True) as export:
+        assert [each.split(": ")[1] for each in export.faults] == ["line 16", "line 33"]
 
 
 def test_deep_nesting_that_is_still_json_is_kept_or_refused_but_never_breaks(tmp_path: Path) -> None:
@@ -711,6 +766,16 @@ def test_a_grown_export_adds_what_is_new_and_mixes_nothing(user: User, tmp_path:
     more["mapping"]["first"]["children"].append("more")
     assert write(user, written(file, [more, pond(id="lawn")])).messages == 1 + 3 + 2
     assert held(user)["chatgpt-pond"] == ["ask", "first", "more"]
+
+
+@pytest.mark.usefixtures("small_portions")
+def test_a_repeated_row_makes_neither_forks_nor_holes(user: User, tmp_path: Path) -> None:
+    lines = numbered(14)
+    lines[6:6] = [lines[1]]
+    file = written(tmp_path / "all.jsonl", lines)
+    assert write(user, file) == Imported(conversations=1, messages=14)
+    assert held(user) == {"s": [f"k{number}" for number in range(1, 15)]}
+    assert write(user, file) == Imported(known=14)
 
 
 def test_an_export_of_ltst_is_restored(shared: Memory, tmp_path: Path) -> None:
@@ -938,7 +1003,7 @@ def run_import(file: Path, url: str, kill_after: int | None = None) -> int:
 MEASURE = """
 import resource, sys
 from ltst import Memory, Settings
-from ltst.doors.importers import read
+from ltst.doors.importers import documents, read, rows, trees
 with Memory(settings=Settings.from_environment(worker=False)) as memory:
     with read([sys.argv[1]]) as export:
         export.write(memory.user("ann"))
