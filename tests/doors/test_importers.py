@@ -814,7 +814,114 @@ def test_a_fault_in_the_last_file_means_that_nothing_is_written(url: str, user: 
     assert "x/b.json: [1]: conversation hedge: chat_messages[0] (m1).sender must be human or assistant" in said
 
 
-LEAVES: list[Any] = [None, 0, -1, 1e308, True, "", "x", [], {}, [None], {"content_type": 5}, "\x00", DEEP]
+def test_no_name_of_a_file_breaks_an_import(user: User, tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    for name, value in EVERY.items():
+        written(folder / os.fsdecode(b"\xe9-" + name.encode()), value)
+    (folder / os.fsdecode(b"\xe9.txt")).touch()
+    with read([folder]) as export:
+        assert [each.file for each in export.files] == [f"caf�/�-{name}" for name in sorted(EVERY)]
+        assert export.files_passed_over == ["caf�/�.txt"]
+        added = export.write(user).added
+    assert (added.conversations, added.forks, added.entries) == (8, 2, 2)
+    assert user.sessions.get("chatgpt-pond").metadata["imported"]["file"] == "caf�/�-chatgpt.json"  # type: ignore[union-attr]
+    for missing in (folder / "missing.json", folder / "empty"):
+        with pytest.raises((NotFound, Invalid)) as problem:
+            (folder / "empty").mkdir(exist_ok=True)
+            read([missing])
+        assert str(problem.value).encode()
+
+
+def test_a_zip_whose_names_are_broken_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "export.zip"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("café.json", json.dumps(pond()))
+    file.write_bytes(file.read_bytes().replace("é".encode(), b"\xe9\xe9"))
+    with pytest.raises(Invalid, match=r"export.zip: this zip is broken"):
+        read([file])
+
+
+LARGE = {"large": "x" * 900}
+TOO_LARGE: dict[str, tuple[str, Any, str]] = {
+    "a row": ("rows.jsonl", put(exports.rows(), 1, "metadata", to=LARGE), "line 2: content: metadata may have up to"),
+    "a memory": ("m.json", put(exports.mem0(), "results", 0, "metadata", to=LARGE), "results[0]: memory: metadata may"),
+    "a part": (
+        "c.json",
+        [pond(), put(pond(id="lawn"), *ASK, "metadata", to={"attachments": [LARGE]})],
+        "[1]: conversation lawn: mapping.ask.message.content: metadata may have up to 800 bytes",
+    ),
+    "a conversation": ("c.json", pond(id="x" * 900), "conversation chatgpt-xxx"),
+    "a session": (
+        "fence.jsonl",
+        [coded("u", None, "user", "Go.", sessionId="x" * 900)],
+        "conversation claude-code-xxx",
+    ),
+    "a thread": ("c.json", {**exports.hedge(), "uuid": "x" * 900}, "conversation claude-xxx"),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_metadata_that_is_too_large_is_refused_before_anything_is_written(name: str, tmp_path: Path) -> None:
+    called, value, said = TOO_LARGE[name]
+    file = written(tmp_path / called, value)
+    with pytest.raises(Invalid) as problem:
+        read([file], max_content_bytes=800)
+    assert str(problem.value).startswith(f"{called}: ") and said in str(problem.value)
+    with read([file], max_content_bytes=800, skip_invalid=True) as export:
+        assert len(export.faults) == 1
+        for batch in export.batches():
+            for each in (*batch.entries, *batch.conversations, *(m for c in batch.conversations for m in c.messages)):
+                assert len(json.dumps(each.metadata)) <= 800
+
+
+def test_what_is_nested_deeply_is_kept_as_text(tmp_path: Path) -> None:
+    deep = {depth: json.loads("[" * depth + "]" * depth) for depth in (90, 110, 480)}
+    lines = [{"role": "user", "content": "x", "metadata": {"deep": value}} for value in deep.values()]
+    kept = [each.metadata for each in only(written(tmp_path / "deep.jsonl", lines)).messages]
+    assert kept[0]["deep"] == deep[90]
+    assert [each["cut"] for each in kept[1:]] == [json.dumps({"deep": deep[depth]}) for depth in (110, 480)]
+
+
+ONE_KEY = ("a\x00", "a�")
+SAME_KEYS: dict[str, Any] = {
+    "chatgpt": chatgpt(
+        node("root", None), *(node(key, "root", "user", f"{key!r}", at=NOON) for key in ONE_KEY), current=None
+    ),
+    "claude": claude(*(spoken(key, "human", f"{key!r}") for key in ONE_KEY)),
+    "claude-code": [coded(key, None, "user", f"{key!r}") for key in ONE_KEY],
+    "messages": {"messages": [{"id": key, "role": "user", "content": f"{key!r}"} for key in ONE_KEY]},
+    "rows": [{"id": key, "role": "user", "content": f"{key!r}"} for key in ONE_KEY],
+}
+
+
+@pytest.mark.parametrize("name", SAME_KEYS)
+def test_ids_that_are_one_when_stored_are_a_fault(name: str, tmp_path: Path) -> None:
+    value = SAME_KEYS[name]
+    file = written(tmp_path / ("x.jsonl" if isinstance(value, list) else "x.json"), value)
+    with pytest.raises(Invalid, match=r"x.jsonl?: .*(two messages with the key|another message with the id)"):
+        found(file)
+
+
+def test_claude_code_s_lines_without_an_id_may_be_repeated_and_broken(tmp_path: Path) -> None:
+    line = without(coded("u", None, "user", "half \ud83d"), "uuid")
+    both = [{"type": "tool_result", "content": "x"}, {"type": "text", "text": "Go on."}]
+    lines = [line, line, coded("x", None, "user", both, 1), coded("x:answers", "x", "user", "Again.", 2)]
+    assert [content for _, content in told(only(written(tmp_path / "x.jsonl", lines)))] == [
+        "half �",
+        "[answer]\nx",
+        "Go on.",
+    ]
+
+
+def test_what_is_told_can_be_printed(command: Callable[..., Any], tmp_path: Path) -> None:
+    file = written(tmp_path / "c.json", [pond(), pond(id="\ud800", current="\ud800")])
+    assert "c.json: [1]: conversation �" in command(str(file), status=1).stderr
+    assert "conversation �" in command(str(file), "--skip-invalid", "--dry-run", "--json")["left_out"][0]
+
+
+LEAVES: list[Any] = [
+    *(None, 0, -1, 1e308, 10**30, True, "", "x", [], {}, [None], {"content_type": 5}, "\x00", "\ud800", "9" * 300, DEEP)
+]
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

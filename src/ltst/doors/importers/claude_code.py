@@ -66,7 +66,9 @@ class _Session:
         self.row = row
 
     def add(self, key: str, one: Said | None) -> None:
-        """Add a message to the row of the latest line."""
+        """Add a message to the row of the latest line; lines without an id may be repeated."""
+        if key in self.said:
+            return
         self.said[key], self.parents[key] = one, self.last.get(self.row)
         self.last[self.row] = key
         self.turns[self.row, self.asked.get(self.row, 0)] = key
@@ -125,15 +127,19 @@ def _messages(line: dict[str, Any], own: str | None, source: Source) -> dict[str
         return {}
     content = message.get("content")
     blocks = content if isinstance(content, list) else []
-    answers = [each for each in blocks if isinstance(each, dict) and each.get("type") == "tool_result"]
-    rest: Any = [each for each in blocks if each not in answers] if answers else content
-    own = own or sha256(f"{line.get('timestamp')}\n{words.compact(content)}")
+    answers = [each for each in blocks if _is_answer(each)]
+    rest: Any = [each for each in blocks if not _is_answer(each)] if answers else content
+    own = own or sha256(words.clean(f"{line.get('timestamp')}\n{words.compact(content)}"))
     found: dict[str, Said | None] = {}
     if answers:
         found[f"{own}:answers" if rest else own] = _said("tool", answers, at, line, source)
     if rest or not answers:
         found[own] = _said(_role(line, rest), rest, at, line, source)
     return found
+
+
+def _is_answer(block: object) -> bool:
+    return isinstance(block, dict) and block.get("type") == "tool_result"
 
 
 def _said(role: str, content: object, at: Any, line: dict[str, Any], source: Source) -> Said | None:

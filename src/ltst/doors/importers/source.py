@@ -12,6 +12,7 @@ from ltst.doors.importers.shapes import name
 from ltst.doors.importers.words import Words, clean
 from ltst.errors import Invalid
 from ltst.records import ImportedConversation, MemoryEntry
+from ltst.support import validate
 
 T = TypeVar("T")
 
@@ -80,7 +81,7 @@ class Source:
         try:
             return convert()
         except Invalid as problem:
-            fault = f"{self._where}: {problem}"
+            fault = clean(f"{self._where}: {problem}")
         except RecursionError:
             fault = f"{self._where}: this is nested too deeply"
         if not self.wishes.skip_invalid:
@@ -131,4 +132,13 @@ class Source:
             raise Invalid(f"{path} has {size:,} bytes of text; a message may have up to {self.wishes.largest:,}")
         if words.parts:
             kept["parts"] = words.parts
+        if kept:
+            self._check(kept, path)
         return Said(role, content, at, kept)
+
+    def _check(self, metadata: dict[str, Any], path: str) -> None:
+        """See that metadata will be taken, also once it says that the message has no time."""
+        try:
+            validate.metadata({**metadata, "undated": True}, self.wishes.largest)
+        except Invalid as problem:
+            raise Invalid(f"{path}: {problem}") from None
