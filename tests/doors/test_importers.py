@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -23,6 +24,7 @@ from typer.testing import CliRunner
 
 from bench import exports as generated
 from ltst import Imported, ImportedConversation, Invalid, Memory, NotFound, Settings, User
+from ltst.db import statistics
 from ltst.db.embedded import EmbeddedServer
 from ltst.doors.cli.main import app
 from ltst.doors.importers import documents, read, rows, trees
@@ -776,6 +778,18 @@ def test_a_repeated_row_makes_neither_forks_nor_holes(user: User, tmp_path: Path
     assert write(user, file) == Imported(conversations=1, messages=14)
     assert held(user) == {"s": [f"k{number}" for number in range(1, 15)]}
     assert write(user, file) == Imported(known=14)
+
+
+@pytest.mark.parametrize("look", [b"ANALYZE nothing_of_that_name", b"SELECT pg_sleep(60)"], ids=["refused", "cut short"])
+def test_what_is_stored_counts_though_the_tables_cannot_be_looked_at(
+    look: bytes, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(statistics, "LOOK", b"SET LOCAL statement_timeout = 50; " + look)
+    file = written(tmp_path / "c.json", [pond(id=str(number)) for number in range(30)])
+    with Memory(settings=Settings(worker=False, database_url=database_url)) as memory:
+        with caplog.at_level(logging.WARNING, logger="ltst"):
+            assert write(memory.user("ann"), file).conversations == 30
+    assert caplog.messages == ["the tables were not looked at after an import"]
 
 
 def test_an_export_of_ltst_is_restored(shared: Memory, tmp_path: Path) -> None:

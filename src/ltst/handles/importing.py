@@ -8,13 +8,14 @@ from datetime import datetime
 
 from ltst.db import statistics
 from ltst.db.pool import Transaction
-from ltst.errors import Invalid
+from ltst.errors import Invalid, LtstError
 from ltst.handles.desk import Desk
 from ltst.records import Imported, ImportedConversation, ImportedMessage
 from ltst.rooms import events, messages, relationships, sessions
 from ltst.rooms.messages import Draft, Held, Turn
 from ltst.support import validate
 from ltst.support.branches import Branch, Tree
+from ltst.support.logs import LOGGER
 
 # From fewer the planner would learn nothing of value.
 ENOUGH_TO_TELL = 10
@@ -65,8 +66,16 @@ async def add_all(desk: Desk, conversations: Iterable[ImportedConversation]) -> 
             total += await _carried_out(desk, tx, plan)
     if total.conversations >= ENOUGH_TO_TELL and not desk.core.looked_at_tables:
         desk.core.looked_at_tables = True
-        await statistics.gather(desk.core.database)
+        await _look_at_tables(desk)
     return total
+
+
+async def _look_at_tables(desk: Desk) -> None:
+    """Only for speed: what was stored is stored, also if this fails."""
+    try:
+        await statistics.gather(desk.core.database)
+    except LtstError as problem:
+        LOGGER.warning("the tables were not looked at after an import", extra={"reason": str(problem)})
 
 
 def _distinct(given: Sequence[Conversation]) -> Iterator[list[Conversation]]:
