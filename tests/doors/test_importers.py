@@ -594,6 +594,27 @@ def test_a_fault_names_the_file_and_the_place(name: str, tmp_path: Path) -> None
         assert len(found(written(file, [good, value]), skip_invalid=True)) == 1
 
 
+def test_a_message_of_very_many_parts_is_read_in_one_go(tmp_path: Path) -> None:
+    files = [{"file_name": "a"}] * 90_000
+    texts = {f"{number}": f"{number}\n" for number in range(90_000)}
+    answers = [{"type": "tool_result", "name": f"{number}", "content": "x"} for number in range(20_000)]
+    other = [{"type": "text", "text": f"{number}"} for number in range(20_000)]
+    call = [{"type": "tool_use", "name": "write", "input": texts}]
+    (message,) = only(written(tmp_path / "c.json", claude(spoken("a", "human", "Look.", attachments=files)))).messages
+    assert message.content.count("[file: a]") == 90_000
+    (message,) = only(written(tmp_path / "c.json", claude(spoken("a", "human", "", content=call)))).messages
+    assert message.content.startswith("[calls write]\n0\n\n1\n")
+    tool, human = only(written(tmp_path / "c.jsonl", [coded("u", None, "user", [*answers, *other])])).messages
+    assert (tool.role, human.role) == ("tool", "human")
+
+
+def test_what_was_read_out_of_files_is_kept_while_there_is_room(tmp_path: Path) -> None:
+    files = [{"file_name": name, "extracted_content": name * 20_000} for name in "abc"]
+    file = written(tmp_path / "c.json", claude(spoken("m", "human", "Look \ud83d", attachments=files)))
+    (message,) = only(file, max_content_bytes=50_000).messages
+    assert message.content == f"Look �\n[file: a]\n{'a' * 20_000}\n[file: b]\n{'b' * 20_000}\n[file: c]"
+
+
 def test_a_circle_behind_a_long_conversation_is_found_in_one_go() -> None:
     parents = {f"n{number}": f"n{number - 1}" if number else None for number in range(200_000)}
     with pytest.raises(Invalid, match=r"'a' is reached from no root"):

@@ -118,12 +118,16 @@ def call(name: str, arguments: object) -> str:
     """A call of a tool: what is short on one line, and what has lines of its own below it."""
     written, texts = arguments, list[str]()
     if isinstance(arguments, dict):
-        texts = [value for value in arguments.values() if isinstance(value, str) and "\n" in value]
-        written = compact({key: value for key, value in arguments.items() if value not in texts})
+        texts = [value for value in arguments.values() if _has_lines(value)]
+        written = compact({key: value for key, value in arguments.items() if not _has_lines(value)})
     elif not isinstance(arguments, str):
         written = compact(arguments)
     said = "\n".join([f"[calls {name}] {written}".rstrip(), *texts])
     return said if len(said) <= LONGEST_CALL else f"{said[:LONGEST_CALL]}…"
+
+
+def _has_lines(value: object) -> bool:
+    return isinstance(value, str) and "\n" in value
 
 
 def compact(value: object) -> str:
