@@ -940,12 +940,13 @@ def test_ids_that_are_one_when_stored_are_a_fault(name: str, tmp_path: Path) -> 
 def test_claude_code_s_lines_without_an_id_may_be_repeated_and_broken(tmp_path: Path) -> None:
     line = without(coded("u", None, "user", "half \ud83d"), "uuid")
     both = [{"type": "tool_result", "content": "x"}, {"type": "text", "text": "Go on."}]
-    lines = [line, line, coded("x", None, "user", both, 1), coded("x:answers", "x", "user", "Again.", 2)]
-    assert [content for _, content in told(only(written(tmp_path / "x.jsonl", lines)))] == [
-        "half �",
-        "[answer]\nx",
-        "Go on.",
-    ]
+    with read([written(tmp_path / "x.jsonl", [line, line, coded("x", None, "user", both, 1)])]) as export:
+        (batch,) = export.batches()
+        assert export.passed_over == {"repeated messages": 1}
+    assert [content for _, content in told(batch.conversations[0])] == ["half �", "[answer]\nx", "Go on."]
+    lines = [coded("x", None, "user", both, 1), coded("x:answers", "x", "user", "Again.", 2)]
+    with pytest.raises(Invalid, match=r"x.jsonl: line 2: there was another message with the uuid 'x:answers'"):
+        found(written(tmp_path / "x.jsonl", lines))
 
 
 def test_what_is_told_can_be_printed(command: Callable[..., Any], tmp_path: Path) -> None:

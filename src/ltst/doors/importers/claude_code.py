@@ -66,9 +66,7 @@ class _Session:
         self.row = row
 
     def add(self, key: str, one: Said | None) -> None:
-        """Add a message to the row of the latest line; lines without an id may be repeated."""
-        if key in self.said:
-            return
+        """Add a message to the row of the latest line."""
         self.said[key], self.parents[key] = one, self.last.get(self.row)
         self.last[self.row] = key
         self.turns[self.row, self.asked.get(self.row, 0)] = key
@@ -105,7 +103,12 @@ def _line(value: object, sessions: dict[str, _Session], titles: dict[str, str], 
     asks = any(one is not None and one.role == "human" for one in messages.values())
     session.note(own or "", name(line.get("parentUuid"), "parentUuid"), asks=asks)
     for key, one in messages.items():
-        session.add(key, one)
+        if key not in session.said:
+            session.add(key, one)
+        elif session.said[key] == one:
+            source.pass_over("repeated messages")  # a line without an id that came before
+        else:
+            raise Invalid(f"there was another message with the uuid {key!r}")
     session.project = session.project or words.first(line, "cwd").replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
