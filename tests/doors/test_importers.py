@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -23,9 +24,10 @@ from typer.testing import CliRunner
 
 from bench import exports as generated
 from ltst import Imported, ImportedConversation, Invalid, Memory, NotFound, Settings, User
+from ltst.db import statistics
 from ltst.db.embedded import EmbeddedServer
 from ltst.doors.cli.main import app
-from ltst.doors.importers import read
+from ltst.doors.importers import documents, read, rows, trees
 from support import exports
 from support.exports import EVERY, FORMATS, NOON, chatgpt, claude, coded, node, pond, spoken, written
 from support.probes import cloned, counts, superuser
@@ -281,6 +283,40 @@ def test_dated_rows_have_the_same_keys_in_a_part_of_the_file(tmp_path: Path) -> 
     assert len({each.key for each in whole.messages}) == 8
 
 
+@pytest.fixture
+def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "PORTION", 4)
+
+
+def numbered(count: int) -> list[dict[str, Any]]:
+    """Rows of one session, each with an id and a time."""
+    return [
+        {"session_id": "s", "id": f"k{number}", "role": "user", "content": f"{number}", "timestamp": NOON + number}
+        for number in range(1, count + 1)
+    ]
+
+
+@pytest.mark.usefixtures("small_portions")
+@pytest.mark.parametrize("without_ids", [False, True])
+def test_a_row_that_is_repeated_far_behind_is_known(without_ids: bool, tmp_path: Path) -> None:
+    lines = numbered(12)
+    lines.insert(6, lines[1])
+    if without_ids:
+        lines = [{name: value for name, value in line.items() if name != "id"} for line in lines]
+    with read([written(tmp_path / "all.jsonl", lines)]) as export:
+        assert export.passed_over == {"repeated messages": 1}
+        said = [told(each) for batch in export.batches() for each in batch.conversations]
+    assert [content for portion in said for _, content in portion] == [f"{number}" for number in range(1, 13)]
+
+
+@pytest.mark.usefixtures("small_portions")
+def test_an_id_that_is_used_again_far_behind_for_something_else_is_a_fault(tmp_path: Path) -> None:
+    lines = [*numbered(9), {**numbered(2)[1], "content": "else"}]
+    with pytest.raises(Invalid, match=r"line 10: there was another message with the id 'k2' in this session"):
+        found(written(tmp_path / "all.jsonl", lines))
+    assert len(found(written(tmp_path / "all.jsonl", [*lines[:9], {**lines[9], "session_id": "t"}]))) == 4
+
+
 def test_rows_as_csv_with_lines_in_values(tmp_path: Path) -> None:
     file = tmp_path / "conversation_memory.csv"
     file.write_bytes(
@@ -387,6 +423,54 @@ def test_of_several_users_one_is_wanted(tmp_path: Path) -> None:
     with pytest.raises(Invalid, match=r"rows.jsonl: line 2: it belongs to 'bob', .* 'ann'; say whose is wanted: --of"):
         found(file)
     assert only(file, of="bob").session_id == "s2"
+
+
+def memory_of(user: str | None) -> list[dict[str, Any]]:
+    return [{"id": f"of-{user}", "memory": f"Belongs to {user}", **({"user_id": user} if user else {})}]
+
+
+def row_of(user: str | None) -> list[dict[str, Any]]:
+    said = {"session_id": f"of-{user}", "role": "user", "content": "Hello.", "timestamp": NOON}
+    return [{**said, "user_id": user} if user else said]
+
+
+def packed(folder: Path) -> Path:
+    """The files of a folder as a zip beside it."""
+    file = folder.with_suffix(".zip")
+    with zipfile.ZipFile(file, "w") as archive:
+        for each in sorted(folder.iterdir()):
+            archive.write(each, each.name)
+    return file
+
+
+@pytest.mark.parametrize("value", [memory_of, row_of])
+def test_of_several_users_in_several_files_one_is_wanted(value: Callable[[str | None], Any], tmp_path: Path) -> None:
+    folder = tmp_path / "dumps"
+    files = [written(folder / f"{user}.json", value(user)) for user in ("ann", "bob", None)]
+    for paths in (files, [folder], [packed(folder)]):
+        said = r"bob.json: \[0\]: it belongs to 'bob', .*ann.json: \[0\].* to 'ann'; say whose is wanted: --of"
+        with pytest.raises(Invalid, match=said):
+            read(paths)
+        with read(paths, of="bob") as export:
+            (batch,) = export.batches()
+            assert export.passed_over == {"rows of other users": 1, "rows that name no user": 1}
+        assert [each.content for each in batch.entries] + [each.session_id for each in batch.conversations] in (
+            ["Belongs to bob"],
+            ["of-bob"],
+        )
+        with read(paths, skip_invalid=True) as export:
+            assert export.messages + export.entries == 2 and export.passed_over == {"invalid": 1}
+
+
+def test_the_messages_of_a_conversation_may_name_its_user(tmp_path: Path) -> None:
+    ask, answer = {"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hello!"}
+    file = written(tmp_path / "c.jsonl", [{"messages": [{**ask, "user_id": "bob"}, answer]}])
+    assert len(only(file, of="bob").messages) == 2
+    assert found(file, of="ann") == []
+    written(file, [{"user_id": "ann", "messages": [ask, {**answer, "user_id": "bob"}]}])
+    with pytest.raises(Invalid, match=r"c.jsonl: it belongs to 'bob', .* to 'ann'; say whose"):
+        found(file)
+    assert told(only(file, of="ann")) == [("human", "Hello.")]
 
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not beside the repository")
@@ -510,6 +594,33 @@ def test_a_fault_names_the_file_and_the_place(name: str, tmp_path: Path) -> None
         assert len(found(written(file, [good, value]), skip_invalid=True)) == 1
 
 
+def test_a_message_of_very_many_parts_is_read_in_one_go(tmp_path: Path) -> None:
+    files = [{"file_name": "a"}] * 90_000
+    texts = {f"{number}": f"{number}\n" for number in range(90_000)}
+    answers = [{"type": "tool_result", "name": f"{number}", "content": "x"} for number in range(20_000)]
+    other = [{"type": "text", "text": f"{number}"} for number in range(20_000)]
+    call = [{"type": "tool_use", "name": "write", "input": texts}]
+    (message,) = only(written(tmp_path / "c.json", claude(spoken("a", "human", "Look.", attachments=files)))).messages
+    assert message.content.count("[file: a]") == 90_000
+    (message,) = only(written(tmp_path / "c.json", claude(spoken("a", "human", "", content=call)))).messages
+    assert message.content.startswith("[calls write]\n0\n\n1\n")
+    tool, human = only(written(tmp_path / "c.jsonl", [coded("u", None, "user", [*answers, *other])])).messages
+    assert (tool.role, human.role) == ("tool", "human")
+
+
+def test_what_was_read_out_of_files_is_kept_while_there_is_room(tmp_path: Path) -> None:
+    files = [{"file_name": name, "extracted_content": name * 20_000} for name in "abc"]
+    file = written(tmp_path / "c.json", claude(spoken("m", "human", "Look \ud83d", attachments=files)))
+    (message,) = only(file, max_content_bytes=50_000).messages
+    assert message.content == f"Look �\n[file: a]\n{'a' * 20_000}\n[file: b]\n{'b' * 20_000}\n[file: c]"
+
+
+def test_a_circle_behind_a_long_conversation_is_found_in_one_go() -> None:
+    parents = {f"n{number}": f"n{number - 1}" if number else None for number in range(200_000)}
+    with pytest.raises(Invalid, match=r"'a' is reached from no root"):
+        trees.ordered({**parents, "a": "b", "b": "a"}, "mapping")
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -556,6 +667,21 @@ def test_a_place_is_right_however_the_file_is_read(tmp_path: Path) -> None:
     file.write_text("\n".join(lines))
     with pytest.raises(Invalid, match=r"export.json: this is not JSON at line 3000[01], column"):
         found(file)
+
+
+@pytest.mark.parametrize("chunk", [1, 60, 100_000])
+def test_lines_are_counted_right_however_the_file_is_read(
+    chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "CHUNK", chunk)
+    file = tmp_path / "rows.jsonl"
+    good, bad = '{"role": "user",\n "content": "x"}', '{"role": "robot", "content": "x"}'
+    file.write_text("\n\n".join([good] * 5 + [bad] + [good] * 5 + [bad, "{?"]))
+    with pytest.raises(Invalid, match=r"line 35, column 2"):
+        found(file, skip_invalid=True)
+    file.write_text(file.read_text().replace("{?", ""))
+    with read([file], skip_invalid=True) as export:
+        assert [each.split(": ")[1] for each in export.faults] == ["line 16", "line 33"]
 
 
 def test_deep_nesting_that_is_still_json_is_kept_or_refused_but_never_breaks(tmp_path: Path) -> None:
@@ -665,6 +791,28 @@ def test_a_grown_export_adds_what_is_new_and_mixes_nothing(user: User, tmp_path:
     assert held(user)["chatgpt-pond"] == ["ask", "first", "more"]
 
 
+@pytest.mark.usefixtures("small_portions")
+def test_a_repeated_row_makes_neither_forks_nor_holes(user: User, tmp_path: Path) -> None:
+    lines = numbered(14)
+    lines[6:6] = [lines[1]]
+    file = written(tmp_path / "all.jsonl", lines)
+    assert write(user, file) == Imported(conversations=1, messages=14)
+    assert held(user) == {"s": [f"k{number}" for number in range(1, 15)]}
+    assert write(user, file) == Imported(known=14)
+
+
+@pytest.mark.parametrize("look", [b"ANALYZE nothing_there", b"SELECT pg_sleep(60)"], ids=["refused", "cut short"])
+def test_what_is_stored_counts_though_the_tables_cannot_be_looked_at(
+    look: bytes, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(statistics, "LOOK", b"SET LOCAL statement_timeout = 50; " + look)
+    file = written(tmp_path / "c.json", [pond(id=str(number)) for number in range(30)])
+    opened = Memory(settings=Settings(worker=False, database_url=database_url))
+    with opened as memory, caplog.at_level(logging.WARNING, logger="ltst"):
+        assert write(memory.user("ann"), file).conversations == 30
+    assert "the tables were not looked at after an import" in caplog.messages
+
+
 def test_an_export_of_ltst_is_restored(shared: Memory, tmp_path: Path) -> None:
     ann, bob = shared.user("ann"), shared.user("bob")
     ann.chat("monday").add("user", "Hello.", key="k")
@@ -675,9 +823,16 @@ def test_an_export_of_ltst_is_restored(shared: Memory, tmp_path: Path) -> None:
         assert report.restored["messages"] == 1 and report.restored["facts"] == 1
         assert report.added.messages == 5
         assert not any(export.write(bob).restored.values())
+    bobs = written(tmp_path / "bob.json", bob.export())
+    with pytest.raises(Invalid, match=r"bob.json: it belongs to 'bob', what stands before \(ann.json\) to 'ann'; say"):
+        read([file, bobs])
+    with read([file, bobs], of="bob") as export:
+        assert export.passed_over == {"exports of other users": 1}
     broken = {**ann.export(), "messages": {}}
     with pytest.raises(Invalid, match=r"ann.json: 'messages' of this export must be a list"):
         read([written(file, broken)])
+    with pytest.raises(Invalid, match=r"ann.json: a row of this export is of the wrong kind"):
+        read([written(file, {**ann.export(), "messages": [{"message_id": []}]})])
 
 
 def test_a_fault_in_the_last_file_means_that_nothing_is_written(url: str, user: User, tmp_path: Path) -> None:
@@ -694,7 +849,115 @@ def test_a_fault_in_the_last_file_means_that_nothing_is_written(url: str, user: 
     assert "x/b.json: [1]: conversation hedge: chat_messages[0] (m1).sender must be human or assistant" in said
 
 
-LEAVES: list[Any] = [None, 0, -1, 1e308, True, "", "x", [], {}, [None], {"content_type": 5}, "\x00", DEEP]
+def test_no_name_of_a_file_breaks_an_import(user: User, tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    for name, value in EVERY.items():
+        written(folder / os.fsdecode(b"\xe9-" + name.encode()), value)
+    (folder / os.fsdecode(b"\xe9.txt")).touch()
+    with read([folder]) as export:
+        assert [each.file for each in export.files] == [f"caf�/�-{name}" for name in sorted(EVERY)]
+        assert export.files_passed_over == ["caf�/�.txt"]
+        added = export.write(user).added
+    assert (added.conversations, added.forks, added.entries) == (8, 2, 2)
+    assert user.sessions.get("chatgpt-pond").metadata["imported"]["file"] == "caf�/�-chatgpt.json"  # type: ignore[union-attr]
+    for missing in (folder / "missing.json", folder / "empty"):
+        with pytest.raises((NotFound, Invalid)) as problem:
+            (folder / "empty").mkdir(exist_ok=True)
+            read([missing])
+        assert str(problem.value).encode()
+
+
+def test_a_zip_whose_names_are_broken_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "export.zip"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("café.json", json.dumps(pond()))
+    file.write_bytes(file.read_bytes().replace("é".encode(), b"\xe9\xe9"))
+    with pytest.raises(Invalid, match=r"export.zip: this zip is broken"):
+        read([file])
+
+
+LARGE = {"large": "x" * 900}
+TOO_LARGE: dict[str, tuple[str, Any, str]] = {
+    "a row": ("rows.jsonl", put(exports.rows(), 1, "metadata", to=LARGE), "line 2: content: metadata may have up to"),
+    "a memory": ("m.json", put(exports.mem0(), "results", 0, "metadata", to=LARGE), "results[0]: memory: metadata may"),
+    "a part": (
+        "c.json",
+        [pond(), put(pond(id="lawn"), *ASK, "metadata", to={"attachments": [LARGE]})],
+        "[1]: conversation lawn: mapping.ask.message.content: metadata may have up to 800 bytes",
+    ),
+    "a conversation": ("c.json", pond(id="x" * 900), "conversation chatgpt-xxx"),
+    "a session": (
+        "fence.jsonl",
+        [coded("u", None, "user", "Go.", sessionId="x" * 900)],
+        "conversation claude-code-xxx",
+    ),
+    "a thread": ("c.json", {**exports.hedge(), "uuid": "x" * 900}, "conversation claude-xxx"),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_metadata_that_is_too_large_is_refused_before_anything_is_written(name: str, tmp_path: Path) -> None:
+    called, value, said = TOO_LARGE[name]
+    file = written(tmp_path / called, value)
+    with pytest.raises(Invalid) as problem:
+        read([file], max_content_bytes=800)
+    assert str(problem.value).startswith(f"{called}: ") and said in str(problem.value)
+    with read([file], max_content_bytes=800, skip_invalid=True) as export:
+        assert len(export.faults) == 1
+        for batch in export.batches():
+            for each in (*batch.entries, *batch.conversations, *(m for c in batch.conversations for m in c.messages)):
+                assert len(json.dumps(each.metadata)) <= 800
+
+
+def test_what_is_nested_deeply_is_kept_as_text(tmp_path: Path) -> None:
+    deep = {depth: json.loads("[" * depth + "]" * depth) for depth in (90, 110, 480)}
+    lines = [{"role": "user", "content": "x", "metadata": {"deep": value}} for value in deep.values()]
+    kept = [each.metadata for each in only(written(tmp_path / "deep.jsonl", lines)).messages]
+    assert kept[0]["deep"] == deep[90]
+    assert [each["cut"] for each in kept[1:]] == [json.dumps({"deep": deep[depth]}) for depth in (110, 480)]
+
+
+ONE_KEY = ("a\x00", "a�")
+SAME_KEYS: dict[str, Any] = {
+    "chatgpt": chatgpt(
+        node("root", None), *(node(key, "root", "user", f"{key!r}", at=NOON) for key in ONE_KEY), current=None
+    ),
+    "claude": claude(*(spoken(key, "human", f"{key!r}") for key in ONE_KEY)),
+    "claude-code": [coded(key, None, "user", f"{key!r}") for key in ONE_KEY],
+    "messages": {"messages": [{"id": key, "role": "user", "content": f"{key!r}"} for key in ONE_KEY]},
+    "rows": [{"id": key, "role": "user", "content": f"{key!r}"} for key in ONE_KEY],
+}
+
+
+@pytest.mark.parametrize("name", SAME_KEYS)
+def test_ids_that_are_one_when_stored_are_a_fault(name: str, tmp_path: Path) -> None:
+    value = SAME_KEYS[name]
+    file = written(tmp_path / ("x.jsonl" if isinstance(value, list) else "x.json"), value)
+    with pytest.raises(Invalid, match=r"x.jsonl?: .*(two messages with the key|another message with the id)"):
+        found(file)
+
+
+def test_claude_code_s_lines_without_an_id_may_be_repeated_and_broken(tmp_path: Path) -> None:
+    line = without(coded("u", None, "user", "half \ud83d"), "uuid")
+    both = [{"type": "tool_result", "content": "x"}, {"type": "text", "text": "Go on."}]
+    with read([written(tmp_path / "x.jsonl", [line, line, coded("x", None, "user", both, 1)])]) as export:
+        (batch,) = export.batches()
+        assert export.passed_over == {"repeated messages": 1}
+    assert [content for _, content in told(batch.conversations[0])] == ["half �", "[answer]\nx", "Go on."]
+    lines = [coded("x", None, "user", both, 1), coded("x:answers", "x", "user", "Again.", 2)]
+    with pytest.raises(Invalid, match=r"x.jsonl: line 2: there was another message with the uuid 'x:answers'"):
+        found(written(tmp_path / "x.jsonl", lines))
+
+
+def test_what_is_told_can_be_printed(command: Callable[..., Any], tmp_path: Path) -> None:
+    file = written(tmp_path / "c.json", [pond(), pond(id="\ud800", current="\ud800")])
+    assert "c.json: [1]: conversation �" in command(str(file), status=1).stderr
+    assert "conversation �" in command(str(file), "--skip-invalid", "--dry-run", "--json")["left_out"][0]
+
+
+LEAVES: list[Any] = [
+    *(None, 0, -1, 1e308, 10**30, True, "", "x", [], {}, [None], {"content_type": 5}, "\x00", "\ud800", "9" * 300, DEEP)
+]
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -883,7 +1146,7 @@ def run_import(file: Path, url: str, kill_after: int | None = None) -> int:
 MEASURE = """
 import resource, sys
 from ltst import Memory, Settings
-from ltst.doors.importers import read
+from ltst.doors.importers import documents, read, rows, trees
 with Memory(settings=Settings.from_environment(worker=False)) as memory:
     with read([sys.argv[1]]) as export:
         export.write(memory.user("ann"))

@@ -8,21 +8,32 @@ from datetime import datetime
 
 from ltst.db import statistics
 from ltst.db.pool import Transaction
-from ltst.errors import Invalid
+from ltst.errors import Invalid, LtstError
 from ltst.handles.desk import Desk
 from ltst.records import Imported, ImportedConversation, ImportedMessage
 from ltst.rooms import events, messages, relationships, sessions
 from ltst.rooms.messages import Draft, Held, Turn
 from ltst.support import validate
 from ltst.support.branches import Branch, Tree
+from ltst.support.logs import LOGGER
 
 # From fewer the planner would learn nothing of value.
 ENOUGH_TO_TELL = 10
 
 
 @dataclass(frozen=True, slots=True)
+class Sound:
+    """What the checks make of a conversation."""
+
+    began: datetime
+    metadata: str
+    turns: Mapping[str, Turn]
+    tree: Tree
+
+
+@dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation that passed the checks."""
+    """A conversation that passed the checks, ready to be written."""
 
     given: ImportedConversation
     began: datetime
@@ -55,8 +66,16 @@ async def add_all(desk: Desk, conversations: Iterable[ImportedConversation]) -> 
             total += await _carried_out(desk, tx, plan)
     if total.conversations >= ENOUGH_TO_TELL and not desk.core.looked_at_tables:
         desk.core.looked_at_tables = True
-        await statistics.gather(desk.core.database)
+        await _look_at_tables(desk)
     return total
+
+
+async def _look_at_tables(desk: Desk) -> None:
+    """Only for speed: what was stored is stored, also if this fails."""
+    try:
+        await statistics.gather(desk.core.database)
+    except LtstError as problem:
+        LOGGER.warning("the tables were not looked at after an import", extra={"reason": str(problem)})
 
 
 def _distinct(given: Sequence[Conversation]) -> Iterator[list[Conversation]]:
@@ -165,38 +184,46 @@ def _named(desk: Desk, position: int, conversation: ImportedConversation) -> Con
 
 
 def _checked(desk: Desk, given: ImportedConversation) -> Conversation:
+    sound = checked(given, desk.settings.max_content_bytes)
+    drafts = {key: messages.draft(turn) for key, turn in sound.turns.items()}
+    return Conversation(given, sound.began, sound.metadata, drafts, sound.tree)
+
+
+def checked(given: ImportedConversation, most_bytes: int) -> Sound:
+    """The conversation as it may be stored, or Invalid; importers ask before anything is written."""
     session_id = validate.identifier(given.session_id, "session_id")
     validate.optional_text(given.name, "name", 500)
     if not isinstance(given.messages, Sequence) or not given.messages:
         raise Invalid("messages must be a list of at least one ImportedMessage")
-    drafts: dict[str, Draft] = {}
+    turns: dict[str, Turn] = {}
     parents: dict[str, str | None] = {}
     for place, message in enumerate(given.messages, start=1):
         try:
-            made = messages.draft(_turn(desk, session_id, message))
+            turn = _turn(session_id, message, most_bytes)
             if message.key in parents:
                 raise Invalid(f"there are two messages with the key {message.key!r}")
             if message.parent is not None and message.parent not in parents:
                 raise Invalid(f"its parent must stand before it; {message.parent!r} does not")
         except Invalid as problem:
             raise Invalid(f"message {place}: {problem}") from None
-        drafts[message.key], parents[message.key] = made, message.parent
+        turns[message.key], parents[message.key] = turn, message.parent
     current = given.messages[-1].key if given.current is None else given.current
     if current not in parents:
         raise Invalid(f"current must be the key of one of its messages, not {current!r}")
-    began = validate.optional_moment(given.created_at, "created_at") or next(iter(drafts.values())).timestamp
-    return Conversation(given, began, desk.metadata(given.metadata), drafts, Tree(session_id, parents, current))
+    began = validate.optional_moment(given.created_at, "created_at") or next(iter(turns.values())).timestamp
+    metadata = validate.metadata(given.metadata, most_bytes)
+    return Sound(began, metadata, turns, Tree(session_id, parents, current))
 
 
-def _turn(desk: Desk, session_id: str, message: ImportedMessage) -> Turn:
+def _turn(session_id: str, message: ImportedMessage, most_bytes: int) -> Turn:
     if not isinstance(message, ImportedMessage):
         raise Invalid(f"it must be an ImportedMessage, not {type(message).__name__}")
     return Turn(
         session_id,
         validate.role(message.role),
-        desk.content(message.content, "content"),
+        validate.content(message.content, "content", most_bytes),
         validate.moment(message.at, "at"),
-        desk.metadata(message.metadata) if message.metadata else "{}",
+        validate.metadata(message.metadata, most_bytes) if message.metadata else "{}",
         None,
         validate.identifier(message.key, "key"),
     )

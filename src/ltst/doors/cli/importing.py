@@ -23,7 +23,7 @@ Format = Annotated[
     str | None,
     typer.Option("--format", metavar="NAME", help="What they are, if it is not to be told by their content."),
 ]
-Of = Annotated[str | None, typer.Option("--of", metavar="ID", help="Whose rows, where a file holds several users'.")]
+Of = Annotated[str | None, typer.Option("--of", metavar="ID", help="Whose rows, where there are several users'.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Read and check everything, write nothing.")]
 NoIndex = Annotated[bool, typer.Option("--no-index", help="Leave indexing and learning to a worker.")]
 SkipInvalid = Annotated[bool, typer.Option("--skip-invalid", help="Leave out what cannot be read, and tell.")]

@@ -103,15 +103,24 @@ def _said(message: dict[str, Any], path: str, source: Source) -> Said | None:
     whole = some_words(message.get("text"), f"{path}.text")
     if not spoken:
         spoken.say(whole)  # older exports have nothing else
+    room = source.wishes.largest - _size(spoken.text)
     for each in ("attachments", "files"):
         for place, file in enumerate(some_listing(message.get(each), f"{path}.{each}")):
-            _attach(spoken, mapping(file, f"{path}.{each}[{place}]"), source)
+            room -= _attach(spoken, mapping(file, f"{path}.{each}[{place}]"), room)
     return source.said(role, spoken, at, f"{path}.content")
 
 
-def _attach(spoken: Words, file: dict[str, Any], source: Source) -> None:
-    """A file that was sent along, with what was read out of it, if there is room for that."""
-    spoken.show(f"[file: {words.first(file, 'file_name', 'name') or 'without a name'}]", file)
-    inside = words.first(file, "extracted_content")
-    if len(spoken.text.encode(errors="replace")) + len(inside.encode(errors="replace")) < source.wishes.largest:
-        spoken.say(inside)
+def _attach(spoken: Words, file: dict[str, Any], room: int) -> int:
+    """A file that was sent along, with what was read out of it, if there is room for that; how much it takes."""
+    named = f"[file: {words.first(file, 'file_name', 'name') or 'without a name'}]"
+    spoken.show(named, file)
+    inside, taken = words.first(file, "extracted_content"), _size(named)
+    if taken + _size(inside) >= room:
+        return taken
+    spoken.say(inside)
+    return taken + _size(inside)
+
+
+def _size(text: str) -> int:
+    """Its bytes as it will be stored, with the line break before it."""
+    return len(words.clean(text).encode()) + 1

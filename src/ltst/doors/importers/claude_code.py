@@ -103,7 +103,12 @@ def _line(value: object, sessions: dict[str, _Session], titles: dict[str, str], 
     asks = any(one is not None and one.role == "human" for one in messages.values())
     session.note(own or "", name(line.get("parentUuid"), "parentUuid"), asks=asks)
     for key, one in messages.items():
-        session.add(key, one)
+        if key not in session.said:
+            session.add(key, one)
+        elif session.said[key] == one:
+            source.pass_over("repeated messages")  # a line without an id that came before
+        else:
+            raise Invalid(f"there was another message with the uuid {key!r}")
     session.project = session.project or words.first(line, "cwd").replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
@@ -125,15 +130,19 @@ def _messages(line: dict[str, Any], own: str | None, source: Source) -> dict[str
         return {}
     content = message.get("content")
     blocks = content if isinstance(content, list) else []
-    answers = [each for each in blocks if isinstance(each, dict) and each.get("type") == "tool_result"]
-    rest: Any = [each for each in blocks if each not in answers] if answers else content
-    own = own or sha256(f"{line.get('timestamp')}\n{words.compact(content)}")
+    answers = [each for each in blocks if _is_answer(each)]
+    rest: Any = [each for each in blocks if not _is_answer(each)] if answers else content
+    own = own or sha256(words.clean(f"{line.get('timestamp')}\n{words.compact(content)}"))
     found: dict[str, Said | None] = {}
     if answers:
         found[f"{own}:answers" if rest else own] = _said("tool", answers, at, line, source)
     if rest or not answers:
         found[own] = _said(_role(line, rest), rest, at, line, source)
     return found
+
+
+def _is_answer(block: object) -> bool:
+    return isinstance(block, dict) and block.get("type") == "tool_result"
 
 
 def _said(role: str, content: object, at: Any, line: dict[str, Any], source: Source) -> Said | None:

@@ -39,6 +39,8 @@ class Document:
         self._text = text
         self._buffer = ""
         self._at = 0
+        # Lines are counted up to here, and no further back again: there may be a great many in a buffer.
+        self._counted = 0
         self._line = 1
         self._column = 0
         self._ended = False
@@ -64,10 +66,11 @@ class Document:
         several = self._peek() != ""
         yield Item("line 1" if several else "", head)
         while self._peek():
-            line = self._place(self._at)[0]
+            self._count()
+            place = f"line {self._line}"
             if self._buffer[self._at] != "{":
                 self._fault("Expecting an object", self._at)
-            yield Item(f"line {line}", self._value(LARGEST_VALUE))
+            yield Item(place, self._value(LARGEST_VALUE))
 
     def _object(self, head: dict[str, Any]) -> Generator[Item, None, bool]:
         """Fill the head with what an object holds; a list of what is wanted is handed on, and whether there was one."""
@@ -156,17 +159,21 @@ class Document:
 
     def _more(self) -> None:
         """Read on, and let go of what was used; the longer a value is, the more is read at once."""
-        self._line, self._column = self._place(self._at)
+        self._count()
         left = self._buffer[self._at :]
         read = self._text.read(max(CHUNK, len(left)))
-        self._buffer, self._at, self._ended = left + read, 0, not read
+        self._buffer, self._at, self._counted, self._ended = left + read, 0, 0, not read
+
+    def _count(self) -> None:
+        self._line, self._column = self._place(self._at)
+        self._counted = self._at
 
     def _place(self, position: int) -> tuple[int, int]:
         """Line and column, the line from 1 and the column from 0."""
-        lines = self._buffer.count("\n", 0, position)
+        lines = self._buffer.count("\n", self._counted, position)
         if not lines:
-            return self._line, self._column + position
-        return self._line + lines, position - self._buffer.rfind("\n", 0, position) - 1
+            return self._line, self._column + position - self._counted
+        return self._line + lines, position - self._buffer.rfind("\n", self._counted, position) - 1
 
     def _fault(self, message: str, position: int) -> NoReturn:
         line, column = self._place(min(position, len(self._buffer)))

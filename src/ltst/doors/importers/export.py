@@ -17,9 +17,10 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 from ltst.doors.importers import documents, files, formats
 from ltst.doors.importers.source import Document, Found, Item, Source, Wishes
+from ltst.doors.importers.words import clean
 from ltst.errors import Conflict, Invalid, NotFound
+from ltst.handles import importing
 from ltst.records import Imported, ImportedConversation, ImportedMessage, MemoryEntry
-from ltst.support.branches import Tree
 
 if TYPE_CHECKING:
     from ltst.sync import User
@@ -188,7 +189,7 @@ def read(
             for file in inputs.files:
                 _read(file, wished, wishes, export, tell)
         if not export.files:
-            raise Invalid(f"there is nothing to import in {', '.join(map(str, paths))}; {_known(inputs)}")
+            raise Invalid(clean(f"there is nothing to import in {', '.join(map(str, paths))}; {_known(inputs)}"))
     except BaseException:
         export.close()
         raise
@@ -224,31 +225,32 @@ def _read(
                 raise Invalid(f"{file.name}: {formats.unknown(first)}")
             export.files_passed_over.append(file.name)
             return
-        _keep(export, file.name, name, formats.FORMATS[name].read(chain(first, items), source))
+        _keep(export, source, name, formats.FORMATS[name].read(chain(first, items), source))
 
 
-def _keep(export: Export, file: str, format: str, found: Iterable[Found]) -> None:
+def _keep(export: Export, source: Source, format: str, found: Iterable[Found]) -> None:
     counted: Counter[str] = Counter()
     for each in found:
-        export.keep(file, each)
         if isinstance(each, ImportedConversation):
-            _lay_out(file, each)
+            if not _will_be_taken(each, source):
+                continue
             counted["conversations"] += 1
             counted["messages"] += len(each.messages)
         elif isinstance(each, MemoryEntry):
             counted["entries"] += 1
-    export.files.append(FileRead(file, format, counted["conversations"], counted["messages"], counted["entries"]))
+        export.keep(source.name, each)
+    file = FileRead(source.name, format, counted["conversations"], counted["messages"], counted["entries"])
+    export.files.append(file)
 
 
-def _lay_out(file: str, found: ImportedConversation) -> None:
-    """See that its branches have room, before anything is written."""
-    parents = {each.key: each.parent for each in found.messages}
-    if len({*parents.values()}) == len(parents):
-        return  # each is followed by one: there are no branches
-    try:
-        Tree(found.session_id, parents, found.current or found.messages[-1].key).branches({})
-    except Invalid as problem:
-        raise Invalid(f"{file}: conversation {found.session_id}: {problem}") from None
+def _will_be_taken(found: ImportedConversation, source: Source) -> bool:
+    """Have it checked as it will be when it is written: then some of the import would be there, and some not."""
+
+    def lay_out() -> bool:
+        importing.checked(found, source.wishes.largest).tree.branches({})
+        return True
+
+    return source.attempt(f"conversation {found.session_id}", lay_out) is not None
 
 
 def _items(file: files.Input, text: files.Text) -> Iterator[Item]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from ltst.doors.importers.words import clean
 from ltst.errors import Invalid, NotFound
 
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv")
@@ -32,12 +33,23 @@ BOMS = (
 # Text becomes a tenth of its size in a zip, hardly ever a hundredth.
 SUSPICIOUS_SIZE = 100 * 1024**2
 SUSPICIOUS_RATIO = 200
-BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError)
+BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    UnicodeDecodeError,  # of the name of a member
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A file to read: what it is called, how large it is, and whether it was named, or found beside others."""
+    """A file to read: what it is called, how large it is, and whether it was named, or found beside others.
+
+    Names of files are any bytes: what is no text in them is replaced here, since names are told and stored.
+    """
 
     name: str
     stem: str
@@ -108,11 +120,11 @@ def found(paths: Iterable[Path]) -> Inputs:
             _add_standard_input(inputs)
         elif path.is_dir():
             for file in _inside(path):
-                _add(file, str(file.relative_to(path.parent)), inputs, named=False)
+                _add(file, clean(str(file.relative_to(path.parent))), inputs, named=False)
         elif path.exists():
-            _add(path, path.name, inputs, named=True)
+            _add(path, clean(path.name), inputs, named=True)
         else:
-            raise NotFound(f"there is no file {path}")
+            raise NotFound(clean(f"there is no file {path}"))
     return inputs
 
 
@@ -133,7 +145,7 @@ def _add(path: Path, name: str, inputs: Inputs, *, named: bool) -> None:
     if packed:
         _add_members(inputs.held.enter_context(path.open("rb")), name, inputs)
     elif named or path.suffix.lower() in SUFFIXES:
-        inputs.files.append(Input(name, path.stem, path.stat().st_size, named, lambda: path.open("rb")))
+        inputs.files.append(Input(name, clean(path.stem), path.stat().st_size, named, lambda: path.open("rb")))
     else:
         inputs.passed_over.append(name)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ltst.doors.importers import chatgpt, claude, claude_code, codex, mem0, rows
 from ltst.doors.importers.source import Document, Found, Item, Source
@@ -26,12 +27,15 @@ def _is_ltst(value: object) -> bool:
 
 
 def _read_ltst(items: Iterator[Item], source: Source) -> Iterator[Found]:
-    for item in items:
-        try:
-            archive.checked(item.value)
-        except Invalid as problem:
-            raise Invalid(f"{source.name}: {problem}") from None
-        yield Document(item.value)
+    return source.each(items, lambda item: _document(item.value, source))
+
+
+def _document(value: Any, source: Source) -> Document | None:
+    try:
+        archive.checked(value)
+    except TypeError as problem:
+        raise Invalid(f"a row of this export is of the wrong kind: {problem}") from None
+    return Document(value) if source.is_wanted(value.get("user_id"), "exports") else None
 
 
 # In this order: the first that fits is it.

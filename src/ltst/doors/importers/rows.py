@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any
 
 from ltst.doors.importers import trees, words
@@ -61,6 +62,18 @@ class _Session:
     keys: Keys = field(default_factory=Keys)
     last: datetime | None = None
     said: dict[str, Said | None] = field(default_factory=dict)
+    seen: dict[bytes, bytes | None] = field(default_factory=dict)
+    """Of every message so far its key and, where it brought an id, what was said: hashes, since there may be many."""
+
+    def knows(self, key: str, own: str | None, one: Said) -> bool:
+        """Whether this message came before, in whichever portion; from now on it did."""
+        known, said = _short(key), None if own is None else _short(repr(one))
+        if known not in self.seen:
+            self.seen[known] = said
+            return False
+        if own is not None and self.seen[known] != said:
+            raise Invalid(f"there was another message with the id {own!r} in this session")
+        return True
 
 
 @dataclass(slots=True)
@@ -112,10 +125,8 @@ def _add(value: object, reading: _Reading) -> None:
     session_id = _default(one, reading) if foreign is None else words.session_id("", foreign)
     session = reading.sessions.setdefault(session_id, _Session())
     own = name(_first(row, ID), "id")
-    key = session.keys.next(one.role, one.content, one.at) if own is None else own
-    if key in session.said:
-        if own is not None and session.said[key] != one:
-            raise Invalid(f"there was another message with the id {own!r} in this session")
+    key = session.keys.next(one.role, one.content, one.at) if own is None else words.key(own)
+    if session.knows(key, own, one):
         reading.source.pass_over("repeated messages")
         return
     session.said[key] = one
@@ -147,11 +158,15 @@ def _whole(value: dict[str, Any], reading: _Reading) -> ImportedConversation | N
     """A conversation that is one value with all its messages."""
     said: dict[str, Said | None] = {}
     keys = Keys()
-    if not reading.source.is_wanted(_first(value, USER)):
+    rows = [mapping(row, f"messages[{place}]") for place, row in enumerate(listing(value["messages"], "messages"))]
+    whose = next((user for row in (value, *rows) if (user := _first(row, USER)) is not None), None)
+    if not reading.source.is_wanted(whose):
         return None
-    for place, message in enumerate(listing(value["messages"], "messages")):
+    for place, row in enumerate(rows):
         path = f"messages[{place}]."
-        row = mapping(message, f"messages[{place}]")
+        own_user = _first(row, USER)
+        if own_user is not None and not reading.source.is_wanted(own_user):
+            continue
         one = _said(row, path, reading)
         if one is not None:
             own = name(_first(row, ID), f"{path}id") or keys.next(one.role, one.content, one.at)
@@ -239,6 +254,10 @@ def _object(value: object) -> dict[str, Any]:
         return {}
     kept = words.storable(value)
     return kept if isinstance(kept, dict) else {}
+
+
+def _short(text: str) -> bytes:
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=12).digest()
 
 
 def _first(row: Mapping[str, Any], names: Sequence[str]) -> Any:

@@ -12,6 +12,7 @@ from ltst.doors.importers.shapes import name
 from ltst.doors.importers.words import Words, clean
 from ltst.errors import Invalid
 from ltst.records import ImportedConversation, MemoryEntry
+from ltst.support import validate
 
 T = TypeVar("T")
 
@@ -54,6 +55,9 @@ class Wishes:
     largest: int
     of: str | None = None
     skip_invalid: bool = False
+    user: str | None = None
+    """Whose the import is: the first that is named in it."""
+    named_at: str = ""
     passed_over: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
@@ -65,7 +69,7 @@ class Source:
     name: str
     stem: str
     wishes: Wishes
-    _user: str | None = None
+    _where: str = ""
 
     def pass_over(self, what: str) -> None:
         """Count something that is left out."""
@@ -73,13 +77,13 @@ class Source:
 
     def attempt(self, place: str, convert: Callable[[], T]) -> T | None:
         """Make something of a value; where it cannot be, the fault names the file and the place, or is passed over."""
-        where = f"{self.name}: {place}" if place else self.name
+        self._where = f"{self.name}: {place}" if place else self.name
         try:
             return convert()
         except Invalid as problem:
-            fault = f"{where}: {problem}"
+            fault = clean(f"{self._where}: {problem}")
         except RecursionError:
-            fault = f"{where}: this is nested too deeply"
+            fault = f"{self._where}: this is nested too deeply"
         if not self.wishes.skip_invalid:
             raise Invalid(fault) from None
         self.pass_over("invalid")
@@ -94,20 +98,22 @@ class Source:
             if found is not None:
                 yield found
 
-    def is_wanted(self, user: object) -> bool:
-        """Whether a row of this user is asked for; one import is for one person, so a second one is a fault."""
+    def is_wanted(self, user: object, what: str = "rows") -> bool:
+        """Whether what belongs to this user is asked for; one import is for one person, so a second one is a fault."""
         whose = name(user, "user_id")
-        if whose is None:
-            return True
         if self.wishes.of is not None:
             if whose != self.wishes.of:
-                self.pass_over("rows of other users")
+                self.pass_over(f"{what} that name no user" if whose is None else f"{what} of other users")
             return whose == self.wishes.of
-        if self._user is not None and whose != self._user:
+        if whose is None:
+            return True
+        if self.wishes.user is None:
+            self.wishes.user, self.wishes.named_at = whose, self._where
+        if whose != self.wishes.user:
             raise Invalid(
-                f"it belongs to {whose!r}, what stands before to {self._user!r}; say whose is wanted: --of ID"
+                f"it belongs to {whose!r}, what stands before ({self.wishes.named_at}) to {self.wishes.user!r}; "
+                "say whose is wanted: --of ID"
             )
-        self._user = whose
         return True
 
     def said(
@@ -126,4 +132,13 @@ class Source:
             raise Invalid(f"{path} has {size:,} bytes of text; a message may have up to {self.wishes.largest:,}")
         if words.parts:
             kept["parts"] = words.parts
+        if kept:
+            self._check(kept, path)
         return Said(role, content, at, kept)
+
+    def _check(self, metadata: dict[str, Any], path: str) -> None:
+        """See that metadata will be taken, also once it says that the message has no time."""
+        try:
+            validate.metadata({**metadata, "undated": True}, self.wishes.largest)
+        except Invalid as problem:
+            raise Invalid(f"{path}: {problem}") from None

@@ -39,7 +39,8 @@ def ordered(parents: Parents, path: str, wished: Mapping[str, Sequence[str]] | N
         if name in children:
             due += reversed(children[name])
     if len(found) < len(parents):
-        circle = next(name for name in parents if name not in set(found))
+        reached = {*found}
+        circle = next(name for name in parents if name not in reached)
         raise Invalid(f"{path}: {circle!r} is reached from no root: its parents are a circle")
     return found
 

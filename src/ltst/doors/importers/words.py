@@ -16,6 +16,8 @@ LONGEST_ID = 180
 LARGEST_PART = 4_000
 LONGEST_CALL = 20_000
 MOST_PARTS = 20
+# Far from where Python gives up: how far it gets depends on who calls.
+DEEPEST_PART = 100
 REPLACEMENT = "�"
 
 
@@ -92,11 +94,16 @@ def storable(raw: object) -> Any:
     """A part as it was, or how it begins if it is large."""
     try:
         written = json.dumps(raw, ensure_ascii=False, allow_nan=False)
-        if len(written) <= LARGEST_PART:
-            return _cleaned(raw)
     except (ValueError, RecursionError):
-        written = "…"
+        return {"cut": "…"}
+    if len(written) <= LARGEST_PART and _is_shallow(raw, DEEPEST_PART):
+        return _cleaned(raw)
     return {"cut": clean(written[:LARGEST_PART])}
+
+
+def _is_shallow(value: Any, room: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not inner or (room > 0 and all(_is_shallow(each, room - 1) for each in inner))
 
 
 def _cleaned(value: Any) -> Any:
@@ -111,12 +118,16 @@ def call(name: str, arguments: object) -> str:
     """A call of a tool: what is short on one line, and what has lines of its own below it."""
     written, texts = arguments, list[str]()
     if isinstance(arguments, dict):
-        texts = [value for value in arguments.values() if isinstance(value, str) and "\n" in value]
-        written = compact({key: value for key, value in arguments.items() if value not in texts})
+        texts = [value for value in arguments.values() if _has_lines(value)]
+        written = compact({key: value for key, value in arguments.items() if not _has_lines(value)})
     elif not isinstance(arguments, str):
         written = compact(arguments)
     said = "\n".join([f"[calls {name}] {written}".rstrip(), *texts])
     return said if len(said) <= LONGEST_CALL else f"{said[:LONGEST_CALL]}…"
+
+
+def _has_lines(value: object) -> bool:
+    return isinstance(value, str) and "\n" in value
 
 
 def compact(value: object) -> str:
