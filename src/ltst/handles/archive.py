@@ -125,10 +125,17 @@ def checked(document: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
         for row in given:
             _check_row(noun, row)
     for noun, key, owner, owner_key in REFERENCES:
+        _check_ids(noun, key, rows[noun])
+        _check_ids(owner, owner_key, rows[owner])
         known = {row.get(owner_key) for row in rows[owner]}
         if any(row.get(key) not in known for row in rows[noun] if row.get(key) is not None):
             raise Invalid(f"{noun!r} of this export refers to {owner} that are not in it")
     return rows
+
+
+def _check_ids(noun: str, key: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    if not all(isinstance(row.get(key), str | None) for row in rows):
+        raise Invalid(f"{key} of every object of {noun!r} in this export must be a text")
 
 
 def _check_row(noun: str, row: Mapping[str, Any]) -> None:

@@ -68,7 +68,8 @@ class Tree:
                 continue
             begun.add(start.session_id)
             own = [key for key in held.get(start.session_id, ()) if key in self._keys]
-            path, others = self._walked(start, set(own))
+            mine = set(own)
+            path, others = self._walked(start, mine)
             due += others
             room -= len(path)
             if room < 0:
@@ -80,7 +81,7 @@ class Tree:
                 continue
             # It holds something else than this path: it stays as it is, and what is new gets a place of its own.
             found.append(Branch(start.session_id, start.origin, own, len(own)))
-            fresh = next((place for place, key in enumerate(path) if key not in own), None)
+            fresh = next((place for place, key in enumerate(path) if key not in mine), None)
             if fresh is not None:
                 aside = fork_id(self._session_id, path[fresh])
                 due.append(_Start(aside, start.session_id, path, fresh, path[fresh : fresh + 1]))

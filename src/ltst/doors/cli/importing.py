@@ -89,19 +89,22 @@ def _present(options: Options, export: Export, report: Report | None, indexing: 
     if export.files_passed_over:
         named = ", ".join(export.files_passed_over[:MOST_NOTES])
         more = " …" if len(export.files_passed_over) > MOST_NOTES else ""
-        show.hint(f"Passed over {len(export.files_passed_over):,} files: {named}{more}")
+        show.hint(f"Passed over {show.counted({'files': len(export.files_passed_over)})}: {named}{more}")
     if export.passed_over:
         show.hint(f"Passed over {show.counted(export.passed_over)}.")
     if report is None:
         found = {"conversations": export.conversations, "messages": export.messages, "memories": export.entries}
-        show.say(f"There are {show.counted(found) or 'no messages'} in it; nothing was written.", "green")
+        show.say(f"In it: {show.counted(found) or 'no messages'}. Nothing was written.", "green")
         return
-    added = _added(report)
-    show.say(f"Added {added}." if added else "Everything was there already.", "green")
-    if report.added.known and added:
-        show.hint(f"{report.added.known:,} messages and memories were there already.")
+    added, known = _added(report), report.added.known
+    if added:
+        show.say(f"Added {added}.", "green")
+    else:
+        show.say("Everything was there already." if known else "There was nothing in it to add.", "green")
+    if known and added:
+        show.hint(f"There already: {known:,} of the messages and memories.")
     if report.added.differing:
-        show.hint(f"{report.added.differing:,} messages read otherwise now; they stay as they were imported first.")
+        show.hint(f"Read otherwise now: {report.added.differing:,} of them; they stay as they were imported first.")
 
 
 def _added(report: Report) -> str:

@@ -201,8 +201,12 @@ def counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {noun if count > 1 else _one(noun)}" for noun, count in counts.items() if count)
 
 
-def _one(noun: str) -> str:
-    return noun.removesuffix("ies") + "y" if noun.endswith("ies") else noun.removesuffix("s")
+def _one(nouns: str) -> str:
+    """One of them: "row of other users" for "rows of other users"."""
+    words = nouns.split(" ")
+    place = next((place for place, word in enumerate(words) if word.endswith("s")), 0)
+    words[place] = re.sub(r"ies$", "ys", words[place]).removesuffix("s")
+    return " ".join(words)
 
 
 def role(name: str) -> Text:

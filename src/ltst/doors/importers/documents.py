@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, NoReturn
 
 from ltst.doors.importers.files import Text
@@ -34,9 +34,10 @@ DECODER = json.JSONDecoder(parse_constant=_no_number)
 class Document:
     """The values of a file of JSON."""
 
-    def __init__(self, text: Text) -> None:
-        """Read from the beginning of a text."""
+    def __init__(self, text: Text, leave_out: Callable[[str], None]) -> None:
+        """Read from the beginning of a text; `leave_out` is told of a line that cannot be read, and raises or not."""
         self._text = text
+        self._leave_out = leave_out
         self._buffer = ""
         self._at = 0
         # Lines are counted up to here, and no further back again: there may be a great many in a buffer.
@@ -53,7 +54,7 @@ class Document:
             self._end()
         elif begin == "{":
             yield from self._objects()
-        else:
+        elif begin:
             self._fault("Expecting a list or an object", self._at)
 
     def _objects(self) -> Iterator[Item]:
@@ -68,9 +69,22 @@ class Document:
         while self._peek():
             self._count()
             place = f"line {self._line}"
-            if self._buffer[self._at] != "{":
-                self._fault("Expecting an object", self._at)
-            yield Item(place, self._value(LARGEST_VALUE))
+            try:
+                if self._buffer[self._at] != "{":
+                    self._fault("Expecting an object", self._at)
+                value = self._value(LARGEST_VALUE)
+            except Invalid as problem:
+                self._leave_out(str(problem))
+                self._skip_line()
+            else:
+                yield Item(place, value)
+
+    def _skip_line(self) -> None:
+        """Go on with the next line: a program that was stopped leaves its last one unfinished, and goes on after it."""
+        while (end := self._buffer.find("\n", self._at)) < 0 and not self._ended:
+            self._at = len(self._buffer)
+            self._more()
+        self._at = len(self._buffer) if end < 0 else end + 1
 
     def _object(self, head: dict[str, Any]) -> Generator[Item, None, bool]:
         """Fill the head with what an object holds; a list of what is wanted is handed on, and whether there was one."""

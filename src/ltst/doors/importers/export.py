@@ -211,7 +211,7 @@ def _read(
     """Read a file, if it is known; one that was found beside others need not be."""
     source = Source(file.name, file.stem, wishes)
     with file.open() as raw:
-        items = _items(file, files.Text(file, raw, tell))
+        items = source.readable(_items(file, files.Text(file, raw, tell), source))
         first = [*islice(items, 1)]
         name = wished[0] if wished else formats.recognised(first)
         while name is None and first and len(first) < LOOKED_AT and first[0].place.startswith("line"):
@@ -221,7 +221,7 @@ def _read(
             first += further
             name = formats.recognised(further)
         if name is None:
-            if file.named:
+            if file.named and (first or not wishes.skip_invalid):
                 raise Invalid(f"{file.name}: {formats.unknown(first)}")
             export.files_passed_over.append(file.name)
             return
@@ -253,8 +253,8 @@ def _will_be_taken(found: ImportedConversation, source: Source) -> bool:
     return source.attempt(f"conversation {found.session_id}", lay_out) is not None
 
 
-def _items(file: files.Input, text: files.Text) -> Iterator[Item]:
-    return documents.rows(text) if file.is_csv else documents.Document(text).items()
+def _items(file: files.Input, text: files.Text, source: Source) -> Iterator[Item]:
+    return documents.rows(text) if file.is_csv else documents.Document(text, source.leave_out).items()
 
 
 def _written(user: User, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Imported]]:

@@ -14,12 +14,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from string import ascii_letters
 from typing import IO
 
 from ltst.doors.importers.words import clean
 from ltst.errors import Invalid, NotFound
 
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv")
+TABLE = ".csv"
+COLUMN_BEGINS = {bytes([each]) for each in b'"_' + ascii_letters.encode()}
+LOOKED_AT = 64
 ZIP = b"PK\x03\x04"
 # What programs leave in folders and archives beside what is theirs.
 IGNORED = ("__MACOSX", ".git", "node_modules")
@@ -55,12 +59,8 @@ class Input:
     stem: str
     size: int
     named: bool
+    is_csv: bool
     open: Callable[[], AbstractContextManager[IO[bytes]]]
-
-    @property
-    def is_csv(self) -> bool:
-        """Whether its name says that it is a table."""
-        return self.name.lower().endswith(".csv")
 
 
 @dataclass(slots=True)
@@ -145,7 +145,8 @@ def _add(path: Path, name: str, inputs: Inputs, *, named: bool) -> None:
     if packed:
         _add_members(inputs.held.enter_context(path.open("rb")), name, inputs)
     elif named or path.suffix.lower() in SUFFIXES:
-        inputs.files.append(Input(name, clean(path.stem), path.stat().st_size, named, lambda: path.open("rb")))
+        table, size = path.suffix.lower() == TABLE, path.stat().st_size
+        inputs.files.append(Input(name, clean(path.stem), size, named, table, lambda: path.open("rb")))
     else:
         inputs.passed_over.append(name)
 
@@ -165,7 +166,8 @@ def _add_members(packed: IO[bytes], name: str, inputs: Inputs) -> None:
             continue
         if member.file_size > SUSPICIOUS_SIZE and member.file_size > SUSPICIOUS_RATIO * member.compress_size:
             raise Invalid(f"{called}: it would unpack to {member.file_size:,} bytes, far more than texts do")
-        inputs.files.append(Input(called, inside.stem, member.file_size, False, _opener(archive, member, called)))
+        table, opener = inside.suffix.lower() == TABLE, _opener(archive, member, called)
+        inputs.files.append(Input(called, inside.stem, member.file_size, False, table, opener))
 
 
 def _opener(
@@ -186,7 +188,8 @@ def _add_standard_input(inputs: Inputs) -> None:
     shutil.copyfileobj(sys.stdin.buffer, kept)
     size = kept.tell()
     kept.seek(0)
-    if kept.read(4) == ZIP:
+    start = kept.read(LOOKED_AT)
+    if start.startswith(ZIP):
         _add_members(kept, "standard input", inputs)
         return
 
@@ -194,4 +197,6 @@ def _add_standard_input(inputs: Inputs) -> None:
         kept.seek(0)
         return nullcontext(kept)  # closed with all the others
 
-    inputs.files.append(Input("standard input", "stdin", size, True, opened))
+    # What comes through a pipe has no name that would say it: a table begins with the name of a column.
+    table = start.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in COLUMN_BEGINS
+    inputs.files.append(Input("standard input", "stdin", size, True, table, opened))

@@ -31,10 +31,7 @@ def _read_ltst(items: Iterator[Item], source: Source) -> Iterator[Found]:
 
 
 def _document(value: Any, source: Source) -> Document | None:
-    try:
-        archive.checked(value)
-    except TypeError as problem:
-        raise Invalid(f"a row of this export is of the wrong kind: {problem}") from None
+    archive.checked(value)
     return Document(value) if source.is_wanted(value.get("user_id"), "exports") else None
 
 

@@ -84,12 +84,23 @@ class Source:
             fault = clean(f"{self._where}: {problem}")
         except RecursionError:
             fault = f"{self._where}: this is nested too deeply"
+        self.leave_out(fault)
+        return None
+
+    def leave_out(self, fault: str) -> None:
+        """Note what cannot be read, if that may be left out."""
         if not self.wishes.skip_invalid:
             raise Invalid(fault) from None
-        self.pass_over("invalid")
+        self.pass_over("invalid ones")
         if len(self.wishes.faults) < MOST_NOTES:
             self.wishes.faults.append(fault)
-        return None
+
+    def readable(self, items: Iterator[Item]) -> Iterator[Item]:
+        """The values of a file up to where it cannot be read any further."""
+        try:
+            yield from items
+        except Invalid as problem:
+            self.leave_out(str(problem))
 
     def each(self, items: Iterator[Item], convert: Callable[[Item], Found | None]) -> Iterator[Found]:
         """Make something of each value."""
@@ -103,7 +114,7 @@ class Source:
         whose = name(user, "user_id")
         if self.wishes.of is not None:
             if whose != self.wishes.of:
-                self.pass_over(f"{what} that name no user" if whose is None else f"{what} of other users")
+                self.pass_over(f"{what} without a user" if whose is None else f"{what} of other users")
             return whose == self.wishes.of
         if whose is None:
             return True
