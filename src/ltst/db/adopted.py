@@ -34,13 +34,8 @@ SELECT count(*), coalesce(encode(sha256(string_agg(hash, '' ORDER BY hash)), 'he
 FROM (SELECT sha256(convert_to(jsonb_build_array({values})::text, 'UTF8')) AS hash FROM {source}) AS hashed
 """
 # Looked up through the view as they are, without a cast where that is not needed.
-AS_IT_IS = ("id", "session", "user", "content", "time")
+AS_IT_IS = ("id", "session", "content", "time")
 PRIVILEGES = ("SELECT", "INSERT", "UPDATE", "DELETE")
-
-SETTLED = (
-    "SELECT set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, YMD', true), "
-    "set_config('IntervalStyle', 'postgres', true), set_config('extra_float_digits', '1', true)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +109,7 @@ def _expression(taken: Taken, column: Column) -> sql.Composable:
         case "session":
             return sql.Identifier("a", f"session_{taken.session_kind}")
         case "user":
-            return sql.Identifier("a", "user_id")
+            return _user(taken, column)
         case "content":
             return sql.Identifier("m", "content")
         case "role":
@@ -133,6 +128,15 @@ def _expression(taken: Taken, column: Column) -> sql.Composable:
         return sql.SQL("NULL")
     get = "a.shown -> 'columns' -> {}" if column.base in JSON else "a.shown -> 'columns' ->> {}"
     return sql.SQL(get).format(column.name)
+
+
+def _user(taken: Taken, column: Column) -> sql.Composable:
+    """Whose a row is; whom the table was adopted for is shown where the column can hold that."""
+    if column.base in ("text", "varchar"):
+        return sql.Identifier("a", "user_id")
+    return sql.SQL("CASE WHEN a.user_id <> {0} OR ltst_fits({0}, {1}) THEN a.user_id END").format(
+        taken.owner_id, column.type
+    )
 
 
 async def show(connection: Connection, taken: Taken) -> None:
