@@ -294,12 +294,18 @@ IDS = {
     "counted": ("id INTEGER", "{n}"),
     "uuid": ("id UUID PRIMARY KEY DEFAULT gen_random_uuid()", "DEFAULT"),
     "text": ("id TEXT PRIMARY KEY", "'row {n}'"),
+    "small": ("id SMALLSERIAL PRIMARY KEY", "DEFAULT"),
+    "char": ("id CHAR(40) PRIMARY KEY", "'row {n}'"),
+    "words": ("id words PRIMARY KEY", "'row {n}'"),
     "none": ("model TEXT", "'m'"),
 }
 SESSIONS = {
     "text": ("VARCHAR(40)", "'s{s}'"),
     "uuid": ("UUID", "'00000000-0000-0000-0000-00000000000{s}'"),
     "int": ("INT", "{s}"),
+    "numeric": ("NUMERIC(20)", "1844674407370955161{s}"),
+    "char": ("CHAR(40)", "'s{s}'"),
+    "enum": ("chosen", "'s{s}'"),
 }
 TIMES = {
     "zone": ("created_at TIMESTAMPTZ NOT NULL DEFAULT now()", "'2024-05-06 07:08:09.123456+00'"),
@@ -334,6 +340,8 @@ def test_tables_of_every_kind_go_there_and_back(
 ) -> None:
     type, written, person = USERS[user]
     with superuser(database_url) as owner:
+        owner.execute("CREATE DOMAIN words AS VARCHAR(100)")
+        owner.execute("CREATE TYPE chosen AS ENUM ('s0', 's1')")
         owner.execute(
             f"CREATE TABLE chats ({IDS[id][0]}, session_id {SESSIONS[session][0]} NOT NULL, role TEXT, "
             f"content VARCHAR(500), {TIMES[time][0]}, user_id {type})"
@@ -365,7 +373,7 @@ def test_tables_of_every_kind_go_there_and_back(
             "INSERT INTO chats ({}session_id, role, content, user_id) VALUES ({}{}, 'user', 'of the program', {}) "
             "RETURNING content"
         )
-        own = ("id, ", "'new', ") if id == "text" else ("", "")
+        own = ("id, ", "'new', ") if id in ("text", "char", "words") else ("", "")
         assert value(owner, insert.format(own[0], own[1], name, written)) == "of the program"
         told_of = owner.execute(f"SELECT count(*), min(user_id::text) FROM chats WHERE user_id = '{person}'").fetchone()
         assert told_of == (8, person)
@@ -415,6 +423,33 @@ def test_other_columns_are_metadata_and_are_shown_as_they_were(database_url: str
             (None, 12),
             (None, 5),
         ]
+
+
+def test_what_ltst_adds_does_not_make_columns_of_other_types_unreadable(database_url: str, memory: Memory) -> None:
+    """A role that their type does not know is shown as none, and words in a column of JSON are a string."""
+    with superuser(database_url) as owner:
+        owner.execute("CREATE TYPE speaker AS ENUM ('USER', 'ASSISTANT')")
+        owner.execute("CREATE TABLE chats (id SERIAL PRIMARY KEY, session_id TEXT, role speaker, content JSON)")
+        owner.execute(
+            """INSERT INTO chats VALUES (-1, 's', 'USER', '{"text" : "hello"}'), (0, 's', 'ASSISTANT', '"hi"'), """
+            """(10, 's', 'USER', '"\\u0000"')"""
+        )
+        told = memory.adopt("chats", user_id="ana", leave_out=True)
+        assert [each.row for each in told.faults] == ["10"]
+        memory.user("ana").chat("s").add("assistant", "bye")
+        memory.user("ana").chat("s").add("system", "be brief")
+        owner.execute("INSERT INTO chats (session_id, role, content) VALUES ('s', 'ASSISTANT', '[1]')")
+        owner.execute("""UPDATE chats SET content = '"changed"' WHERE id = 1""")
+        shown = [
+            (-1, "s", "USER", {"text": "hello"}),
+            (0, "s", "ASSISTANT", "hi"),
+            (1, "s", "ASSISTANT", "changed"),
+            (2, "s", None, "be brief"),
+            (3, "s", "ASSISTANT", [1]),
+        ]
+        assert rows(owner, "chats") == shown
+        assert memory.give_back("chats").added == 3
+        assert owner.execute("SELECT * FROM chats WHERE id < 10 ORDER BY id").fetchall() == shown
 
 
 def test_metadata_of_ltst_does_not_make_the_view_unreadable(owner: Connection, memory: Memory) -> None:
@@ -507,6 +542,31 @@ OBSTACLES = {
     "is not a chat table: it has id, session_id, said": "ALTER TABLE conversation_memory DROP COLUMN role, "
     "DROP COLUMN created_at, DROP COLUMN content, ADD COLUMN said TEXT",
 }
+
+
+ODD = {
+    "numeric id": ("id", "NUMERIC(20)", "id is of the type numeric.*integer, smallint, bigint, uuid and text"),
+    "domain id": ("id", "positive", "id is of the type positive"),
+    "moment id": ("id", "TIMESTAMPTZ USING now()", "id is of the type timestamp with time zone"),
+    "moment session": ("session_id", "TIMESTAMPTZ USING now()", "session_id is of the type timestamp with time zone"),
+    "array session": ("session_id", "TEXT[] USING ARRAY[session_id]", r"session_id is of the type text\[\]"),
+    "moment user": ("user_id", "DATE USING now()", "user_id is of the type date"),
+}
+
+
+@pytest.mark.parametrize(("column", "type", "words"), ODD.values(), ids=ODD)
+def test_ids_of_types_that_ltst_cannot_look_up_are_refused(
+    owner: Connection, memory: Memory, column: str, type: str, words: str
+) -> None:
+    owner.execute("CREATE DOMAIN positive AS INTEGER CHECK (value > 0)")
+    owner.execute("ALTER TABLE conversation_memory ALTER COLUMN id DROP DEFAULT, ADD COLUMN user_id TEXT")
+    owner.execute("ALTER TABLE conversation_memory DROP CONSTRAINT conversation_memory_pkey")
+    owner.execute(f"ALTER TABLE conversation_memory ALTER COLUMN {column} TYPE {type}".encode())
+    before = state(owner)
+    for dry in (True, False):
+        with pytest.raises(ltst.Invalid, match=words):
+            memory.adopt(TABLE, dry_run=dry)
+    assert state(owner) == before
 
 
 @pytest.mark.parametrize(("words", "change"), OBSTACLES.items(), ids=OBSTACLES)
@@ -831,6 +891,17 @@ def test_the_same_change_twice_and_a_row_that_is_gone_are_no_failures(
     assert (other.rowcount, value(owner, "SELECT count(*) FROM conversation_memory")) == (0, 11)
 
 
+def test_a_statement_that_meets_a_row_twice_says_so(owner: Connection, memory: Memory) -> None:
+    memory.adopt(TABLE, user_id="ana")
+    before = rows(owner)
+    twice = "UPDATE conversation_memory SET content = v FROM (VALUES (1, 'a'), (1, %s)) AS t (n, v) WHERE id = n"
+    with pytest.raises(psycopg.errors.SerializationFailure, match="row 1 was changed"):
+        owner.execute(twice, ("b",))
+    assert rows(owner) == before
+    owner.execute(twice, ("a",))
+    assert rows(owner)[0][3] == "a"
+
+
 def test_changes_at_once_where_rows_have_no_id(owner: Connection, database_url: str, memory: Memory) -> None:
     owner.execute("ALTER TABLE conversation_memory DROP COLUMN id, ADD COLUMN tokens INTEGER")
     memory.adopt(TABLE, user_id="ana")
@@ -1012,6 +1083,51 @@ def test_messages_of_langchain_in_columns_of_other_types(database_url: str, memo
         owner.execute("UPDATE message_store SET message = %s WHERE id = 1", (written[2],))
         assert memory.user("ana").chat("one").window()[0].content == "21 degrees"
         assert memory.give_back("message_store").rows == 7 + (4 if type == "TEXT" else 0)
+
+
+UNREADABLE = {
+    "nul": '{"a": "x\\u0000y"}',
+    "surrogate": '{"a": "\\ud800"}',
+    "number": '{"a": 1e999999}',
+}
+
+
+@pytest.mark.parametrize("broken", UNREADABLE.values(), ids=UNREADABLE)
+def test_json_that_cannot_be_kept_is_a_fault_of_its_row(owner: Connection, memory: Memory, broken: str) -> None:
+    owner.execute('ALTER TABLE conversation_memory ADD COLUMN "raw data" JSON, ADD COLUMN other JSON')
+    owner.execute("""UPDATE conversation_memory SET "raw data" = '{"a" : 1}', other = 'null' WHERE id < 5""")
+    owner.execute('UPDATE conversation_memory SET "raw data" = %s WHERE id = 7', (broken,))
+    everything = texts(owner)
+    told = memory.adopt(TABLE, user_id="ana", dry_run=True)
+    reason = 'the column "raw data" holds what cannot be kept as JSON, such as \\u0000'
+    assert [(each.row, each.reason) for each in told.faults] == [("7", reason)]
+    with pytest.raises(ltst.Conflict, match=r"1 of 12 rows cannot be taken over: the column .*--leave-out"):
+        memory.adopt(TABLE, user_id="ana")
+    assert memory.adopt(TABLE, user_id="ana", leave_out=True).messages == 11
+    assert [row[0] for row in rows(owner)] == [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12]
+    with pytest.raises(psycopg.errors.DataError):
+        owner.execute(
+            "INSERT INTO conversation_memory (session_id, role, content, other) VALUES ('s0', 'user', 'x', %s)",
+            (broken,),
+        )
+    memory.give_back(TABLE)
+    assert texts(owner) == everything
+
+
+@pytest.mark.parametrize("type", ["TEXT", "JSON"])
+def test_messages_of_langchain_that_cannot_be_kept_are_faults_of_their_rows(
+    database_url: str, memory: Memory, type: str
+) -> None:
+    content = '{"type": "human", "data": {"content": %s}}'
+    with superuser(database_url) as owner:
+        owner.execute(f"CREATE TABLE message_store (id SERIAL PRIMARY KEY, session_id TEXT, message {type})")
+        for each in ('"hello"', '"a\\u0000b"', '"\\ud800"', "1e999999"):
+            owner.execute("INSERT INTO message_store (session_id, message) VALUES ('one', %s)", (content % each,))
+        told = memory.adopt("message_store", user_id="ana", dry_run=True)
+        reason = 'the column "message" holds what cannot be kept as JSON, such as \\u0000'
+        assert [(each.row, each.reason) for each in told.faults] == [("2", reason), ("3", reason), ("4", reason)]
+        assert memory.adopt("message_store", user_id="ana", leave_out=True).messages == 1
+        assert memory.give_back("message_store").rows == 4
 
 
 def test_the_history_of_langchain_community_goes_on(database_url: str, memory: Memory) -> None:

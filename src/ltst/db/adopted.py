@@ -14,7 +14,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from ltst.db.connections import Connection
-from ltst.db.legacy import HIDDEN, JSON, Column, Legacy, cast, columns_of
+from ltst.db.legacy import HIDDEN, JSON, TEXTS, Column, Legacy, cast, columns_of
 
 ADOPTED = """
 SELECT * FROM adopted_tables
@@ -111,10 +111,11 @@ def _expression(taken: Taken, column: Column) -> sql.Composable:
         case "user":
             return _user(taken, column)
         case "content":
-            return sql.Identifier("m", "content")
+            # What ltst adds is plain words, which may be no JSON.
+            said = "coalesce(ltst_json(m.content), to_jsonb(m.content))" if column.base in JSON else "m.content"
+            return sql.SQL(said)
         case "role":
-            words = sql.SQL(" ").join(sql.SQL("WHEN {} THEN {}").format(*pair) for pair in taken.words.items())
-            return sql.SQL("coalesce(a.shown ->> 'role', CASE m.role {} END)").format(words)
+            return _role(taken, column)
         case "message":
             return sql.SQL("coalesce(a.shown -> 'message', ltst_langchain_message(m.role, m.content, m.metadata))")
         case "time":
@@ -137,6 +138,13 @@ def _user(taken: Taken, column: Column) -> sql.Composable:
     return sql.SQL("CASE WHEN a.user_id <> {0} OR ltst_fits({0}, {1}) THEN a.user_id END").format(
         taken.owner_id, column.type
     )
+
+
+def _role(taken: Taken, column: Column) -> sql.Composable:
+    """What the program calls a role; none if it has a type of its own for them that does not know this one."""
+    case = "WHEN {0} THEN {1}" if column.base in TEXTS else "WHEN {0} THEN CASE WHEN ltst_fits({1}, {2}) THEN {1} END"
+    words = sql.SQL(" ").join(sql.SQL(case).format(*pair, column.type) for pair in taken.words.items())
+    return sql.SQL("coalesce(a.shown ->> 'role', CASE m.role {} END)").format(words)
 
 
 async def show(connection: Connection, taken: Taken) -> None:
