@@ -294,12 +294,18 @@ IDS = {
     "counted": ("id INTEGER", "{n}"),
     "uuid": ("id UUID PRIMARY KEY DEFAULT gen_random_uuid()", "DEFAULT"),
     "text": ("id TEXT PRIMARY KEY", "'row {n}'"),
+    "small": ("id SMALLSERIAL PRIMARY KEY", "DEFAULT"),
+    "char": ("id CHAR(40) PRIMARY KEY", "'row {n}'"),
+    "words": ("id words PRIMARY KEY", "'row {n}'"),
     "none": ("model TEXT", "'m'"),
 }
 SESSIONS = {
     "text": ("VARCHAR(40)", "'s{s}'"),
     "uuid": ("UUID", "'00000000-0000-0000-0000-00000000000{s}'"),
     "int": ("INT", "{s}"),
+    "numeric": ("NUMERIC(20)", "1844674407370955161{s}"),
+    "char": ("CHAR(40)", "'s{s}'"),
+    "enum": ("chosen", "'s{s}'"),
 }
 TIMES = {
     "zone": ("created_at TIMESTAMPTZ NOT NULL DEFAULT now()", "'2024-05-06 07:08:09.123456+00'"),
@@ -307,26 +313,41 @@ TIMES = {
     "null": ("created_at TIMESTAMPTZ", "NULL"),
     "none": ("language TEXT", "'en'"),
 }
+USERS = {
+    "text": ("TEXT", "'eve'", "eve"),
+    "varchar": ("VARCHAR(40)", "'eve'", "eve"),
+    "char": ("CHAR(8)", "'eve'", "eve"),
+    "small": ("SMALLINT", "7", "7"),
+    "int": ("INTEGER", "7", "7"),
+    "big": ("BIGINT", "70000000000", "70000000000"),
+    "numeric": ("NUMERIC(20)", "18446744073709551615", "18446744073709551615"),
+    "uuid": ("UUID", "'00000000-0000-0000-0000-000000000007'", "00000000-0000-0000-0000-000000000007"),
+}
 
 
 @pytest.mark.parametrize(
-    ("id", "session", "time"),
+    ("id", "session", "time", "user"),
     [
-        *[(id, "text", "zone") for id in IDS],
-        *[("serial", session, "naive") for session in SESSIONS],
-        *[(id, "uuid", time) for id in ("serial", "none") for time in TIMES],
+        *[(id, "text", "zone", "text") for id in IDS],
+        *[("serial", session, "naive", "text") for session in SESSIONS],
+        *[(id, "uuid", time, "text") for id in ("serial", "none") for time in TIMES],
+        *[("serial", "text", "zone", user) for user in USERS if user != "text"],
+        ("none", "int", "zone", "int"),
     ],
 )
 def test_tables_of_every_kind_go_there_and_back(
-    database_url: str, memory: Memory, id: str, session: str, time: str
+    database_url: str, memory: Memory, id: str, session: str, time: str, user: str
 ) -> None:
+    type, written, person = USERS[user]
     with superuser(database_url) as owner:
+        owner.execute("CREATE DOMAIN words AS VARCHAR(100)")
+        owner.execute("CREATE TYPE chosen AS ENUM ('s0', 's1')")
         owner.execute(
             f"CREATE TABLE chats ({IDS[id][0]}, session_id {SESSIONS[session][0]} NOT NULL, role TEXT, "
-            f"content VARCHAR(500), {TIMES[time][0]})"
+            f"content VARCHAR(500), {TIMES[time][0]}, user_id {type})"
         )
         for number in range(6):
-            given = (IDS[id][1], SESSIONS[session][1], "'user'", f"'text {number // 2}'", TIMES[time][1])
+            given = (IDS[id][1], SESSIONS[session][1], "'user'", f"'text {number // 2}'", TIMES[time][1], written)
             owner.execute(f"INSERT INTO chats VALUES ({', '.join(given)})".format(n=number, s=number % 2))
         types = (
             "SELECT array_agg(format_type(atttypid, NULL) ORDER BY attnum) FROM pg_attribute "
@@ -338,8 +359,8 @@ def test_tables_of_every_kind_go_there_and_back(
         assert owner.execute("SELECT * FROM chats ORDER BY chats::text").fetchall() == before
         assert value(owner, types) == shape
         name = SESSIONS[session][1].format(s=1)
-        sessions = memory.user("ana").sessions.list()
-        assert [each.content for each in memory.user("ana").chat(name.strip("'")).window()] == [
+        sessions = memory.user(person).sessions.list()
+        assert [each.content for each in memory.user(person).chat(name.strip("'")).window()] == [
             "text 0",
             "text 1",
             "text 2",
@@ -347,12 +368,16 @@ def test_tables_of_every_kind_go_there_and_back(
         assert [each.session_length for each in sessions] == [3, 3]
         where = f"session_id = {name} AND content = 'text 1'"
         assert owner.execute(f"UPDATE chats SET content = 'changed' WHERE {where}").rowcount == 1
-        memory.user("ana").chat(name.strip("'")).add("user", "of ltst")
+        memory.user(person).chat(name.strip("'")).add("user", "of ltst")
         insert = (
-            "INSERT INTO chats ({}session_id, role, content) VALUES ({}{}, 'user', 'of the program') RETURNING content"
+            "INSERT INTO chats ({}session_id, role, content, user_id) VALUES ({}{}, 'user', 'of the program', {}) "
+            "RETURNING content"
         )
-        own = ("id, ", "'new', ") if id == "text" else ("", "")
-        assert value(owner, insert.format(own[0], own[1], name)) == "of the program"
+        own = ("id, ", "'new', ") if id in ("text", "char", "words") else ("", "")
+        assert value(owner, insert.format(own[0], own[1], name, written)) == "of the program"
+        told_of = owner.execute(f"SELECT count(*), min(user_id::text) FROM chats WHERE user_id = '{person}'").fetchone()
+        assert told_of == (8, person)
+        assert memory.user(person).chat(name.strip("'")).window()[-1].content == "of the program"
         assert owner.execute(f"DELETE FROM chats WHERE session_id = {name} AND content = 'text 2'").rowcount == 1
         shown = owner.execute("SELECT * FROM chats ORDER BY chats::text").fetchall()
         assert len(shown) == 7
@@ -398,6 +423,33 @@ def test_other_columns_are_metadata_and_are_shown_as_they_were(database_url: str
             (None, 12),
             (None, 5),
         ]
+
+
+def test_what_ltst_adds_does_not_make_columns_of_other_types_unreadable(database_url: str, memory: Memory) -> None:
+    """A role that their type does not know is shown as none, and words in a column of JSON are a string."""
+    with superuser(database_url) as owner:
+        owner.execute("CREATE TYPE speaker AS ENUM ('USER', 'ASSISTANT')")
+        owner.execute("CREATE TABLE chats (id SERIAL PRIMARY KEY, session_id TEXT, role speaker, content JSON)")
+        owner.execute(
+            """INSERT INTO chats VALUES (-1, 's', 'USER', '{"text" : "hello"}'), (0, 's', 'ASSISTANT', '"hi"'), """
+            """(10, 's', 'USER', '"\\u0000"')"""
+        )
+        told = memory.adopt("chats", user_id="ana", leave_out=True)
+        assert [each.row for each in told.faults] == ["10"]
+        memory.user("ana").chat("s").add("assistant", "bye")
+        memory.user("ana").chat("s").add("system", "be brief")
+        owner.execute("INSERT INTO chats (session_id, role, content) VALUES ('s', 'ASSISTANT', '[1]')")
+        owner.execute("""UPDATE chats SET content = '"changed"' WHERE id = 1""")
+        shown = [
+            (-1, "s", "USER", {"text": "hello"}),
+            (0, "s", "ASSISTANT", "hi"),
+            (1, "s", "ASSISTANT", "changed"),
+            (2, "s", None, "be brief"),
+            (3, "s", "ASSISTANT", [1]),
+        ]
+        assert rows(owner, "chats") == shown
+        assert memory.give_back("chats").added == 3
+        assert owner.execute("SELECT * FROM chats WHERE id < 10 ORDER BY id").fetchall() == shown
 
 
 def test_metadata_of_ltst_does_not_make_the_view_unreadable(owner: Connection, memory: Memory) -> None:
@@ -492,6 +544,31 @@ OBSTACLES = {
 }
 
 
+ODD = {
+    "numeric id": ("id", "NUMERIC(20)", "id is of the type numeric.*integer, smallint, bigint, uuid and text"),
+    "domain id": ("id", "positive", "id is of the type positive"),
+    "moment id": ("id", "TIMESTAMPTZ USING now()", "id is of the type timestamp with time zone"),
+    "moment session": ("session_id", "TIMESTAMPTZ USING now()", "session_id is of the type timestamp with time zone"),
+    "array session": ("session_id", "TEXT[] USING ARRAY[session_id]", r"session_id is of the type text\[\]"),
+    "moment user": ("user_id", "DATE USING now()", "user_id is of the type date"),
+}
+
+
+@pytest.mark.parametrize(("column", "type", "words"), ODD.values(), ids=ODD)
+def test_ids_of_types_that_ltst_cannot_look_up_are_refused(
+    owner: Connection, memory: Memory, column: str, type: str, words: str
+) -> None:
+    owner.execute("CREATE DOMAIN positive AS INTEGER CHECK (value > 0)")
+    owner.execute("ALTER TABLE conversation_memory ALTER COLUMN id DROP DEFAULT, ADD COLUMN user_id TEXT")
+    owner.execute("ALTER TABLE conversation_memory DROP CONSTRAINT conversation_memory_pkey")
+    owner.execute(f"ALTER TABLE conversation_memory ALTER COLUMN {column} TYPE {type}".encode())
+    before = state(owner)
+    for dry in (True, False):
+        with pytest.raises(ltst.Invalid, match=words):
+            memory.adopt(TABLE, dry_run=dry)
+    assert state(owner) == before
+
+
 @pytest.mark.parametrize(("words", "change"), OBSTACLES.items(), ids=OBSTACLES)
 def test_what_stands_in_the_way_is_said(owner: Connection, memory: Memory, words: str, change: str) -> None:
     owner.execute(change)
@@ -549,6 +626,30 @@ def test_rows_go_to_the_users_that_they_name(owner: Connection, memory: Memory) 
         owner.execute(insert, ("of the system", "system"))
     assert memory.user("eve").chat("s0").window()[-1].content == "of eve"
     assert memory.user("rest").chat("s0").window()[-1].content == "of nobody"
+
+
+@pytest.mark.parametrize(("user", "shown"), [("ana", None), ("7", 7), ("007", None), ("99999999999", None)])
+def test_rows_without_a_user_where_users_are_numbers(
+    owner: Connection, memory: Memory, user: str, shown: int | None
+) -> None:
+    """Whom they are adopted for is shown where the column can hold it."""
+    owner.execute("ALTER TABLE conversation_memory ADD COLUMN user_id INTEGER")
+    owner.execute("UPDATE conversation_memory SET user_id = 8 WHERE session_id = 's0'")
+    before = rows(owner)
+    told = memory.adopt(TABLE, user_id=user)
+    assert (told.users, told.sessions) == (2, 3)
+    assert rows(owner) == [(*row[:5], row[5] or shown) for row in before]
+    insert = "INSERT INTO conversation_memory (session_id, role, content, user_id) VALUES ('s1', 'user', 'new', %s)"
+    assert value(owner, f"{insert} RETURNING user_id", None) == shown
+    assert value(owner, f"{insert} RETURNING user_id", 8) == 8
+    memory.user(user).chat("s1").add("assistant", "of ltst")
+    assert [each.content for each in memory.user(user).chat("s1").window()][-2:] == ["new", "of ltst"]
+    assert [each.content for each in memory.user("8").chat("s1").window()] == ["new"]
+    assert owner.execute("UPDATE conversation_memory SET content = 'changed' WHERE id = 5").rowcount == 1
+    assert value(owner, "SELECT count(*) FROM conversation_memory WHERE user_id = %s", 8) == 5
+    assert memory.give_back(TABLE).rows == 15
+    assert value(owner, "SELECT count(*) FROM conversation_memory WHERE user_id = %s", 8) == 5
+    assert value(owner, "SELECT user_id FROM conversation_memory WHERE id = 5") == shown
 
 
 def test_who_is_erased_is_gone_from_the_view_and_from_what_was_kept(owner: Connection, memory: Memory) -> None:
@@ -705,6 +806,142 @@ def test_writers_wait_and_nothing_of_theirs_is_lost(owner: Connection, database_
     assert len(told) == len(set(told))
 
 
+class Meanwhile:
+    """A statement on a connection of its own, which waits for another's transaction."""
+
+    def __init__(self, url: str, statement: str, isolation: str = "READ COMMITTED") -> None:
+        self.problem: psycopg.Error | None = None
+        self.rowcount: int | None = None
+        self.returned: list[tuple[Any, ...]] = []
+        self._connection = psycopg.connect(url, autocommit=True)
+        self._connection.execute(f"SET default_transaction_isolation = '{isolation}'".encode())
+        self._thread = threading.Thread(target=self._run, args=(statement,))
+        self._thread.start()
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE pid = %s AND wait_event_type = 'Lock'"
+        with superuser(url) as watcher:
+            _wait(lambda: value(watcher, waiting, self._connection.info.backend_pid) == 1)
+
+    def _run(self, statement: str) -> None:
+        try:
+            cursor = self._connection.execute(statement.encode())
+            self.rowcount = cursor.rowcount
+            self.returned = cursor.fetchall() if cursor.description else []
+        except psycopg.Error as problem:
+            self.problem = problem
+
+    def done(self) -> Meanwhile:
+        self._thread.join()
+        self._connection.close()
+        return self
+
+
+def test_changes_of_one_row_at_once_are_both_kept(owner: Connection, database_url: str, memory: Memory) -> None:
+    owner.execute("ALTER TABLE conversation_memory ADD COLUMN tokens INTEGER, ADD COLUMN tags TEXT[]")
+    memory.adopt(TABLE, user_id="ana")
+    with owner.transaction():
+        owner.execute("UPDATE conversation_memory SET content = 'a', tags = '{x,y}', session_id = 's2' WHERE id = 1")
+        other = Meanwhile(database_url, "UPDATE conversation_memory SET tokens = 5 WHERE id = 1 RETURNING *")
+    assert other.done().problem is None
+    ((id, session, role, content, _, tokens, tags),) = other.returned
+    assert (id, session, role, content, tokens, tags) == (1, "s2", "user", "a", 5, ["x", "y"])
+    assert rows(owner)[0] == other.returned[0]
+    assert memory.user("ana").chat("s2").window()[-1].content == "a"
+    assert memory.give_back(TABLE).rows == 12
+    assert rows(owner)[0] == other.returned[0]
+
+
+@pytest.mark.parametrize(
+    ("statement", "isolation"),
+    [
+        ("UPDATE conversation_memory SET content = content || '!' WHERE id = 1", "READ COMMITTED"),
+        ("UPDATE conversation_memory SET content = 'b', role = 'tool' WHERE id = 1", "READ COMMITTED"),
+        ("DELETE FROM conversation_memory WHERE content = 'message 0'", "READ COMMITTED"),
+        ("UPDATE conversation_memory SET role = 'tool' WHERE id = 1", "REPEATABLE READ"),
+        ("DELETE FROM conversation_memory WHERE id = 1", "REPEATABLE READ"),
+    ],
+)
+def test_what_another_changed_is_not_overwritten_unseen(
+    owner: Connection, database_url: str, memory: Memory, statement: str, isolation: str
+) -> None:
+    memory.adopt(TABLE, user_id="ana")
+    with owner.transaction():
+        owner.execute("UPDATE conversation_memory SET content = 'a' WHERE id = 1")
+        before = rows(owner)
+        other = Meanwhile(database_url, statement, isolation)
+    assert isinstance(other.done().problem, psycopg.errors.SerializationFailure)
+    if isolation == "READ COMMITTED":
+        assert "row 1 was changed by another since this statement began (content)" in str(other.problem)
+    assert rows(owner) == before
+
+
+def test_the_same_change_twice_and_a_row_that_is_gone_are_no_failures(
+    owner: Connection, database_url: str, memory: Memory
+) -> None:
+    memory.adopt(TABLE, user_id="ana")
+    same = "UPDATE conversation_memory SET content = 'a' WHERE id = 1"
+    with owner.transaction():
+        owner.execute(same)
+        other = Meanwhile(database_url, same)
+    assert (other.done().problem, other.rowcount) == (None, 1)
+    for statement in (same.replace("'a'", "'b'"), "DELETE FROM conversation_memory WHERE id = 1"):
+        with owner.transaction(force_rollback=statement != "DELETE FROM conversation_memory WHERE id = 1"):
+            owner.execute("DELETE FROM conversation_memory WHERE id = 1")
+            other = Meanwhile(database_url, statement)
+        assert other.done().problem is None
+    assert (other.rowcount, value(owner, "SELECT count(*) FROM conversation_memory")) == (0, 11)
+
+
+def test_a_statement_that_meets_a_row_twice_says_so(owner: Connection, memory: Memory) -> None:
+    memory.adopt(TABLE, user_id="ana")
+    before = rows(owner)
+    twice = "UPDATE conversation_memory SET content = v FROM (VALUES (1, 'a'), (1, %s)) AS t (n, v) WHERE id = n"
+    with pytest.raises(psycopg.errors.SerializationFailure, match="row 1 was changed"):
+        owner.execute(twice, ("b",))
+    assert rows(owner) == before
+    owner.execute(twice, ("a",))
+    assert rows(owner)[0][3] == "a"
+
+
+def test_changes_at_once_where_rows_have_no_id(owner: Connection, database_url: str, memory: Memory) -> None:
+    owner.execute("ALTER TABLE conversation_memory DROP COLUMN id, ADD COLUMN tokens INTEGER")
+    memory.adopt(TABLE, user_id="ana")
+    with owner.transaction():
+        owner.execute("UPDATE conversation_memory SET content = 'a' WHERE content = 'message 0'")
+        other = Meanwhile(database_url, "UPDATE conversation_memory SET tokens = 5 WHERE content = 'message 0'")
+    assert (other.done().problem, other.rowcount) == (None, 0)
+    assert value(owner, "SELECT count(*) FROM conversation_memory WHERE content = 'a' AND tokens IS NULL") == 1
+
+
+@pytest.mark.parametrize("id", ["serial", "identity", "uuid", "text"])
+def test_an_id_is_given_out_once(database_url: str, memory: Memory, id: str) -> None:
+    given = {"uuid": "'00000000-0000-0000-0000-000000000001'", "text": f"'{'long' * 5000}'"}.get(id, "50")
+    with superuser(database_url) as owner:
+        owner.execute(f"CREATE TABLE chats ({IDS[id][0]}, session_id TEXT, role TEXT, content TEXT)")
+        memory.adopt("chats", user_id="ana")
+        insert = f"INSERT INTO chats VALUES ({given}, '{{}}', 'user', 'x')"
+        with owner.transaction():
+            owner.execute(insert.format("one"))
+            other = Meanwhile(database_url, insert.format("two"))
+        assert isinstance(other.done().problem, psycopg.errors.UniqueViolation)
+        assert value(owner, "SELECT count(*) FROM chats") == 1
+        assert memory.give_back("chats").rows == 1
+
+
+def test_ids_that_were_given_out_twice_are_told_by_the_migration(owner: Connection, memory: Memory) -> None:
+    memory.adopt(TABLE, user_id="ana")
+    migration = next(each for each in migrate.migrations() if each.name == "0012_adopted_rows")
+    check = migration.text[: migration.text.index("DROP INDEX")].encode()
+    owner.execute("DROP INDEX idx_adopted_messages_row_integer")
+    owner.execute(check)
+    owner.execute("UPDATE adopted_messages SET row_integer = 3 WHERE row_integer = 4")
+    with pytest.raises(psycopg.errors.UniqueViolation, match=f"table public.{TABLE} have the id 3") as told:
+        owner.execute(check)
+    way_out = str(told.value.diag.message_primary).partition("such as: ")[2]
+    owner.execute(way_out.encode())
+    owner.execute(check)
+    assert value(owner, "SELECT array_agg(id ORDER BY id) FROM conversation_memory") == [1, 2, 3, *range(5, 14)]
+
+
 def _wait(until: Any) -> None:
     for _ in range(3000):
         if until():
@@ -846,6 +1083,51 @@ def test_messages_of_langchain_in_columns_of_other_types(database_url: str, memo
         owner.execute("UPDATE message_store SET message = %s WHERE id = 1", (written[2],))
         assert memory.user("ana").chat("one").window()[0].content == "21 degrees"
         assert memory.give_back("message_store").rows == 7 + (4 if type == "TEXT" else 0)
+
+
+UNREADABLE = {
+    "nul": '{"a": "x\\u0000y"}',
+    "surrogate": '{"a": "\\ud800"}',
+    "number": '{"a": 1e999999}',
+}
+
+
+@pytest.mark.parametrize("broken", UNREADABLE.values(), ids=UNREADABLE)
+def test_json_that_cannot_be_kept_is_a_fault_of_its_row(owner: Connection, memory: Memory, broken: str) -> None:
+    owner.execute('ALTER TABLE conversation_memory ADD COLUMN "raw data" JSON, ADD COLUMN other JSON')
+    owner.execute("""UPDATE conversation_memory SET "raw data" = '{"a" : 1}', other = 'null' WHERE id < 5""")
+    owner.execute('UPDATE conversation_memory SET "raw data" = %s WHERE id = 7', (broken,))
+    everything = texts(owner)
+    told = memory.adopt(TABLE, user_id="ana", dry_run=True)
+    reason = 'the column "raw data" holds what cannot be kept as JSON, such as \\u0000'
+    assert [(each.row, each.reason) for each in told.faults] == [("7", reason)]
+    with pytest.raises(ltst.Conflict, match=r"1 of 12 rows cannot be taken over: the column .*--leave-out"):
+        memory.adopt(TABLE, user_id="ana")
+    assert memory.adopt(TABLE, user_id="ana", leave_out=True).messages == 11
+    assert [row[0] for row in rows(owner)] == [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12]
+    with pytest.raises(psycopg.errors.DataError):
+        owner.execute(
+            "INSERT INTO conversation_memory (session_id, role, content, other) VALUES ('s0', 'user', 'x', %s)",
+            (broken,),
+        )
+    memory.give_back(TABLE)
+    assert texts(owner) == everything
+
+
+@pytest.mark.parametrize("type", ["TEXT", "JSON"])
+def test_messages_of_langchain_that_cannot_be_kept_are_faults_of_their_rows(
+    database_url: str, memory: Memory, type: str
+) -> None:
+    content = '{"type": "human", "data": {"content": %s}}'
+    with superuser(database_url) as owner:
+        owner.execute(f"CREATE TABLE message_store (id SERIAL PRIMARY KEY, session_id TEXT, message {type})")
+        for each in ('"hello"', '"a\\u0000b"', '"\\ud800"', "1e999999"):
+            owner.execute("INSERT INTO message_store (session_id, message) VALUES ('one', %s)", (content % each,))
+        told = memory.adopt("message_store", user_id="ana", dry_run=True)
+        reason = 'the column "message" holds what cannot be kept as JSON, such as \\u0000'
+        assert [(each.row, each.reason) for each in told.faults] == [("2", reason), ("3", reason), ("4", reason)]
+        assert memory.adopt("message_store", user_id="ana", leave_out=True).messages == 1
+        assert memory.give_back("message_store").rows == 4
 
 
 def test_the_history_of_langchain_community_goes_on(database_url: str, memory: Memory) -> None:

@@ -14,7 +14,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from ltst.db.connections import Connection
-from ltst.db.legacy import HIDDEN, JSON, Column, Legacy, cast, columns_of
+from ltst.db.legacy import HIDDEN, JSON, TEXTS, Column, Legacy, cast, columns_of
 
 ADOPTED = """
 SELECT * FROM adopted_tables
@@ -34,13 +34,8 @@ SELECT count(*), coalesce(encode(sha256(string_agg(hash, '' ORDER BY hash)), 'he
 FROM (SELECT sha256(convert_to(jsonb_build_array({values})::text, 'UTF8')) AS hash FROM {source}) AS hashed
 """
 # Looked up through the view as they are, without a cast where that is not needed.
-AS_IT_IS = ("id", "session", "user", "content", "time")
+AS_IT_IS = ("id", "session", "content", "time")
 PRIVILEGES = ("SELECT", "INSERT", "UPDATE", "DELETE")
-
-SETTLED = (
-    "SELECT set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, YMD', true), "
-    "set_config('IntervalStyle', 'postgres', true), set_config('extra_float_digits', '1', true)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +109,13 @@ def _expression(taken: Taken, column: Column) -> sql.Composable:
         case "session":
             return sql.Identifier("a", f"session_{taken.session_kind}")
         case "user":
-            return sql.Identifier("a", "user_id")
+            return _user(taken, column)
         case "content":
-            return sql.Identifier("m", "content")
+            # What ltst adds is plain words, which may be no JSON.
+            said = "coalesce(ltst_json(m.content), to_jsonb(m.content))" if column.base in JSON else "m.content"
+            return sql.SQL(said)
         case "role":
-            words = sql.SQL(" ").join(sql.SQL("WHEN {} THEN {}").format(*pair) for pair in taken.words.items())
-            return sql.SQL("coalesce(a.shown ->> 'role', CASE m.role {} END)").format(words)
+            return _role(taken, column)
         case "message":
             return sql.SQL("coalesce(a.shown -> 'message', ltst_langchain_message(m.role, m.content, m.metadata))")
         case "time":
@@ -133,6 +129,22 @@ def _expression(taken: Taken, column: Column) -> sql.Composable:
         return sql.SQL("NULL")
     get = "a.shown -> 'columns' -> {}" if column.base in JSON else "a.shown -> 'columns' ->> {}"
     return sql.SQL(get).format(column.name)
+
+
+def _user(taken: Taken, column: Column) -> sql.Composable:
+    """Whose a row is; whom the table was adopted for is shown where the column can hold that."""
+    if column.base in ("text", "varchar"):
+        return sql.Identifier("a", "user_id")
+    return sql.SQL("CASE WHEN a.user_id <> {0} OR ltst_fits({0}, {1}) THEN a.user_id END").format(
+        taken.owner_id, column.type
+    )
+
+
+def _role(taken: Taken, column: Column) -> sql.Composable:
+    """What the program calls a role; none if it has a type of its own for them that does not know this one."""
+    case = "WHEN {0} THEN {1}" if column.base in TEXTS else "WHEN {0} THEN CASE WHEN ltst_fits({1}, {2}) THEN {1} END"
+    words = sql.SQL(" ").join(sql.SQL(case).format(*pair, column.type) for pair in taken.words.items())
+    return sql.SQL("coalesce(a.shown ->> 'role', CASE m.role {} END)").format(words)
 
 
 async def show(connection: Connection, taken: Taken) -> None:

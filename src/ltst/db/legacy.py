@@ -30,6 +30,9 @@ ACCEPTED = (
     "accepted are session_id, role, content (and id, user_id, created_at where there are any), "
     "or LangChain's session_id, message (and id, created_at)"
 )
+# Categories of types that are kept as text and read again from it the same, whatever the program's settings are.
+# A row is looked up in the table too, by an operator that texts have and the others have not.
+WRITTEN = {"id": ("S",), "session": ("S", "N", "E"), "user": ("S", "N", "E")}
 
 FIND = """
 SELECT place.nspname::text AS schema, class.relname::text AS name, class.relkind::text AS kind,
@@ -172,7 +175,9 @@ async def look(connection: Connection, table: str, own: Sequence[str]) -> Legacy
     _check(found, own)
     columns = await columns_of(connection, found["schema"], found["name"])
     shape, roles = _shape(f"{found['schema']}.{found['name']}", columns)
-    return Legacy(found["schema"], found["name"], columns, shape, roles)
+    legacy = Legacy(found["schema"], found["name"], columns, shape, roles)
+    _check_types(legacy)
+    return legacy
 
 
 async def columns_of(connection: Connection, schema: str, table: str) -> tuple[Column, ...]:
@@ -199,6 +204,17 @@ def _check(found: Mapping[str, Any], own: Sequence[str]) -> None:
         if found[names]:
             raise Conflict(
                 f"{what} rests on {name} ({', '.join(found[names])}) and would not see what is written later: drop it"
+            )
+
+
+def _check_types(legacy: Legacy) -> None:
+    for role, categories in WRITTEN.items():
+        column = legacy.column(role)
+        if column is not None and column.base not in KINDS and column.category not in categories:
+            others = "" if role == "id" else ", numeric, enums"
+            raise Invalid(
+                f"{legacy.shown}.{column.name} is of the type {column.type}; accepted there are "
+                f"integer, smallint, bigint, uuid and text types (text, varchar, char){others}"
             )
 
 
@@ -268,9 +284,10 @@ def reading(legacy: Legacy, user_id: str, zone: str, largest: int, adoption: str
         session=sql.Identifier("old", legacy.session.name),
         word=sql.SQL("NULL::text") if langchain else sql.SQL("{}::text").format(_old(legacy, "role")),
         content=sql.SQL("NULL::text") if langchain else sql.SQL("{}::text").format(_old(legacy, "content")),
-        message=_json(legacy) if langchain else sql.SQL("NULL::jsonb"),
+        message=_message(legacy) if langchain else sql.SQL("NULL::jsonb"),
         happened=moment(legacy, zone),
         columns=_columns(legacy),
+        broken=_broken(legacy),
         parts=sql.SQL(LANGCHAIN_PARTS if langchain else CONVERSATION_PARTS),
         twice=sql.SQL("false" if id is None or id.unique else "count(*) OVER (PARTITION BY old.id) > 1"),
         unnamed=sql.SQL("false" if id is None else "id IS NULL"),
@@ -284,11 +301,29 @@ def _old(legacy: Legacy, role: str) -> sql.Identifier:
     return sql.Identifier("old", legacy.roles[role])
 
 
-def _json(legacy: Legacy) -> sql.Composed:
+def _json(column: Column) -> sql.Composed:
+    """A value as JSON that can be kept; json may hold what jsonb may not, such as a NUL, and gives NULL then."""
+    named = sql.Identifier("old", column.name)
+    return sql.SQL("{}" if column.base == "jsonb" else "ltst_json({}::text)").format(named)
+
+
+def _message(legacy: Legacy) -> sql.Composed:
     column = legacy.column("message")
     assert column is not None, "it has the shape of LangChain's"
-    read = "{}::jsonb" if column.base in JSON else "ltst_json({}::text)"
-    return sql.SQL(read).format(_old(legacy, "message"))
+    return _json(column)
+
+
+def _broken(legacy: Legacy) -> sql.Composable:
+    """The name of a column that holds what cannot be kept as JSON."""
+    message = legacy.roles.get("message")
+    cases = [
+        sql.SQL("WHEN {} IS NOT NULL AND {} IS NULL THEN {}::text").format(
+            sql.Identifier("old", each.name), _json(each), each.name
+        )
+        for each in legacy.columns
+        if not each.left_behind and (each.base == "json" or each.name == message)
+    ]
+    return sql.SQL("CASE {} END").format(sql.SQL(" ").join(cases)) if cases else sql.SQL("NULL::text")
 
 
 def _columns(legacy: Legacy) -> sql.Composable:
@@ -297,13 +332,17 @@ def _columns(legacy: Legacy) -> sql.Composable:
         return sql.SQL("'{}'::jsonb")
     pairs = [
         sql.SQL("CASE WHEN {0} IS NULL THEN '{{}}'::jsonb ELSE jsonb_build_object({1}::text, {2}) END").format(
-            sql.Identifier("old", each.name),
-            each.name,
-            sql.SQL("{}" if each.in_json else "{}::text").format(sql.Identifier("old", each.name)),
+            sql.Identifier("old", each.name), each.name, _extra(each)
         )
         for each in legacy.extras
     ]
     return sql.SQL(" || ").join(pairs)
+
+
+def _extra(column: Column) -> sql.Composed:
+    if column.base in JSON:
+        return _json(column)
+    return sql.SQL("{}" if column.in_json else "{}::text").format(sql.Identifier("old", column.name))
 
 
 CONVERSATION_PARTS = "SELECT ltst_role(old.word) AS role, old.content, '{}'::jsonb AS body"
@@ -325,6 +364,8 @@ FROM (
                WHEN old.owner = 'system' THEN 'the user id "system" is reserved'
                WHEN {unnamed} THEN 'the id is missing'
                WHEN old.twice THEN 'the id is that of another row too'
+               WHEN old.broken IS NOT NULL
+                   THEN 'the column "' || old.broken || '" holds what cannot be kept as JSON, such as \\u0000'
                WHEN part.role IS NULL AND old.word IS NULL THEN 'the role is missing or unknown'
                WHEN part.role IS NULL THEN 'the role "' || left(old.word, 40) || '" is unknown'
                WHEN part.content IS NULL THEN 'the content is missing'
@@ -340,7 +381,7 @@ FROM (
         SELECT old.*, {twice} AS twice FROM (
             SELECT old.ctid AS place, {id} AS id, {row}::text AS row, {owner} AS owner, {session} AS session,
                    {word} AS word, {content} AS content, {message} AS message, {happened} AS happened,
-                   {columns} AS columns
+                   {columns} AS columns, {broken} AS broken
             FROM {table} AS old) AS old) AS old
     CROSS JOIN LATERAL ({parts}) AS part
 ) AS seen

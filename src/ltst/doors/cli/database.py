@@ -1,4 +1,8 @@
-"""The database: `ltst db …`. These commands connect without bringing the schema up to date."""
+"""The database: `ltst db …`.
+
+The commands here connect without first bringing the schema up to date. `ltst db adopt`, which has a module of its own,
+opens a memory, and that does.
+"""
 
 from __future__ import annotations
 
