@@ -534,3 +534,11 @@ async def test_a_message_by_its_key(user: AsyncUser, memory: AsyncMemory) -> Non
     assert await memory.user("somebody else").chat("keys").keyed("k1") is None
     with pytest.raises(Invalid, match="key"):
         await chat.keyed("")
+
+
+async def test_what_a_fork_shows_is_not_recalled_from_where_it_was_copied(user: AsyncUser) -> None:
+    await user.chat("one").add("user", "The lighthouse is white.")
+    fork = await user.chat("one").fork(session_id="branch")
+    context = await fork.context(QUERY)
+    assert context.text.count("The lighthouse is white.") == 1
+    assert [section.name for section in context.sections] == ["window", "query"]

@@ -575,8 +575,9 @@ class TestSessions:
         await self.furnished(user, ["one"])
         fork = await user.chat("one").fork(session_id="branch")
         await fork.add("user", "The lighthouse of the branch is red.")
-        found = [hit.content for hit in await user.search("lighthouse")]
-        assert sorted(found) == ["The lighthouse of one is white.", "The lighthouse of the branch is red."]
+        found = {hit.content: hit.session_id for hit in await user.search("lighthouse")}
+        assert found == {"The lighthouse of one is white.": "one", "The lighthouse of the branch is red.": "branch"}
+        assert len(await user.search("lighthouse")) == 2
 
     async def test_what_was_said_twice_is_found_twice(self, user: AsyncUser) -> None:
         at = datetime(2026, 3, 1, tzinfo=UTC)

@@ -262,7 +262,7 @@ async def _ingredients(
         # The window tells of this conversation itself.
         episodes=_recalled([hit for hit in found if hit.session_id != opening.session_id], "entry"),
         documents=_recalled(found, "document"),
-        recalled=_recalled(found, "message"),
+        recalled=_recalled(_as_shown(found, window), "message"),
         working=working,
         window=window,
         query=query,
@@ -296,6 +296,12 @@ def _so_far(
         ]
     whole = bool(window) and window[0].message_index == 1
     return None if whole else progress.context_summary, window
+
+
+def _as_shown(found: list[Hit], window: Sequence[ConversationMessage]) -> list[Hit]:
+    """What was found, a message that the window has a copy of as that copy: so it is not told twice."""
+    copies = {(each.content, each.timestamp): str(each.message_id) for each in window}
+    return [replace(hit, id=copies.get((hit.content, hit.occurred_at), hit.id)) for hit in found]
 
 
 def _recalled(found: list[Hit], kind: str) -> list[Recalled]:

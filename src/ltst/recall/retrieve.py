@@ -112,6 +112,7 @@ def _answers(
     if best < (default_floor(scores.said) if floor is None else floor):
         return []
     order = _once(units, np.argsort(-ranked.total, kind="stable"), limit)
+    order = order[np.argsort(-ranked.total[order], kind="stable")]
     return _best(units, order, ranked, {**ranked.arms, **boosts}, best)
 
 
@@ -187,18 +188,20 @@ def _named(text: str, speakers: Iterable[str]) -> str | None:
 def _once(units: Any, order: rank.Integers, limit: int) -> rank.Integers:
     """The first ones, each once: a fork has copies of what was said before it, of the same moment and place.
 
-    Without a vector nothing tells a copy from another message of that moment, so all stay.
+    The original, whose id is older, stands for its copies. Without a vector nothing tells a copy from another message
+    of that moment, so all stay.
     """
-    seen: set[tuple[int, ...]] = set()
+    seen: dict[tuple[int, ...], int] = {}
     kept: list[int] = []
-    for number in order:
+    for number in map(int, order):
         *told, dense = (units[name][number].item() for name in ("microseconds", "position", "facets", "dense"))
-        if dense == -2 or (place := (*told, dense)) not in seen:
-            kept.append(int(number))
-            if dense > -2 and told[1] > 0:
-                seen.add(place)
-        if len(kept) == limit:
+        known = seen.setdefault((*told, dense), len(kept)) if dense > -2 and told[1] > 0 else len(kept)
+        if known < len(kept):
+            kept[known] = min(kept[known], number, key=lambda each: units["id"][each].tobytes())
+        elif len(kept) == limit:
             break
+        else:
+            kept.append(number)
     return np.array(kept, dtype=np.int64)
 
 
