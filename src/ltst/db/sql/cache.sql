@@ -1,13 +1,8 @@
 -- name: clean
 SELECT clean_expired_cache();
 
--- Whether someone is writing for this user: a write holds this lock, shared, until it is over.
 -- name: writers
-SELECT EXISTS (
-    SELECT FROM pg_locks, (SELECT hashtextextended(%(user_id)s, 2) AS key) AS writing
-    WHERE locktype = 'advisory' AND objsubid = 1
-      AND classid = (key >> 32 & 4294967295)::oid AND objid = (key & 4294967295)::oid
-      AND database = (SELECT oid FROM pg_database WHERE datname = current_database()));
+SELECT ltst_is_written(%(user_id)s);
 
 -- The locks that every write of these users shares, so that none of it outlives its user; and the disk is not waited
 -- for: what is lost in a crash is found anew.

@@ -108,23 +108,7 @@ ON CONFLICT DO NOTHING;
 -- name: state
 SELECT model.name AS model, model.source, model.dimensions,
        EXISTS (SELECT FROM large_users WHERE user_id = %(user_id)s AND ready) AS large, memory.version,
-       EXISTS (SELECT FROM conversation_messages WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL)
-               AND NOT EXISTS (SELECT FROM derived_work AS work
-                               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = message_id::text
-                                 AND (set_aside_at IS NOT NULL OR leased_until IS NOT NULL OR not_before > now())))
-       OR EXISTS (SELECT FROM user_facts WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL)
-               AND NOT EXISTS (SELECT FROM derived_work AS work
-                               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = fact_id::text
-                                 AND (set_aside_at IS NOT NULL OR leased_until IS NOT NULL OR not_before > now())))
-       OR EXISTS (SELECT FROM memory_entries WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL)
-               AND NOT EXISTS (SELECT FROM derived_work AS work
-                               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = entry_id::text
-                                 AND (set_aside_at IS NOT NULL OR leased_until IS NOT NULL OR not_before > now())))
-       OR EXISTS (SELECT FROM document_chunks WHERE user_id = %(user_id)s AND (terms IS NULL OR embedding IS NULL)
-               AND NOT EXISTS (SELECT FROM derived_work AS work
-                               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = chunk_id::text
-                                 AND (set_aside_at IS NOT NULL OR leased_until IS NOT NULL OR not_before > now())))
-       AS due,
+       ltst_is_due(%(user_id)s) AS due,
        (SELECT retrieved_context FROM memory_retrieval_cache AS cache
         WHERE user_id = %(user_id)s AND cache_key = %(cache_key)s AND expires_at > now()
           AND cache.version = memory.version) AS cached
@@ -165,8 +149,8 @@ WITH asked AS MATERIALIZED (
            false
     FROM user_facts
     WHERE user_id = %(user_id)s AND 'fact' = ANY(%(kinds)s::text[]) AND %(session_id)s::text IS NULL
-      AND rejected_at IS NULL AND valid_from <= coalesce(%(now)s::timestamptz, clock_timestamp())
-      AND (valid_to IS NULL OR valid_to > coalesce(%(now)s::timestamptz, clock_timestamp()))
+      AND rejected_at IS NULL AND valid_from <= coalesce(%(now)s::timestamptz, statement_timestamp())
+      AND (valid_to IS NULL OR valid_to > coalesce(%(now)s::timestamptz, statement_timestamp()))
     UNION ALL
     SELECT 2, entry_id, entry_id::text, 0, occurred_at, NULL, false, metadata, terms, embedding,
            -- What is important and was used of late comes first among its like; it halves in half a year.
@@ -236,31 +220,7 @@ SELECT string_agg(uuid_send(id) || int8send(hashtextextended(place, kind)) || ti
 FROM units;
 
 -- name: hits
-SELECT 'message' AS kind, message_id AS key, message_id AS id, content, timestamp AS occurred_at, session_id, role,
-       coalesce(metadata ->> 'speaker', metadata ->> 'name') AS said_by, ARRAY[message_id] AS sources,
-       role <> 'tool' AND coalesce(metadata ->> 'trust', '') <> 'low'
-       AND coalesce(metadata ->> 'source', '') NOT IN ('tool', 'web', 'document', 'email', 'file', 'paste')
-       AS trusted, NULL::jsonb AS place
-FROM conversation_messages WHERE user_id = %(user_id)s AND message_id = ANY(%(keys)s::uuid[])
-UNION ALL
-SELECT 'fact', fact_id, fact_id, fact_key || ': ' || fact_value, valid_from, NULL, NULL, NULL,
-       ARRAY(SELECT source_message_id WHERE source_message_id IS NOT NULL
-             UNION SELECT message_id FROM claims WHERE claims.user_id = fact.user_id AND row_id = fact.fact_id), true,
-       NULL
-FROM user_facts AS fact WHERE user_id = %(user_id)s AND fact_id = ANY(%(keys)s::uuid[])
-UNION ALL
-SELECT 'entry', entry_id, entry_id, content, occurred_at, session_id, NULL, NULL,
-       ARRAY(SELECT told::uuid FROM jsonb_array_elements_text(
-                 CASE WHEN learned AND jsonb_typeof(metadata -> 'sources') = 'array'
-                      THEN metadata -> 'sources' ELSE '[]' END) AS told
-             WHERE told ~ '^[0-9a-f-]{36}$'),
-       coalesce(metadata ->> 'trust', '') <> 'low', NULL
-FROM memory_entries
-WHERE user_id = %(user_id)s AND entry_id = ANY(%(keys)s::uuid[]) AND (expires_at IS NULL OR expires_at > now())
-UNION ALL
-SELECT 'document', chunk_id, document_id, content, document.created_at, NULL, NULL, NULL, '{}', false, chunk.metadata
-FROM document_chunks AS chunk JOIN documents AS document USING (user_id, document_id)
-WHERE user_id = %(user_id)s AND chunk_id = ANY(%(keys)s::uuid[]);
+SELECT * FROM ltst_found(%(user_id)s, %(keys)s::uuid[]);
 
 -- name: large
 SELECT EXISTS (SELECT FROM large_users WHERE user_id = %(user_id)s) AS begun,
