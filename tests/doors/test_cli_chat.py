@@ -110,9 +110,10 @@ def test_one_of_two_conversations_must_be_chosen(run: Run) -> None:
 
 
 def test_a_line_that_cannot_be_read_does_not_end_the_conversation(run: Run, answer: Callable[..., Any]) -> None:
-    result = run("chat", input=b"\xff\xfe\nI live in Porto.\n" + b"x" * (1024 * 1024 + 1) + b"\nI am Ana.\n", status=1)
+    long = b"x" * (1024 * 1024 + 1)
+    result = run("chat", input=b"\n\xff\xfe\nI live in Porto.\n" + long + b"\nI am Ana.\n", status=1)
     assert [line[:40] for line in result.stderr.splitlines()] == [
-        "error: standard input: byte 1 is not UTF",
+        "error: standard input, line 2: byte 1 is",
         "error: content may have up to 1,048,576 ",
     ]
     assert len(result.stdout.splitlines()) == 2
