@@ -13,6 +13,39 @@ if TYPE_CHECKING:
     from ltst.providers.language import OpenAILanguageModel
     from ltst.providers.windows import ProcessWindowCache, RedisWindowCache
     from ltst.recall.context import Context
+    from ltst.records import (
+        Adoption,
+        AdoptionFault,
+        ApiKey,
+        Check,
+        Completion,
+        ConversationContext,
+        ConversationMessage,
+        ConversationSession,
+        Document,
+        DocumentChunk,
+        Event,
+        Fact,
+        Health,
+        Hit,
+        Imported,
+        ImportedConversation,
+        ImportedMessage,
+        Instruction,
+        MemoryEntry,
+        MemoryTypes,
+        OperationStats,
+        Receipt,
+        Restitution,
+        RetentionPolicy,
+        SessionRelationship,
+        SessionSummary,
+        Stats,
+        TableStats,
+        Usage,
+        UserPreference,
+    )
+    from ltst.settings import Settings
     from ltst.sync import Chat, Memory, User
 
 from ltst.errors import (
@@ -25,39 +58,6 @@ from ltst.errors import (
     NotFound,
     Unavailable,
 )
-from ltst.records import (
-    Adoption,
-    AdoptionFault,
-    ApiKey,
-    Check,
-    Completion,
-    ConversationContext,
-    ConversationMessage,
-    ConversationSession,
-    Document,
-    DocumentChunk,
-    Event,
-    Fact,
-    Health,
-    Hit,
-    Imported,
-    ImportedConversation,
-    ImportedMessage,
-    Instruction,
-    MemoryEntry,
-    MemoryTypes,
-    OperationStats,
-    Receipt,
-    Restitution,
-    RetentionPolicy,
-    SessionRelationship,
-    SessionSummary,
-    Stats,
-    TableStats,
-    Usage,
-    UserPreference,
-)
-from ltst.settings import Settings
 
 __version__ = "0.1.0"
 
@@ -118,23 +118,53 @@ __all__ = [
     "UserPreference",
 ]
 
-# What needs the driver is imported when it is first asked for, so that `import ltst` stays fast.
+# All but the errors is imported when it is first asked for, so that `import ltst` stays fast.
 _LATE = {
-    "AsyncChat": "ltst.memory",
-    "AsyncMemory": "ltst.memory",
-    "AsyncUser": "ltst.memory",
-    "CallableEmbedder": "ltst.providers.embedding",
-    "Chat": "ltst.sync",
-    "Context": "ltst.recall.context",
-    "ConversationStorage": "ltst.doors.storage",
-    "LocalEmbedder": "ltst.providers.embedding",
-    "Memory": "ltst.sync",
-    "MemoryManager": "ltst.doors.manager",
-    "OpenAIEmbedder": "ltst.providers.embedding",
-    "OpenAILanguageModel": "ltst.providers.language",
-    "ProcessWindowCache": "ltst.providers.windows",
-    "RedisWindowCache": "ltst.providers.windows",
-    "User": "ltst.sync",
+    name: module
+    for module, names in {
+        "ltst.doors.manager": ("MemoryManager",),
+        "ltst.doors.storage": ("ConversationStorage",),
+        "ltst.memory": ("AsyncChat", "AsyncMemory", "AsyncUser"),
+        "ltst.providers.embedding": ("CallableEmbedder", "LocalEmbedder", "OpenAIEmbedder"),
+        "ltst.providers.language": ("OpenAILanguageModel",),
+        "ltst.providers.windows": ("ProcessWindowCache", "RedisWindowCache"),
+        "ltst.recall.context": ("Context",),
+        "ltst.records": (
+            "Adoption",
+            "AdoptionFault",
+            "ApiKey",
+            "Check",
+            "Completion",
+            "ConversationContext",
+            "ConversationMessage",
+            "ConversationSession",
+            "Document",
+            "DocumentChunk",
+            "Event",
+            "Fact",
+            "Health",
+            "Hit",
+            "Imported",
+            "ImportedConversation",
+            "ImportedMessage",
+            "Instruction",
+            "MemoryEntry",
+            "MemoryTypes",
+            "OperationStats",
+            "Receipt",
+            "Restitution",
+            "RetentionPolicy",
+            "SessionRelationship",
+            "SessionSummary",
+            "Stats",
+            "TableStats",
+            "Usage",
+            "UserPreference",
+        ),
+        "ltst.settings": ("Settings",),
+        "ltst.sync": ("Chat", "Memory", "User"),
+    }.items()
+    for name in names
 }
 
 
@@ -145,3 +175,8 @@ def __getattr__(name: str) -> Any:
     found = getattr(import_module(_LATE[name]), name)
     globals()[name] = found
     return found
+
+
+def __dir__() -> list[str]:
+    """All names, the late ones too."""
+    return sorted({*globals(), *__all__})

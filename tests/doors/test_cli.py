@@ -7,6 +7,7 @@ import os
 import pty
 import stat
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +18,9 @@ import pytest
 from typer.testing import CliRunner
 
 from ltst import Memory, Settings
-from ltst.doors.cli.help import HEADINGS
+from ltst.doors import cli
 from ltst.doors.cli.main import app
+from ltst.doors.cli.pages import HEADINGS, PAGES
 from support.pdf import pdf
 from support.shell import COMMAND, LEAVES, MODULE, SCRIPT, Run, commands, found
 
@@ -52,8 +54,39 @@ def test_every_command_that_prints_data_prints_it_as_json() -> None:
     assert {*LEAVES} - taking == WITHOUT_JSON.keys()
 
 
-def test_every_command_stands_under_a_heading() -> None:
-    assert {name for names in HEADINGS.values() for name in names} == set(COMMAND.commands)
+def test_every_page_is_reached() -> None:
+    """No command is left out of what `ltst` offers because its name stands nowhere."""
+    folder = Path(cli.__file__).parent
+    pages = {file.stem for file in folder.rglob("*.py") if "\napp = typer.Typer(" in file.read_text()} - {"main"}
+    reached = {page for names in HEADINGS.values() for name in names for page in PAGES.get(name, (name,))}
+    assert {page.rpartition(".")[2] for page in reached} == pages
+    assert list(COMMAND.commands) == [name for names in HEADINGS.values() for name in names]
+
+
+@pytest.mark.parametrize("asked", [[], ["facts"]], ids=["ltst", "ltst facts"])
+def test_nothing_after_a_group_is_a_question_for_help(asked: list[str]) -> None:
+    bare, helped = (CliRunner().invoke(app, each, env={"COLUMNS": "80"}) for each in (asked, [*asked, "--help"]))
+    assert (bare.exit_code, helped.exit_code) == (2, 0)
+    assert bare.stdout.strip() == helped.stdout.strip() and "Example: ltst" in bare.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "spared"),
+    [
+        (["--version"], {"rich", "psycopg", "ltst.records", "ltst.doors.cli.facts"}),
+        (["facts", "--help"], {"psycopg", "ltst.memory", "ltst.doors.cli.sessions"}),
+        (["facts", "list", "--json"], {"rich", "ltst.doors.cli.sessions", "fastapi", "mcp", "onnxruntime", "numpy"}),
+    ],
+    ids=["version", "help", "data"],
+)
+def test_a_command_imports_what_it_needs(arguments: list[str], spared: set[str], database_url: str) -> None:
+    told = f"atexit.register(lambda: print(*{spared!r} & sys.modules.keys(), file=sys.stderr))"
+    script = f"import atexit, sys; {told}; from ltst.doors.cli.entry import run; run()"
+    environment = {**os.environ, "DATABASE_URL": database_url}
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "\n")
 
 
 def test_every_command_is_there() -> None:
@@ -98,7 +131,8 @@ def test_keys_are_made_listed_and_revoked(run: Run, answer: Callable[..., Any]) 
     assert "everyone's memory" in run("keys", "list").stdout
     assert answer("keys", "revoke", made["key_id"]) == {"revoked": made["key_id"]}
     assert "no key" in run("keys", "revoke", made["key_id"], status=1).stderr
-    assert "not for both and not for none" in run("keys", "create", status=1).stderr
+    neither = run("keys", "create", status=1).stderr
+    assert "(--for) or for everyone (--admin), not for both and not for none" in neither
     assert "not for both" in run("keys", "create", "--for", "ana", "--admin", status=1).stderr
 
 
@@ -183,6 +217,14 @@ def test_what_users_wrote_cannot_steer_the_terminal(run: Run) -> None:
     run("facts", "set", "[/red]\x1b", "[bold]", "--user", "[/red]")
     assert "History of [/red]�" in run("facts", "history", "[/red]\x1b", "--user", "[/red]").stdout
     json.loads(run("export", "--user", "[/red]").stdout)
+
+
+@pytest.mark.parametrize("mark", [*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"], ids=ascii)
+def test_what_users_wrote_cannot_turn_round_what_stands_beside_it(run: Run, mark: str) -> None:
+    run("add", "user", f"safe{mark}txt.exe", "--chat", "monday")
+    assert "safe�txt.exe" in run("window", "--chat", "monday").stdout
+    assert mark not in run("facts", "get", f"city{mark}", status=1).stderr
+    assert json.loads(run("window", "--chat", "monday", "--json").stdout)[0]["content"] == f"safe{mark}txt.exe"
 
 
 # --- conversations
@@ -329,6 +371,9 @@ def test_export_and_import(run: Run, answer: Callable[..., Any], tmp_path: Path)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert "X1234567" in file.read_text() and "Grüße 🙂" in file.read_text() and "\n  " in file.read_text()
     assert json.loads(run("export", "--user", "ann").stdout) == json.loads(file.read_text())
+    dash = run("export", "-", "--user", "ann")
+    assert (json.loads(dash.stdout), dash.stderr) == (json.loads(file.read_text()), "")
+    assert not Path("-").exists()
     run("export", str(file), "--user", "ann", status=1)
     run("export", str(file), "--user", "ann", "--force")
 
@@ -524,16 +569,6 @@ def test_it_runs_as_a_program(program: list[str], database_url: str, tmp_path: P
     failed = ltst("facts", "get", "nothing")
     assert (failed.returncode, failed.stdout, failed.stderr) == (1, "", "error: there is no fact 'nothing'\n")
     assert ltst("nothing").returncode == 2
-
-
-def test_a_closed_pipe_is_no_error(database_url: str) -> None:
-    environment = {**os.environ, "DATABASE_URL": database_url}
-    with subprocess.Popen(
-        [*MODULE, "health", "--json"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdout and process.stderr
-        process.stdout.close()
-        assert b"Traceback" not in process.stderr.read()
 
 
 @pytest.mark.parametrize(

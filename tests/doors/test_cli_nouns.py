@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ltst import Memory
+from ltst.doors.cli import show
 from support.shell import MODULE, Run, interruptible
 
 MISSING = "01900000-0000-7000-8000-000000000000"
@@ -200,7 +201,7 @@ def test_retention_events_and_the_profile(run: Run, answer: Callable[..., Any]) 
     assert answer("retention", "list")[0]["archive_after"] == 30 * 86_400
     assert "30 days" in run("retention", "list").stdout
     assert "no policy for '*'" in run("retention", "forget", status=1).stderr
-    assert "needs archive_after" in run("retention", "set", status=1).stderr
+    assert "needs --archive-after, --delete-after or both" in run("retention", "set", status=1).stderr
 
     first, *_ = answer("events", "list")
     assert (first["action"], first["noun"], first["actor"]) == ("set", "retention", "cli")
@@ -260,6 +261,35 @@ def test_an_error_is_an_object_where_json_is_wanted(run: Run) -> None:
     assert json.loads(broken)["error"]["type"] == "Invalid"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["facts", "list", "--as-of", "yesterday"], "'yesterday' is no date"),
+        (["facts", "set", "city"], ""),
+        (["no-such-command"], "No such command 'no-such-command'"),
+        (["facts", "list", "--colour"], "No such option: --colour"),
+        (["learning", "set", "dreams", "on"], "dreams"),
+        (["chat", "Hello", "-c", "--chat", "monday"], "give one of them"),
+    ],
+    ids=range(6),
+)
+def test_wrong_usage_is_an_object_where_json_is_wanted(run: Run, arguments: list[str], said: str) -> None:
+    result = run(*arguments, "--json", status=2)
+    assert result.stdout == ""
+    told = json.loads(result.stderr)["error"]
+    assert told["type"] == "Usage" and said in told["message"] and "╭" not in told["message"]
+    assert "╭" in run(*arguments, status=2).stderr
+
+
+def test_json_after_two_dashes_is_a_word(run: Run) -> None:
+    assert "╭" in run("facts", "set", "--", "--json", status=2).stderr
+
+
+def test_what_is_not_confirmed_is_told_as_an_object_too(run: Run) -> None:
+    told = run("learning", "restart", "--json", input="n\n", status=1).stderr
+    assert json.loads(told[told.index("{") :]) == {"error": {"type": "Aborted", "message": "aborted"}}
+
+
 @pytest.mark.parametrize("bad", ["{", "[1]", "5", '{"a": NaN}', "", "[" * 100_000], ids=range(6))
 def test_metadata_that_is_no_object_is_wrong_usage(run: Run, bad: str) -> None:
     assert "no JSON object" in run("add", "user", "a", "--chat", "b", "--metadata", bad, status=2).stderr
@@ -295,6 +325,32 @@ def test_ctrl_c_ends_a_command_that_goes_on(run: Run, arguments: list[str], stat
     out, err = process.communicate(timeout=60)
     assert process.returncode == status, err
     assert "Traceback" not in out + err and "Exception" not in out + err
+
+
+def test_whoever_interrupts_what_is_counted_is_told_what_becomes_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyboardInterrupt), show.progress("Indexing") as tell:
+        tell(1, 2)
+        raise KeyboardInterrupt
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", f"{show.INTERRUPTED}\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["facts", "list", "--json"], ["export"], ["events", "feed", "--follow", "--json"], ["no-such"]],
+    ids=" ".join,
+)
+def test_whoever_stops_reading_makes_no_error(run: Run, arguments: list[str]) -> None:
+    """Whether all was written at once, at the end, or bit by bit."""
+    for city in ("Lisbon", "Porto"):
+        run("facts", "set", "city", city)
+    wrong = arguments == ["no-such"]
+    with subprocess.Popen([*MODULE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout and process.stderr
+        process.stdout.close()
+        told = process.stderr.read().decode()
+    assert process.returncode == (2 if wrong else 0), told
+    assert bool(told) == wrong and "Traceback" not in told and "Exception ignored" not in told
 
 
 def test_a_terminal_that_lacks_characters_shows_what_it_can(run: Run) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import itertools
 import json
 import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -32,8 +34,9 @@ import ltst
 from ltst import Memory, Settings
 from ltst.db import connections
 from ltst.db.embedded import EmbeddedServer
+from ltst.doors.cli.serve import name_to_call
 from ltst.doors.http import problems
-from ltst.doors.http.app import ROUTERS
+from ltst.doors.http.app import ROUTERS, is_loopback
 from support.household import furnish
 from support.probes import cloned, holding, superuser
 from support.serving import Listening, listening
@@ -371,6 +374,44 @@ def test_a_server_that_others_can_reach_does_not_start_without_keys(database_url
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert ended.returncode == 1
     assert "no key is set up" in ended.stderr and "ltst keys create" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [
+        *(("127.0.0.1", "localhost"), ("localhost", "localhost"), ("0.0.0.0", "localhost"), ("::", "localhost")),
+        *(("[::]", "localhost"), ("192.0.2.7", "192.0.2.7"), ("2001:db8::7", "[2001:db8::7]"), ("box.lan", "box.lan")),
+    ],
+    ids=str,
+)
+def test_a_server_is_called_by_a_name_that_leads_to_it(host: str, shown: str) -> None:
+    assert name_to_call(host, is_loopback(host)) == shown
+
+
+def test_what_a_server_that_others_can_reach_tells_to_try_works(database_url: str, tmp_path: Path) -> None:
+    with Memory(settings=Settings(worker=False, database_url=database_url, home=tmp_path)) as memory:
+        key = str(memory.keys.create("piyush").secret)
+    command = [sys.executable, "-m", "ltst.doors.cli.main", "serve", "--host", "0.0.0.0", "--port", "0"]
+    environment = {"DATABASE_URL": database_url, "LTST_HOME": str(tmp_path), "PYTHONPATH": ":".join(sys.path)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            shown = "".join(itertools.takewhile(lambda line: "Ctrl-C" not in line, process.stdout))
+            replies = [_curled(line.replace("YOUR_KEY", key)) for line in shown.split("  curl -s ")[1:]]
+        finally:
+            process.terminate()
+    assert "name: Piyush" in replies[0] and "home: Lisbon" in replies[1]
+
+
+def _curled(line: str) -> str:
+    """The reply to what a line asks curl for."""
+    url, *words = shlex.split(line.replace("\\\n", ""))
+    given = [*zip(words[::2], words[1::2], strict=True)]
+    headers = dict(value.split(": ") for option, value in given if option == "-H")
+    with httpx.Client(transport=httpx.HTTPTransport(retries=6), timeout=60) as client:
+        answer = client.post(url, headers=headers, content=dict(given)["-d"])
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["reply"])
 
 
 # --- requests

@@ -8,6 +8,7 @@ import typer
 
 from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, command, found, opened
+from ltst.errors import Invalid
 from ltst.records import ApiKey
 
 app = typer.Typer(no_args_is_help=True, help="Keys to the server.\n\nExample: ltst keys create --for ana")
@@ -40,6 +41,8 @@ def create(options: Options, owner: For = None, admin: Admin = False, name: Name
 
     Example: ltst keys create --for ana --name laptop
     """
+    if admin == (owner is not None):
+        raise Invalid("a key is for one user (--for) or for everyone (--admin), not for both and not for none")
     with opened(options) as memory:
         made = memory.keys.create(owner, admin=admin, name=name)
     if options.json:

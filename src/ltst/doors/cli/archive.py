@@ -15,6 +15,8 @@ from ltst.errors import Conflict
 
 app = typer.Typer()
 
+STANDARD_OUTPUT = Path("-")
+
 RECEIPT: show.Columns = {
     "Receipt": "receipt_id",
     "User": "user_id",
@@ -28,7 +30,7 @@ RECEIPT: show.Columns = {
 @command(app, "export", user=True, json=False)
 def export(
     options: Options,
-    file: Annotated[Path | None, typer.Argument(help="Where to; standard output if left out.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="Where to; standard output if it is - or left out.")] = None,
     force: Force = False,
 ) -> None:
     """Write everything a user owns as JSON.
@@ -37,6 +39,7 @@ def export(
 
     Example: ltst export ann.json --user ann
     """
+    file = None if file == STANDARD_OUTPUT else file
     if file is not None and file.exists() and not force:
         raise Conflict(f"{file} exists: name another file, or overwrite it with --force")
     with remembered(options) as user, show.working(f"Exporting {user.user_id}"):

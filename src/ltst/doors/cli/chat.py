@@ -83,8 +83,8 @@ def converse(talk: Conversation, *, as_json: bool = False, greeted: bool = False
         _greet(talk)
     answered = True
     try:
-        for line in _typed(decorated) if asked else sys.stdin.buffer:
-            heard = _heard(line)
+        for number, line in enumerate(_typed(decorated) if asked else sys.stdin.buffer, start=1):
+            heard = _heard(line, "standard input" if asked else f"standard input, line {number}")
             if heard in LEAVING:
                 break
             answered = _heed(talk, heard, as_json, decorated) and answered
@@ -147,9 +147,9 @@ def _obey(talk: Conversation, word: str, as_json: bool) -> bool:
     return True
 
 
-def _heard(line: str | bytes) -> str | LtstError:
+def _heard(line: str | bytes, source: str) -> str | LtstError:
     try:
-        return (line if isinstance(line, str) else piped(line, "standard input")).strip()
+        return (line if isinstance(line, str) else piped(line, source)).strip()
     except LtstError as problem:
         return problem
 

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, cast
 
-from rich.console import Console
-from rich.table import Table
+import typer
 from typer.core import TyperGroup
 
 from ltst.doors.cli import show
+from ltst.doors.cli.pages import HEADINGS, Commands
 
-HEADINGS = {
-    "Begin": ("demo", "chat", "serve", "mcp", "worker"),
-    "Remember": ("add", "add-many", "window", "context", "search"),
-    "Look": (
-        "profile",
-        "sessions",
-        "facts",
-        "preferences",
-        "instructions",
-        "entries",
-        "documents",
-        "working",
-        "contexts",
-        "learning",
-        "events",
-        "retention",
-    ),
-    "Keep": ("export", "import", "erase"),
-    "Run": ("health", "stats", "maintain", "keys", "db", "embedder", "master-key", "eval", "bench"),
-}
-OTHERS = "More"
+if TYPE_CHECKING:
+    from rich.table import Table
+
+# The status of what the command line does not understand, and its error, which has no public name in Typer.
+WRONG_USAGE = 2
+WrongUsage = cast(type[Exception], typer.BadParameter.__base__)
 HEADING = max(len(heading) for heading in HEADINGS)
 
 Row = tuple[str, str, str]
@@ -40,8 +27,37 @@ Row = tuple[str, str, str]
 class Root(TyperGroup):
     """The group of all commands."""
 
+    def __init__(self, **given: Any) -> None:
+        """What Typer was told, and the commands that it need not be told of."""
+        super().__init__(**given)
+        self.commands = Commands()
+
+    def main(self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **given: Any) -> Any:  # type: ignore[override]
+        """Wrong usage is drawn for people; where --json stands it is an object, like every other error."""
+        words = sys.argv[1:] if args is None else [*args]
+        if not standalone_mode or "--json" not in takewhile(lambda word: word != "--", words):
+            return super().main(words, standalone_mode=standalone_mode, **given)
+        try:
+            status = super().main(words, standalone_mode=False, **given)
+        except WrongUsage as problem:
+            show.fault("Usage", cast(typer.BadParameter, problem).format_message())
+            status = WRONG_USAGE
+        except typer.Abort:
+            show.fault("Aborted", "aborted")
+            status = 1
+        sys.exit(status)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Nothing at all asks for help; Typer would print it only if it had drawn it itself."""
+        if not args and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help())
+            raise typer.Exit(WRONG_USAGE)
+        return super().parse_args(ctx, args)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Panels would take two screens for what fits on one."""
+        from rich.console import Console
+
         screen = Console(highlight=False)
         told, _, example = (self.help or "").partition("\n\n")
         with screen.capture() as drawn:
@@ -53,10 +69,8 @@ class Root(TyperGroup):
         formatter.write(drawn.get())
 
     def _commands(self) -> Iterator[Row]:
-        listed = {name for names in HEADINGS.values() for name in names}
-        others = tuple(name for name in self.commands if name not in listed)
-        for heading, names in {**HEADINGS, OTHERS: others}.items():
-            for name in (each for each in names if each in self.commands):
+        for heading, names in HEADINGS.items():
+            for name in names:
                 yield heading, name, self.commands[name].get_short_help_str(limit=100)
                 heading = ""
 
@@ -68,6 +82,8 @@ class Root(TyperGroup):
 
 def _grid(rows: Sequence[Row], width: int) -> Table:
     """Heading, name and meaning, with a line of air before each heading."""
+    from rich.table import Table
+
     names = max(len(name) for _, name, _ in rows)
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="bold", width=HEADING)

@@ -11,6 +11,7 @@ import typer
 
 from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, command, opened
+from ltst.doors.cli.serve import name_to_call
 from ltst.errors import Denied, Invalid
 
 app = typer.Typer()
@@ -63,7 +64,7 @@ def mcp(
         if not guarded and not wanted.loopback:
             raise Denied(f"{host} can be reached by others, and no key is set up: make one with `ltst keys create`")
         address = taken.getsockname()
-        url = f"http://{'localhost' if wanted.loopback else host}:{address[1]}"
+        url = f"http://{name_to_call(host, wanted.loopback)}:{address[1]}"
         keys = "Send a key with every request." if guarded else "No key is needed on this machine."
         show.say(TOLD.format(url=url, path=door.PATH, sse=door.SSE_PATH, keys=keys))
         door.serve(replace(wanted, port=address[1]), taken)

@@ -18,9 +18,9 @@ import typer
 
 from ltst.doors.cli import show
 from ltst.errors import Invalid, LtstError, NotFound, Unavailable
-from ltst.settings import Settings
 
 if TYPE_CHECKING:
+    from ltst.settings import Settings
     from ltst.sync import Memory, User
 
 P = ParamSpec("P")
@@ -66,6 +66,8 @@ class Options:
     @property
     def settings(self) -> Settings:
         """The settings of the environment, overridden by what was asked for."""
+        from ltst.settings import Settings  # late, as all that --version and --help do not need
+
         home = self.home.expanduser() if self.home else None
         return Settings.from_environment(actor="cli", database_url=self.database_url, user=self.user, home=home)
 
@@ -219,12 +221,14 @@ def found(record: Any, what: str) -> Any:
 def _reported(as_json: bool) -> Iterator[None]:
     try:
         yield
+        sys.stdout.flush()
     except LtstError as problem:
         show.problem(problem, as_json)
         raise typer.Exit(1) from None
+    except BrokenPipeError:  # whoever reads has seen enough
+        show.mute()
+        raise typer.Exit from None
     except OSError as problem:
-        if isinstance(problem, BrokenPipeError):
-            raise
         told = f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem)
         show.problem(Unavailable(told), as_json)
         raise typer.Exit(1) from None

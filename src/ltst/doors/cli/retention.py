@@ -9,6 +9,7 @@ import typer
 
 from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, command, found, remembered, span
+from ltst.errors import Invalid
 from ltst.records import RetentionPolicy
 
 app = typer.Typer(
@@ -46,6 +47,8 @@ def set_policy(
 
     Example: ltst retention set support --archive-after 30d --delete-after 52w
     """
+    if archive_after is None and delete_after is None:
+        raise Invalid("a policy needs --archive-after, --delete-after or both; `ltst retention forget` removes one")
     with remembered(options) as user:
         policy = user.retention.set(session_type, archive_after=archive_after, delete_after=delete_after)
     show.done(options.json, policy, f"{_told(policy)}.")

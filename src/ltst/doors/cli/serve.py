@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
+from ipaddress import ip_address
 from typing import Annotated
 
 import typer
@@ -20,12 +22,13 @@ Processes = Annotated[int, typer.Option("--processes", metavar="N", min=1, max=6
 TRY = """Memory is served at {url}   (docs: {url}/docs)
 
 Try it:
-  curl -s {url}/api/chat -H 'Content-Type: application/json' \\
+  curl -s {url}/api/chat{key} -H 'Content-Type: application/json' \\
     -d '{{"message": "My name is Piyush and I moved to Lisbon in March."}}'
-  curl -s {url}/api/chat -H 'Content-Type: application/json' \\
+  curl -s {url}/api/chat{key} -H 'Content-Type: application/json' \\
     -d '{{"message": "Where do I live?"}}'
 
 {keys} Stop it with Ctrl-C."""
+KEY = " -H 'Authorization: Bearer YOUR_KEY'"
 
 
 @command(app, "serve", json=False)
@@ -46,7 +49,17 @@ def serve(options: Options, host: Host = "127.0.0.1", port: Port = 8000, process
         if not guarded and not wanted.loopback:
             raise Denied(f"{host} can be reached by others, and no key is set up: make one with `ltst keys create`")
         address = taken.getsockname()
-        shown = "localhost" if wanted.loopback else host
         keys = "Send a key with every request." if guarded else "No key is needed on this machine."
-        show.say(TRY.format(url=f"http://{shown}:{address[1]}", keys=keys))
+        url = f"http://{name_to_call(host, wanted.loopback)}:{address[1]}"
+        show.say(TRY.format(url=url, key=KEY if guarded else "", keys=keys))
         http.serve(replace(wanted, port=address[1]), taken, processes=processes)
+
+
+def name_to_call(host: str, loopback: bool) -> str:
+    """The name by which the server can be called from this machine; 0.0.0.0 stands for all of them and is none."""
+    bare = host.strip("[]")
+    with suppress(ValueError):  # a name
+        loopback = loopback or ip_address(bare).is_unspecified
+    if loopback:
+        return "localhost"
+    return f"[{bare}]" if ":" in bare else bare

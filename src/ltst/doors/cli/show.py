@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,11 +11,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import datetime, timedelta
 from shutil import get_terminal_size
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, RenderableType
-from rich.table import Table
-from rich.text import Text
+# What draws for people is imported where something is drawn: --json and --version need none of it.
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
 
 Column = str | Callable[[Any], Any]
 Columns = Mapping[str, Column]
@@ -32,18 +35,24 @@ STATE_STYLES = {
     "changed": "red",
     "unknown": "red",
 }
-# Except line feed and tab: what someone stored must not move the cursor or colour the terminal of who reads it.
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Except line feed and tab: what someone stored must not move the cursor or colour the terminal of who reads it, nor
+# turn round what stands beside it, as overrides of the direction of writing do.
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+INTERRUPTED = "Interrupted. What was written is kept, and the same command goes on from there."
 
 
 def out() -> Console:
     """Standard output, wide when no terminal is there to be filled."""
+    from rich.console import Console
+
     width = None if sys.stdout.isatty() else get_terminal_size((PIPED_WIDTH, 0)).columns  # COLUMNS, if it is set
     return Console(highlight=False, width=width)
 
 
 def err() -> Console:
     """Standard error, so that standard output stays clean."""
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False)
 
 
@@ -60,10 +69,22 @@ def hint(text: str) -> None:
 def problem(error: Exception, as_json: bool = False) -> None:
     """What went wrong: in red for people; for programs as an object that also names its kind."""
     if as_json:
-        told = {"error": {"type": type(error).__name__, "message": str(error)}}
-        sys.stderr.write(json.dumps(told, ensure_ascii=False) + "\n")
+        fault(type(error).__name__, str(error))
     else:
         err().print(plain(f"error: {error}", "red"), soft_wrap=True)
+
+
+def fault(kind: str, message: str) -> None:
+    """What went wrong, as an object."""
+    told = {"error": {"type": kind, "message": message}}
+    sys.stderr.write(json.dumps(told, ensure_ascii=False) + "\n")
+
+
+def mute() -> None:
+    """Nobody reads standard output any more, so nothing more is written to it, not even what is still held back."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 @contextmanager
@@ -82,7 +103,20 @@ def working(text: str) -> Iterator[None]:
 
 @contextmanager
 def progress(text: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar while something is counted through, told how much of how much is done; only on a terminal."""
+    """A bar while something is counted through, told how much of how much is done; only on a terminal.
+
+    What is counted through is written piece by piece: whoever interrupts it is told what becomes of it.
+    """
+    try:
+        with _bar(text) as told:
+            yield told
+    except KeyboardInterrupt:
+        hint(INTERRUPTED)
+        raise
+
+
+@contextmanager
+def _bar(text: str) -> Iterator[Callable[[int, int], None]]:
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
@@ -130,6 +164,8 @@ def record(as_json: bool, found: Any, lines: Columns) -> None:
     if as_json:
         document(found)
         return
+    from rich.table import Table
+
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -148,6 +184,8 @@ def done(as_json: bool, result: Any, sentence: str) -> None:
 
 def table(found: Sequence[Any], columns: Columns, *, title: str = "") -> Table:
     """One row a record."""
+    from rich.table import Table
+
     drawn = Table(
         title=plain(title, "bold") if title else None, title_justify="left", header_style="bold", border_style="dim"
     )
@@ -161,6 +199,8 @@ def table(found: Sequence[Any], columns: Columns, *, title: str = "") -> Table:
 
 def cell(value: Any) -> RenderableType:
     """A value in a table."""
+    from rich.text import Text
+
     if isinstance(value, Text):
         return value
     if value is None:
@@ -178,6 +218,8 @@ def cell(value: Any) -> RenderableType:
 
 def plain(text: str, style: str = "") -> Text:
     """Text as it is: no markup in it is followed, no control character reaches the terminal."""
+    from rich.text import Text
+
     return Text(CONTROL.sub("�", text), style)
 
 
@@ -211,11 +253,15 @@ def _one(nouns: str) -> str:
 
 def role(name: str) -> Text:
     """A role in its colour."""
+    from rich.text import Text
+
     return Text(name, ROLE_STYLES.get(name, ""))
 
 
 def messages(found: Sequence[Any]) -> RenderableType:
     """A conversation: when, who, what."""
+    from rich.table import Table
+
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", justify="right", no_wrap=True)
     grid.add_column(style="dim", no_wrap=True)
