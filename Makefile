@@ -20,7 +20,7 @@ demo: $(INSTALLED)
 test: $(DEVELOPED)
 	$(BIN)/pytest
 
-# Everything as often as it is promised; `make test` tries some of it a fifth as often.
+# Everything as often as it is promised; `make test` tries some of it a tenth as often.
 full: $(DEVELOPED)
 	$(BIN)/pytest --full
 

@@ -33,9 +33,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def rounds(request: pytest.FixtureRequest) -> Callable[[int], int]:
-    """How often to try something that is promised so many times: a fifth of it, unless all is asked for."""
+    """How often to try something that is promised so many times: a tenth of it, unless all is asked for."""
     full = bool(request.config.getoption("--full"))
-    return lambda promised: promised if full else max(1, promised // 5)
+    return lambda promised: promised if full else max(1, promised // 10)
 
 
 @pytest.fixture(autouse=True)

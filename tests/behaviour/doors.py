@@ -11,6 +11,8 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, Protocol
 
+import pytest
+
 from behaviour import mcp
 from behaviour.cli import CliDoor
 from behaviour.http import served
@@ -187,7 +189,10 @@ async def opened(name: str, settings: Settings) -> AsyncIterator[Door]:
         async with mcp.served(settings) as door:
             yield door
     else:
-        with ConversationStorage(settings.database_url) as storage:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("LTST_WORKER", "off")  # as in the other ways in
+            storage = ConversationStorage(settings.database_url)
+        with storage:
             yield StorageDoor(storage)
 
 

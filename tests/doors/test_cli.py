@@ -390,7 +390,7 @@ def test_export_and_import(run: Run, answer: Callable[..., Any], tmp_path: Path)
     ("content", "said"),
     [
         (b'{\n  "format": "ltst",\n  oops\n}', "this is not JSON at line 3, column 3"),
-        (b"", "this is not JSON at line 1, column 1"),
+        (b"", "there is nothing in it to import"),
         (b'{"format": "\xff"}', "byte 13 is not UTF-8"),
         (b"[]", "there is nothing in it to import"),
         (b"{}", "this is no export that ltst knows"),

@@ -18,9 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
 from ltst.errors import Denied, Invalid, Unavailable
 
 KEY_BYTES = 32
@@ -39,11 +36,16 @@ def _bound(*parts: str | int) -> bytes:
 
 
 def _encrypt(key: bytes, plaintext: bytes, bound: bytes) -> bytes:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # late: it is large, and few values are sensitive
+
     nonce = secrets.token_bytes(NONCE_BYTES)
     return nonce + AESGCM(key).encrypt(nonce, plaintext, bound)
 
 
 def _decrypt(key: bytes, sealed: bytes, bound: bytes) -> bytes:
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
     try:
         return AESGCM(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], bound)
     except (InvalidTag, ValueError):

@@ -100,7 +100,9 @@ def _present(options: Options, export: Export, report: Report | None, indexing: 
     if added:
         show.say(f"Added {added}.", "green")
     else:
-        show.say("Everything was there already." if known else "There was nothing in it to add.", "green")
+        show.say(
+            "Everything was there already." if known or report.restored else "There was nothing in it to add.", "green"
+        )
     if known and added:
         show.hint(f"There already: {known:,} of the messages and memories.")
     if report.added.differing:
