@@ -274,6 +274,20 @@ class TestEchoes:
         assert found.index(quoted) < found.index(reply) if reply in found else quoted in found
 
 
+class TestAnswers:
+    async def test_what_holds_the_kind_of_answer_comes_first(self, user: AsyncUser) -> None:
+        await told(user, *TALK, "I love my chickens very much.", "I feed my chickens, all 14 of them.")
+        (best, *_) = await user.search("How many chickens?")
+        assert best.content == "I feed my chickens, all 14 of them." and best.scores["answer"] > 0
+        assert all("answer" not in hit.scores for hit in await user.search("chickens"))
+
+    async def test_of_durations_the_users_own_words_count(self, user: AsyncUser) -> None:
+        await user.chat("monday").add("assistant", "Most people practise the cello for ten years.")
+        await user.chat("monday").add("user", "I have practised the cello for ten years.")
+        hits = await user.search("How long have I practised the cello?")
+        assert {hit.role: hit.scores["answer"] > 0 for hit in hits} == {"human": True, "ai": False}
+
+
 class TestWords:
     @pytest.mark.parametrize(
         ("query", "answer"),

@@ -13,6 +13,7 @@ from ltst.providers.embedding import Embedding, TextRefused
 from ltst.rooms import search, work
 from ltst.rooms.search import Due, Indexed
 from ltst.rooms.work import Lease, Rules
+from ltst.support import answers
 from ltst.support.logs import LOGGER
 from ltst.support.speech import label, speaker
 from ltst.support.terms import as_tsvector, terms
@@ -206,7 +207,7 @@ async def known_vectors(rows: Sequence[Due], embedding: Embedding) -> Sequence[N
 
 
 def _row(row: Due, parts: NDArray[np.float32] | None) -> Indexed:
-    found = as_tsvector(terms(_label(row) + row.content))
+    found = as_tsvector([*answers.held(row.content), *terms(_label(row) + row.content)])
     weight = importance(row.content, row.role) if row.kind == "message" else 0.0
     if parts is None:
         return Indexed(row.kind, row.id, found, importance=weight)

@@ -28,6 +28,8 @@ SPREAD = 0.3
 SPEAKER = 0.3
 OWN_WORDS = 0.5
 TEMPORAL = 0.75
+# A question of how many, how long or how old is answered by what holds a number, a duration or an age.
+ANSWER = 0.3
 # How important an entry is, and how lately it was used, settles what is nearly equal.
 STRENGTH = 0.1
 # What was said comes before what is retold of it.

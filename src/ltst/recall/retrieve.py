@@ -17,6 +17,7 @@ from ltst.recall import rank, temporal
 from ltst.records import Hit
 from ltst.rooms import search
 from ltst.rooms.search import Asked, Filters
+from ltst.support import answers
 from ltst.support.speech import speaker
 from ltst.support.terms import SLOTS, distinct, terms
 from ltst.support.text import sha256
@@ -41,8 +42,9 @@ ADDRESSED = re.compile(
 # The database tells how often a term stands in a text by a sum of inverse squares; this finds the number again.
 FREQUENCIES = np.cumsum(1 / np.arange(1, 257) ** 2) / 1.64493406685
 
-# One unit in the bytes that the database sends; `facets` are whether it is retold, whether it only asks the same, how
-# many words it has, its strength, whether a nameless machine said it, and whether it has ranks.
+# One unit in the bytes that the database sends; `facets` are whether it is retold, whether it only asks the same,
+# whether it holds what is asked for, how many words it has, its strength, whether a nameless machine said it, and
+# whether it has ranks.
 UNIT = np.dtype(
     [
         ("id", "V16"),
@@ -84,7 +86,14 @@ async def retrieve(
 ) -> Found:
     """The keys and scores of the best, best first; none when even the best is below the floor."""
     moment = question.now if question.given else None
-    asked = Asked(question.model, question.vector, distinct(question.text)[:SLOTS], moment, _echo(question.text))
+    asked = Asked(
+        question.model,
+        question.vector,
+        distinct(question.text)[:SLOTS],
+        moment,
+        answer=kind.term if (kind := answers.wanted(question.text)) else None,
+        echo=_echo(question.text),
+    )
     changing, packed = await search.candidates(calls, asked, filters, large=large, depth=max(DEPTH, limit))
     if not packed["units"]:
         return Found([], changing)
@@ -140,7 +149,7 @@ def _scores(units: Any, ranks: Any, packed: Mapping[str, Any]) -> rank.Scores:
         sessions=units["session"].astype(np.int64),
         positions=units["position"].astype(np.int64),
         dense=units["dense"].astype(np.float64),
-        words=(units["facets"] >> 9 & 0xFFFFF).astype(np.float64),
+        words=(units["facets"] >> 9 & 0x7FFFF).astype(np.float64),
         matched=np.flatnonzero(units["facets"] & 1),
         frequencies=frequencies,
         retold=(units["facets"] >> 30 & 1).astype(bool),
@@ -159,6 +168,9 @@ def _boosts(question: Question, units: Any, speakers: Mapping[str, int]) -> dict
         # An assistant's long turns match everything: what the user said, or what was kept of it, comes first, unless
         # the question is about what the assistant said.
         boosts["speaker"] = rank.OWN_WORDS * ~by_machine
+    if (kind := answers.wanted(question.text)) is not None:
+        counted = (units["facets"] & 2) == 0 if kind.own else True
+        boosts["answer"] = rank.ANSWER * ((units["facets"] >> 28 & 1) & counted)
     if (strength := (units["facets"] >> 2 & 127) / 127).any():
         boosts["strength"] = rank.STRENGTH * strength
     if (retold := units["facets"] >> 30 & 1).any() and not retold.all():

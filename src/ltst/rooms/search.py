@@ -107,6 +107,7 @@ class Asked:
     vector: str | None
     terms: Sequence[str]
     now: datetime | None  # else by the database's clock
+    answer: str | None = None  # the term of what is asked for
     echo: str | None = None  # the hash of a question: a message that only asks the same does not answer it
 
 
@@ -200,6 +201,7 @@ async def candidates(
         "range_signs": [sign for _, sign, _ in filters.ranges],
         "range_values": [value for _, _, value in filters.ranges],
         "without": filters.without,
+        "answer": asked.answer and f"'{asked.answer}'",
         "echo": asked.echo,
         "large": large,
         "depth": depth,

@@ -176,7 +176,7 @@ WITH asked AS MATERIALIZED (
     GROUP BY owner_id
 ), units AS (
     SELECT kind, id, place, position, occurred_at, said_by, by_machine, strength, retold, echo,
-           coalesce(length(terms), 0) AS words,
+           coalesce(length(terms), 0) AS words, coalesce(terms @@ %(answer)s::tsquery, false) AS answers,
            -- Compared only if it is of the same model as the question's.
            greatest(CASE WHEN asked.same_model THEN nullif(1 - (embedding <=> %(vector)s::vector), 'NaN') END,
                     parts.dense) AS dense,
@@ -206,7 +206,8 @@ WITH asked AS MATERIALIZED (
 SELECT string_agg(uuid_send(id) || int8send(hashtextextended(place, kind)) || timestamptz_send(occurred_at)
                   || int4send(coalesce(hashtext(said_by), 0)) || int4send(position)
                   -- In brackets: << does not bind closer than | here.
-                  || int4send((retold::integer << 30) | (echo::integer << 29) | (least(words, 1000000) << 9)
+                  || int4send((retold::integer << 30) | (echo::integer << 29) | (answers::integer << 28)
+                              | (least(words, 500000) << 9)
                               | ((127 * strength)::integer << 2)
                               | ((by_machine AND said_by IS NULL)::integer << 1) | (ranks IS NOT NULL)::integer)
                   || float4send(coalesce(dense, -2)::real), ''::bytea) AS units,

@@ -26,6 +26,7 @@ ARMS = {
     "session_dense": "the meaning of its whole conversation",
     "temporal": "near the time that the question names",
     "speaker": "said by whom the question means",
+    "answer": "holds what the question asks for, such as a number",
     "strength": "how important it is, and how lately used",
     "retold": "drawn from what was said: that comes first",
 }
