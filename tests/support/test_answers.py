@@ -19,6 +19,8 @@ from ltst.support.terms import terms
         ("How many museums did I visit?", "=number"),
         ("What is the total weight of the feed?", "=number"),
         ("How often do I run?", "=number"),
+        ("How many months have passed since I moved?", None),
+        ("How many days before the race did I buy the shoes?", None),
         ("Where do I live?", None),
         ("What did I say about the showcase?", None),
         ("", None),

@@ -23,6 +23,7 @@ class Kind:
     asked: re.Pattern[str]
     held: re.Pattern[str]
     own: bool = False  # whether only the user's own words count: assistants speak of such things all the time
+    computed: re.Pattern[str] | None = None  # questions whose answer nobody has said: it follows from two dates
 
 
 KINDS = (
@@ -44,6 +45,7 @@ KINDS = (
             re.I,
         ),
         own=True,
+        computed=re.compile(r"\b(?:passed|elapsed|between|before|after|since|ago)\b", re.I),
     ),
     Kind(
         f"{MARK}money",
@@ -59,8 +61,10 @@ KINDS = (
 
 
 def wanted(question: str) -> Kind | None:
-    """What a question asks for, if that can be told."""
-    return next((kind for kind in KINDS if kind.asked.search(question[:LONGEST])), None)
+    """What a question asks for, if that can be told and may have been said."""
+    question = question[:LONGEST]
+    kind = next((kind for kind in KINDS if kind.asked.search(question)), None)
+    return None if kind and kind.computed and kind.computed.search(question) else kind
 
 
 def held(text: str) -> list[str]:
