@@ -178,7 +178,7 @@ class Terminal:
         os.write(self._ours, text.encode())
 
     def interrupt(self) -> None:
-        """Press Ctrl-C; again if nothing comes of it, as Python loses one that comes just as it begins to read."""
+        """Press Ctrl-C; again if nothing comes of it: one that comes just as a line begins to be read may be lost."""
         for _ in range(5):
             os.kill(self.process.pid, signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
