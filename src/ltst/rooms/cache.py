@@ -1,4 +1,7 @@
-"""The retrieval cache: what a search found, for an hour or until the user's memory changes. It holds no contents."""
+"""The retrieval cache: keeps what a search found for `cache_ttl_hours`, or until the user's memory changes.
+
+It holds no contents.
+"""
 
 from __future__ import annotations
 

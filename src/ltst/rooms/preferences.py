@@ -12,6 +12,14 @@ from ltst.support.ids import new_id
 
 PREFERENCE_TYPES = ("general", "coding", "communication", "project")
 SOURCES = ("learned", "explicit", "inferred")
+# What an operator sets for the whole database, and what holds where the row was removed. They stand among the
+# preferences of `system`; the schema takes no other than numbers for them.
+OPERATOR_SETTINGS: Mapping[str, float] = {
+    "memory_retention_days": 30,
+    "max_context_length": 10_000,
+    "relevance_threshold": 0.7,
+    "cache_ttl_hours": 1,
+}
 
 
 async def row_id(tx: Executor, key: str) -> str:
@@ -76,8 +84,14 @@ async def list_all(tx: Executor, type: str | None) -> list[UserPreference]:
 
 
 async def defaults(tx: Executor, type: str | None) -> list[UserPreference]:
-    """The preferences of everyone who has not set their own."""
-    return await tx.rows("preferences.defaults", UserPreference, type=type)
+    """The preferences of everyone who has not set their own; operator settings are none."""
+    return await tx.rows("preferences.defaults", UserPreference, type=type, settings=[*OPERATOR_SETTINGS])
+
+
+async def operator_setting(tx: Executor, key: str) -> float:
+    """The number that an operator has set for the whole database."""
+    found = await tx.value("preferences.operator_setting", key=key)
+    return OPERATOR_SETTINGS[key] if found is None else float(found)
 
 
 async def forget(tx: Executor, key: str) -> bool:

@@ -17,7 +17,7 @@ INSERT INTO memory_retrieval_cache
      expires_at)
 SELECT user_id, cache_key, session_id, query_hash, hits, scores, milliseconds, version,
        -- Or until a fact begins or ceases to hold, or an entry expires: nobody writes then.
-       least(now() + interval '1 hour',
+       least(now() + ltst_cache_ttl(),
              (SELECT min(valid_from) FROM user_facts AS fact WHERE fact.user_id = found.user_id AND valid_from > now()),
              (SELECT min(valid_to) FROM user_facts AS fact WHERE fact.user_id = found.user_id AND valid_to > now()),
              (SELECT min(expires_at) FROM memory_entries AS entry

@@ -37,7 +37,11 @@ SELECT preference_key, preference_value, preference_type, sensitive, confidence_
        last_used, metadata, created_at, updated_at, preference_id, user_id, learned
 FROM user_preferences
 WHERE user_id = 'system' AND (%(type)s::text IS NULL OR preference_type = %(type)s)
+  AND preference_key <> ALL (%(settings)s::text[])
 ORDER BY preference_key;
+
+-- name: operator_setting
+SELECT preference_value FROM user_preferences WHERE user_id = 'system' AND preference_key = %(key)s;
 
 -- name: forget
 DELETE FROM user_preferences WHERE user_id = %(user_id)s AND preference_key = %(key)s;
