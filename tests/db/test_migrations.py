@@ -25,6 +25,7 @@ from support.household import SECRET_KEY, furnish
 from support.probes import Connection, counts, superuser, tables, value, views
 
 CROWD = 16
+DEFAULTS = 8  # the preferences of `system`
 OPEN = """
 import sys, time
 from pathlib import Path
@@ -72,7 +73,7 @@ def test_a_crowd_that_opens_an_empty_database_at_once_migrates_it_once(empty_dat
         applied = connection.execute("SELECT name FROM ltst_migrations ORDER BY version").fetchall()
         assert [name for (name,) in applied] == [migration.name for migration in migrate.migrations()]
         assert value(connection, "SELECT count(DISTINCT xmin::text) FROM ltst_migrations") == 1
-        assert value(connection, "SELECT count(*) FROM user_preferences WHERE user_id = 'system'") == 4
+        assert value(connection, "SELECT count(*) FROM user_preferences WHERE user_id = 'system'") == DEFAULTS
         assert value(connection, "SELECT count(*) FROM conversation_messages") == CROWD
 
 
@@ -165,7 +166,7 @@ async def test_reset_builds_everything_anew_and_leaves_what_is_not_its_own(datab
         after = counts(connection)
     assert after.pop("somebody_elses") == 1
     assert after.pop("ltst_migrations") == len(migrate.migrations())
-    assert after.pop("user_preferences") == 4
+    assert after.pop("user_preferences") == DEFAULTS
     assert set(after.values()) == {0}
     with Memory(database_url) as memory:
         assert memory.health().ok
