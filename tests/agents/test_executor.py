@@ -92,6 +92,33 @@ async def test_the_window_of_the_agent_is_kept(
     assert "Word 1." in upstream.asked[1].system, "what is not shown is summarised"
 
 
+async def test_fifty_messages_of_six_hundred_characters_fit_by_default(
+    turns: Turns, with_model: Settings, ana: AsyncUser, upstream: LanguageServer
+) -> None:
+    await ana.facts.set("home", "Lisbon " * 1000)
+    for number in range(60):
+        await ana.facts.set(f"fact {number}", "a long value " * 20)
+        await ana.chat("elsewhere").add("user", f"Where I live now, number {number}: " + "near the lighthouse " * 20)
+    long = [{"role": "user", "content": f"{number} ".ljust(600, "x")} for number in range(60)]
+    await ana.chat("today").add_many(long)
+    result = await ask(turns, ana)
+    shown = [text for _, text in said(upstream.asked[0])]
+    assert shown == [each["content"] for each in long[11:]] + [QUESTION]
+    assert "window" not in {each["kind"] for each in result.memories}
+    assert {"fact", "message"} <= {each["kind"] for each in result.memories}
+
+
+async def test_a_reply_says_how_many_turns_were_left_out(
+    turns: Turns, with_model: Settings, ana: AsyncUser, upstream: LanguageServer
+) -> None:
+    agent(with_model, "max_tokens = 400")
+    await ana.chat("today").add_many([{"role": "user", "content": "blah " * 100} for _ in range(20)])
+    result = await ask(turns, ana, agent_name="coach")
+    (note,) = [each for each in result.memories if each["kind"] == "window"]
+    missing = 21 - len(said(upstream.asked[0]))
+    assert note["session_id"] == "today" and note["content"].startswith(f"{missing} turns of this chat")
+
+
 async def test_the_budget_holds_for_prompt_and_memory_together(
     turns: Turns, with_model: Settings, ana: AsyncUser, upstream: LanguageServer
 ) -> None:

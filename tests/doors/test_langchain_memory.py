@@ -34,7 +34,11 @@ from langchain_postgres import PostgresChatMessageHistory
 import ltst
 from ltst import AsyncMemory, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
-from ltst.doors.adapters.langchain import LtstChatMessageHistory, LtstConversationWindowMemory
+from ltst.doors.adapters.langchain import (
+    AsyncConversationBufferWindowMemory,
+    LtstChatMessageHistory,
+    LtstConversationWindowMemory,
+)
 from support.probes import cloned
 
 pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainDeprecationWarning")
@@ -380,3 +384,42 @@ def test_a_missing_extra_is_named(missing: str) -> None:
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert told.returncode != 0
     assert 'pip install "ltst[langchain]"' in told.stderr
+
+
+SAID = [HumanMessage(f"{number}") if number % 2 == 0 else AIMessage(f"{number}") for number in range(60)]
+
+
+class TestAsyncConversationBufferWindowMemory:
+    """The newest messages of any history."""
+
+    async def test_it_holds_fifty_messages_unless_told_otherwise(self, user: ltst.User) -> None:
+        history = LtstChatMessageHistory(user, "s")
+        history.add_messages(SAID)
+        window = AsyncConversationBufferWindowMemory(chat_memory=history, return_messages=True)
+        assert window.k == 50
+        assert window.load_memory_variables({}) == {"history": SAID[-50:]}
+        assert await window.aload_memory_variables({}) == {"history": SAID[-50:]}
+        assert window.model_copy(update={"k": 3}).buffer == SAID[-3:]
+        assert window.model_copy(update={"k": 0}).buffer == []
+
+    async def test_it_takes_the_history_of_langchain_postgres(self, url: str, user: ltst.User) -> None:
+        session = str(uuid.uuid4())
+        async with await psycopg.AsyncConnection.connect(url) as connection:
+            await connection.execute("SELECT set_config('ltst.user_id', %s, false)", (user.user_id,))
+            history = PostgresChatMessageHistory("chat_message_history", session, async_connection=connection)
+            await history.aadd_messages(SAID)
+            window = AsyncConversationBufferWindowMemory(chat_memory=history, return_messages=True)
+            assert await window.aload_memory_variables({}) == {"history": SAID[-50:]}
+            await window.asave_context({"input": "one more"}, {"output": "noted"})
+        assert [each.content for each in user.chat(session).window(2)] == ["one more", "noted"]
+
+    async def test_a_chain_remembers_with_it(self, memory: AsyncMemory) -> None:
+        history = LtstChatMessageHistory(memory.user("ana"), "s")
+        chain = ConversationChain(
+            llm=FakeListChatModel(responses=["Hello, Ana."]),
+            memory=AsyncConversationBufferWindowMemory(chat_memory=history),
+        )
+        answered = await chain.ainvoke({"input": "I am Ana."})
+        assert answered["response"] == "Hello, Ana."
+        again = await chain.ainvoke({"input": "Who am I?"})
+        assert again["history"] == "Human: I am Ana.\nAI: Hello, Ana."

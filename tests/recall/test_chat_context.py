@@ -14,8 +14,9 @@ import pytest_asyncio
 
 from ltst import AsyncChat, AsyncMemory, AsyncUser, CallableEmbedder, Context, ConversationSession, Invalid, Settings
 from ltst.db.embedded import EmbeddedServer
-from ltst.recall.context import FEWEST_TOKENS, PREAMBLE, TITLES, Block, parse
+from ltst.recall.context import FEWEST_TOKENS, PREAMBLE, SHARES, TITLES, Block, parse
 from ltst.recall.summary import MARKER
+from ltst.rooms.contexts import CONTEXT_TYPES
 from support.embedders import hashed
 from support.probes import Connection, cloned, holding, superuser
 
@@ -86,6 +87,7 @@ async def furnish(user: AsyncUser, mark: str = "") -> AsyncChat:
     await user.entries.add(f"{mark}The lighthouse was visited in May.", type="episodic", occurred_at=LONG_AGO)
     await user.documents.add(f"{mark}Opening hours of the lighthouse: 9 to 5.", title="Leaflet")
     await user.chat("earlier").add("user", f"{mark}The lighthouse stands on the cape.", at=LONG_AGO)
+    await chat.contexts.set("project", "goal", f"{mark}sail around the lighthouse")
     await chat.working.set("step", {"note": f"{mark}three"})
     await chat.add("user", f"{mark}Good morning!")
     await chat.add("assistant", f"{mark}Bonjour.")
@@ -134,6 +136,7 @@ class TestOrder:
             ("preference", "short and dry"),
             ("fact", "Lisbon"),
             ("summary", "They planned a trip to the lighthouse."),
+            ("context", "sail around the lighthouse"),
             ("entry", "The lighthouse was visited in May."),
             ("document", "Opening hours of the lighthouse: 9 to 5."),
             ("message", "The lighthouse stands on the cape."),
@@ -173,7 +176,15 @@ class TestQuery:
     async def test_without_one_nothing_is_recalled(self, user: AsyncUser) -> None:
         chat = await furnish(user)
         context = await chat.context()
-        assert set(names(context)) == {"instructions", "preferences", "facts", "summary", "working", "window"}
+        assert set(names(context)) == {
+            "instructions",
+            "preferences",
+            "facts",
+            "summary",
+            "contexts",
+            "working",
+            "window",
+        }
         assert context.messages[-1] == {"role": "assistant", "content": "Bonjour."}
 
     async def test_one_that_waits_in_the_window_is_not_said_twice(self, user: AsyncUser) -> None:
@@ -221,14 +232,81 @@ class TestWindow:
         assert len(sources(context, "window")) == 50
         assert not set(sources(context, "recalled")) & set(sources(context, "window"))
 
-    async def test_what_a_small_budget_leaves_out_of_the_window_is_recalled(self, user: AsyncUser) -> None:
+    async def test_the_own_chat_is_recalled_only_beside_a_whole_window(self, user: AsyncUser) -> None:
         chat = user.chat("today")
         said = await chat.add("user", "The lighthouse stands on the cape.")
+        other = await user.chat("earlier").add("user", "The lighthouse is white.", at=LONG_AGO)
         await chat.add_many([{"role": "user", "content": f"Item {number} of a list. " * 10} for number in range(40)])
-        context = await chat.context(QUERY, max_tokens=600)
-        assert said.message_id not in sources(context, "window")
-        assert said.message_id in sources(context, "recalled")
-        assert context.dropped["window"] > 0
+        narrow = await chat.context(QUERY, max_tokens=600)
+        assert narrow.dropped["window"] > 0
+        assert sources(narrow, "recalled") == (other.message_id,)
+        whole = await chat.context(QUERY, max_tokens=600, window=5)
+        assert len(sources(whole, "window")) == 5
+        assert {said.message_id, other.message_id} <= set(sources(whole, "recalled"))
+
+    async def test_what_is_recalled_takes_only_what_the_window_leaves(self, user: AsyncUser) -> None:
+        chat = user.chat("today")
+        elsewhere = [{"role": "user", "content": f"The lighthouse has {number} steps. " * 5} for number in range(60)]
+        await user.chat("earlier").add_many(elsewhere)
+        await chat.add_many([{"role": "user", "content": f"Item {number} of a list. " * 30} for number in range(60)])
+        context = await chat.context(QUERY)
+        spent = {section.name: section.tokens for section in context.sections}
+        assert spent["window"] > 0.8 * 4000
+        assert 0 < spent["recalled"] <= SHARES["recalled"] * 4000
+
+
+class TestContexts:
+    """What a program attached to conversations, merged into the prompt."""
+
+    @staticmethod
+    def merged(context: Context) -> dict[str, str]:
+        return {block.attributes["key"]: block.content for block in blocks(context) if block.kind == "context"}
+
+    async def test_those_of_the_conversation_are_merged_whatever_is_asked(self, user: AsyncUser) -> None:
+        chat = user.chat("today")
+        for type in ("conversation", "preference", "project", "user_info"):
+            await chat.contexts.set(type, f"of {type}", f"a value of {type}")
+        for asked in (None, QUERY):
+            merged = self.merged(await chat.context(asked))
+            assert merged == {f"of {type}": f"a value of {type}" for type in CONTEXT_TYPES if type != "working"}
+
+    async def test_others_share_what_bears_on_the_question(self, user: AsyncUser) -> None:
+        other = user.chat("another")
+        await other.contexts.set("project", "lighthouse_keeper", "Ines")
+        await other.contexts.set("user_info", "view", "She sees the lighthouse from her window")
+        await other.contexts.set("preference", "bread", "rye")
+        await other.contexts.set("conversation", "topic", "the lighthouse")
+        merged = self.merged(await user.chat("today").context(QUERY))
+        assert merged.keys() == {"lighthouse_keeper", "view"}
+        assert self.merged(await user.chat("today").context()) == {}
+
+    async def test_the_newest_value_of_a_key_is_the_one(self, user: AsyncUser) -> None:
+        for session, value in (("first", "a red lighthouse"), ("second", "a white lighthouse")):
+            await user.chat(session).contexts.set("project", "drawing", value)
+        assert self.merged(await user.chat("today").context(QUERY)) == {"drawing": "a white lighthouse"}
+        assert self.merged(await user.chat("first").context(QUERY)) == {"drawing": "a red lighthouse"}
+
+    async def test_expired_ones_are_never_merged(self, user: AsyncUser) -> None:
+        chat = user.chat("today")
+        await chat.contexts.set("project", "goal", "the lighthouse", expires_at=LONG_AGO)
+        await user.chat("another").contexts.set("project", "other", "the lighthouse", expires_at=LONG_AGO)
+        assert self.merged(await chat.context(QUERY)) == {}
+
+    async def test_the_most_relevant_are_kept_within_the_budget(self, user: AsyncUser) -> None:
+        chat = user.chat("today")
+        for number in range(40):
+            value = f"{number} " + "steps to the lighthouse " * 5
+            await chat.contexts.set("project", f"key{number}", value, relevance=number / 40)
+        context = await chat.context(QUERY, max_tokens=400)
+        kept = {int(key.removeprefix("key")) for key in self.merged(context)}
+        assert kept == set(range(40 - len(kept), 40))
+        assert context.dropped["contexts"] == 40 - len(kept)
+        assert {each.kind for each in context.memories} == {"context"}
+
+    async def test_nobody_elses_are_merged(self, memory: AsyncMemory, user: AsyncUser) -> None:
+        stranger = memory.user(f"stranger-{uuid.uuid4().hex}")
+        await stranger.chat("today").contexts.set("project", "goal", "the lighthouse")
+        assert self.merged(await user.chat("today").context(QUERY)) == {}
 
 
 class TestBudget:
@@ -495,7 +573,7 @@ async def test_a_stored_question_stands_once_and_is_not_recalled(user: AsyncUser
 
 async def test_the_memories_in_a_context_and_its_system_part(user: AsyncUser) -> None:
     context = await (await furnish(user)).context(QUERY)
-    assert {each.kind for each in context.memories} == {"fact", "entry", "document", "message"}
+    assert {each.kind for each in context.memories} == {"fact", "context", "entry", "document", "message"}
     fact = next(each for each in context.memories if each.kind == "fact")
     assert (fact.content, fact.occurred_at) == ("city: Lisbon", LONG_AGO)
     assert context.system == context.messages[0]["content"] and context.turns == context.messages[1:]

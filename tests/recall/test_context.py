@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ltst import ConversationMessage, Fact, Invalid, UserPreference
+from ltst import ConversationContext, ConversationMessage, Fact, Invalid, UserPreference
 from ltst.recall.context import (
     FEWEST_TOKENS,
     INDENT,
@@ -20,6 +20,7 @@ from ltst.recall.context import (
     PREAMBLE,
     SHARES,
     STABLE,
+    STEPS,
     TITLES,
     Block,
     Context,
@@ -57,6 +58,10 @@ def preference(key: str, value: str, *, confidence: float = 1.0, minutes: int = 
     return UserPreference(key, value, "general", False, confidence, "explicit", 0, None, {}, made, made, key, "ada")
 
 
+def context_of(key: str, value: str, *, type: str = "project") -> ConversationContext:
+    return ConversationContext("monday", type, key, value, context_id=f"c-{key}")
+
+
 def recalled(id: str, content: str, *, score: float = 0.5, days: int = 1, **others: Any) -> Recalled:
     given: dict[str, Any] = {"kind": "message", "speaker": "human", "session_id": "sunday", "sources": (id,)} | others
     return Recalled(id=id, content=content, occurred_at=DAY - timedelta(days=days), score=score, **given)
@@ -68,6 +73,7 @@ def everything() -> Ingredients:
         preferences=[preference("tone", "short & dry")],
         facts=[fact("city", "Lisbon")],
         summary="user: I moved in March.",
+        contexts=[context_of("database", "Postgres")],
         episodes=[recalled("e1", "They planned a trip.", kind="entry", speaker=None, sources=("m7", "m8"))],
         documents=[recalled("d1", "Opening hours: 9 to 5", kind="document", speaker=None, sources=())],
         recalled=[recalled("r1", "My dog is called Bo.")],
@@ -320,6 +326,7 @@ class TestBudget:
             preferences=[preference(f"p{n}", SENTENCE) for n in range(300)],
             facts=[fact(f"f{n}", SENTENCE) for n in range(300)],
             summary=SENTENCE * 300,
+            contexts=[context_of(f"c{n}", SENTENCE) for n in range(300)],
             episodes=[replace(each, kind="entry") for each in many],
             documents=[replace(each, kind="document") for each in many],
             recalled=many,
@@ -440,6 +447,7 @@ class TestQuoting:
                 preferences=[preference(key, content)],
                 facts=[fact(key, content)],
                 summary=content,
+                contexts=[context_of(key, content)],
                 episodes=[recalled(key, content, kind="entry")],
                 documents=[recalled(key, content, kind="document")],
                 recalled=[recalled(key, content)],
@@ -449,7 +457,8 @@ class TestQuoting:
             ),
             1_000_000,
         )
-        expected = ["preference", "fact", *(["summary"] if content else []), "entry", "document", "message", "working"]
+        summary = ["summary"] if content else []
+        expected = ["preference", "fact", *summary, "context", "entry", "document", "message", "working"]
         for text in (context.text, system(context)):
             assert [(each.kind, each.content) for each in parse(text)] == [(kind, content) for kind in expected]
         assert all(each.attributes.get("key", key) == key for each in parse(context.text))
@@ -558,6 +567,7 @@ def random_ingredients(rng: random.Random) -> Ingredients:
         preferences=[preference(f"p{n}", content) for n, content in enumerate(random_contents(rng, 4))],
         facts=[fact(f"f{n}", content) for n, content in enumerate(random_contents(rng, 6))],
         summary=rng.choice([None, random_content(rng)]),
+        contexts=[context_of(f"c{n}", content) for n, content in enumerate(random_contents(rng, 3))],
         episodes=random_memories(rng, 3, "entry"),
         documents=random_memories(rng, 3, "document"),
         recalled=random_memories(rng, 8, "message"),
@@ -629,6 +639,7 @@ def contents_of(given: Ingredients) -> dict[str, dict[str, str]]:
     return {
         "preference": {each.key: each.value for each in given.preferences},
         "fact": {each.key: each.value for each in given.facts},
+        "context": {each.context_key: each.context_value for each in given.contexts},
         "entry": {each.id: each.content for each in given.episodes},
         "document": {each.id: each.content for each in given.documents},
         "message": {each.id: each.content for each in given.recalled},
@@ -663,6 +674,7 @@ def assert_dropped_are_counted(context: Context, given: Ingredients) -> None:
 KINDS = {
     "preferences": "preference",
     "facts": "fact",
+    "contexts": "context",
     "episodes": "entry",
     "documents": "document",
     "recalled": "message",
@@ -707,7 +719,7 @@ def modest(rng: random.Random) -> Ingredients:
 
 
 def followed(first: Ingredients, rest: Ingredients) -> Ingredients:
-    changing = ("episodes", "documents", "recalled", "working", "window")
+    changing = ("contexts", "episodes", "documents", "recalled", "working", "window")
     return replace(first, **{name: getattr(rest, name) for name in changing})
 
 
@@ -750,7 +762,7 @@ class TestStability:
         facts = [fact(f"f{n:03}", SENTENCE, minutes=n) for n in range(200)]
         said = turns(*[SENTENCE] * 60)
         packed = [pack(Ingredients(facts=facts, window=said[:n], query="Hi"), 2000) for n in range(60)]
-        assert len({part(each, "facts") for each in packed}) <= 4
+        assert len({part(each, "facts") for each in packed}) <= STEPS
 
 
 class TestStrategies:
@@ -788,6 +800,17 @@ class TestStrategies:
         shown = [m["content"] for m in context.messages[1:-1]]
         assert shown == [each.content for each in said[-len(shown) :]]
         assert context.dropped == {}
+
+    @pytest.mark.parametrize("content", ["ok", SENTENCE, SENTENCE * 10])
+    def test_the_newer_half_stays_raw_however_much_else_there_is(self, content: str) -> None:
+        crowd = [recalled(f"r{n}", SENTENCE, score=n / 1000, days=n) for n in range(100)]
+        facts = [fact(f"f{n}", SENTENCE) for n in range(100)]
+        said = turns(*[f"{n} {content}" for n in range(600)])
+        given = Ingredients(instructions=SENTENCE * 30, facts=facts, recalled=crowd, window=said, query="Who?")
+        context = pack(given, 4000, strategy="sliding_window_summary")
+        assert "window" not in context.dropped
+        assert sum(each.tokens for each in context.sections if each.name == "window") > 800
+        assert {"summary", "facts", "recalled"} <= set(names(context))
 
     def test_the_summary_stays_while_the_border_does(self) -> None:
         texts = [

@@ -9,7 +9,7 @@ from typing import Any
 from ltst.agents import quoting
 from ltst.agents.asking import ask
 from ltst.agents.loader import DEFAULT_MODEL, NO_MODEL, Agent
-from ltst.agents.memories import Memory, distinct, plain
+from ltst.agents.memories import Memory, distinct, left_out, plain
 from ltst.agents.tools import Outcome, Toolbox
 from ltst.errors import ModelUnavailable
 from ltst.memory import AsyncChat, AsyncUser
@@ -63,7 +63,7 @@ class Executor:
         context = await chat.context(
             message, max_tokens=self._budget, strategy=self.agent.strategy, window=self.agent.window
         )
-        memories = [plain(each) for each in context.memories]
+        memories = [*left_out(context, chat.session_id), *map(plain, context.memories)]
         tools = Toolbox(self.agent.tools, self.user, self.agent.name, message)
         async for heard in ask(self._endpoint, self._request(context), tools):
             if isinstance(heard, Outcome):

@@ -35,7 +35,7 @@ class Agent:
     model: str = DEFAULT_MODEL
     window: int = 50
     strategy: str = "sliding_window"
-    max_tokens: int = 4000
+    max_tokens: int = 16_000  # holds a window of 50 messages of 600 characters beside everything else
     temperature: float | None = None
     tools: tuple[str, ...] = ()
 

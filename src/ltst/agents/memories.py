@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from ltst.recall.context import Recalled
+from ltst.recall.context import Context, Recalled
 from ltst.records import Fact, Hit, UserPreference
 
 MOST_KEPT = 200
@@ -25,6 +25,15 @@ def plain(memory: Recalled | Hit) -> Memory:
         round(memory.score, 4) or None,
         memory.sources,
     )
+
+
+def left_out(context: Context, session_id: str) -> list[Memory]:
+    """Return a note on the turns of the window that did not fit into the prompt; none where all did."""
+    missing = context.dropped.get("window")
+    if not missing:
+        return []
+    told = f"{missing} turns of this chat did not fit into the prompt and were left out or cut; raise max_tokens"
+    return [_memory("window", session_id, told, None, session_id, None, ())]
 
 
 def plain_fact(fact: Fact) -> Memory:

@@ -20,14 +20,15 @@ from ltst.learn.weigh import NO_AGENT
 from ltst.providers.rerank import reranked
 from ltst.recall.context import STRATEGIES, Context, Ingredients, Recalled, checked_budget, pack, parse
 from ltst.recall.temporal import mentions_time
-from ltst.records import ConversationMessage, Hit
-from ltst.rooms import cache, facts, instructions, search, sessions
+from ltst.records import ConversationContext, ConversationMessage, Hit
+from ltst.rooms import cache, contexts, facts, instructions, search, sessions
 from ltst.rooms.entries import ENTRY_TYPES
 from ltst.rooms.messages import Opening
 from ltst.rooms.search import KINDS, Filters, State
 from ltst.rooms.sessions import Progress
 from ltst.support import tokens, validate
 from ltst.support.logs import LOGGER
+from ltst.support.terms import terms
 from ltst.support.text import sha256
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
     filters = Filters(without=None if stored is None else sha256(stored.content))
     found = [] if topic is None else await find(desk, Search(topic, None, filters, RECALLED, None))
     async with desk.core.measured("merging", "context", desk.user_id, opening.session_id) as tally:
-        ingredients = await _ingredients(desk, opening, wanted.query, found, wanted.strategy, wanted.window)
+        ingredients = await _ingredients(desk, opening, wanted, topic, found)
         if stored is not None:
             ingredients = replace(ingredients, window=_ending_with(stored, ingredients.window))
         count = desk.settings.token_counter or tokens.count
@@ -237,17 +238,18 @@ def _ending_with(asking: ConversationMessage, window: Sequence[ConversationMessa
 
 
 async def _ingredients(
-    desk: Desk, opening: Opening, query: str | None, found: list[Hit], strategy: str, turns: int | None
+    desk: Desk, opening: Opening, wanted: Wanted, topic: str | None, found: list[Hit]
 ) -> Ingredients:
+    strategy, turns = wanted.strategy, wanted.window
     # Where the older turns are summarised, those that are not shown word for word are looked at too.
     fetched = turns if turns is not None and strategy == "sliding_window" else WINDOW[strategy]
     calls = desk.core.database.user(desk.user_id)
-    orders, progress, wanted, known, working, recent = await asyncio.gather(
+    orders, progress, preferences, known, (merged, working), recent = await asyncio.gather(
         _orders(calls, opening.agent or NO_AGENT),
         sessions.progress(calls, opening.session_id),
         AsyncPreferences(desk).list(),
         facts.list_all(calls, None),
-        AsyncWorking(desk, opening).all(),
+        asyncio.gather(contexts.merged(calls, opening.session_id), AsyncWorking(desk, opening).all()),
         windows.read(desk.core, desk.user_id, opening.session_id, fetched, None),
     )
     if opening.agent is None and progress is not None and progress.agent_name is not None:
@@ -256,18 +258,32 @@ async def _ingredients(
     return Ingredients(
         instructions=orders[0],
         wishes=orders[1],
-        preferences=wanted,
+        preferences=preferences,
         facts=known,
         summary=summary,
+        contexts=_bearing(merged, opening.session_id, topic),
         # The window tells of this conversation itself.
         episodes=_recalled([hit for hit in found if hit.session_id != opening.session_id], "entry"),
         documents=_recalled(found, "document"),
         recalled=_recalled(_as_shown(found, window), "message"),
         working=working,
         window=window,
-        query=query,
+        query=wanted.query,
         turns=turns,
     )
+
+
+def _bearing(merged: list[ConversationContext], session_id: str, topic: str | None) -> list[ConversationContext]:
+    """Return the contexts of this conversation, then those of others that share words with the topic."""
+    own = [each for each in merged if each.session_id == session_id]
+    asked = set(terms(topic or ""))
+    shared = {each.context_id: len(asked & _said_in(each)) for each in merged if each.session_id != session_id}
+    others = [each for each in merged if shared.get(each.context_id)]
+    return own + sorted(others, key=lambda each: -shared[each.context_id])
+
+
+def _said_in(context: ConversationContext) -> set[str]:
+    return {*terms(context.context_key.replace("_", " ")), *terms(context.context_value)}
 
 
 async def _orders(calls: SingleCall, agent: str) -> tuple[str | None, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -12,7 +12,7 @@ from typing import Any
 
 from ltst.errors import Invalid
 from ltst.recall.summary import MODEL_ROLES, TokenCounter, cut, summarise
-from ltst.records import ConversationMessage, Fact, UserPreference
+from ltst.records import ConversationContext, ConversationMessage, Fact, UserPreference
 from ltst.support import tokens, validate
 
 __all__ = [
@@ -41,6 +41,7 @@ TITLES = {  # in the order in which the sections stand, what changes seldom firs
     "preferences": "## Preferences of the user",
     "facts": "## Facts about the user",
     "summary": "## The conversation so far",
+    "contexts": "## Context of the conversation",
     "episodes": "## Earlier conversations",
     "documents": "## Documents",
     "recalled": "## Recalled messages",
@@ -50,27 +51,29 @@ TITLES = {  # in the order in which the sections stand, what changes seldom firs
 # What each section may hold whatever the others want, of what the instructions leave; the rest is for the newest
 # message. Nobody is starved, and a section within its share stays as it is when the others grow.
 SHARES = {
-    "window": 0.30,
-    "facts": 0.12,
-    "preferences": 0.06,
-    "recalled": 0.22,
-    "summary": 0.10,
-    "working": 0.04,
-    "documents": 0.08,
-    "episodes": 0.04,
+    "window": 0.50,
+    "facts": 0.10,
+    "preferences": 0.05,
+    "recalled": 0.12,
+    "summary": 0.07,
+    "contexts": 0.04,
+    "working": 0.03,
+    "documents": 0.04,
+    "episodes": 0.02,
 }
 UTILITY = ("instructions", *SHARES)  # the most useful first: where not all shares fit, the last lose theirs first
-# Who may take what the others left: what answers the question before the hundredth fact, older turns at the end.
+# Who may take what the others left: the conversation itself first, then what answers the question, then the rest.
 BORROWING = (
     "instructions",
+    "window",
     "recalled",
+    "contexts",
     "facts",
     "preferences",
     "summary",
     "working",
     "documents",
     "episodes",
-    "window",
 )
 
 # These stand first, and models cache them. They borrow in steps, so that a few tokens more or less elsewhere do not
@@ -78,7 +81,7 @@ BORROWING = (
 STABLE = frozenset({"instructions", "preferences", "facts", "summary"})
 STEPS = 8
 
-OLDER_TURNS_SHARE = 0.07  # of the budget, for the summary of older turns; with its block it stays within its share
+OLDER_TURNS_SHARE = 0.045  # of the budget, for the summary of older turns; with its block it stays within its share
 WORTH_CUTTING = 32  # tokens: a smaller beginning of a memory tells nothing
 
 DETAILS = ("date", "relation", "species")  # what is known of a fact beside its value
@@ -100,7 +103,7 @@ INDENT = "  "
 class Recalled:
     """One remembered thing; `sources` are the ids of the messages it rests on."""
 
-    kind: str  # message, fact, entry or document
+    kind: str  # message, fact, entry, document or context
     id: str
     content: str
     occurred_at: datetime | None
@@ -120,6 +123,7 @@ class Ingredients:
     preferences: Sequence[UserPreference] = ()
     facts: Sequence[Fact] = ()
     summary: str | None = None
+    contexts: Sequence[ConversationContext] = ()  # the most relevant first
     episodes: Sequence[Recalled] = ()
     documents: Sequence[Recalled] = ()
     recalled: Sequence[Recalled] = ()
@@ -360,6 +364,24 @@ def _summaries(summaries: Iterable[str | None]) -> list[_Item]:
     return [_Item(text, shown, (at,)) for at, text in enumerate(summaries) if text]
 
 
+def _contexts(contexts: Iterable[ConversationContext]) -> list[_Item]:
+    """The most relevant first; shown by type and key."""
+    return [
+        _Item(
+            each.context_value,
+            partial(_block, "memory", {"kind": "context", "type": each.context_type, "key": each.context_key}),
+            (each.context_type, each.context_key),
+            memory=_context_recalled(each),
+        )
+        for each in contexts
+    ]
+
+
+def _context_recalled(context: ConversationContext) -> Recalled:
+    told = f"{context.context_key}: {context.context_value}"
+    return Recalled("context", str(context.context_id), told, context.created_at, None, context.session_id, 0.0, ())
+
+
 def _recalled(recalled: Iterable[Recalled]) -> list[_Item]:
     """The best first; shown in the order of time. What was found twice is taken once."""
     unique: dict[tuple[str, str, str], Recalled] = {}
@@ -456,9 +478,9 @@ class _Shelf:
     def spent(self) -> int:
         return self.heading + sum(each.cost for each in self.kept) if self.kept else 0
 
-    def fill(self, limit: int, elsewhere: Set[str]) -> None:
+    def fill(self, limit: int, wanted: Sequence[_Priced]) -> None:
         """Keep what fits, in the order of use; the window has no gaps. Where nothing fits, keep a beginning."""
-        wanted, room = self.wanted(elsewhere), limit - self.heading
+        room = limit - self.heading
         self.kept = []
         for each in wanted:
             if each.cost <= room:
@@ -468,10 +490,6 @@ class _Shelf:
                 break
         if wanted and not self.kept and room >= WORTH_CUTTING:
             self.kept = _beginning(wanted[0].item, room, partial(_price, count=self.count))
-
-    def wanted(self, elsewhere: Set[str]) -> list[_Priced]:
-        """The items that are not shown elsewhere."""
-        return [each for each in self.items if each.item.id not in elsewhere]
 
     def in_order(self) -> list[_Priced]:
         """What is kept, as it is shown."""
@@ -485,6 +503,10 @@ class _Shelf:
 def _ids(shown: Iterable[_Priced]) -> set[str]:
     """The ids of what is shown in full."""
     return {each.item.id for each in shown if each.item.whole and each.item.id is not None}
+
+
+def _is_of(item: _Item, session_id: str | None) -> bool:
+    return session_id is not None and item.memory is not None and item.memory.session_id == session_id
 
 
 def _beginning(item: _Item, room: int, price: Callable[[_Item], _Priced]) -> list[_Priced]:
@@ -551,6 +573,8 @@ class _Draft:
     shelves: dict[str, _Shelf]
     newest: _Priced | None
     asked: bool  # whether the newest is the query and not a turn of the window
+    session_id: str | None  # whose window it is
+    summarised: bool  # whether a summary tells of the turns before the window
     most: int
     count: TokenCounter
     preamble: int
@@ -575,6 +599,8 @@ class _Draft:
         self._fill(instructions, self.limits["instructions"])
         left = max(0, self.most - instructions.spent - MESSAGE_OVERHEAD - self.preamble)
         self.limits |= {name: int(share * left) for name, share in SHARES.items()}
+        if self.summarised:  # what the summary does not tell is shown word for word
+            self.limits["window"] = left
         for name in SHARES:
             self._fill(self.shelves[name], self.limits[name])
 
@@ -621,7 +647,7 @@ class _Draft:
 
     def _dropped(self) -> dict[str, int]:
         dropped = {
-            shelf.name: len(shelf.wanted(self._elsewhere(shelf))) - sum(each.item.whole for each in shelf.kept)
+            shelf.name: len(self._wanted(shelf)) - sum(each.item.whole for each in shelf.kept)
             for shelf in self.shelves.values()
         }
         if self.newest is not None and not self.newest.item.whole:
@@ -633,19 +659,23 @@ class _Draft:
         return self._prompt().size()
 
     def _fill(self, shelf: _Shelf, limit: int) -> None:
-        shelf.fill(min(limit, self._room(shelf)), self._elsewhere(shelf))
+        shelf.fill(min(limit, self._room(shelf)), self._wanted(shelf))
 
-    def _elsewhere(self, shelf: _Shelf) -> set[str]:
-        """What need not be recalled because the conversation shows it."""
+    def _wanted(self, shelf: _Shelf) -> list[_Priced]:
+        """The items of a section, without those that need not be recalled."""
+        return [each for each in shelf.items if not self._is_needless(shelf, each)]
+
+    def _is_needless(self, shelf: _Shelf, recalled: _Priced) -> bool:
+        """Whether the conversation shows this, or would show it first if there were more room."""
         if shelf.name != "recalled":
-            return set()
-        newest = [] if self.newest is None else [self.newest]
-        return _ids(self.shelves["window"].kept + newest)
+            return False
+        window = self.shelves["window"]
+        shown = _ids(window.kept + ([] if self.newest is None else [self.newest]))
+        return recalled.item.id in shown or (not window.complete() and _is_of(recalled.item, self.session_id))
 
     def _forget_repeated(self) -> None:
         shelf = self.shelves["recalled"]
-        elsewhere = self._elsewhere(shelf)
-        shelf.kept = [each for each in shelf.kept if each.item.id not in elsewhere]
+        shelf.kept = [each for each in shelf.kept if not self._is_needless(shelf, each)]
 
     def _reserved(self) -> int:
         return 0 if self.newest is None else self.newest.cost
@@ -681,7 +711,7 @@ class _Draft:
 def _draft(ingredients: Ingredients, most: int, count: TokenCounter, strategy: str) -> _Draft:
     window, newest = ingredients.window, _newest(ingredients.window, ingredients.query)
     raw = len(window) if ingredients.turns is None else ingredients.turns
-    told, older = _told(window, most, count, raw) if strategy == "sliding_window_summary" else ("", 0)
+    told, older = _told(ingredients, most, count, raw) if strategy == "sliding_window_summary" else ("", 0)
     older = max(older, len(window) - raw)
     turns = [_turn(message, index) for index, message in enumerate(window)][older:]
     items = _items(ingredients, told)
@@ -690,18 +720,21 @@ def _draft(ingredients: Ingredients, most: int, count: TokenCounter, strategy: s
         {name: _shelf(name, each, count) for name, each in items.items()},
         None if newest is None else _price(newest, count, gap=""),  # the others pay for the gaps
         newest is not None and newest.place == (len(window),),
+        window[-1].session_id if window else None,
+        bool(told),
         most,
         count,
         count(PREAMBLE + "\n\n"),
     )
 
 
-def _told(window: Sequence[ConversationMessage], most: int, count: TokenCounter, raw: int) -> tuple[str, int]:
+def _told(ingredients: Ingredients, most: int, count: TokenCounter, raw: int) -> tuple[str, int]:
     """The summary of the older part of the window, and how many turns it stands for: none where it has no room.
 
     What a tool or a page said is not retold: in a summary it would stand beside what people said.
     """
-    older, _ = split_history(window, int(SHARES["window"] * most), count)
+    window, left = ingredients.window, most - min(most // 2, count(ingredients.instructions or ""))
+    older, _ = split_history(window, int(SHARES["window"] * left), lambda text: count(text) + MESSAGE_OVERHEAD)
     older = list(window[: max(len(older), len(window) - raw)])
     told = summarise([each for each in older if each.trusted], None, int(OLDER_TURNS_SHARE * most), count)
     return told, len(older) if told else 0
@@ -713,6 +746,7 @@ def _items(ingredients: Ingredients, told: str) -> dict[str, list[_Item]]:
         "preferences": _wishes(ingredients.wishes) + _preferences(ingredients.preferences),
         "facts": _facts(ingredients.facts),
         "summary": _summaries([ingredients.summary, told]),
+        "contexts": _contexts(ingredients.contexts),
         "episodes": _recalled(ingredients.episodes),
         "documents": _recalled(ingredients.documents),
         "recalled": _recalled(ingredients.recalled),

@@ -71,6 +71,10 @@ class LtstChatMessageHistory(BaseChatMessageHistory):
         """Forget the conversation: its messages, its working memory and what was drawn from them alone."""
         self._at_once(self._delete)
 
+    def newest(self, count: int) -> list[BaseMessage]:
+        """Return the newest messages, oldest first."""
+        return _read(self._at_once(self._window(count))) if count else []
+
     def last(self, exchanges: int) -> list[BaseMessage]:
         """The newest exchanges: what the user said, and all until they speak again."""
         return _last(self._at_once(self._window(EXCHANGE * exchanges)), exchanges) if exchanges else []
@@ -86,6 +90,10 @@ class LtstChatMessageHistory(BaseChatMessageHistory):
     async def aclear(self) -> None:
         """Forget the conversation: its messages, its working memory and what was drawn from them alone."""
         await self._awaited(self._delete)
+
+    async def anewest(self, count: int) -> list[BaseMessage]:
+        """Return the newest messages, oldest first."""
+        return _read(await self._awaited(self._window(count))) if count else []
 
     async def alast(self, exchanges: int) -> list[BaseMessage]:
         """The newest exchanges: what the user said, and all until they speak again."""
@@ -117,14 +125,16 @@ class LtstChatMessageHistory(BaseChatMessageHistory):
         return await asyncio.to_thread(verb, self._user)
 
 
-class LtstConversationWindowMemory(BaseChatMemory):
-    """The last k exchanges of a conversation, for chains: ConversationBufferWindowMemory, kept in the store."""
+class AsyncConversationBufferWindowMemory(BaseChatMemory):
+    """The newest `k` messages of a conversation, for chains that are awaited or not; 50 unless told otherwise.
 
-    chat_memory: LtstChatMessageHistory
+    `chat_memory` is any history of LangChain: `LtstChatMessageHistory`, `PostgresChatMessageHistory` or another.
+    """
+
     human_prefix: str = "Human"
     ai_prefix: str = "AI"
     memory_key: str = "history"
-    k: int = Field(default=5, ge=0)
+    k: int = Field(default=50, ge=0)
 
     @property
     def memory_variables(self) -> list[str]:
@@ -134,20 +144,43 @@ class LtstConversationWindowMemory(BaseChatMemory):
     @property
     def buffer(self) -> str | list[BaseMessage]:
         """The window, as messages or as one text."""
-        return self._shown(self.chat_memory.last(self.k))
+        return self._shown(self._window())
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """The window under its name."""
+        """Return the window under its name."""
         return {self.memory_key: self.buffer}
 
     async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """The window under its name."""
-        return {self.memory_key: self._shown(await self.chat_memory.alast(self.k))}
+        """Return the window under its name."""
+        return {self.memory_key: self._shown(await self._awindow())}
+
+    def _window(self) -> list[BaseMessage]:
+        if isinstance(self.chat_memory, LtstChatMessageHistory):
+            return self.chat_memory.newest(self.k)
+        return self.chat_memory.messages[-self.k :] if self.k else []
+
+    async def _awindow(self) -> list[BaseMessage]:
+        if isinstance(self.chat_memory, LtstChatMessageHistory):
+            return await self.chat_memory.anewest(self.k)
+        return (await self.chat_memory.aget_messages())[-self.k :] if self.k else []
 
     def _shown(self, messages: list[BaseMessage]) -> str | list[BaseMessage]:
         if self.return_messages:
             return messages
         return get_buffer_string(messages, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
+
+
+class LtstConversationWindowMemory(AsyncConversationBufferWindowMemory):
+    """The last `k` exchanges of a conversation, for chains: ConversationBufferWindowMemory, kept in the store."""
+
+    chat_memory: LtstChatMessageHistory
+    k: int = Field(default=5, ge=0)
+
+    def _window(self) -> list[BaseMessage]:
+        return self.chat_memory.last(self.k)
+
+    async def _awindow(self) -> list[BaseMessage]:
+        return await self.chat_memory.alast(self.k)
 
 
 def _last(stored: Sequence[ConversationMessage], exchanges: int) -> list[BaseMessage]:
