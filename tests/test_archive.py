@@ -21,6 +21,7 @@ from ltst import AsyncMemory, Memory, Settings, User
 from ltst.db.embedded import EmbeddedServer
 from support.household import SECRET_KEY, day, furnish
 from support.probes import Connection, cloned, counts, holding, superuser, tables, value
+from support.waiting import eventually
 
 NOUNS = {
     "sessions", "messages", "contexts", "relationships", "facts", "preferences", "instructions", "entries",
@@ -68,7 +69,7 @@ def as_of(user: User, document: Document) -> Document:
 
 
 def test_an_export_holds_something_of_every_noun(exported: Document) -> None:
-    assert exported.keys() == NOUNS | {"format", "version", "user_id"}
+    assert exported.keys() == NOUNS | {"format", "version", "user_id", "notes"}
     assert (exported["format"], exported["version"], exported["user_id"]) == ("ltst", 1, "rich")
     assert all(exported[noun] for noun in NOUNS)
     assert not any("user_id" in row or "embedding" in row for noun in NOUNS for row in exported[noun])
@@ -97,6 +98,7 @@ def test_an_export_of_nothing_is_empty(newcomer: User) -> None:
         "version": 1,
         "user_id": newcomer.user_id,
         **{noun: [] for noun in NOUNS},
+        "notes": [],
     }
 
 
@@ -315,6 +317,8 @@ def test_a_receipt_counts_what_was_removed_and_that_nothing_remains(
 ) -> None:
     furnish(newcomer, "gone")
     newcomer.search("gone")
+    cached = "SELECT count(*) FROM memory_retrieval_cache WHERE user_id = %s"
+    eventually(lambda: value(database, cached, newcomer.user_id) == 1)  # what a search found is kept a little later
     owned = [
         table
         for table in tables(database)
@@ -376,7 +380,7 @@ def test_an_erasure_leaves_everyone_else_alone(shared: Memory, newcomer: User, d
 def test_an_erased_user_is_a_new_user(newcomer: User) -> None:
     furnish(newcomer, "before")
     newcomer.erase()
-    assert newcomer.profile() == {"user_id": newcomer.user_id, "facts": [], "preferences": {}}
+    assert newcomer.profile() == {"user_id": newcomer.user_id, "facts": [], "preferences": {}, "notes": []}
     furnish(newcomer, "after")
     assert newcomer.chat("monday").window()[0].content == "after I moved"
     assert newcomer.preferences.get(SECRET_KEY).value == "after secret"  # type: ignore[union-attr]

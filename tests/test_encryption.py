@@ -15,6 +15,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ import pytest
 import ltst
 from ltst import AsyncMemory, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
+from ltst.records import Check
 from ltst.support.crypto import MasterKeys
 from support.household import SECRET_KEY, furnish
 from support.probes import Connection, cloned, holding, logger_restored, superuser, value
@@ -363,7 +365,7 @@ file, start = Path(sys.argv[1]), Path(sys.argv[2])
 print("ready", flush=True)
 while not start.exists():
     pass
-print(MasterKeys(None, file).newest_id())
+print(MasterKeys(None, file).new_user_key("ana").master_key_id)
 """
 
 
@@ -477,7 +479,6 @@ def test_without_its_master_key_a_value_cannot_be_read_and_the_error_says_which_
         for call in (
             lambda: user.preferences.get("diet"),
             lambda: user.preferences.set("diet", "new", sensitive=True),
-            user.export,
         ):
             with pytest.raises(ltst.Unavailable, match=f"{wanted}.*{elsewhere.home}.*put it back"):
                 call()
@@ -485,6 +486,116 @@ def test_without_its_master_key_a_value_cannot_be_read_and_the_error_says_which_
         assert user.preferences.get("editor").value == "vim"  # type: ignore[union-attr]
     with Memory(settings=settings) as memory:
         assert memory.user("ana").preferences.get("diet").value == "secret"  # type: ignore[union-attr]
+
+
+def _lost(settings: Settings, how: str, tmp_path: Path) -> Settings:
+    """Settings with which the sensitive values of the database can no longer be read."""
+    if how == "the key file is gone":
+        (settings.home / "master.key").unlink()
+    if how == "the key file is another's":
+        MasterKeys(None, tmp_path / "elsewhere" / "master.key").new_user_key("eve")
+        return replace(settings, home=tmp_path / "elsewhere")
+    if how == "the variable holds another key":
+        return replace(settings, master_key=key())
+    if how == "the data key is gone":
+        with superuser(str(settings.database_url)) as connection:
+            connection.execute("DELETE FROM user_keys")
+    return settings
+
+
+LOSSES = (
+    "the key file is gone",
+    "the key file is another's",
+    "the variable holds another key",
+    "the data key is gone",
+)
+
+
+@pytest.mark.parametrize("how", LOSSES)
+def test_a_value_whose_key_is_lost_is_left_out_with_a_note(settings: Settings, tmp_path: Path, how: str) -> None:
+    with Memory(settings=settings) as memory:
+        memory.user("ana").preferences.set("diet", "secret", sensitive=True)
+        memory.user("ana").preferences.set("editor", "vim")
+    with Memory(settings=_lost(settings, how, tmp_path)) as memory:
+        user = memory.user("ana")
+        profile, context, document = user.profile(), user.chat("one").context("What do I use?"), user.export()
+        listed = {each.key: each for each in user.preferences.list()}
+        assert (listed["diet"].value, listed["editor"].value, listed["editor"].note) == ("", "vim", None)
+        assert "key" in str(listed["diet"].note)
+        assert profile["preferences"] == {"editor": "vim"}
+        assert ("vim" in context.text, "diet" in context.text) == (True, False)
+        assert [row["preference_key"] for row in document["preferences"]] == ["editor"]
+        for notes in (profile["notes"], context.notes, document["notes"]):
+            (note,) = notes
+            assert note.startswith("the preference 'diet' is left out: ")
+        memory.user("bob").restore(document)
+        assert memory.user("bob").profile()["preferences"] == {"editor": "vim"}
+        assert user.preferences.forget("diet")
+        assert user.profile()["notes"] == []
+
+
+def test_to_read_makes_no_master_key(settings: Settings) -> None:
+    file = settings.home / "master.key"
+    with Memory(settings=settings) as memory:
+        memory.user("ana").preferences.set("diet", "secret", sensitive=True)
+        file.unlink()
+    with Memory(settings=settings) as memory:
+        user = memory.user("ana")
+        with pytest.raises(ltst.Unavailable):
+            user.preferences.get("diet")
+        assert not file.exists()
+        for read in (user.preferences.list, user.profile, user.export, user.chat("one").context, memory.health):
+            read()
+        assert not file.exists()
+
+
+def _master_key(memory: Memory) -> Check:
+    return next(check for check in memory.health().checks if check.name == "master key")
+
+
+def test_health_tells_whether_the_master_key_fits(settings: Settings, tmp_path: Path) -> None:
+    with Memory(settings=settings) as memory:
+        assert _master_key(memory).status == "ok"
+        memory.user("ana").preferences.set("diet", "secret", sensitive=True)
+        assert _master_key(memory).status == "ok"
+    used = MasterKeys(None, settings.home / "master.key").newest_id()
+    kept = (settings.home / "master.key").rename(tmp_path / "kept")
+    with Memory(settings=settings) as memory:
+        seen = _master_key(memory)
+        assert seen.status == "error"
+        assert used in seen.detail
+        assert "put it back" in seen.detail
+        assert not memory.health().ok
+    kept.rename(settings.home / "master.key").chmod(0o644)
+    with Memory(settings=settings) as memory:
+        assert "chmod 600" in _master_key(memory).detail
+
+
+def test_health_tells_on_both_hosts_that_they_have_different_master_keys(settings: Settings, tmp_path: Path) -> None:
+    other = replace(settings, home=tmp_path / "other host")
+    with Memory(settings=settings) as one, Memory(settings=other) as two:
+        one.user("ana").preferences.set("diet", "secret", sensitive=True)
+        two.user("bob").preferences.set("diet", "secret", sensitive=True)
+        for memory in (one, two):
+            seen = _master_key(memory)
+            assert seen.status == "error"
+            assert "every host" in seen.detail
+    both = ",".join((each.home / "master.key").read_text().strip() for each in (settings, other))
+    with Memory(settings=replace(settings, master_key=both)) as memory:
+        assert "master-key rotate" in _master_key(memory).detail
+        assert memory.rotate_master_key() == 1
+        assert _master_key(memory).status == "ok"
+
+
+def test_a_rotation_leaves_alone_what_a_lost_key_wraps(settings: Settings, tmp_path: Path) -> None:
+    with Memory(settings=replace(settings, home=tmp_path / "other host")) as memory:
+        memory.user("bob").preferences.set("diet", "secret of bob", sensitive=True)
+    with Memory(settings=settings) as memory:
+        memory.user("ana").preferences.set("diet", "secret", sensitive=True)
+        assert memory.rotate_master_key() == 1
+        assert memory.user("ana").preferences.get("diet").value == "secret"  # type: ignore[union-attr]
+    with Memory(settings=replace(settings, home=tmp_path / "other host")) as memory:
+        assert memory.user("bob").preferences.get("diet").value == "secret of bob"  # type: ignore[union-attr]
 
 
 def test_after_an_erasure_no_word_of_the_user_is_in_any_column_of_any_table_or_view(settings: Settings) -> None:

@@ -30,7 +30,7 @@ from ltst.handles.instructions import AsyncInstructions
 from ltst.handles.keys import AsyncKeys
 from ltst.handles.learning import AsyncLearning
 from ltst.handles.models import Models
-from ltst.handles.preferences import AsyncPreferences
+from ltst.handles.preferences import AsyncPreferences, left_out
 from ltst.handles.recall import assemble, checked, find, wanted_context
 from ltst.handles.retention import AsyncRetention
 from ltst.handles.sessions import AsyncSessions
@@ -227,7 +227,7 @@ class AsyncMemory:
             }
 
     async def health(self) -> Health:
-        """Schema, extension, indexes, triggers, isolation, index usage, slow queries and disk, each with its state."""
+        """Schema, extension, indexes, triggers, isolation, queries, work, master key, disk: each with its state."""
         tables = migrate.names_of("TABLE")
         async with self._core.database.snapshot(KEEPER) as tx:
             slow = await metrics.slow(tx, SLOW_MILLISECONDS)
@@ -239,6 +239,7 @@ class AsyncMemory:
                 await health.check_index_usage(tx, tables),
                 await health.check_slow_queries(tx, slow),
                 _work_check(await work.aside(tx)),
+                await health.check_master_key(tx, self._core.keys),
             ]
         return Health((await self._schema_check(), *checks, self._disk_check()))
 
@@ -289,7 +290,10 @@ class AsyncMemory:
         return await adoption.give_back(self._core, table, keep=keep)
 
     async def rotate_master_key(self) -> int:
-        """Wrap every user's data key with a new master key, while reads go on; how many were wrapped anew."""
+        """Wrap every user's data key with a new master key, while reads go on; how many were wrapped anew.
+
+        Data keys whose master key is not here stay as they are; `health` tells of them.
+        """
         done = 0
         with await asyncio.to_thread(self._core.keys.begin_rotation):
             while batch := await self._rewrap_batch():
@@ -304,7 +308,7 @@ class AsyncMemory:
 
     async def _rewrap_batch(self) -> int:
         async with self._core.database.transaction(KEEPER) as tx:
-            old = await preferences.keys_to_rewrap(tx, self._core.keys.newest_id(), KEYS_PER_BATCH)
+            old = await preferences.keys_to_rewrap(tx, self._core.keys.ids()[1:], KEYS_PER_BATCH)
             for key in old:
                 await preferences.rewrap_key(tx, self._core.keys.rewrap(key))
         return len(old)
@@ -443,7 +447,7 @@ class AsyncUser:
             return (await message_room.get_many(calls, [message_id])).get(message_id.lower())
 
     async def profile(self) -> dict[str, Any]:
-        """The facts that hold now and the preferences, ready for JSON."""
+        """The facts that hold now and the preferences, ready for JSON; `notes` say which values cannot be read."""
         known = await self.facts.list()
         wanted = await self.preferences.list()
         return {
@@ -457,13 +461,15 @@ class AsyncUser:
                 }
                 for fact in known
             ],
-            "preferences": {each.preference_key: each.preference_value for each in wanted},
+            "preferences": {each.preference_key: each.preference_value for each in wanted if each.note is None},
+            "notes": left_out(wanted),
         }
 
     async def export(self) -> dict[str, Any]:
         """Everything the user owns, as a document for JSON that `restore` reads back identically.
 
-        Sensitive values are in clear in it. The ledger, metrics and vectors stay behind: they belong to the database.
+        Sensitive values are in clear in it; `notes` say which are left out because their key is lost. The ledger,
+        metrics and vectors stay behind: they belong to the database.
         """
         return await archive.export(self._desk)
 

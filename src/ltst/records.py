@@ -165,7 +165,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class UserPreference:
-    """How the user wants things. A sensitive value is stored encrypted and reads in clear here."""
+    """How the user wants things. A sensitive value is stored encrypted and reads in clear here.
+
+    `note` says why a value is missing: its key is lost.
+    """
 
     preference_key: str
     preference_value: str
@@ -181,6 +184,7 @@ class UserPreference:
     preference_id: str
     user_id: str
     learned: bool = False
+    note: str | None = None
 
     @property
     def key(self) -> str:

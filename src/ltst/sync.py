@@ -161,7 +161,7 @@ class Memory:
         return self._portal.run(self._inner.maintain())
 
     def health(self) -> Health:
-        """Schema, extension, indexes, triggers, isolation, index usage, slow queries and disk, each with its state."""
+        """Schema, extension, indexes, triggers, isolation, queries, work, master key, disk: each with its state."""
         return self._portal.run(self._inner.health())
 
     def ready(self) -> Health:
@@ -207,7 +207,10 @@ class Memory:
         return self._portal.run(self._inner.give_back(table, keep=keep))
 
     def rotate_master_key(self) -> int:
-        """Wrap every user's data key with a new master key, while reads go on; how many were wrapped anew."""
+        """Wrap every user's data key with a new master key, while reads go on; how many were wrapped anew.
+
+        Data keys whose master key is not here stay as they are; `health` tells of them.
+        """
         return self._portal.run(self._inner.rotate_master_key())
 
 
@@ -317,13 +320,14 @@ class User:
         return self._portal.run(self._inner.message(message_id))
 
     def profile(self) -> dict[str, Any]:
-        """The facts that hold now and the preferences, ready for JSON."""
+        """The facts that hold now and the preferences, ready for JSON; `notes` say which values cannot be read."""
         return self._portal.run(self._inner.profile())
 
     def export(self) -> dict[str, Any]:
         """Everything the user owns, as a document for JSON that `restore` reads back identically.
 
-        Sensitive values are in clear in it. The ledger, metrics and vectors stay behind: they belong to the database.
+        Sensitive values are in clear in it; `notes` say which are left out because their key is lost. The ledger,
+        metrics and vectors stay behind: they belong to the database.
         """
         return self._portal.run(self._inner.export())
 
@@ -825,11 +829,17 @@ class Preferences:
         )
 
     def get(self, key: str) -> UserPreference | None:
-        """The user's own preference, else the default, else None."""
+        """The user's own preference, else the default, else None.
+
+        A sensitive one whose key is lost raises Unavailable.
+        """
         return self._portal.run(self._inner.get(key))
 
     def list(self, type: str | None = None, *, defaults: bool = False) -> builtins.list[UserPreference]:
-        """The user's own preferences by key; with `defaults` also those that apply because none was set."""
+        """The user's own preferences by key; with `defaults` also those that apply because none was set.
+
+        A sensitive one whose key is lost comes without its value; its `note` says why.
+        """
         return self._portal.run(self._inner.list(type, defaults=defaults))
 
     def forget(self, key: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -12,9 +12,12 @@ import pytest_asyncio
 from behaviour.doors import Door, ManagerDoor, opened
 from ltst import Settings
 from ltst.db.embedded import EmbeddedServer
-from support.probes import cloned
+from support.probes import Connection, cloned, superuser
 
 WHOLE = ["AsyncMemory", "Memory", "HTTP", "CLI", "MCP"]
+
+# The database behind each door, for what no door does: to move a stored time, to lose a key.
+ADDRESSES: dict[int, str] = {}
 
 
 async def _opened(
@@ -22,6 +25,7 @@ async def _opened(
 ) -> AsyncIterator[Door]:
     with cloned(server, template) as url:
         async with opened(name, Settings(worker=False, database_url=url, home=folders.mktemp("home"))) as door:
+            ADDRESSES[id(door)] = url
             yield door
 
 
@@ -62,6 +66,20 @@ def user(door: Door) -> Any:
 def any_user(any_door: Door) -> Any:
     """A user whom nobody else has touched, through any way in."""
     return any_door.user(f"user-{uuid.uuid4().hex}")
+
+
+@pytest.fixture
+def database(door: Door) -> Iterator[Connection]:
+    """The database behind the door, as a superuser sees it."""
+    with superuser(ADDRESSES[id(door)]) as connection:
+        yield connection
+
+
+@pytest.fixture
+def every_database(every_door: Door) -> Iterator[Connection]:
+    """The database behind the door of `every_user`."""
+    with superuser(ADDRESSES[id(every_door)]) as connection:
+        yield connection
 
 
 @pytest_asyncio.fixture(loop_scope="session")

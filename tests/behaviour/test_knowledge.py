@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import ltst
+from support.probes import Connection
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -321,11 +322,28 @@ async def test_a_profile_holds_what_is_true_and_wanted_now(user: Any) -> None:
             {"key": "work", "value": "Lisbon", "confidence": 1.0, "source_message_id": None},
         ],
         "preferences": {"diet": "no nuts", "editor": "vim"},
+        "notes": [],
     }
 
 
+async def test_a_sensitive_value_whose_key_is_lost_is_left_out_with_a_note(user: Any, database: Connection) -> None:
+    await user.preferences.set("editor", "vim")
+    await user.preferences.set("diet", "no nuts", sensitive=True)
+    database.execute("DELETE FROM user_keys WHERE user_id = %s", (user.user_id,))
+    profile, context, document = await user.profile(), await user.chat().context(), await user.export()
+    assert profile["preferences"] == {"editor": "vim"}
+    assert ("vim" in context.text, "diet" in context.text) == (True, False)
+    assert [row["preference_key"] for row in document["preferences"]] == ["editor"]
+    for notes in (profile["notes"], context.notes, document["notes"]):
+        (note,) = notes
+        assert note.startswith("the preference 'diet' is left out: ")
+    assert [bool(each.note) for each in await user.preferences.list()] == [True, False]
+    with pytest.raises(ltst.Unavailable, match="cannot be read any more"):
+        await user.preferences.get("diet")
+
+
 async def test_the_profile_of_a_new_user_is_empty(user: Any) -> None:
-    assert await user.profile() == {"user_id": user.user_id, "facts": [], "preferences": {}}
+    assert await user.profile() == {"user_id": user.user_id, "facts": [], "preferences": {}, "notes": []}
 
 
 async def test_a_retention_policy_is_set_listed_and_forgotten(user: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ltst.db import migrate
 from ltst.db.pool import KEEPER, Transaction, user_scope
-from ltst.errors import Invalid
+from ltst.errors import Invalid, Unavailable
 from ltst.handles import windows
 from ltst.handles.desk import Desk, now
 from ltst.learn.weigh import fold_fact, weigh
@@ -43,9 +43,9 @@ async def export(desk: Desk) -> dict[str, Any]:
         desk.core.database.snapshot(user_scope(desk.user_id)) as tx,
     ):
         rows = await archive.export(tx)
-        await _open_sealed(desk, tx, rows["preferences"])
+        notes = await _open_sealed(desk, tx, rows)
         tally.rows = tx.seen
-    return {"format": EXPORT_FORMAT, "version": EXPORT_VERSION, "user_id": desk.user_id, **rows}
+    return {"format": EXPORT_FORMAT, "version": EXPORT_VERSION, "user_id": desk.user_id, **rows, "notes": notes}
 
 
 async def restore(desk: Desk, document: Mapping[str, Any]) -> dict[str, int]:
@@ -87,12 +87,19 @@ def _claimed(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
     return [(str(row["noun"]), str(row["claim_key"])) for row in rows]
 
 
-async def _open_sealed(desk: Desk, tx: Transaction, rows: list[dict[str, Any]]) -> None:
-    sealed = [row for row in rows if row["sensitive"]]
-    if sealed:
+async def _open_sealed(desk: Desk, tx: Transaction, rows: dict[str, archive.Rows]) -> list[str]:
+    """Put sensitive values in clear; those whose key is lost are left out. What to say of them."""
+    sealed = [row for row in rows["preferences"] if row["sensitive"]]
+    if not sealed:
+        return []
+    try:
         cipher = await desk.reading_cipher(tx)
-        for row in sealed:
-            row["preference_value"] = cipher.open(row["preference_value"], row["preference_id"])
+    except Unavailable as problem:
+        rows["preferences"] = [row for row in rows["preferences"] if not row["sensitive"]]
+        return [f"the preference {row['preference_key']!r} is left out: {problem}" for row in sealed]
+    for row in sealed:
+        row["preference_value"] = cipher.open(row["preference_value"], row["preference_id"])
+    return []
 
 
 async def _seal_again(desk: Desk, tx: Transaction, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ltst.db.pool import Executor, user_scope
+from ltst.errors import Unavailable
 from ltst.handles.desk import Desk
+from ltst.protocols import Cipher
 from ltst.records import UserPreference
 from ltst.rooms import claims, preferences
 from ltst.support import validate
@@ -44,7 +47,10 @@ class AsyncPreferences:
         return replace(stored, preference_value=value)
 
     async def get(self, key: str) -> UserPreference | None:
-        """The user's own preference, else the default, else None."""
+        """The user's own preference, else the default, else None.
+
+        A sensitive one whose key is lost raises Unavailable.
+        """
         wanted = validate.identifier(key, "key")
         async with self._desk.reading("preferences.get") as calls:
             found = await preferences.get(calls, wanted)
@@ -53,17 +59,20 @@ class AsyncPreferences:
         # Row and key of one moment: between two reads an erasure could bring others.
         async with self._desk.core.database.snapshot(user_scope(self._desk.user_id)) as tx:
             found = await preferences.get(tx, wanted)
-            return (await self._opened(tx, [found]))[0] if found else None
+            return _opened(found, await self._desk.reading_cipher(tx)) if found and found.sensitive else found
 
     async def list(self, type: str | None = None, *, defaults: bool = False) -> builtins.list[UserPreference]:
-        """The user's own preferences by key; with `defaults` also those that apply because none was set."""
+        """The user's own preferences by key; with `defaults` also those that apply because none was set.
+
+        A sensitive one whose key is lost comes without its value; its `note` says why.
+        """
         if type is not None:
             validate.choice(type, "type", preferences.PREFERENCE_TYPES)
         async with (
             self._desk.core.measured("retrieval", "preferences.list", self._desk.user_id, None) as tally,
             self._desk.core.database.snapshot(user_scope(self._desk.user_id)) as tx,
         ):
-            own = await self._opened(tx, await preferences.list_all(tx, type))
+            own = await self._readable(tx, await preferences.list_all(tx, type))
             taken = {each.preference_key for each in own}
             given = await preferences.defaults(tx, type) if defaults else []
             tally.rows = tx.seen
@@ -80,13 +89,20 @@ class AsyncPreferences:
                 await self._desk.tell(tx, "forget", "preference", row)
         return gone
 
-    async def _opened(self, calls: Executor, found: builtins.list[UserPreference]) -> builtins.list[UserPreference]:
+    async def _readable(self, calls: Executor, found: builtins.list[UserPreference]) -> builtins.list[UserPreference]:
         if not any(each.sensitive for each in found):
             return found
-        cipher = await self._desk.reading_cipher(calls)
-        return [
-            replace(each, preference_value=cipher.open(each.preference_value, each.preference_id))
-            if each.sensitive
-            else each
-            for each in found
-        ]
+        try:
+            cipher = await self._desk.reading_cipher(calls)
+        except Unavailable as problem:
+            return [replace(each, preference_value="", note=str(problem)) if each.sensitive else each for each in found]
+        return [_opened(each, cipher) if each.sensitive else each for each in found]
+
+
+def left_out(found: Iterable[UserPreference]) -> builtins.list[str]:
+    """What to say of the preferences whose value cannot be read."""
+    return [f"the preference {each.key!r} is left out: {each.note}" for each in found if each.note]
+
+
+def _opened(sealed: UserPreference, cipher: Cipher) -> UserPreference:
+    return replace(sealed, preference_value=cipher.open(sealed.preference_value, sealed.preference_id))

@@ -15,7 +15,7 @@ from ltst.errors import Invalid, ModelUnavailable
 from ltst.handles import windows
 from ltst.handles.contexts import AsyncWorking
 from ltst.handles.desk import Desk, now
-from ltst.handles.preferences import AsyncPreferences
+from ltst.handles.preferences import AsyncPreferences, left_out
 from ltst.learn.weigh import NO_AGENT
 from ltst.providers.rerank import reranked
 from ltst.recall.context import STRATEGIES, Context, Ingredients, Recalled, checked_budget, pack, parse
@@ -258,7 +258,8 @@ async def _ingredients(
     return Ingredients(
         instructions=orders[0],
         wishes=orders[1],
-        preferences=preferences,
+        preferences=[each for each in preferences if each.note is None],
+        notes=left_out(preferences),
         facts=known,
         summary=summary,
         contexts=_bearing(merged, opening.session_id, topic),

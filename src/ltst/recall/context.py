@@ -131,6 +131,7 @@ class Ingredients:
     window: Sequence[ConversationMessage] = ()
     query: str | None = None
     turns: int | None = None  # the most of the window that is shown word for word; None: as many as fit
+    notes: Sequence[str] = ()  # what cannot be read; it is told beside the prompt, not in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,8 @@ class Context:
     """A prompt within its budget: as messages for a model, and as one text.
 
     `dropped` tells of each section how many items did not fit, one that was cut included; a complete section is not
-    in it. `memories` are the facts, entries, documents and messages that were recalled into it.
+    in it. `memories` are the facts, entries, documents and messages that were recalled into it. `notes` say what was
+    left out because it cannot be read.
     """
 
     messages: list[dict[str, str]]
@@ -158,6 +160,7 @@ class Context:
     sources: tuple[str, ...]
     dropped: Mapping[str, int]
     memories: tuple[Recalled, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def system(self) -> str | None:
@@ -205,7 +208,7 @@ def pack(
         draft.keep_shares()
         draft.borrow()
         draft.settle()
-    return draft.context()
+    return replace(draft.context(), notes=tuple(ingredients.notes))
 
 
 def split_history(

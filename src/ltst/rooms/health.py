@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ltst.db.pool import Executor
+from ltst.errors import Denied
 from ltst.records import Check
+from ltst.support.crypto import MasterKeys
 
 SLOW_SECONDS = 5
 
@@ -50,6 +52,29 @@ async def check_slow_queries(tx: Executor, slow_yesterday: int) -> Check:
     running = int(await tx.value("health.running_long"))
     told = f"{running} running now and {slow_yesterday} finished in the last day took over {SLOW_SECONDS} seconds"
     return Check("slow queries", "warning" if running or slow_yesterday else "ok", told)
+
+
+async def check_master_key(tx: Executor, keys: MasterKeys) -> Check:
+    """That the master keys of this host open the data keys of all users; each data key names the one that wraps it."""
+    used = {row["id"]: row["users"] for row in await tx.dicts("health.master_keys")}
+    try:
+        here = keys.ids()
+    except Denied as problem:
+        return Check("master key", "error", str(problem))
+    if not used:
+        return Check("master key", "ok", "no sensitive value is kept yet")
+    if missing := [f"{id} ({users} users)" for id, users in used.items() if id not in here]:
+        return Check("master key", "error", _unfitting(missing, keys.where, others=len(missing) < len(used) or here))
+    if len(used) > 1:
+        return Check("master key", "warning", "some data keys are wrapped by an older key; run: ltst master-key rotate")
+    return Check("master key", "ok", f"the key in {keys.where} opens the data keys of {sum(used.values())} users")
+
+
+def _unfitting(missing: Collection[str], where: str, *, others: object) -> str:
+    told = f"sensitive values under {', '.join(missing)} cannot be read here: that key is not in {where}"
+    if others:
+        return f"{told}, which holds another: give every host of this database the same keys"
+    return f"{told}: put it back"
 
 
 def _all_there(name: str, wanted: Collection[str], found: Collection[str], remedy: str) -> Check:

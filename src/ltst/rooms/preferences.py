@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from ltst.db.pool import Executor
@@ -123,9 +123,9 @@ async def add_key(tx: Executor, key: WrappedKey) -> WrappedKey:
     return kept
 
 
-async def keys_to_rewrap(tx: Executor, newest_master_key: str, limit: int) -> list[WrappedKey]:
-    """Data keys that another than the newest master key wraps, locked."""
-    return await tx.rows("preferences.keys_to_rewrap", WrappedKey, master_key_id=newest_master_key, limit=limit)
+async def keys_to_rewrap(tx: Executor, older: Sequence[str], limit: int) -> list[WrappedKey]:
+    """Data keys that one of these older master keys wraps, locked."""
+    return await tx.rows("preferences.keys_to_rewrap", WrappedKey, master_key_ids=[*older], limit=limit)
 
 
 async def rewrap_key(tx: Executor, key: WrappedKey) -> None:

@@ -112,7 +112,7 @@ class Rotation:
 
 
 class MasterKeys:
-    """The master keys, newest first: from the environment, or from a key file that is made when first needed."""
+    """The master keys, newest first: from the environment, or from a key file that the first sealed value makes."""
 
     def __init__(self, given: str | None, file: Path) -> None:
         """Use the keys that were given, else those of the file."""
@@ -120,10 +120,19 @@ class MasterKeys:
         self._file = file
         self._keys: dict[str, bytes] | None = _parse(given, "LTST_MASTER_KEY") if given else None
 
+    @property
+    def where(self) -> str:
+        """Where the keys come from."""
+        return "LTST_MASTER_KEY" if self._given else str(self._file)
+
+    def ids(self) -> list[str]:
+        """The names of the keys that are here, newest first; none before the first sealed value."""
+        return [*self._loaded()]
+
     def new_user_key(self, user_id: str) -> WrappedKey:
         """A fresh data key for a user, wrapped by the newest master key, which another process may have made."""
         if not self._given:
-            self._loaded()
+            self._make()
             self._keys = {**self._read(), **self._loaded()}
         return self._wrap(user_id, 1, secrets.token_bytes(KEY_BYTES))
 
@@ -137,7 +146,9 @@ class MasterKeys:
 
     def newest_id(self) -> str:
         """The name of the key that new data keys are wrapped with."""
-        return next(iter(self._loaded()))
+        for newest in self._loaded():
+            return newest
+        raise Unavailable(f"there is no master key in {self.where} yet: the first sensitive value makes one")
 
     def begin_rotation(self) -> Rotation:
         """Put a new key first in the file, and keep other rotations out until this one ends. It may wait: use a thread.
@@ -146,7 +157,7 @@ class MasterKeys:
         """
         if self._given:
             return Rotation(None, lambda: None)
-        self._loaded()
+        self._make()
         lock = self._file.with_name(f"{self._file.name}.lock").open("w")
         fcntl.flock(lock, fcntl.LOCK_EX)
         fresh, old = secrets.token_bytes(KEY_BYTES), [*self._read().values()]
@@ -165,20 +176,20 @@ class MasterKeys:
 
     def _find(self, key_id: str) -> bytes:
         """The key of that name; the file is read again for a name not seen yet, as another process may rotate."""
-        if key_id not in self._loaded() and not self._given:
+        if key_id not in self._loaded() and not self._given and self._file.exists():
             self._keys = {**self._read(), **self._loaded()}
         try:
             return self._loaded()[key_id]
         except KeyError:
-            where = "LTST_MASTER_KEY" if self._given else str(self._file)
-            raise Unavailable(f"the master key {key_id} is not in {where}: put it back to read what it wraps") from None
+            raise Unavailable(
+                f"the master key {key_id} is not in {self.where}: put it back to read what it wraps"
+            ) from None
 
     def _loaded(self) -> dict[str, bytes]:
-        if self._keys is None:
-            if not self._file.exists():
-                self._create()
+        """The keys that are there: to read, none is made."""
+        if self._keys is None and self._file.exists():
             self._keys = self._read()
-        return self._keys
+        return self._keys or {}
 
     def _read(self) -> dict[str, bytes]:
         try:
@@ -188,8 +199,10 @@ class MasterKeys:
         except OSError as problem:
             raise Denied(f"the master key cannot be read: {problem}") from None
 
-    def _create(self) -> None:
-        """Link the finished file into place: of two processes that create it at once, one wins whole."""
+    def _make(self) -> None:
+        """Link a finished file into place if there is none: of two processes that make it at once, one wins whole."""
+        if self._file.exists():
+            return
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = self._draft([secrets.token_bytes(KEY_BYTES)])
         try:

@@ -26,3 +26,6 @@ WHERE schemaname = current_schema() AND relname = ANY(%(tables)s::text[])
 SELECT count(*)::integer FROM pg_stat_activity
 WHERE datname = current_database() AND state = 'active' AND backend_type = 'client backend'
   AND query_start < now() - interval '5 seconds' AND pid <> pg_backend_pid();
+
+-- name: master_keys
+SELECT master_key_id AS id, count(*)::integer AS users FROM user_keys GROUP BY 1 ORDER BY 2 DESC, 1;

@@ -59,7 +59,7 @@ SELECT user_id, key_version, wrapped_key, master_key_id FROM user_keys WHERE use
 
 -- name: keys_to_rewrap
 SELECT user_id, key_version, wrapped_key, master_key_id FROM user_keys
-WHERE master_key_id <> %(master_key_id)s
+WHERE master_key_id = ANY(%(master_key_ids)s::text[])
 ORDER BY user_id
 LIMIT %(limit)s
 FOR UPDATE;

@@ -44,6 +44,7 @@ def export(
         raise Conflict(f"{file} exists: name another file, or overwrite it with --force")
     with remembered(options) as user, show.working(f"Exporting {user.user_id}"):
         document = user.export()
+    show.notes(document["notes"])
     if file is None:
         show.document(document)
         return

@@ -50,6 +50,7 @@ def context(
     with informed(options) as user:
         talk = user.chat(chat, agent=agent)
         found = talk.context(asked, max_tokens=max_tokens, strategy=strategy, window=window, about=about)
+    show.notes(() if options.json else found.notes)
     if options.json:
         show.document(found)
     elif found.text:

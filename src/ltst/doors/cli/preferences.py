@@ -29,7 +29,7 @@ Reveal = Annotated[bool, typer.Option("--reveal", help="Show sensitive values in
 HIDDEN = "••••••"
 COLUMNS: show.Columns = {
     "Key": "key",
-    "Value": "value",
+    "Value": lambda preference: preference.note or preference.value,
     "Type": "preference_type",
     "Source": "source",
     "Confidence": "confidence_score",

@@ -39,3 +39,4 @@ def profile(options: Options, reveal: Reveal = False) -> None:
     show.records(False, known["facts"], FACTS, title=title, empty="Nothing is known yet.")
     empty = "No preferences are set yet."
     show.records(False, [*wanted.items()], PREFERENCES, title="Preferences", empty=empty)
+    show.notes(known["notes"])

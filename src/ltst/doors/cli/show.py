@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import datetime, timedelta
@@ -64,6 +64,12 @@ def say(text: str, style: str = "") -> None:
 def hint(text: str) -> None:
     """A sentence beside the data."""
     err().print(plain(text, "dim"), soft_wrap=True)
+
+
+def notes(told: Iterable[str]) -> None:
+    """What was left out, a line each, beside the data."""
+    for each in told:
+        hint(f"Note: {each}")
 
 
 def problem(error: Exception, as_json: bool = False) -> None:

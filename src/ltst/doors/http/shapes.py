@@ -310,6 +310,7 @@ class ContextPacked(BaseModel):
     tokens: int
     sources: list[str]
     dropped: dict[str, int]
+    notes: list[str]
 
 
 class Snapshot(BaseModel):
@@ -508,11 +509,12 @@ class ProfileFact(BaseModel):
 
 
 class Profile(BaseModel):
-    """Who the user is: facts that hold, and preferences."""
+    """Who the user is: facts that hold, and preferences; `notes` say which values cannot be read."""
 
     user_id: str
     facts: list[ProfileFact]
     preferences: dict[str, str]
+    notes: list[str]
 
 
 class Feed(BaseModel):

@@ -223,12 +223,16 @@ class Section(Answer):
 
 
 class Packed(Answer):
-    """A context within its budget; `dropped` tells of each section how many items did not fit."""
+    """A context within its budget; `dropped` tells of each section how many items did not fit.
+
+    `notes` say what is left out because it cannot be read.
+    """
 
     text: str
     tokens: int
     sources: list[str]
     dropped: dict[str, int]
+    notes: list[str]
     messages: list[dict[str, str]] | None = None
     sections: list[Section] | None = None
 
@@ -259,11 +263,12 @@ class ProfileFact(Answer):
 
 
 class Profile(Answer):
-    """Who the user is: facts that hold, and preferences."""
+    """Who the user is: facts that hold, and preferences; `notes` say which values cannot be read."""
 
     user_id: str
     facts: list[ProfileFact]
     preferences: dict[str, str]
+    notes: list[str]
 
 
 class Forked(Answer):

@@ -89,7 +89,7 @@ async def get_context(
     packed = await asked.user.chat(session_id, agent=agent).context(
         query, max_tokens=max_tokens, strategy=strategy, window=window, about=about
     )
-    plain = {"text": packed.text, "tokens": packed.tokens, "sources": packed.sources, "dropped": packed.dropped}
+    plain = {name: getattr(packed, name) for name in ("text", "tokens", "sources", "dropped", "notes")}
     return {**plain, "messages": packed.messages, "sections": packed.sections} if parts else plain
 
 
