@@ -3,6 +3,7 @@
 LtstError
 ├── NotFound              no such thing for this user (someone else's looks the same)
 ├── Conflict              the request contradicts what is stored
+│   └── ForeignCursor     a cursor of the change feed that this ledger cannot place
 ├── Invalid               bad input; the sentence says what is accepted
 ├── Denied                this caller may not do that
 └── Unavailable           something outside is missing; trying again may help
@@ -22,6 +23,15 @@ class NotFound(LtstError):
 
 class Conflict(LtstError):
     """The request contradicts what is already stored."""
+
+
+class ForeignCursor(Conflict):
+    """A cursor of another ledger: of another database, or of one that a restore replaced; `go_on` is a place here."""
+
+    def __init__(self, reason: str, *, go_on: str) -> None:
+        """Say why, and where to go on from."""
+        super().__init__(f"{reason}. Go on from {go_on} to read what changed since, or from 0 to read everything")
+        self.go_on = go_on
 
 
 class Invalid(LtstError, ValueError):

@@ -632,7 +632,8 @@ class Events:
     def feed(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
         """The same for a program that follows the ledger: from the last one it saw on, none is skipped or repeated.
 
-        An event appears once every change that was begun before it has ended: at once, or a moment later.
+        An event appears once every change that was begun before it has ended: at once, or a moment later. A cursor
+        stays good when the database is restored from a backup; one that this database cannot place is a ForeignCursor.
         """
         return self._portal.run(self._inner.feed(after=after, limit=limit))
 

@@ -600,6 +600,7 @@ EXPECTED = {
     "LtstError": 500,
     "NotFound": 404,
     "Conflict": 409,
+    "ForeignCursor": 409,
     "Invalid": 422,
     "Denied": 403,
     "Unavailable": 503,
@@ -614,8 +615,9 @@ EXPECTED = {
 
 @pytest.mark.parametrize("kind", [each for each in errors() if each.__module__ in ("ltst.errors", problems.__name__)])
 def test_every_error_has_its_status(kind: type[ltst.LtstError]) -> None:
-    more = {"chat_id": "c", "message_id": "m"} if kind.__name__ == "Unanswered" else {}
+    more = {name: name for name in problems.NAMED.get(kind, ())}
     told = problems.of_error(kind("what went wrong", **more), "r-1")
+    assert {name: told[name] for name in more} == more
     assert told["status"] == EXPECTED[kind.__name__]
     assert told["detail"].startswith("what went wrong")
     assert problems.response(told).status_code == told["status"]

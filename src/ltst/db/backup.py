@@ -22,7 +22,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 
-from ltst.db import adopted, adoption, migrate
+from ltst.db import adopted, adoption, epochs, migrate
 from ltst.db.connections import Connection
 from ltst.db.embedded import binaries
 from ltst.db.pool import Database
@@ -30,7 +30,14 @@ from ltst.errors import Conflict, DatabaseUnavailable, Invalid, NotFound
 
 MIGRATIONS = "ltst_migrations"
 # What fills up by itself and is nobody's memory; a database that holds no more than this counts as empty.
-BYCATCH = ("memory_performance_metrics", "memory_retrieval_cache", "embedding_models", "model_usage", "adopted_tables")
+BYCATCH = (
+    "memory_performance_metrics",
+    "memory_retrieval_cache",
+    "embedding_models",
+    "model_usage",
+    "adopted_tables",
+    epochs.TABLE,
+)
 KNOWS_TRANSACTION_TIMEOUT = 170000
 TRANSACTION_TIMEOUT = b"SET transaction_timeout = 0;\n"
 
@@ -84,6 +91,7 @@ DO $$ BEGIN
         RAISE EXCEPTION 'a newer ltst made this backup: install that one';
     END IF;
 END $$;
+{epochs}
 {analyse}
 COMMIT;
 """
@@ -141,8 +149,9 @@ async def restore(database: Database, file: Path, *, replace: bool = False) -> l
     if target.occupied and not replace and await _has_memories(database):
         raise Conflict("this database holds memories: restore into an empty one, or replace them with --force")
     async with database.owner() as connection:
-        before = await adopted.all_taken(connection)
-    await asyncio.to_thread(_load, _reach(database.conninfo), file, contents, target)
+        before, replaced = await adopted.all_taken(connection), await epochs.known(connection)
+    closing = _closing(contents, replaced)
+    await asyncio.to_thread(_load, _reach(database.conninfo), file, contents, target, closing)
     async with database.owner() as connection:
         await adoption.show_again(connection, before)
     return await migrate.status(database)
@@ -295,12 +304,12 @@ async def _has_memories(database: Database) -> bool:
     return False
 
 
-def _load(reach: _Reach, file: Path, contents: _Contents, target: _Target) -> None:
+def _load(reach: _Reach, file: Path, contents: _Contents, target: _Target, closing: str) -> None:
     """Let pg_restore write SQL and psql run it: that way one transaction also holds what comes before and after."""
     with tempfile.TemporaryFile("w+", errors="replace") as complaints, tempfile.NamedTemporaryFile("w") as chosen:
         chosen.write("\n".join(contents.entries) + "\n")
         chosen.flush()
-        read, wrote = _pour(reach, file, Path(chosen.name), complaints, contents, target)
+        read, wrote = _pour(reach, file, Path(chosen.name), complaints, target, closing)
         complaints.seek(0)
         said = _said(complaints.read())
     if read and not wrote:
@@ -310,7 +319,7 @@ def _load(reach: _Reach, file: Path, contents: _Contents, target: _Target) -> No
 
 
 def _pour(
-    reach: _Reach, file: Path, chosen: Path, complaints: IO[str], contents: _Contents, target: _Target
+    reach: _Reach, file: Path, chosen: Path, complaints: IO[str], target: _Target, closing: str
 ) -> tuple[bool, bool]:
     """Whether all was read, and whether all was written."""
     restore = [f"{binaries()}/pg_restore", "--no-owner", "--no-tablespaces", f"--use-list={chosen}", "--file=-"]
@@ -331,7 +340,7 @@ def _pour(
         _copy(reader.stdout, writer.stdin, target)
         # Only a backup that was read to its end is committed; without the word, psql leaves and all is undone.
         if reader.wait() == 0:
-            writer.stdin.write(_closing(contents).encode())
+            writer.stdin.write(closing.encode())
     return reader.returncode == 0, writer.returncode == 0
 
 
@@ -354,6 +363,8 @@ def _made(kind: str) -> tuple[str, ...]:
     return (*migrate.names_of(kind), *([MIGRATIONS] if kind == "TABLE" else []))
 
 
-def _closing(contents: _Contents) -> str:
+def _closing(contents: _Contents, replaced: list[epochs.Epoch]) -> str:
     newest = max(migration.version for migration in migrate.migrations())
-    return FINISH.format(newest=newest, analyse="\n".join(f"ANALYZE {name};" for name in contents.tables))
+    begun = epochs.after_restore(replaced) if epochs.TABLE in contents.tables else ""
+    analyse = "\n".join(f"ANALYZE {name};" for name in contents.tables)
+    return FINISH.format(newest=newest, epochs=begun, analyse=analyse)

@@ -12,6 +12,7 @@ from importlib import resources
 import psycopg
 from psycopg.rows import args_row
 
+from ltst.db import epochs
 from ltst.db.adoption import give_all_back
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
@@ -121,7 +122,7 @@ async def status(database: Database) -> list[MigrationStatus]:
 async def migrate(database: Database) -> list[str]:
     """Apply what is pending and tell the names; safe to run twice and from many processes at once."""
     async with database.owner() as connection:
-        if not _pending(await _status(connection)):
+        if not _pending(await _status(connection)) and await epochs.at_home(connection):
             return []
     async with database.owner() as connection:
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
@@ -129,7 +130,9 @@ async def migrate(database: Database) -> list[str]:
         await connection.execute(CREATE_MIGRATIONS)
         pending = _pending(await _status(connection))
         await _refuse_clashes(connection, pending)
-        return [await _apply(connection, migration) for migration in pending]
+        applied = [await _apply(connection, migration) for migration in pending]
+        await epochs.begin_if_moved(connection)
+        return applied
 
 
 async def reset(database: Database) -> None:

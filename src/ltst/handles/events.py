@@ -12,7 +12,7 @@ from ltst.rooms import events
 from ltst.support import validate
 
 # Without leading zeros: Postgres would take them for octal.
-CURSOR = re.compile("(0|[1-9][0-9]{0,18})-(0|[1-9][0-9]{0,17})")
+CURSOR = re.compile("(?:(0|[1-9][0-9]{0,17})-)?(0|[1-9][0-9]{0,18})-(0|[1-9][0-9]{0,17})")
 
 
 class AsyncEvents:
@@ -31,7 +31,8 @@ class AsyncEvents:
     async def feed(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
         """The same for a program that follows the ledger: from the last one it saw on, none is skipped or repeated.
 
-        An event appears once every change that was begun before it has ended: at once, or a moment later.
+        An event appears once every change that was begun before it has ended: at once, or a moment later. A cursor
+        stays good when the database is restored from a backup; one that this database cannot place is a ForeignCursor.
         """
         place, most = checked_place(after), validate.limit(limit)
         async with self._desk.reading("events.feed") as calls:
@@ -41,7 +42,8 @@ class AsyncEvents:
 def checked_place(after: object) -> events.Place:
     """Where to go on from: an event's cursor tells it whole, its number does as long as the event is there."""
     if isinstance(after, int) and not isinstance(after, bool) and 0 <= after < 2**63:
-        return events.Place(None, after)
+        return events.Place(after)
     if isinstance(after, str) and (found := CURSOR.fullmatch(after)):
-        return events.Place(found[1], int(found[2]))
+        # Cursors from before epochs name none; all they can mean is epoch 0.
+        return events.Place(int(found[3]), int(found[1] or 0), found[2])
     raise Invalid("after must be the event_id or the cursor of an event, or 0 for the first")

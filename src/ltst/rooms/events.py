@@ -8,17 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from ltst.db.pool import Executor
+from ltst.errors import ForeignCursor
 from ltst.records import Event
 
+ANOTHER_LEDGER = "this cursor is not of this ledger: the database was restored from a backup, or is another one"
 NAMES = ("action", "noun", "row_id", "details")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in the ledger: an event's number, and its transaction where it is known."""
+    """A place in the ledger: an event's number, with its epoch and its transaction where they are known."""
 
-    xact: str | None
     event_id: int
+    epoch: int | None = None
+    xact: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +64,21 @@ async def add_many(tx: Executor, actor: str, changes: Sequence[Told]) -> None:
 
 
 async def list_all(tx: Executor, place: Place, *, limit: int, settled: bool = False) -> list[Event]:
-    """The events of the user that follow one, oldest first; `settled` ones have no earlier one that is yet to come."""
-    asked = {"xact": place.xact, "after": place.event_id, "limit": limit, "settled": settled}
-    return await tx.rows("events.list", Event, user_id=tx.scope.user_id, **asked)
+    """Returns the events of the user that follow one, oldest first.
+
+    `settled` ones have no earlier one that is yet to come.
+    """
+    return await _follow(tx, "events.list", place, limit, user_id=tx.scope.user_id, settled=settled)
 
 
 async def list_of_all(tx: Executor, place: Place, *, limit: int) -> list[Event]:
-    """The settled events of all users that follow one, oldest first."""
-    return await tx.rows("events.list_of_all", Event, xact=place.xact, after=place.event_id, limit=limit)
+    """Returns the settled events of all users that follow one, oldest first."""
+    return await _follow(tx, "events.list_of_all", place, limit)
+
+
+async def _follow(tx: Executor, query: str, place: Place, limit: int, **asked: Any) -> list[Event]:
+    found = await tx.dicts(query, epoch=place.epoch, xact=place.xact, after=place.event_id, limit=limit, **asked)
+    if not found:
+        newest = await tx.value("events.newest_epoch")
+        raise ForeignCursor(ANOTHER_LEDGER, go_on=f"{newest}-0-0")
+    return [Event(**each) for each in found if each["event_id"] is not None]

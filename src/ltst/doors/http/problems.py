@@ -17,6 +17,7 @@ from ltst.errors import (
     Conflict,
     DatabaseUnavailable,
     Denied,
+    ForeignCursor,
     Invalid,
     LtstError,
     ModelUnavailable,
@@ -38,6 +39,8 @@ STATUSES: Mapping[type[LtstError], int] = {
     Unavailable: 503,
     LtstError: 500,
 }
+# What a program needs of an error beside its sentence.
+NAMED: Mapping[type[LtstError], Sequence[str]] = {Unanswered: ("chat_id", "message_id"), ForeignCursor: ("go_on",)}
 HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 FEW = 5
 OPAQUE = "something went wrong here; the log of the server tells what"
@@ -83,9 +86,9 @@ def document(status: int, detail: str, request_id: str, **more: Any) -> dict[str
 
 
 def of_error(problem: LtstError, request_id: str) -> dict[str, Any]:
-    """An error of ltst's own; one that tells of a stored message names it."""
-    stored = {"chat_id": problem.chat_id, "message_id": problem.message_id} if isinstance(problem, Unanswered) else {}
-    return document(status_of(problem), str(problem), request_id, **stored)
+    """An error of ltst's own; one that tells of a stored message or of a place in the feed names it."""
+    named = {name: getattr(problem, name) for name in NAMED.get(type(problem), ())}
+    return document(status_of(problem), str(problem), request_id, **named)
 
 
 def _methods(routes: Sequence[BaseRoute], path: str) -> list[str]:

@@ -24,7 +24,7 @@ KEEP_ALIVE_POLLS = 30
 BATCH = 500
 EVENT: TypeAdapter[Any] = TypeAdapter(shapes.Event)
 
-PLACE = "^(0|[1-9][0-9]{0,17})(-(0|[1-9][0-9]{0,17}))?$"
+PLACE = "^(0|[1-9][0-9]{0,17})(-(0|[1-9][0-9]{0,17})){0,2}$"
 After = Annotated[
     str,
     Query(

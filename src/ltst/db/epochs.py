@@ -1,0 +1,58 @@
+"""Epochs of the ledger: which part of it was written where, so that its order survives a move to another server."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+
+from psycopg.rows import args_row
+
+from ltst.db.connections import Connection
+
+TABLE = "ledger_epochs"
+# How many numbers of events a restored ledger leaves out: more than a ledger is likely to have lost since its backup.
+# A follower that kept a number instead of a cursor then finds every new event behind it.
+GAP = 1_000_000
+
+PRESENT = b"SELECT to_regclass('ledger_epochs') IS NOT NULL"
+EPOCHS = b"SELECT epoch, home, root_epoch, root_xact::text, root_event FROM ledger_epochs"
+AT_HOME = b"""
+SELECT (SELECT home FROM ledger_epochs WHERE NOT replaced ORDER BY epoch DESC LIMIT 1) = system_identifier
+FROM pg_control_system()
+"""
+KEEP = "INSERT INTO ledger_epochs VALUES ({values}, true) ON CONFLICT DO NOTHING;"
+BEGIN = f"SELECT ltst_begin_epoch({GAP});"
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """When an epoch began, on which server, and after which event."""
+
+    epoch: int
+    home: int
+    root_epoch: int
+    root_xact: str
+    root_event: int
+
+
+async def known(connection: Connection) -> list[Epoch]:
+    """Returns the epochs of the ledger; none where there is no ledger, or one from before epochs."""
+    if not (await (await connection.execute(PRESENT)).fetchall())[0][0]:
+        return []
+    return await (await connection.cursor(row_factory=args_row(Epoch)).execute(EPOCHS)).fetchall()
+
+
+async def begin_if_moved(connection: Connection) -> None:
+    """Begin an epoch if other tools brought the ledger here from another server."""
+    if not await at_home(connection):
+        await connection.execute(BEGIN.encode())
+
+
+async def at_home(connection: Connection) -> bool:
+    """Whether the newest epoch began on this server."""
+    return bool((await (await connection.execute(AT_HOME)).fetchall())[0][0])
+
+
+def after_restore(replaced: list[Epoch]) -> str:
+    """Returns the SQL that ends a restore: keep the epochs of the ledger that was replaced, and begin a new one."""
+    kept = [KEEP.format(values=", ".join(f"'{int(value)}'" for value in astuple(each))) for each in replaced]
+    return "\n".join([*kept, BEGIN])
