@@ -509,7 +509,7 @@ def test_not_even_the_keeper_rewrites_the_ledger(url: str) -> None:
 @pytest.mark.usefixtures("ana")
 def test_the_defaults_of_the_system_can_be_read_but_not_changed(url: str) -> None:
     with acting(url, EVE) as eve:
-        assert rows_of(eve, "user_preferences", "system") == 4
+        assert rows_of(eve, "user_preferences", "system") == 8
         assert eve.execute("UPDATE user_preferences SET preference_value = 'x' WHERE user_id = 'system'").rowcount == 0
         assert eve.execute("DELETE FROM user_preferences WHERE user_id = 'system'").rowcount == 0
 

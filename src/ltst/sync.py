@@ -746,9 +746,20 @@ class Keys:
         """End a key for good; whether there was one to end."""
         return self._portal.run(self._inner.revoke(key_id))
 
-    def exist(self) -> bool:
-        """Whether a key was ever made; a server that has none asks nobody for one."""
-        return self._portal.run(self._inner.exist())
+    def required(self) -> bool:
+        """Whether callers must show a key: from the first key on, whatever becomes of it, until `lift_requirement`."""
+        return self._portal.run(self._inner.required())
+
+    def lift_requirement(self) -> None:
+        """Ask nobody on this machine for a key any more, until the next one is made.
+
+        Conflict while there are keys that can be used: revoke them first.
+        """
+        self._portal.run(self._inner.lift_requirement())
+
+    def still_open(self, key_ids: Iterable[str]) -> set[str]:
+        """Those of the keys that were neither revoked nor erased."""
+        return self._portal.run(self._inner.still_open(key_ids))
 
     def check(self, secret: str) -> ApiKey | None:
         """The key with this secret, or None if there is none or it was revoked."""

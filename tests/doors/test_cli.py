@@ -110,7 +110,7 @@ def test_every_command_is_there() -> None:
         *(f"instructions {verb}" for verb in ("list", "get", "set", "history", "forget")),
         *(f"documents {verb}" for verb in ("add", "list", "show", "forget")),
         *(f"master-key {verb}" for verb in ("show", "rotate")),
-        *("serve", "mcp", *(f"keys {verb}" for verb in ("create", "list", "revoke"))),
+        *("serve", "mcp", *(f"keys {verb}" for verb in ("create", "list", "revoke", "open"))),
     }
 
 
@@ -131,6 +131,11 @@ def test_keys_are_made_listed_and_revoked(run: Run, answer: Callable[..., Any]) 
     assert "everyone's memory" in run("keys", "list").stdout
     assert answer("keys", "revoke", made["key_id"]) == {"revoked": made["key_id"]}
     assert "no key" in run("keys", "revoke", made["key_id"], status=1).stderr
+    assert "revoke them first" in run("keys", "open", "--yes", status=1).stderr
+    for each in answer("keys", "list"):
+        run("keys", "revoke", each["key_id"], status=1 if each["revoked_at"] else 0)
+    run("keys", "open", input="n\n", status=1)
+    assert answer("keys", "open", "--yes") == {"open": True}
     neither = run("keys", "create", status=1).stderr
     assert "(--for) or for everyone (--admin), not for both and not for none" in neither
     assert "not for both" in run("keys", "create", "--for", "ana", "--admin", status=1).stderr

@@ -22,7 +22,11 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 
+<<<<<<< HEAD
 from ltst.db import adopted, adoption, epochs, migrate
+=======
+from ltst.db import access, adopted, adoption, migrate
+>>>>>>> 7c46c46 (Keep authentication on after the last key is erased)
 from ltst.db.connections import Connection
 from ltst.db.embedded import binaries
 from ltst.db.pool import Database
@@ -36,7 +40,11 @@ BYCATCH = (
     "embedding_models",
     "model_usage",
     "adopted_tables",
+<<<<<<< HEAD
     epochs.TABLE,
+=======
+    access.TABLE,
+>>>>>>> 7c46c46 (Keep authentication on after the last key is erased)
 )
 KNOWS_TRANSACTION_TIMEOUT = 170000
 TRANSACTION_TIMEOUT = b"SET transaction_timeout = 0;\n"
@@ -84,6 +92,20 @@ BEGIN
 END $$;
 """
 
+# A server that asked for keys goes on asking, whatever a backup from before its first key says.
+ASKED_FOR_KEYS = """
+SET LOCAL ROLE ltst_keeper;
+SELECT {condition} AS keys_required \\gset
+RESET ROLE;
+"""
+ASK_FOR_KEYS = """
+\\if :keys_required
+SET LOCAL ROLE ltst_keeper;
+{require};
+RESET ROLE;
+\\endif
+"""
+
 FINISH = """
 RESET ALL;
 DO $$ BEGIN
@@ -91,7 +113,11 @@ DO $$ BEGIN
         RAISE EXCEPTION 'a newer ltst made this backup: install that one';
     END IF;
 END $$;
+<<<<<<< HEAD
 {epochs}
+=======
+{require}
+>>>>>>> 7c46c46 (Keep authentication on after the last key is erased)
 {analyse}
 COMMIT;
 """
@@ -123,6 +149,8 @@ class _Target:
 
     occupied: bool
     server_version: int
+    asks_for_keys: str = "false"
+    """The condition under which its servers ask for keys."""
 
 
 def place(conninfo: str) -> str:
@@ -286,7 +314,8 @@ async def _inspect(database: Database, schema: str) -> _Target:
             raise Invalid(
                 f'the backup is of the schema "{schema}", and this connection works in "{here}": set its search_path'
             )
-        target = _Target(migrations is not None, connection.info.server_version)
+        asks = await access.condition(connection)
+        target = _Target(migrations is not None, connection.info.server_version, asks)
         async with connection.transaction(force_rollback=True):
             await migrate.require(connection)  # only to say what is missing: the restore itself does it all, or nothing
     return target
@@ -356,7 +385,12 @@ def _copy(source: IO[bytes], sink: IO[bytes], target: _Target) -> None:
 def _opening(target: _Target) -> str:
     drops = [f"DROP {kind} IF EXISTS {name} CASCADE;" for kind in ("VIEW", "TABLE", "FUNCTION") for name in _made(kind)]
     lock = f"SELECT pg_advisory_xact_lock({migrate.LOCK});"
-    return "\n".join(["BEGIN;", lock, *(drops if target.occupied else []), PREPARE])
+    before = (
+        [ASKED_FOR_KEYS.format(condition=target.asks_for_keys), *drops]
+        if target.occupied
+        else ["\\set keys_required false"]
+    )
+    return "\n".join(["BEGIN;", lock, *before, PREPARE])
 
 
 def _made(kind: str) -> tuple[str, ...]:
@@ -365,6 +399,15 @@ def _made(kind: str) -> tuple[str, ...]:
 
 def _closing(contents: _Contents, replaced: list[epochs.Epoch]) -> str:
     newest = max(migration.version for migration in migrate.migrations())
+<<<<<<< HEAD
     begun = epochs.after_restore(replaced) if epochs.TABLE in contents.tables else ""
     analyse = "\n".join(f"ANALYZE {name};" for name in contents.tables)
     return FINISH.format(newest=newest, epochs=begun, analyse=analyse)
+=======
+    require = access.REQUIRE if access.TABLE in contents.tables else access.REQUIRE_LATER
+    return FINISH.format(
+        newest=newest,
+        require=ASK_FOR_KEYS.format(require=require),
+        analyse="\n".join(f"ANALYZE {name};" for name in contents.tables),
+    )
+>>>>>>> 7c46c46 (Keep authentication on after the last key is erased)

@@ -12,7 +12,11 @@ from importlib import resources
 import psycopg
 from psycopg.rows import args_row
 
+<<<<<<< HEAD
 from ltst.db import epochs
+=======
+from ltst.db import access
+>>>>>>> 7c46c46 (Keep authentication on after the last key is erased)
 from ltst.db.adoption import give_all_back
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
@@ -126,6 +130,7 @@ async def migrate(database: Database) -> list[str]:
             return []
     async with database.owner() as connection:
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+<<<<<<< HEAD
         await require(connection)
         await connection.execute(CREATE_MIGRATIONS)
         pending = _pending(await _status(connection))
@@ -133,16 +138,35 @@ async def migrate(database: Database) -> list[str]:
         applied = [await _apply(connection, migration) for migration in pending]
         await epochs.begin_if_moved(connection)
         return applied
+=======
+        return await _apply_all(connection)
+>>>>>>> 7c46c46 (Keep authentication on after the last key is erased)
 
 
 async def reset(database: Database) -> None:
-    """Drop everything that ltst made in this database, data included, and build it anew; adopted tables come back."""
+    """Drop everything that ltst made in this database, data included, and build it anew; adopted tables come back.
+
+    A server that asks for keys goes on asking.
+    """
     async with database.owner() as connection:
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+        asks_for_keys = False
         if await _applied(connection):  # else nothing here is ltst's, whatever its name
+            asks_for_keys = await access.required(connection)
             await give_all_back(connection)
             await _drop(connection)
-    await migrate(database)
+        await _apply_all(connection)
+        if asks_for_keys:
+            await access.require(connection)
+
+
+async def _apply_all(connection: Connection) -> list[str]:
+    """Apply what is pending and tell the names; the caller holds the lock."""
+    await require(connection)
+    await connection.execute(CREATE_MIGRATIONS)
+    pending = _pending(await _status(connection))
+    await _refuse_clashes(connection, pending)
+    return [await _apply(connection, migration) for migration in pending]
 
 
 async def _drop(connection: Connection) -> None:

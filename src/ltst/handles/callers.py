@@ -47,7 +47,7 @@ class Reception:
     """Finds out who calls."""
 
     def __init__(self, keys: AsyncKeys, settings: Settings, *, loopback: bool) -> None:
-        """Without keys, only a server that nobody else can reach lets anyone in."""
+        """Before the first key is made, a server that nobody else can reach lets anyone in."""
         self._keys = keys
         self._settings = settings
         self._loopback = loopback
@@ -68,12 +68,12 @@ class Reception:
         return Caller(None if key.admin else key.user_id, key.admin, key.key_id).acting_for(named)
 
     async def open(self) -> bool:
-        """Whether nobody is asked for a key: on loopback, as long as there are none."""
+        """Whether nobody is asked for a key: on loopback, until the first one is made."""
         if not self._loopback or self._tokens is not None:
             return False
         looked, free = self._open
         if time.monotonic() - looked > KEYS_LOOKED_FOR_EVERY:
-            free = not await self._keys.exist()
+            free = not await self._keys.required()
             self._open = (time.monotonic(), free)
         return free
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import builtins
 import secrets
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
 from ltst.db.pool import KEEPER
-from ltst.errors import Invalid
+from ltst.errors import Conflict, Invalid
 from ltst.handles.desk import Core, now
 from ltst.records import EVERYONE, ApiKey
 from ltst.rooms import events, keys
@@ -53,9 +54,24 @@ class AsyncKeys:
                 await events.add(tx, self._core.settings.actor, "revoke", "key", key_id, user_id=owner)
         return owner is not None
 
-    async def exist(self) -> bool:
-        """Whether a key was ever made; a server that has none asks nobody for one."""
-        return await keys.exist(self._core.database.keeper())
+    async def required(self) -> bool:
+        """Whether callers must show a key: from the first key on, whatever becomes of it, until `lift_requirement`."""
+        return await keys.required(self._core.database.keeper())
+
+    async def lift_requirement(self) -> None:
+        """Ask nobody on this machine for a key any more, until the next one is made.
+
+        Conflict while there are keys that can be used: revoke them first.
+        """
+        async with self._core.database.transaction(KEEPER) as tx:
+            usable = await keys.require_none(tx)
+            if usable:
+                raise Conflict(f"{usable} of the keys can still be used: revoke them first")
+            await events.add(tx, self._core.settings.actor, "open", "server", "keys", user_id=EVERYONE)
+
+    async def still_open(self, key_ids: Iterable[str]) -> set[str]:
+        """Those of the keys that were neither revoked nor erased."""
+        return await keys.still_open(self._core.database.keeper(), key_ids)
 
     async def check(self, secret: str) -> ApiKey | None:
         """The key with this secret, or None if there is none or it was revoked."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ltst.db.pool import Executor
 from ltst.records import ApiKey
 
@@ -18,14 +20,28 @@ async def list_all(tx: Executor, user_id: str | None) -> list[ApiKey]:
     return await tx.rows("keys.list", ApiKey, user_id=user_id)
 
 
-async def exist(tx: Executor) -> bool:
-    """Whether there ever was a key."""
-    return bool(await tx.value("keys.exist"))
+async def required(tx: Executor) -> bool:
+    """Whether callers must show a key."""
+    return bool(await tx.value("keys.required"))
+
+
+async def require_none(tx: Executor) -> int:
+    """Let callers in without a key, unless there are keys that can be used; how many there are."""
+    await tx.value("keys.hold")
+    usable = int(await tx.value("keys.usable"))
+    if not usable:
+        await tx.run("keys.require_none")
+    return usable
 
 
 async def find(tx: Executor, key_hash: str) -> ApiKey | None:
     """The key with this hash, unless it was revoked."""
     return await tx.row("keys.find", ApiKey, key_hash=key_hash)
+
+
+async def still_open(tx: Executor, key_ids: Iterable[str]) -> set[str]:
+    """Those of the keys that were neither revoked nor erased."""
+    return {*await tx.values("keys.still_open", key_ids=[*key_ids])}
 
 
 async def used(tx: Executor, key: ApiKey) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, command, found, opened
+from ltst.doors.cli.options import Options, Yes, command, found, opened
 from ltst.errors import Invalid
 from ltst.records import ApiKey
 
@@ -78,6 +78,24 @@ def revoke(options: Options, key_id: KeyId) -> None:
     with opened(options) as memory:
         found(memory.keys.revoke(key_id), f"key {key_id!r} to revoke")
     show.done(options.json, {"revoked": key_id}, f"The key {key_id} opens nothing any more.")
+
+
+@command(app, "open")
+def open_server(options: Options, yes: Yes = False) -> None:
+    """Let everybody on this machine in without a key.
+
+    From the first key on a server asks for one, also when all of them are revoked or their users erased. Only this
+    command changes that, until the next key is made. Keys that can be used must be revoked before.
+
+    Example: ltst keys open --yes
+    """
+    with opened(options) as memory:
+        if not yes:
+            typer.confirm(
+                "Serve everyone's memory without a key to whoever reaches this machine?", abort=True, err=True
+            )
+        memory.keys.lift_requirement()
+    show.done(options.json, {"open": True}, "No key is needed on this machine until one is made.")
 
 
 def _told(key: ApiKey) -> dict[str, object]:

@@ -60,7 +60,7 @@ def mcp(
         return
     wanted = door.Serving(options.settings, host, port, tools)
     with door.bound(wanted) as taken, opened(options, worker=False) as memory:
-        guarded = memory.keys.exist() or door.has_tokens(memory.settings)
+        guarded = memory.keys.required() or door.has_tokens(memory.settings)
         if not guarded and not wanted.loopback:
             raise Denied(f"{host} can be reached by others, and no key is set up: make one with `ltst keys create`")
         address = taken.getsockname()

@@ -45,7 +45,7 @@ def serve(options: Options, host: Host = "127.0.0.1", port: Port = 8000, process
         raise Invalid(f'the server needs {problem.name}, which is missing: pip install "ltst[server]"') from None
     wanted = http.Serving(options.settings, host, port)
     with http.bound(wanted) as taken, opened(options, worker=False) as memory:
-        guarded = memory.keys.exist() or http.has_tokens(memory.settings)
+        guarded = memory.keys.required() or http.has_tokens(memory.settings)
         if not guarded and not wanted.loopback:
             raise Denied(f"{host} can be reached by others, and no key is set up: make one with `ltst keys create`")
         address = taken.getsockname()

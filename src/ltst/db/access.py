@@ -1,0 +1,41 @@
+"""Whether servers ask for keys: what a restore and a reset take over from the database that they replace."""
+
+from __future__ import annotations
+
+from ltst.db.connections import Connection
+
+TABLE = "key_requirement"
+# By the schema of ltst's own tables: another program may have a table of keys too.
+PRESENT = b"""
+SELECT relname::text FROM pg_class
+WHERE relname IN ('key_requirement', 'api_keys') AND relnamespace =
+    (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('ltst_migrations'))
+"""
+REQUIRE = "INSERT INTO key_requirement DEFAULT VALUES ON CONFLICT DO NOTHING"
+# For a schema without that table: the migration that makes it finds this event.
+REQUIRE_LATER = """
+INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
+VALUES ('system', 'restore', 'require', 'key', 'keys')
+"""
+
+
+async def condition(connection: Connection) -> str:
+    """What is true in SQL, read as the keeper, where servers ask for keys; an older schema has but the keys to tell."""
+    found = await (await connection.execute(PRESENT)).fetchall()
+    return " OR ".join(f"EXISTS (SELECT FROM {name})" for (name,) in found) or "false"
+
+
+async def required(connection: Connection) -> bool:
+    """Whether servers ask for keys."""
+    wanted = f"SELECT {await condition(connection)}"
+    await connection.execute(b"SET LOCAL ROLE ltst_keeper")
+    found = await (await connection.execute(wanted.encode())).fetchall()
+    await connection.execute(b"RESET ROLE")
+    return bool(found[0][0])
+
+
+async def require(connection: Connection) -> None:
+    """Let servers ask for keys from now on."""
+    await connection.execute(b"SET LOCAL ROLE ltst_keeper")
+    await connection.execute(REQUIRE.encode())
+    await connection.execute(b"RESET ROLE")
