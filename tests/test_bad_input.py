@@ -157,6 +157,14 @@ def chat(memory: Memory) -> Any:
 CALLS: dict[str, tuple[Callable[[Memory, Any], Any], Bad]] = {
     "memory.user": (lambda m, bad: m.user(bad), [*IDENTIFIER, *NOTHING, ("system", "reserved")]),
     "memory.session_owner": (lambda m, bad: m.session_owner(bad), [*IDENTIFIER, *NOTHING]),
+    "memory.embed": (
+        lambda m, bad: m.embed([bad]) if bad is not None else m.embed("text"),
+        [*CONTENT[:-1], (None, "texts must be a list of texts")],
+    ),
+    "user.similar query": (lambda m, bad: user(m).similar(bad), CONTENT),
+    "user.similar session": (lambda m, bad: user(m).similar("hello", session_id=bad), IDENTIFIER),
+    "user.similar limit": (lambda m, bad: user(m).similar("hello", limit=bad), LIMIT),
+    "user.similar threshold": (lambda m, bad: user(m).similar("hello", threshold=bad), SCORE),
     "user.chat session": (lambda m, bad: user(m).chat(bad), IDENTIFIER),
     "user.chat agent": (lambda m, bad: user(m).chat("kept", agent=bad), IDENTIFIER),
     "user.chat name": (lambda m, bad: user(m).chat("kept", name=bad), NAME),

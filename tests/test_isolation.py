@@ -101,6 +101,7 @@ PROBES: dict[str, Probe] = {
     "Chat.context": lambda user, ids: user.chat(ids["session"]).context("who moved?"),
     "Chat.keyed": lambda user, ids: user.chat(ids["session"]).keyed("answer"),
     "User.search": lambda user, ids: user.search(MARK),
+    "User.similar": lambda user, ids: user.similar(MARK, session_id=ids["session"], threshold=0),
     "Chat.search": lambda user, ids: user.chat(ids["session"]).search(MARK),
     "Chat.snapshot": lambda user, ids: user.chat(ids["session"]).snapshot(),
     "Chat.summary": lambda user, ids: user.chat(ids["session"]).summary(),

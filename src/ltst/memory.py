@@ -34,6 +34,7 @@ from ltst.handles.preferences import AsyncPreferences, left_out
 from ltst.handles.recall import assemble, checked, find, wanted_context
 from ltst.handles.retention import AsyncRetention
 from ltst.handles.sessions import AsyncSessions
+from ltst.handles.similarity import embedded, similar
 from ltst.protocols import Embedder, LanguageModel, Reranker, WindowCache
 from ltst.providers.language import configured
 from ltst.providers.windows import chosen
@@ -261,6 +262,17 @@ class AsyncMemory:
             self._core.written(user_id)
         return again
 
+    async def embed(self, texts: Iterable[str]) -> builtins.list[builtins.list[float]]:
+        """The vectors of texts by the model of this database, each of length one: for queries of your own.
+
+        A long text has the mean of the vectors of its parts.
+        """
+        return await embedded(self._core, texts)
+
+    async def sole_user(self) -> str:
+        """The one user who has sessions; Conflict where several do, NotFound where nobody has. Likewise."""
+        return await sessions.sole_owner(self._core.database.keeper())
+
     async def session_owner(self, session_id: str) -> str:
         """The one user who has this session; Conflict where several do. For callers that know no users."""
         return await sessions.owner(self._core.database.keeper(), validate.identifier(session_id, "session_id"))
@@ -438,6 +450,17 @@ class AsyncUser:
             without=without,
         )
         return await find(self._desk, wanted)
+
+    async def similar(
+        self, query: str, *, session_id: str | None = None, limit: int = 10, threshold: float | None = None
+    ) -> builtins.list[tuple[ConversationMessage, float]]:
+        """Messages by the cosine similarity of their words and the question, from -1 to 1, the most similar first.
+
+        `search` finds more: it weighs words, time and speakers too. Without a `session_id` all conversations are
+        compared. Less similar ones than the `threshold` are left out; without one it is the preference
+        relevance_threshold, 0.7 unless that was changed.
+        """
+        return await similar(self._desk, query, session_id=session_id, limit=limit, threshold=threshold)
 
     async def message(self, message_id: str) -> ConversationMessage | None:
         """A message by its id, in whichever conversation it stands, or None: what the source of a fact says."""

@@ -1,4 +1,8 @@
-"""The records: frozen, slotted dataclasses whose attributes are the columns of the tables, under the same names."""
+"""The records: slotted dataclasses whose attributes are the columns of the tables, under the same names.
+
+All are frozen but the four that programs make themselves (`ConversationSession`, `ConversationMessage`,
+`ConversationContext`, `MemoryEntry`): their attributes can be set. Nothing in ltst keeps one of these after a call.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ class MemoryTypes(StrEnum):
     EPISODIC = "episodic"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ConversationSession:
     """One conversation of one user."""
 
@@ -42,7 +46,7 @@ class ConversationSession:
     agent_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ConversationMessage:
     """One turn, verbatim: the source of truth. `timestamp` is when it was said, `created_at` when it was stored."""
 
@@ -72,7 +76,7 @@ class ConversationMessage:
         return self.role != "tool" and told.get("trust") != "low" and told.get("source") not in FOREIGN
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ConversationContext:
     """A typed key and value attached to a session; it may expire. Working memory is the type `working`."""
 
@@ -212,7 +216,7 @@ class Instruction:
     learned: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MemoryEntry:
     """A free-standing memory: knowledge (`long_term`) or the summary of a past conversation (`episodic`)."""
 

@@ -176,6 +176,17 @@ class Memory:
         """Try again what was set aside because it failed too often; how much that is."""
         return self._portal.run(self._inner.retry())
 
+    def embed(self, texts: Iterable[str]) -> builtins.list[builtins.list[float]]:
+        """The vectors of texts by the model of this database, each of length one: for queries of your own.
+
+        A long text has the mean of the vectors of its parts.
+        """
+        return self._portal.run(self._inner.embed(texts))
+
+    def sole_user(self) -> str:
+        """The one user who has sessions; Conflict where several do, NotFound where nobody has. Likewise."""
+        return self._portal.run(self._inner.sole_user())
+
     def session_owner(self, session_id: str) -> str:
         """The one user who has this session; Conflict where several do. For callers that know no users."""
         return self._portal.run(self._inner.session_owner(session_id))
@@ -314,6 +325,17 @@ class User:
                 without=without,
             )
         )
+
+    def similar(
+        self, query: str, *, session_id: str | None = None, limit: int = 10, threshold: float | None = None
+    ) -> builtins.list[tuple[ConversationMessage, float]]:
+        """Messages by the cosine similarity of their words and the question, from -1 to 1, the most similar first.
+
+        `search` finds more: it weighs words, time and speakers too. Without a `session_id` all conversations are
+        compared. Less similar ones than the `threshold` are left out; without one it is the preference
+        relevance_threshold, 0.7 unless that was changed.
+        """
+        return self._portal.run(self._inner.similar(query, session_id=session_id, limit=limit, threshold=threshold))
 
     def message(self, message_id: str) -> ConversationMessage | None:
         """A message by its id, in whichever conversation it stands, or None: what the source of a fact says."""
@@ -895,7 +917,10 @@ class Sessions:
         self._inner = inner
 
     def put(self, session: ConversationSession) -> ConversationSession:
-        """Create a session, or renew name, status, metadata and activity of the one that has its id."""
+        """Create a session; of one that has its id already, change what is given, its status and its activity.
+
+        None, empty metadata, a score of 0 and the type `conversation` are what a record says where nothing is given.
+        """
         return self._portal.run(self._inner.put(session))
 
     def add_many(self, conversations: Iterable[ImportedConversation]) -> Imported:

@@ -48,6 +48,7 @@ ABSENT = {
     "Chat.keyed": "`ltst add --key` returns the message that is there",
     "Sessions.add_many": "`ltst import` reads them from files",
     "Entries.add_many": "`ltst import` reads them from files",
+    "User.similar": "`ltst search` finds more; a bare number is for programs that go by it",
     "User.message": "`ltst facts history` and `ltst search` show the words that something rests on",
 }
 # The system gives an argument 128 KiB at most; what is longer comes by standard input, as it would in a shell.
@@ -256,6 +257,9 @@ class CliUser:
         self, query: str, *, kinds: list[str] | None = None, session_id: str | None = None, **more: Any
     ) -> list[Hit]:
         return await self._line.all(Hit, "search", say=text(query), kind=kinds, chat=session_id, **more)
+
+    async def similar(self, *arguments: Any, **more: Any) -> NoReturn:
+        absent("User.similar")
 
     async def message(self, message_id: str) -> NoReturn:
         absent("User.message")

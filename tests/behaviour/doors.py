@@ -6,7 +6,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, Protocol
@@ -157,15 +157,10 @@ class StorageChat:
     async def history(self, *, limit: int = 100, offset: int = 0) -> list[ConversationMessage]:
         return await asyncio.to_thread(self.storage.get_messages, self.session_id, limit, offset)
 
-    async def search(
-        self, query: str, *, limit: int = 10, threshold: float = 0.0
-    ) -> list[tuple[ConversationMessage, float]]:
-        return await asyncio.to_thread(self.storage.search_messages, query, self.session_id, limit, threshold)
-
     async def summary(self) -> SessionSummary:
         found = await asyncio.to_thread(self.storage.get_session_summary, self.session_id)
         assert found is not None
-        return SessionSummary(**found)
+        return SessionSummary(**{each.name: found[each.name] for each in fields(SessionSummary)})
 
 
 @asynccontextmanager

@@ -174,6 +174,7 @@ READS = {
     "Facts.get", "Facts.list", "Facts.history", "Instructions.get", "Instructions.list", "Instructions.history",
     "Preferences.get", "Preferences.list", "Retention.list", "Sessions.get", "Sessions.list", "Sessions.related",
     "Sessions.summary", "Learning.get", "User.chat", "User.message", "User.profile", "User.export", "User.search",
+    "User.similar",
 }  # fmt: skip
 
 

@@ -123,8 +123,8 @@ async def test_what_add_returns_is_what_is_stored(user: Any) -> None:
     assert (first.user_id, first.session_id) == (user.user_id, chat.session_id)
 
 
-async def test_search_ranks_by_relevance_and_keeps_to_the_session(any_user: Any) -> None:
-    chat, other = any_user.chat(), any_user.chat()
+async def test_search_ranks_by_relevance_and_keeps_to_the_session(user: Any) -> None:
+    chat, other = user.chat(), user.chat()
     await chat.add("user", "A cape of wool.")
     await chat.add("user", "The lighthouse stands on the cape.")
     await chat.add("user", "Nothing of the kind.")
@@ -140,23 +140,23 @@ async def test_search_ranks_by_relevance_and_keeps_to_the_session(any_user: Any)
     assert await chat.search("quarterly tax declaration") == []
 
 
-async def test_a_very_long_message_does_not_keep_a_session_from_being_searched(any_user: Any) -> None:
-    chat = any_user.chat()
+async def test_a_very_long_message_does_not_keep_a_session_from_being_searched(user: Any) -> None:
+    chat = user.chat()
     await chat.add("user", " ".join(f"{number:x}g" for number in range(190_000))[: 1024 * 1024])
     await chat.add("user", "The lighthouse stands on the cape.")
     (best, _), *_ = await chat.search("lighthouse")
     assert best.content == "The lighthouse stands on the cape."
 
 
-async def test_the_last_word_of_a_very_long_message_is_found(any_user: Any) -> None:
-    chat = any_user.chat()
+async def test_the_last_word_of_a_very_long_message_is_found(user: Any) -> None:
+    chat = user.chat()
     content = " ".join(f"{number:x}g" for number in range(190_000))[: 1024 * 1024 - 20] + " lighthouse"
     await chat.add("user", content)
     assert contents([message for message, _ in await chat.search("lighthouse")]) == [content]
 
 
-async def test_a_query_may_be_as_long_as_a_message(any_user: Any) -> None:
-    chat = any_user.chat()
+async def test_a_query_may_be_as_long_as_a_message(user: Any) -> None:
+    chat = user.chat()
     await chat.add("user", "The lighthouse stands on the cape.")
     query = "lighthouse " + " ".join(f"{number:x}g" for number in range(190_000))[: 1024 * 1024 - 20]
     ((found, score),) = await chat.search(query, threshold=0.001)

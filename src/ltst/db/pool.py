@@ -161,6 +161,18 @@ class SingleCall(Executor):
 
         return await self._database.attempt(work, repeatable=True)
 
+    async def compared(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        """All rows, as dictionaries, of a query that orders by vectors; planned anew, likewise."""
+
+        async def work(connection: Connection, retried: bool) -> list[dict[str, Any]]:
+            async with connection.pipeline():
+                await connection.execute(ENTER_TO_COMPARE, (self.scope.role, self.scope.user_id))
+                cursor = connection.cursor(row_factory=dict_row)
+                await cursor.execute(queries()[name], parameters, prepare=False)
+            return await cursor.fetchall()
+
+        return await self._database.attempt(work, repeatable=True)
+
 
 class Database:
     """The way to one database."""

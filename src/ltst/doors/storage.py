@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any, Self
+from dataclasses import asdict, replace
+from threading import Lock
+from typing import Any, Self, TypeVar
 
-from ltst.errors import NotFound
+from ltst.errors import Conflict, Denied, Invalid, NotFound
 from ltst.records import ConversationContext, ConversationMessage, ConversationSession
-from ltst.sync import Chat, Memory
+from ltst.support.validate import identifier, local_moment
+from ltst.sync import Chat, Memory, User
+
+Record = TypeVar("Record", ConversationSession, ConversationMessage, ConversationContext)
+
+# Whose the sessions are that a storage without a user worked with last, so many of them.
+MOST_KNOWN = 100_000
+TIMES = ("created_at", "last_activity", "timestamp", "expires_at")
 
 
 class ConversationStorage:
-    """Stores and finds conversations by their session id; says Conflict where two users share one.
+    """Stores and finds conversations by their session id, of one user or of whoever has the session.
 
-    It opens the database when it is made; close it, or use it inside `with`.
+    It opens the database when it is made; close it, or use it inside `with`. Times without a zone are local.
     """
 
-    def __init__(self, database_url: str | None = None) -> None:
-        """Use the given database, else DATABASE_URL, else the embedded Postgres."""
+    def __init__(self, database_url: str | None = None, *, user_id: str | None = None) -> None:
+        """Use the given database, else DATABASE_URL, else the embedded Postgres.
+
+        With a `user_id` it reaches that user's sessions and no others. Without one it keeps to the sessions that it
+        created, and to those that one user alone has when it first works with them.
+        """
         self._memory = Memory(database_url)
+        self._user_id = None if user_id is None else self._memory.user(user_id).user_id
+        self._known: dict[str, str] = {}
+        self._guard = Lock()
         self._memory.open()
 
     def __enter__(self) -> Self:
@@ -34,20 +49,29 @@ class ConversationStorage:
         self._memory.close()
 
     def create_session(self, session: ConversationSession) -> bool:
-        """Create a session, or renew name, status, metadata and activity of the one that its user has."""
-        self._memory.user(session.user_id).sessions.put(session)
+        """Create a session; of the one that its user has already, change what is given, its status and activity."""
+        given = _local(session, ConversationSession)
+        user = self._user(given.user_id)
+        if self._known.get(given.session_id, user.user_id) != user.user_id and self.get_session(given.session_id):
+            raise Conflict(
+                f"this storage has a session {given.session_id!r} of another user already: "
+                f"open ConversationStorage(user_id={user.user_id!r}) for this one"
+            )
+        user.sessions.put(given)
+        self._remember(given.session_id, user.user_id)
         return True
 
     def get_session(self, session_id: str) -> ConversationSession | None:
         """A session, or None."""
         try:
-            return self._memory.user(self._memory.session_owner(session_id)).sessions.get(session_id)
+            return self._session(session_id)
         except NotFound:
             return None
 
     def store_message(self, message: ConversationMessage) -> bool:
         """Store a message of an existing session; without a message_index it gets the next."""
-        self._chat(message.session_id).store(message)
+        given = _local(message, ConversationMessage)
+        self._chat(given.session_id).store(given)
         return True
 
     def get_messages(self, session_id: str, limit: int = 100, offset: int = 0) -> list[ConversationMessage]:
@@ -58,23 +82,29 @@ class ConversationStorage:
             return []
 
     def search_messages(
-        self, query: str, session_id: str, limit: int = 10, threshold: float = 0.0
+        self, query: str, session_id: str | None = None, limit: int = 10, threshold: float | None = None
     ) -> list[tuple[ConversationMessage, float]]:
-        """Messages of a session with a similarity from 0 to 1, the most similar first."""
+        """Messages with their cosine similarity to the query, the most similar first; none below the threshold.
+
+        Without a session, those of all sessions of the user. Without a threshold it is the preference
+        relevance_threshold, which is 0.7 unless it was changed.
+        """
         try:
-            return self._chat(session_id).search(query, limit=limit, threshold=threshold)
+            user = self._caller() if session_id is None else self._owner(session_id)
+            return user.similar(query, session_id=session_id, limit=limit, threshold=threshold)
         except NotFound:
             return []
 
     def store_context(self, context: ConversationContext) -> bool:
         """Store a context of an existing session, in place of the one with its type and key."""
-        self._chat(context.session_id).contexts.set(
-            context.context_type,
-            context.context_key,
-            context.context_value,
-            relevance=context.relevance_score,
-            expires_at=context.expires_at,
-            metadata=context.metadata,
+        given = _local(context, ConversationContext)
+        self._chat(given.session_id).contexts.set(
+            given.context_type,
+            given.context_key,
+            given.context_value,
+            relevance=given.relevance_score,
+            expires_at=given.expires_at,
+            metadata=given.metadata,
         )
         return True
 
@@ -89,31 +119,79 @@ class ConversationStorage:
     def update_session_activity(self, session_id: str) -> bool:
         """Note that a session is active now; whether there is such a session."""
         try:
-            return self._memory.user(self._memory.session_owner(session_id)).sessions.touch(session_id)
+            return self._owner(session_id).sessions.touch(session_id)
         except NotFound:
             return False
 
     def get_user_sessions(self, user_id: str, limit: int = 50) -> list[ConversationSession]:
         """The sessions of a user, the most recently active first."""
-        return self._memory.user(user_id).sessions.list(limit=limit)
+        return self._user(user_id).sessions.list(limit=limit)
 
     def delete_session(self, session_id: str) -> bool:
         """Remove a session with all that hangs on it; whether there was one."""
         try:
-            return self._memory.user(self._memory.session_owner(session_id)).sessions.delete(session_id)
+            return self._owner(session_id).sessions.delete(session_id)
         except NotFound:
             return False
 
     def get_session_summary(self, session_id: str) -> dict[str, Any] | None:
-        """The columns of the view session_summary for a session, or None."""
+        """The counts of a session, with its `user_id` and the text of its `context_summary`; or None."""
         try:
-            return asdict(self._chat(session_id).summary())
+            session = self._session(session_id)
+            counted = self._memory.user(session.user_id).sessions.summary(session_id)
         except NotFound:
             return None
+        return asdict(counted) | {"user_id": session.user_id, "context_summary": session.context_summary}
 
     def cleanup_expired_data(self) -> dict[str, int]:
         """Remove what has expired and what the retention policies say; how many rows each step touched."""
         return self._memory.maintain()
 
+    def _user(self, user_id: str) -> User:
+        """A user whom this storage may work for."""
+        if self._user_id not in (None, user_id):
+            raise Denied(f"this storage is of the user {self._user_id!r}, and of no other")
+        return self._memory.user(user_id)
+
+    def _caller(self) -> User:
+        """The one user for whom this storage works, of whom a call says nothing."""
+        if self._user_id is not None:
+            return self._memory.user(self._user_id)
+        with self._guard:
+            owners = {*self._known.values()}
+        if len(owners) > 1:
+            raise Conflict("this storage has sessions of several users: give a session_id, or open one with a user_id")
+        return self._memory.user(owners.pop() if owners else self._memory.sole_user())
+
+    def _owner(self, session_id: str) -> User:
+        """Whose the session is, whether it is still there or not: never another's who has one of the same id."""
+        known = self._known.get(identifier(session_id, "session_id")) if self._user_id is None else self._user_id
+        if known is None:
+            known = self._memory.session_owner(session_id)
+            self._remember(session_id, known)
+        return self._memory.user(known)
+
+    def _session(self, session_id: str) -> ConversationSession:
+        found = self._owner(session_id).sessions.get(session_id)
+        if found is None:
+            raise NotFound(f"no session {session_id!r}")
+        return found
+
     def _chat(self, session_id: str) -> Chat:
-        return self._memory.user(self._memory.session_owner(session_id)).chat(session_id)
+        """A session that is there: a first message would create it anew."""
+        return self._memory.user(self._session(session_id).user_id).chat(session_id)
+
+    def _remember(self, session_id: str, user_id: str) -> None:
+        with self._guard:
+            self._known.pop(session_id, None)  # so that it comes last
+            self._known[session_id] = user_id
+            if len(self._known) > MOST_KNOWN:
+                del self._known[next(iter(self._known))]
+
+
+def _local(given: Record, kind: type[Record]) -> Record:
+    """A record, its times without a zone taken as local."""
+    if not isinstance(given, kind):
+        raise Invalid(f"this takes a {kind.__name__}, not {type(given).__name__}")
+    times: dict[str, Any] = {name: local_moment(getattr(given, name)) for name in TIMES if hasattr(given, name)}
+    return replace(given, **times)

@@ -34,7 +34,10 @@ class AsyncSessions:
         self._desk = desk
 
     async def put(self, session: ConversationSession) -> ConversationSession:
-        """Create a session, or renew name, status, metadata and activity of the one that has its id."""
+        """Create a session; of one that has its id already, change what is given, its status and its activity.
+
+        None, empty metadata, a score of 0 and the type `conversation` are what a record says where nothing is given.
+        """
         checked = _checked_session(session, self._desk.user_id)
         metadata = self._desk.metadata(session.metadata)
         async with self._desk.writing("sessions.put", checked.session_id) as tx:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from ltst.db.pool import Executor, SingleCall
+from ltst.records import ConversationMessage
 from ltst.support.terms import SLOTS
 
 DIMENSIONS = 384  # of the columns of a new database
@@ -207,6 +208,35 @@ async def candidates(
         "depth": depth,
     }
     return await calls.packed("cache.writers", "search.candidates", parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """A message, how similar its vector is to a question's, and whether the model reads the message in one part."""
+
+    message: ConversationMessage
+    similarity: float
+    whole: bool
+
+
+async def nearest_messages(
+    calls: SingleCall, model: str, vector: str, *, session_id: str | None, large: bool, limit: int
+) -> list[Nearby]:
+    """The messages whose vectors are nearest to a question's; none if the index holds another model's."""
+    found = await calls.compared(
+        "search.nearest_messages",
+        user_id=calls.scope.user_id,
+        model=model,
+        vector=vector,
+        session_id=session_id,
+        large=large,
+        limit=limit,
+    )
+    return [_nearby(**row) for row in found]
+
+
+def _nearby(similarity: float, whole: bool, **columns: Any) -> Nearby:
+    return Nearby(ConversationMessage(**columns), similarity, whole)
 
 
 async def hits(tx: Executor, keys: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ from ltst.records import ConversationSession, SessionSummary
 
 
 async def put(tx: Executor, session: ConversationSession, *, metadata: str, now: datetime) -> ConversationSession:
-    """Create a session, or renew what its owner may change."""
+    """Create a session, or change what is given of the one that is there."""
     stored = await tx.row(
         "sessions.put",
         ConversationSession,
@@ -87,7 +87,17 @@ async def owner(tx: Executor, session_id: str) -> str:
     if not owners:
         raise NotFound(f"no session {session_id!r}")
     if len(owners) > 1:
-        raise Conflict(f"several users have a session {session_id!r}: go through memory.user(...)")
+        raise Conflict(f"several users have a session {session_id!r}: say whose is meant, by user_id")
+    return str(owners[0])
+
+
+async def sole_owner(tx: Executor) -> str:
+    """The one user who has sessions."""
+    owners = await tx.values("sessions.users")
+    if not owners:
+        raise NotFound("no sessions")
+    if len(owners) > 1:
+        raise Conflict("several users have sessions: say whose are meant, by user_id")
     return str(owners[0])
 
 

@@ -156,6 +156,14 @@ def optional_moment(value: object, what: str) -> datetime | None:
     return None if value is None else moment(value, what)
 
 
+def local_moment(value: datetime | None) -> datetime | None:
+    """A time without a zone as the local time that it is meant to be; for callers whose programs know no zones."""
+    if not isinstance(value, datetime) or value.tzinfo is not None:
+        return value
+    # The first and the last years have no local time; `moment` refuses them.
+    return value.astimezone() if 1 < value.year < 9999 else value.replace(tzinfo=UTC)
+
+
 def duration(value: object, what: str) -> timedelta | None:
     """A span of time above zero, as a timedelta or in seconds; or nothing."""
     if value is None:

@@ -220,6 +220,22 @@ SELECT string_agg(uuid_send(id) || int8send(hashtextextended(place, kind)) || ti
             THEN (SELECT count(*) FROM conversation_sessions WHERE user_id = %(user_id)s) END AS sessions
 FROM units;
 
+-- The messages nearest to a question by their vectors; of users with a very large memory by the index. `whole` tells
+-- that a message fits into one part, so that the model can read it again as it is.
+-- name: nearest_messages
+SELECT session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
+       is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at,
+       embedding::real[] AS embedding, 1 - (embedding <=> %(vector)s::vector) AS similarity,
+       NOT EXISTS (SELECT FROM embedding_parts AS part
+                   WHERE part.user_id = message.user_id AND owner_id = message_id) AS whole
+FROM conversation_messages AS message
+WHERE user_id = %(user_id)s AND embedding IS NOT NULL
+  AND (%(session_id)s::text IS NULL OR session_id = %(session_id)s)
+  AND (NOT %(large)s::boolean OR ann)
+  AND EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = %(model)s)
+ORDER BY embedding <=> %(vector)s::vector
+LIMIT %(limit)s;
+
 -- name: hits
 SELECT * FROM ltst_found(%(user_id)s, %(keys)s::uuid[]);
 

@@ -1,3 +1,4 @@
+-- Of a session that is there, what is given changes: nothing, no metadata, a score of 0 and the usual type are not.
 -- name: put
 INSERT INTO conversation_sessions (
     user_id, session_id, session_name, session_type, status, agent_name, metadata, context_summary,
@@ -7,7 +8,12 @@ VALUES (%(user_id)s, %(session_id)s, %(session_name)s, %(session_type)s, %(statu
         %(created_at)s::timestamptz, %(last_activity)s::timestamptz)
 ON CONFLICT (user_id, session_id) DO UPDATE
 SET session_name = coalesce(excluded.session_name, conversation_sessions.session_name), status = excluded.status,
-    metadata = excluded.metadata, last_activity = excluded.last_activity
+    session_type = coalesce(nullif(excluded.session_type, 'conversation'), conversation_sessions.session_type),
+    agent_name = coalesce(excluded.agent_name, conversation_sessions.agent_name),
+    metadata = coalesce(nullif(excluded.metadata, '{}'), conversation_sessions.metadata),
+    context_summary = coalesce(excluded.context_summary, conversation_sessions.context_summary),
+    relevance_score = coalesce(nullif(excluded.relevance_score, 0), conversation_sessions.relevance_score),
+    last_activity = excluded.last_activity
 RETURNING session_id, user_id, session_name, session_type, status, metadata, context_summary, relevance_score,
        session_length, created_at, last_activity, agent_name;
 
@@ -46,6 +52,13 @@ WHERE user_id = %(user_id)s AND session_id = %(session_id)s;
 
 -- name: owners
 SELECT user_id FROM conversation_sessions WHERE session_id = %(session_id)s LIMIT 2;
+
+-- The first and the last of all who have sessions, each by one look at the index.
+-- name: users
+SELECT DISTINCT user_id
+FROM (SELECT min(user_id) AS user_id FROM conversation_sessions
+      UNION ALL SELECT max(user_id) FROM conversation_sessions) AS ends
+WHERE user_id IS NOT NULL;
 
 -- name: archive_due
 WITH due AS (

@@ -172,7 +172,7 @@ def put(
 ) -> None:
     """Create a conversation, or rename or restore one.
 
-    Of one that exists, name, status, metadata and activity change; what is not given stays.
+    Of one that exists, what is given changes, and its activity; the rest stays.
 
     Example: ltst sessions put monday --name "Flats in Lisbon"
     """

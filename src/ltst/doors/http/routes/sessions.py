@@ -40,7 +40,7 @@ async def get_session(user: User, session_id: Identifier) -> Any:
 
 @router.put("/{session_id:segment}", response_model=shapes.Session)
 async def put_session(user: User, session_id: Identifier, given: shapes.SessionWritten) -> Any:
-    """Create a conversation, or renew what is said of it."""
+    """Create a conversation; of one that is there, change what is given, its status and activity."""
     written = {name: getattr(given, name) for name in type(given).model_fields}
     return await user.sessions.put(ConversationSession(session_id, user.user_id, **written))
 

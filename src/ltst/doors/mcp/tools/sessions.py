@@ -55,7 +55,7 @@ async def put_session(
     created_at: Annotated[Moment | None, Field(description="When it began.")] = None,
     last_activity: Annotated[Moment | None, Field(description="When it was last active.")] = None,
 ) -> Any:
-    """Create a conversation, or replace name, status, metadata and times of the one with this id."""
+    """Create a conversation; of the one with this id, change what is given, its status and activity."""
     session = ConversationSession(
         session_id,
         asked.user.user_id,

@@ -1,0 +1,110 @@
+"""Messages by how similar they are to a question, as a number that says nothing else: the cosine of their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from ltst.errors import Invalid
+from ltst.handles.desk import Core, Desk
+from ltst.handles.preferences import AsyncPreferences
+from ltst.records import ConversationMessage
+from ltst.rooms import search
+from ltst.rooms.search import Nearby
+from ltst.support import validate
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ltst.providers.embedding import Embedding
+
+# The preference that says how similar a message must be, and what holds where nobody set it.
+PREFERENCE, THRESHOLD = "relevance_threshold", 0.7
+# How many are compared word for word: the vectors of the index hold date and speaker too, so their order is another.
+COMPARED, COMPARED_FOR_EACH = 50, 4
+# The model may be changed while a search is on its way.
+ATTEMPTS = 3
+
+
+async def similar(
+    desk: Desk, query: object, *, session_id: object, limit: object, threshold: object
+) -> list[tuple[ConversationMessage, float]]:
+    """The messages at least as similar to a question as the threshold says, the most similar first."""
+    text, place = desk.content(query, "query"), validate.optional_identifier(session_id, "session_id")
+    most = validate.limit(limit, most=200)
+    least = await _usual(desk) if threshold is None else validate.score(threshold, "threshold")
+    async with desk.core.measured("context_search", "messages.similar", desk.user_id, place) as tally:
+        asked, embedding, near = await _near(desk, text, place, max(COMPARED, COMPARED_FOR_EACH * most))
+        found = [pair for pair in await _compared(asked, embedding, near) if pair[1] >= least]
+        found.sort(key=lambda pair: -pair[1])
+        tally.rows = min(len(found), most)
+    return found[:most]
+
+
+async def embedded(core: Core, texts: object) -> list[list[float]]:
+    """The vector of each text; a long text has the mean of its parts."""
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise Invalid("texts must be a list of texts")
+    given = [validate.content(text, "each of texts", core.settings.max_content_bytes) for text in texts]
+    return [vector.tolist() for vector in await _vectors(await core.embedding(), given)]
+
+
+async def _vectors(embedding: Embedding, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+    import numpy as np
+
+    from ltst.learn.index import mean  # late: it needs the model's libraries
+
+    parts = await embedding.parts(texts)
+    flat = iter(await embedding.vectors([part for each in parts for part in each]))
+    return [mean(np.stack([*islice(flat, len(each))])) for each in parts]
+
+
+async def _usual(desk: Desk) -> float:
+    """The threshold that is the user's preference, or the default one."""
+    wished = await AsyncPreferences(desk).get(PREFERENCE)
+    try:
+        return THRESHOLD if wished is None else validate.score(float(wished.preference_value), PREFERENCE)
+    except ValueError:
+        told = f"the preference {PREFERENCE} must be a number from 0 to 1"
+        raise Invalid(f"{told}, not {wished.preference_value if wished else None!r}") from None
+
+
+async def _near(
+    desk: Desk, text: str, session_id: str | None, limit: int
+) -> tuple[NDArray[np.float32], Embedding, list[Nearby]]:
+    """The vector of the question, its model, and the messages nearest to it, once what is due is indexed."""
+    from ltst.learn.index import index_soon, mean, written
+
+    database, calls = desk.core.database, desk.core.database.user(desk.user_id)
+    for _ in range(ATTEMPTS):
+        embedding = await desk.core.embedding()
+        await index_soon(database, desk.user_id, embedding)
+        asked = mean(
+            await embedding.vectors([text])
+        )  # of a question, the beginning counts that the model reads at once
+        large = session_id is None and (await search.large(calls)).ready
+        near = await search.nearest_messages(
+            calls, embedding.name, written(asked), session_id=session_id, large=large, limit=limit
+        )
+        active = None if near else await search.model(calls)
+        if active is None or active.name == embedding.name:
+            break
+    return asked, embedding, near
+
+
+async def _compared(
+    asked: NDArray[np.float32], embedding: Embedding, near: Sequence[Nearby]
+) -> list[tuple[ConversationMessage, float]]:
+    """Each message with its similarity and the vector that was compared: of its words alone, where they fit."""
+    whole = [each.message for each in near if each.whole]
+    found = [(each.message, each.similarity) for each in near if not each.whole]
+    for message, vector in zip(whole, await _vectors(embedding, [each.content for each in whole]), strict=True):
+        found.append((replace(message, embedding=vector.tolist()), _cosine(asked, vector)))
+    return found
+
+
+def _cosine(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+    return min(1.0, float(one @ other))
