@@ -167,11 +167,8 @@ async def test_reset_builds_everything_anew_and_leaves_what_is_not_its_own(datab
     assert after.pop("somebody_elses") == 1
     assert after.pop("ltst_migrations") == len(migrate.migrations())
     assert after.pop("user_preferences") == DEFAULTS
-<<<<<<< HEAD
     assert after.pop("ledger_epochs") == 2
-=======
     assert after.pop("key_requirement") == 1, "a server that asked for keys goes on asking"
->>>>>>> 7c46c46 (Keep authentication on after the last key is erased)
     assert set(after.values()) == {0}
     with Memory(database_url) as memory:
         assert memory.health().ok

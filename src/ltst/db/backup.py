@@ -22,11 +22,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 
-<<<<<<< HEAD
-from ltst.db import adopted, adoption, epochs, migrate
-=======
-from ltst.db import access, adopted, adoption, migrate
->>>>>>> 7c46c46 (Keep authentication on after the last key is erased)
+from ltst.db import access, adopted, adoption, epochs, migrate
 from ltst.db.connections import Connection
 from ltst.db.embedded import binaries
 from ltst.db.pool import Database
@@ -40,11 +36,8 @@ BYCATCH = (
     "embedding_models",
     "model_usage",
     "adopted_tables",
-<<<<<<< HEAD
     epochs.TABLE,
-=======
     access.TABLE,
->>>>>>> 7c46c46 (Keep authentication on after the last key is erased)
 )
 KNOWS_TRANSACTION_TIMEOUT = 170000
 TRANSACTION_TIMEOUT = b"SET transaction_timeout = 0;\n"
@@ -113,11 +106,8 @@ DO $$ BEGIN
         RAISE EXCEPTION 'a newer ltst made this backup: install that one';
     END IF;
 END $$;
-<<<<<<< HEAD
 {epochs}
-=======
 {require}
->>>>>>> 7c46c46 (Keep authentication on after the last key is erased)
 {analyse}
 COMMIT;
 """
@@ -399,15 +389,11 @@ def _made(kind: str) -> tuple[str, ...]:
 
 def _closing(contents: _Contents, replaced: list[epochs.Epoch]) -> str:
     newest = max(migration.version for migration in migrate.migrations())
-<<<<<<< HEAD
     begun = epochs.after_restore(replaced) if epochs.TABLE in contents.tables else ""
-    analyse = "\n".join(f"ANALYZE {name};" for name in contents.tables)
-    return FINISH.format(newest=newest, epochs=begun, analyse=analyse)
-=======
     require = access.REQUIRE if access.TABLE in contents.tables else access.REQUIRE_LATER
     return FINISH.format(
         newest=newest,
+        epochs=begun,
         require=ASK_FOR_KEYS.format(require=require),
         analyse="\n".join(f"ANALYZE {name};" for name in contents.tables),
     )
->>>>>>> 7c46c46 (Keep authentication on after the last key is erased)

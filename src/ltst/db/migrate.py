@@ -12,11 +12,7 @@ from importlib import resources
 import psycopg
 from psycopg.rows import args_row
 
-<<<<<<< HEAD
-from ltst.db import epochs
-=======
-from ltst.db import access
->>>>>>> 7c46c46 (Keep authentication on after the last key is erased)
+from ltst.db import access, epochs
 from ltst.db.adoption import give_all_back
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
@@ -130,17 +126,7 @@ async def migrate(database: Database) -> list[str]:
             return []
     async with database.owner() as connection:
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-<<<<<<< HEAD
-        await require(connection)
-        await connection.execute(CREATE_MIGRATIONS)
-        pending = _pending(await _status(connection))
-        await _refuse_clashes(connection, pending)
-        applied = [await _apply(connection, migration) for migration in pending]
-        await epochs.begin_if_moved(connection)
-        return applied
-=======
         return await _apply_all(connection)
->>>>>>> 7c46c46 (Keep authentication on after the last key is erased)
 
 
 async def reset(database: Database) -> None:
@@ -166,7 +152,9 @@ async def _apply_all(connection: Connection) -> list[str]:
     await connection.execute(CREATE_MIGRATIONS)
     pending = _pending(await _status(connection))
     await _refuse_clashes(connection, pending)
-    return [await _apply(connection, migration) for migration in pending]
+    applied = [await _apply(connection, migration) for migration in pending]
+    await epochs.begin_if_moved(connection)
+    return applied
 
 
 async def _drop(connection: Connection) -> None:
