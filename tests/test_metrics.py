@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 import ltst
-from ltst import AsyncMemory, Memory, Settings
+from ltst import AsyncMemory, Memory, NotFound, Settings
+from ltst.records import Measurement
 from ltst.rooms import metrics
 from support.probes import Connection, holding, superuser, value
 
@@ -228,7 +230,66 @@ async def test_metrics_that_cannot_be_written_are_kept_and_fail_nobody(
 def test_when_the_database_is_away_for_long_the_oldest_go() -> None:
     recorder = metrics.Recorder()
     for number in range(metrics.MOST_PENDING + 5):
-        recorder.add(
-            metrics.Measurement("storage", f"{number}", "ana", None, 1.0, 0, None, datetime(2020, 1, 1, tzinfo=UTC))
-        )
+        recorder.add(Measurement("storage", f"{number}", "ana", None, 1.0, 0, None, datetime(2020, 1, 1, tzinfo=UTC)))
     assert len(recorder) == metrics.MOST_PENDING
+
+
+# --- what is logged
+
+
+def lines(caplog: pytest.LogCaptureFixture, event: str) -> list[dict[str, Any]]:
+    return [vars(record) for record in caplog.records if record.getMessage() == event]
+
+
+async def test_each_operation_is_logged_without_saying_whose_it_is(
+    memory: AsyncMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "ltst")
+    user = memory.user("canary-user")
+    await user.chat("canary-session").add("user", "canary-content")
+    await user.chat("canary-session").window()
+    await user.facts.set("canary-key", "canary-value")
+    await user.search("canary-question")
+    told = lines(caplog, "operation")
+    assert [each["operation"] for each in told] == ["messages.add", "messages.window", "facts.set", "search"]
+    assert all(each["milliseconds"] > 0 and each["rows"] >= 1 for each in told)
+    assert len({each["user"] for each in told}) == 1
+    assert not lines(caplog, "query"), "steps are for debug"
+    assert "canary" not in str([vars(record) for record in caplog.records])
+
+
+async def test_a_failure_is_logged_by_its_name(memory: AsyncMemory, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ltst")
+    with pytest.raises(NotFound):
+        await memory.user("ana").sessions.summary("missing")
+    assert [each["error"] for each in lines(caplog, "operation")] == ["NotFound"]
+
+
+async def test_debug_tells_the_steps(memory: AsyncMemory, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "ltst")
+    user = memory.user("canary-user")
+    await user.chat("one").add("user", "canary-content")
+    await user.search("canary-question")
+    assert {"messages.add", "search.state"} <= {each["query"] for each in lines(caplog, "query")}
+    assert sum(each["texts"] for each in lines(caplog, "embedded")) >= 2
+    assert "canary" not in str([vars(record) for record in caplog.records])
+
+
+async def test_a_watcher_hears_of_each_operation(memory: AsyncMemory) -> None:
+    heard: list[str] = []
+    memory.watch(lambda seen: heard.append(seen.name))
+    await memory.user("ana").chat("one").add("user", "Hello.")
+    await memory.user("ana").chat("one").window()
+    assert heard == ["messages.add", "messages.window"]
+
+
+async def test_stats_tell_how_long_conversations_last(memory: AsyncMemory) -> None:
+    now = datetime.now(UTC)
+    for session_id, minutes in (("short", 0), ("long", 30)):
+        chat = memory.user("ana").chat(session_id)
+        await chat.add("user", "Hello.", at=now - timedelta(minutes=minutes))
+        await memory.user("ana").sessions.touch(session_id)
+    sessions = (await memory.stats()).sessions
+    assert sessions is not None
+    assert sessions.within[float("inf")] == 2
+    assert sessions.within == dict(sorted(sessions.within.items()))

@@ -49,6 +49,7 @@ from ltst.records import (
     Event,
     Health,
     Hit,
+    Measurement,
     Metadata,
     Receipt,
     Restitution,
@@ -253,7 +254,14 @@ class AsyncMemory:
         await self._core.flush()
         async with self._core.database.snapshot(KEEPER) as tx:
             seen = await metrics.stats(tx, migrate.names_of("TABLE"))
-            return replace(seen, models=tuple(await learning.usage(tx)))
+            return replace(seen, models=tuple(await learning.usage(tx)), sessions=await sessions.lifetimes(tx))
+
+    def watch(self, watcher: Callable[[Measurement], None]) -> None:
+        """Call `watcher` with each operation when it is over: its name, milliseconds, results, error, cache_hit.
+
+        It is called on the way of the operation, so it must return at once and not raise.
+        """
+        self._core.watchers.append(watcher)
 
     async def retry(self) -> int:
         """Try again what was set aside because it failed too often; how much that is."""

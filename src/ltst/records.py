@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 Metadata = Mapping[str, Any]
 # Where the words of a message come from elsewhere, as its metadata may say.
@@ -491,6 +491,20 @@ class Restitution:
     digest: str
 
 
+class Measurement(NamedTuple):
+    """One operation, as it was seen."""
+
+    operation_type: str
+    name: str
+    user_id: str
+    session_id: str | None
+    milliseconds: float
+    results: int
+    error: str | None
+    at: datetime
+    cache_hit: bool | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class OperationStats:
     """How often an operation ran and how long it took, over the last day."""
@@ -516,6 +530,14 @@ class TableStats:
 
 
 @dataclass(frozen=True, slots=True)
+class Lifetimes:
+    """How long things lasted: how many at most so many seconds, by that bound, and all their seconds together."""
+
+    within: Mapping[float, int]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """What the database holds and how fast it answers."""
 
@@ -523,6 +545,7 @@ class Stats:
     tables: tuple[TableStats, ...]
     database_bytes: int
     models: tuple[Usage, ...] = ()
+    sessions: Lifetimes | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ from ltst.records import (
     Imported,
     ImportedConversation,
     Instruction,
+    Measurement,
     MemoryEntry,
     Metadata,
     Receipt,
@@ -171,6 +172,13 @@ class Memory:
     def stats(self) -> Stats:
         """Percentiles of each operation over the last day, sizes and growth of the tables."""
         return self._portal.run(self._inner.stats())
+
+    def watch(self, watcher: Callable[[Measurement], None]) -> None:
+        """Call `watcher` with each operation when it is over: its name, milliseconds, results, error, cache_hit.
+
+        It is called on the way of the operation, so it must return at once and not raise.
+        """
+        self._inner.watch(watcher)
 
     def retry(self) -> int:
         """Try again what was set aside because it failed too often; how much that is."""

@@ -649,6 +649,23 @@ def test_the_page_of_metrics_names_nobody(as_someone: Call, call: Call, keys: di
     assert "canary" not in page and ANA not in re.findall(r'"(\w+)"', page)
 
 
+def test_the_page_of_metrics_tells_of_the_memory(as_someone: Call, call: Call, keys: dict[str, str]) -> None:
+    as_someone("POST", "/api/chat", json={"message": "Where did I live?", "chat_id": "metered"})
+    as_someone("GET", "/v1/search?query=where")
+    page = call("GET", "/metrics", key=keys["admin"]).text
+    counted = dict(re.findall(r"^(ltst_\w+(?:{[^}]*})?) ([0-9.e+]+)$", page, re.MULTILINE))
+    assert float(counted['ltst_operation_seconds_count{operation="messages.add",type="storage"}']) >= 2
+    assert any(name.startswith('ltst_operation_seconds_bucket{le="0.005",operation="search"') for name in counted)
+    assert any(name.startswith('ltst_cache_lookups_total{operation="search"') for name in counted)
+    for table in ("conversation_messages", "event_ledger"):
+        assert float(counted[f'ltst_table_bytes{{table="{table}"}}']) > 0
+        assert f'ltst_table_rows_added_last_day{{table="{table}"}}' in counted
+    assert counted["ltst_database_up"] == "1.0"
+    for name in ("ltst_session_lifetime_seconds_gcount", "ltst_executor_lifetime_seconds_count"):
+        assert name in counted
+    assert float(counted["ltst_memory_open_seconds"]) > 0
+
+
 def test_a_server_whose_database_is_gone_is_alive_but_not_ready(
     server: EmbeddedServer, template: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

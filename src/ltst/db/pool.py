@@ -6,6 +6,8 @@ inside each transaction, and a call of a single query is a transaction of its ow
 
 from __future__ import annotations
 
+import logging
+import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -20,6 +22,7 @@ from psycopg.rows import BaseRowFactory, class_row, dict_row, kwargs_row, scalar
 from ltst.db.connections import Connection, ConnectionPool
 from ltst.db.queries import queries
 from ltst.errors import Conflict, DatabaseUnavailable, Denied, Invalid, LtstError, NotFound
+from ltst.support.logs import LOGGER
 
 R = TypeVar("R")
 Parameters = Mapping[str, Any]
@@ -89,13 +92,17 @@ class Executor(ABC):
 
     async def run(self, name: str, /, **parameters: Any) -> int:
         """The number of rows that the query changed."""
+        started = time.perf_counter()
         changed = await self._change(name, parameters)
         self.seen += changed
+        _log(name, started, changed)
         return changed
 
     async def _counted(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
+        started = time.perf_counter()
         found = await self._ask(name, factory, parameters)
         self.seen += len(found)
+        _log(name, started, len(found))
         return found
 
 
@@ -159,7 +166,10 @@ class SingleCall(Executor):
             (row,) = await cursor.fetchall()
             return await before.fetchone(), row
 
-        return await self._database.attempt(work, repeatable=True)
+        started = time.perf_counter()
+        found = await self._database.attempt(work, repeatable=True)
+        _log(name, started, 1)
+        return found
 
     async def compared(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
         """All rows, as dictionaries, of a query that orders by vectors; planned anew, likewise."""
@@ -232,7 +242,10 @@ class Database:
             assert found is not None, "a function with OUT parameters answers with one row"
             return found
 
-        return await self.attempt(work, repeatable=True)
+        started = time.perf_counter()
+        found = await self.attempt(work, repeatable=True)
+        _log(name, started, 1)
+        return found
 
     async def call_rows(self, name: str, record: Callable[..., R], /, **parameters: Any) -> list[R]:
         """A reading function of the database that sets its own user; what is made of the columns of each row."""
@@ -242,7 +255,10 @@ class Database:
             await cursor.execute(queries()[name], parameters)
             return await cursor.fetchall()
 
-        return await self.attempt(work, repeatable=True)
+        started = time.perf_counter()
+        found = await self.attempt(work, repeatable=True)
+        _log(name, started, len(found))
+        return found
 
     async def attempt(self, work: Callable[[Connection, bool], Awaitable[R]], *, repeatable: bool) -> R:
         """Do the work; once more, on a new connection, if this one broke and the work can be repeated."""
@@ -256,6 +272,13 @@ class Database:
             self._pool.drain()
             async with self._pool.connection() as connection:
                 return await work(connection, True)
+
+
+def _log(query: str, started: float, rows: int) -> None:
+    """Log a query by its name, never with its values."""
+    if LOGGER.isEnabledFor(logging.DEBUG):
+        milliseconds = round((time.perf_counter() - started) * 1000, 3)
+        LOGGER.debug("query", extra={"query": query, "milliseconds": milliseconds, "rows": rows})
 
 
 def _entry(scope: Scope) -> tuple[bytes, tuple[str, ...]]:

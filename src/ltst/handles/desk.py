@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
@@ -14,6 +15,7 @@ from ltst.db.pool import KEEPER, Database, Executor, SingleCall, Transaction, us
 from ltst.errors import DatabaseUnavailable, Unavailable
 from ltst.handles.models import Models
 from ltst.protocols import Cipher
+from ltst.records import Measurement
 from ltst.rooms import cache, entries, events, learning, metrics, preferences, search
 from ltst.settings import Settings
 from ltst.support import logs, validate
@@ -55,10 +57,8 @@ class Measured:
 
     async def __aexit__(self, problem: type[BaseException] | None, *_: object) -> None:
         """Note how long it took, and what went wrong."""
-        if self._core.settings.metrics:
-            elapsed = (time.perf_counter() - self._started) * 1000
-            seen = metrics.Measurement(*self._what, elapsed, self.rows, _name(problem), now(), self.cache_hit)
-            self._core.note(seen)
+        elapsed = (time.perf_counter() - self._started) * 1000
+        self._core.note(Measurement(*self._what, elapsed, self.rows, _name(problem), now(), self.cache_hit))
 
 
 def _nothing(user_id: str) -> None:
@@ -86,6 +86,8 @@ class Core:
         self._finishing = asyncio.Event()
         self.keys = MasterKeys(settings.master_key, settings.home / "master.key")
         self.recorder = metrics.Recorder()
+        self.watchers: list[Callable[[Measurement], None]] = []
+        """Called with every operation when it is over, such as a server's meters."""
         self.opened: Database | None = None
         self.windows: Windows | None = None
         """Windows over a cache, where there is one."""
@@ -154,12 +156,17 @@ class Core:
         """Takes the time of a block."""
         return Measured(self, (kind, name, user_id, session_id))
 
-    def note(self, measurement: metrics.Measurement) -> None:
-        """Keep a measurement, and warn of a slow operation."""
-        self.recorder.add(measurement)
-        if measurement.milliseconds > SLOW_MILLISECONDS:
-            told = {"operation": measurement.name, "milliseconds": round(measurement.milliseconds)}
-            logs.LOGGER.warning("slow operation", extra=told)
+    def note(self, measurement: Measurement) -> None:
+        """Keep a measurement, tell those who watch, and log it: a slow one as a warning."""
+        if self.settings.metrics:
+            self.recorder.add(measurement)
+        for watcher in self.watchers:
+            watcher(measurement)
+        slow = measurement.milliseconds > SLOW_MILLISECONDS
+        level = logging.WARNING if slow else logging.INFO
+        if logs.LOGGER.isEnabledFor(level):
+            told = self.recorder.anonymised(measurement)
+            logs.LOGGER.log(level, "slow operation" if slow else "operation", extra=told)
 
 
 async def _count(calls: SingleCall, shown: Counter[tuple[str, str]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, InvalidStateError
@@ -16,6 +17,7 @@ from ltst.providers.function import CallableEmbedder
 from ltst.providers.local import LocalEmbedder
 from ltst.providers.remote import OpenAIEmbedder
 from ltst.providers.vectors import TextRefused, check_vectors
+from ltst.support.logs import LOGGER
 
 if TYPE_CHECKING:
     from ltst.protocols import Embedder
@@ -112,6 +114,7 @@ class Embedding:
 
     def _serve(self, batch: Sequence[_Turn]) -> None:
         texts = [text for turn in batch for text in turn.texts]
+        started = time.perf_counter()
         try:
             vectors = check_vectors(self.embedder.embed(texts), len(texts), self.embedder.dimensions)
         except TextRefused as problem:
@@ -124,6 +127,8 @@ class Embedding:
             for turn in batch:
                 turn.request.give(vectors[start : start + len(turn.texts)])
                 start += len(turn.texts)
+            milliseconds = round((time.perf_counter() - started) * 1000, 3)
+            LOGGER.debug("embedded", extra={"texts": len(texts), "milliseconds": milliseconds})
 
     def _told(self, problem: Exception) -> Exception:
         """An embedder of someone's own may fail in its own way: to the callers it is not to be had."""

@@ -5,28 +5,13 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import deque
-from datetime import datetime
-from typing import NamedTuple
+from typing import Any
 
 from ltst.db.pool import Executor
-from ltst.records import OperationStats, Stats, TableStats
+from ltst.records import Measurement, OperationStats, Stats, TableStats
 
 MOST_PENDING = 10_000
 BATCH = 1000
-
-
-class Measurement(NamedTuple):
-    """One operation, as it was seen."""
-
-    operation_type: str
-    name: str
-    user_id: str
-    session_id: str | None
-    milliseconds: float
-    results: int
-    error: str | None
-    at: datetime
-    cache_hit: bool | None = None
 
 
 class Recorder:
@@ -44,6 +29,18 @@ class Recorder:
     def add(self, measurement: Measurement) -> None:
         """Take one; no waiting."""
         self._pending.append(measurement)
+
+    def anonymised(self, measurement: Measurement) -> dict[str, Any]:
+        """Return what a log line tells of a measurement; the user stands in it as a hash of this process."""
+        told = {
+            "operation": measurement.name,
+            "milliseconds": round(measurement.milliseconds, 3),
+            "rows": measurement.results,
+            "user": self._anonymous(measurement.user_id),
+            "cache_hit": measurement.cache_hit,
+            "error": measurement.error,
+        }
+        return {name: value for name, value in told.items() if value is not None}
 
     async def flush(self, tx: Executor) -> None:
         """Write what is waiting now, a batch at a time; a batch that fails waits on.

@@ -9,7 +9,9 @@ from datetime import datetime
 
 from ltst.db.pool import Executor
 from ltst.errors import Conflict, NotFound
-from ltst.records import ConversationSession, SessionSummary
+from ltst.records import ConversationSession, Lifetimes, SessionSummary
+
+LIFETIMES = (60.0, 600.0, 3600.0, 86_400.0, 604_800.0, float("inf"))  # seconds: the bounds of the histogram
 
 
 async def put(tx: Executor, session: ConversationSession, *, metadata: str, now: datetime) -> ConversationSession:
@@ -145,6 +147,12 @@ def _as_json(given: Opened) -> str:
         f'{{"session_id":{json.dumps(given.session_id)},"session_name":{name},"metadata":{given.metadata},'
         f'"created_at":"{given.created_at.isoformat()}"}}'
     )
+
+
+async def lifetimes(tx: Executor) -> Lifetimes:
+    """Return how long the conversations of the last day lasted."""
+    rows = await tx.dicts("sessions.lifetimes", bounds=[*LIFETIMES])
+    return Lifetimes({row["bound"]: row["sessions"] for row in rows}, rows[0]["seconds"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,3 +150,13 @@ FROM json_to_recordset(%(rows)s::json) AS given (
 ORDER BY session_id
 ON CONFLICT DO NOTHING
 RETURNING session_id;
+
+-- name: lifetimes
+WITH recent AS (
+    SELECT greatest(0, extract(epoch FROM last_activity - created_at))::float AS lasted FROM conversation_sessions
+    WHERE last_activity > now() - interval '1 day'
+)
+SELECT bound, count(lasted) FILTER (WHERE lasted <= bound)::integer AS sessions,
+       coalesce(sum(lasted), 0)::float AS seconds
+FROM unnest(%(bounds)s::float[]) AS bound LEFT JOIN recent ON true
+GROUP BY bound ORDER BY bound;

@@ -103,6 +103,7 @@ def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
     app.state.memory, app.state.turns, app.state.relay = own, turns, relay
     app.state.meters = Meters(serving.shared_meters)
     app.state.meters.add([TurnMeters(turns.stats)])
+    own.watch(app.state.meters.note)
     app.state.reception = Reception(own.keys, own.settings, loopback=serving.loopback)
     app.state.stopping = asyncio.Event()
     problems.register(app, [route for router in ROUTERS for route in router.routes])

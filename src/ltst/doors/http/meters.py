@@ -11,6 +11,9 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ltst.doors.http.store_meters import StoreMeters
+from ltst.records import Measurement
+
 LATENCIES = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 UNROUTED = "(no route)"
 
@@ -39,6 +42,30 @@ class Meters:
             multiprocess_mode="livesum",
         )
 
+        self.operations = Histogram(
+            "ltst_operation_seconds",
+            "How long operations of the memory took.",
+            ["type", "operation"],
+            buckets=LATENCIES,
+            registry=self.registry,
+        )
+        self.failures = Counter(
+            "ltst_operation_failures", "Operations that failed.", ["operation", "error"], registry=self.registry
+        )
+        self.lookups = Counter(
+            "ltst_cache_lookups", "Looks into a cache.", ["operation", "result"], registry=self.registry
+        )
+        self.store = StoreMeters()
+        self.registry.register(self.store)
+
+    def note(self, seen: Measurement) -> None:
+        """Count an operation of the memory."""
+        self.operations.labels(seen.operation_type, seen.name).observe(seen.milliseconds / 1000)
+        if seen.error is not None:
+            self.failures.labels(seen.name, seen.error).inc()
+        if seen.cache_hit is not None:
+            self.lookups.labels(seen.name, "hit" if seen.cache_hit else "miss").inc()
+
     def add(self, collectors: Iterable[Collector]) -> None:
         """Count what others keep count of."""
         for each in collectors:
@@ -50,6 +77,7 @@ class Meters:
             return generate_latest(self.registry)
         together = CollectorRegistry()
         MultiProcessCollector(together, path=str(self._shared))  # type: ignore[no-untyped-call]
+        together.register(self.store)
         return generate_latest(together)
 
 

@@ -43,4 +43,5 @@ async def readyz(request: Request) -> dict[str, Any]:
 async def metrics(request: Request, _: Administered) -> Response:
     """What this server counts, for Prometheus."""
     meters: Meters = request.app.state.meters
+    await meters.store.look(request.app.state.memory)
     return Response(meters.page(), media_type=CONTENT_TYPE_LATEST)
