@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ USER_HEADER = "X-User-Id"
 KEYS_LOOKED_FOR_EVERY = 1.0  # seconds; so soon does a server without keys notice its first one
 JWKS_KEPT = 300.0
 LEEWAY = 30
+SIGNED = "token"
+NO_KEYS = ("", SIGNED)
 
 
 class Unknown(LtstError):
@@ -28,18 +31,23 @@ class Unknown(LtstError):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever calls: one user, or somebody who may act for any; `credential` tells one key from another."""
+    """Whoever calls: one user, or somebody who may act for any.
+
+    `credential` is the id of the key, "token", or empty where no key is asked for; `expires` is when a token does, in
+    seconds since 1970.
+    """
 
     user_id: str | None
     admin: bool = False
     credential: str = ""
+    expires: float | None = None
 
-    def acting_for(self, named: str | None) -> Caller:
-        """The same caller, acting for the user that a header names."""
+    def acting_for(self, named: str | None, where: str = f"the header {USER_HEADER}") -> Caller:
+        """The same caller, acting for the user that is named in the request."""
         if named is None or named == self.user_id:
             return self
         if not self.admin:
-            raise Denied(f"this key is for one user, and {USER_HEADER} names another")
+            raise Denied(f"this key is for one user, and {where} names another")
         return replace(self, user_id=named)
 
 
@@ -61,11 +69,20 @@ class Reception:
         if secret is None:
             raise Unknown('a key is needed: send "Authorization: Bearer KEY"; `ltst keys create` makes one')
         if self._tokens is not None and secret.count(".") == 2:
-            return Caller(await self._tokens.user(secret), credential="token").acting_for(named)
+            return (await self._tokens.caller(secret)).acting_for(named)
         key = await self._keys.check(secret)
         if key is None:
             raise Unknown("this key opens nothing here, or was revoked")
         return Caller(None if key.admin else key.user_id, key.admin, key.key_id).acting_for(named)
+
+    async def still_welcome(self, callers: Iterable[Caller]) -> set[Caller]:
+        """Those of the callers who would be let in again; a token is good until it expires."""
+        asked = {*callers}
+        keys = {each.credential for each in asked if each.credential not in NO_KEYS}
+        good = {*(await self._keys.still_open(keys) if keys else ()), SIGNED}
+        if any(not each.credential for each in asked) and await self.open():
+            good.add("")
+        return {each for each in asked if each.credential in good}
 
     async def open(self) -> bool:
         """Whether nobody is asked for a key: on loopback, until the first one is made."""
@@ -91,8 +108,8 @@ class Tokens:
         self._settings = settings
         self._known: tuple[float, PyJWKSet] | None = None
 
-    async def user(self, token: str) -> str:
-        """The user that a token speaks for; a token that cannot be trusted is refused without saying why."""
+    async def caller(self, token: str) -> Caller:
+        """Whom a token speaks for; a token that cannot be trusted is refused without saying why."""
         import jwt
 
         settings = self._settings
@@ -112,7 +129,7 @@ class Tokens:
         user_id = claims.get(settings.jwt_claim)
         if not isinstance(user_id, str):
             raise Unknown(f"this token names nobody: its claim {settings.jwt_claim!r} is to be a text")
-        return user_id
+        return Caller(user_id, credential=SIGNED, expires=float(claims["exp"]) + LEEWAY)
 
     async def _key(self, header: dict[str, Any]) -> tuple[Any, str]:
         """The key for a token and the one way of signing that it is for: a public key is never used as a secret."""

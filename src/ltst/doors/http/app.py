@@ -42,6 +42,7 @@ from ltst.doors.http.routes import (
 from ltst.doors.http.routes.answers import PROBLEMS
 from ltst.doors.http.turn_meters import TurnMeters
 from ltst.handles.callers import Reception
+from ltst.handles.visits import Visits, Watched
 from ltst.memory import AsyncMemory
 from ltst.settings import Settings
 from ltst.support.network import is_loopback
@@ -105,6 +106,7 @@ def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
     app.state.meters.add([TurnMeters(turns.stats)])
     own.watch(app.state.meters.note)
     app.state.reception = Reception(own.keys, own.settings, loopback=serving.loopback)
+    app.state.visits = Visits(app.state.reception)
     app.state.stopping = asyncio.Event()
     problems.register(app, [route for router in ROUTERS for route in router.routes])
     for router in ROUTERS:
@@ -193,6 +195,7 @@ def _orphanage() -> Iterator[None]:
 def _gate(app: FastAPI, serving: Serving) -> None:
     """What every request passes, the last one added first."""
     settings = serving.settings
+    app.add_middleware(Watched, visits=app.state.visits)
     app.add_middleware(Metered, meters=app.state.meters)
     if settings.allowed_origins:
         app.add_middleware(

@@ -21,6 +21,7 @@ from ltst.doors.mcp.gate import Gate, own_origins, security, whose_by_key
 from ltst.doors.mcp.server import create
 from ltst.doors.mcp.tools import SETS
 from ltst.handles.callers import Reception
+from ltst.handles.visits import Visits, Watched
 from ltst.memory import AsyncMemory
 from ltst.settings import Settings
 from ltst.support.network import is_loopback
@@ -63,7 +64,11 @@ def around(server: Server[object], serving: Serving, memory: AsyncMemory, *, ope
     )
     sse = SseServerTransport(MESSAGES_PATH, guarded, settings.max_body_bytes)
     reception = Reception(memory.keys, memory.settings, loopback=serving.loopback)
-    middleware = [Middleware(_Ending), Middleware(Gate, reception=reception, memory=memory, origins=origins)]
+    middleware = [
+        Middleware(_Ending),
+        Middleware(Watched, visits=Visits(reception)),
+        Middleware(Gate, reception=reception, memory=memory, origins=origins),
+    ]
     if settings.allowed_origins:
         middleware.insert(0, _cors(settings.allowed_origins))
     return Starlette(

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ltst.doors.mcp.server import Request, Whose
 from ltst.errors import Denied, Invalid, LtstError, Unavailable
-from ltst.handles.callers import USER_HEADER, Reception, Unknown
+from ltst.handles.callers import USER_HEADER, Caller, Reception, Unknown
 from ltst.memory import AsyncMemory, AsyncUser
 from ltst.support.network import LOOPBACK, header_text
 
@@ -36,18 +36,23 @@ class Gate:
         """Pass a request on, or refuse it."""
         if scope["type"] == "http":
             try:
-                scope["user"] = await self._visitor(Headers(scope=scope))
+                caller = await self._caller(Headers(scope=scope))
+                scope.setdefault("state", {})["caller"] = caller
+                scope["user"] = self._visitor(caller)
             except LtstError as problem:
                 await _refusal(problem)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-    async def _visitor(self, headers: Headers) -> AuthenticatedUser:
-        """Whoever calls, in the form in which the package tells the owner of one session from another's."""
+    async def _caller(self, headers: Headers) -> Caller:
+        """Whoever calls."""
         origin = headers.get("origin")
         if origin is not None and origin not in self._origins:
             raise Denied(f"pages of {origin[:200]!r} may not call this server; name them in LTST_ALLOWED_ORIGINS")
-        caller = await self._reception.caller(_secret(headers), header_text(headers.get(USER_HEADER), USER_HEADER))
+        return await self._reception.caller(_secret(headers), header_text(headers.get(USER_HEADER), USER_HEADER))
+
+    def _visitor(self, caller: Caller) -> AuthenticatedUser:
+        """Whoever calls, in the form in which the package tells the owner of one session from another's."""
         if caller.user_id is None:
             raise Invalid(f"an admin's key opens every memory: name the user in the header {USER_HEADER}")
         user = self._memory.user(caller.user_id)
