@@ -132,6 +132,7 @@ def words(*accepted: str) -> Bad:
 
 
 CONTEXT_TYPES = words("conversation", "preference", "project", "user_info", "working")
+WORD: Bad = [*IDENTIFIER, ("x" * 101, "up to 100 characters")]
 ROLES = [*words("human", "user", "ai", "assistant", "system", "tool"), (None, "must be one of human")]
 NAME: Bad = [("x" * 501, "up to 500 characters, not 501"), *UNSTORABLE, *NOT_TEXT]
 FLAG: Bad = [(bad, "(?i)true or false|bool") for bad in ("yes", "no", 1, 0, None, [True])]
@@ -246,7 +247,7 @@ CALLS: dict[str, tuple[Callable[[Memory, Any], Any], Bad]] = {
     "sessions.put name": (lambda m, bad: user(m).sessions.put(session(session_name=bad)), NAME),
     "sessions.put type": (
         lambda m, bad: user(m).sessions.put(session(session_type=bad)),
-        [*IDENTIFIER, *NOTHING, ("x" * 101, "up to 100 characters")],
+        [*WORD, *NOTHING],
     ),
     "sessions.put status": (
         lambda m, bad: user(m).sessions.put(session(status=bad)),
@@ -276,7 +277,7 @@ CALLS: dict[str, tuple[Callable[[Memory, Any], Any], Bad]] = {
     ),
     "sessions.link type": (
         lambda m, bad: user(m).sessions.link("kept", "other", bad),
-        words("continuation", "related", "fork", "reference"),
+        [*WORD, *NOTHING],
     ),
     "sessions.link similarity": (lambda m, bad: user(m).sessions.link("kept", "other", similarity=bad), SCORE),
     "sessions.link strength": (lambda m, bad: user(m).sessions.link("kept", "other", strength=bad), SCORE),
@@ -302,7 +303,7 @@ CALLS: dict[str, tuple[Callable[[Memory, Any], Any], Bad]] = {
     "preferences.set sensitive": (lambda m, bad: user(m).preferences.set("key", "value", sensitive=bad), FLAG),
     "preferences.set source": (
         lambda m, bad: user(m).preferences.set("key", "value", source=bad),
-        words("learned", "explicit", "inferred"),
+        [*WORD, *NOTHING],
     ),
     "preferences.set confidence": (lambda m, bad: user(m).preferences.set("key", "value", confidence=bad), SCORE),
     "preferences.get": (lambda m, bad: user(m).preferences.get(bad), [*IDENTIFIER, *NOTHING]),
@@ -345,7 +346,7 @@ CALLS: dict[str, tuple[Callable[[Memory, Any], Any], Bad]] = {
     "documents.list offset": (lambda m, bad: user(m).documents.list(offset=bad), OFFSET),
     "retention.set type": (
         lambda m, bad: user(m).retention.set(bad, delete_after=1),
-        [*IDENTIFIER, *NOTHING, ("x" * 101, "up to 100 characters")],
+        [*WORD, *NOTHING],
     ),
     "retention.set archive": (lambda m, bad: user(m).retention.set(archive_after=bad), DURATION),
     "retention.set delete": (lambda m, bad: user(m).retention.set(delete_after=bad), DURATION),

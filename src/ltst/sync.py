@@ -865,7 +865,10 @@ class Preferences:
         source: str = "explicit",
         confidence: float = 1.0,
     ) -> UserPreference:
-        """Write a preference; a sensitive one is encrypted with the user's own key."""
+        """Write a preference; a sensitive one is encrypted with the user's own key.
+
+        `source` says where it comes from: explicit, learned, inferred, or a word of your own.
+        """
         return self._portal.run(
             self._inner.set(key, value, type=type, sensitive=sensitive, source=source, confidence=confidence)
         )
@@ -972,7 +975,10 @@ class Sessions:
         strength: float = 1.0,
         metadata: Metadata | None = None,
     ) -> SessionRelationship:
-        """Link two sessions: continuation, related, fork or reference; the source is the earlier one."""
+        """Link two sessions; the source is the earlier one.
+
+        `type` says how they hang together: continuation, related, fork, reference, or a word of your own.
+        """
         return self._portal.run(
             self._inner.link(source, target, type, similarity=similarity, strength=strength, metadata=metadata)
         )

@@ -161,7 +161,7 @@ async def test_a_crowd_migrates_through_the_bouncer_once(behind: Behind, tmp_pat
 
     await asyncio.gather(*(opened() for _ in range(8)))
     with superuser(behind.straight) as connection:
-        assert value(connection, "SELECT count(*) FROM user_preferences") == 4
+        assert value(connection, "SELECT count(*) FROM user_preferences") == 8
         assert value(connection, "SELECT count(DISTINCT xmin::text) FROM ltst_migrations") == 1
 
 

@@ -32,10 +32,13 @@ class AsyncPreferences:
         source: str = "explicit",
         confidence: float = 1.0,
     ) -> UserPreference:
-        """Write a preference; a sensitive one is encrypted with the user's own key."""
+        """Write a preference; a sensitive one is encrypted with the user's own key.
+
+        `source` says where it comes from: explicit, learned, inferred, or a word of your own.
+        """
         key, value = validate.identifier(key, "key"), self._desk.content(value, "value")
         validate.choice(type, "type", preferences.PREFERENCE_TYPES)
-        validate.choice(source, "source", preferences.SOURCES)
+        validate.short(source, "source", preferences.LONGEST_SOURCE)
         sure, secret = validate.score(confidence, "confidence"), validate.flag(sensitive, "sensitive")
         async with self._desk.writing("preferences.set") as tx:
             row = await preferences.row_id(tx, key)

@@ -108,9 +108,12 @@ class AsyncSessions:
         strength: float = 1.0,
         metadata: Metadata | None = None,
     ) -> SessionRelationship:
-        """Link two sessions: continuation, related, fork or reference; the source is the earlier one."""
+        """Link two sessions; the source is the earlier one.
+
+        `type` says how they hang together: continuation, related, fork, reference, or a word of your own.
+        """
         earlier, later = validate.identifier(source, "source"), validate.identifier(target, "target")
-        validate.choice(type, "type", relationships.RELATIONSHIP_TYPES)
+        validate.short(type, "type", relationships.LONGEST_TYPE)
         if earlier == later:
             raise Invalid("a session cannot be linked to itself")
         scores = validate.score(similarity, "similarity"), validate.score(strength, "strength")

@@ -201,9 +201,9 @@ def _by_hand(known: UserPreference | None) -> Mapping[str, Any] | None:
 
 
 def _overrules(wanted: Wish, by_hand: Mapping[str, Any]) -> bool:
-    """Explicit beats learned beats inferred; of two alike the later."""
+    """Explicit, as is any source of a caller's own, beats learned beats inferred; of two alike the later."""
     rank = {"explicit": 2, "learned": 1, "inferred": 0}
-    one, other = rank[wanted.source], rank[str(by_hand["source"])]
+    one, other = rank[wanted.source], rank.get(str(by_hand["source"]), rank["explicit"])
     return one > other or (one == other and wanted.said_at > datetime.fromisoformat(str(by_hand["at"])))
 
 

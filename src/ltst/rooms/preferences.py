@@ -11,7 +11,7 @@ from ltst.support.crypto import WrappedKey
 from ltst.support.ids import new_id
 
 PREFERENCE_TYPES = ("general", "coding", "communication", "project")
-SOURCES = ("learned", "explicit", "inferred")
+LONGEST_SOURCE = 100
 # What an operator sets for the whole database, and what holds where the row was removed. They stand among the
 # preferences of `system`; the schema takes no other than numbers for them.
 OPERATOR_SETTINGS: Mapping[str, float] = {

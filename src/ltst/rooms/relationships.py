@@ -9,7 +9,7 @@ from ltst.db.pool import Executor
 from ltst.records import SessionRelationship
 from ltst.support.ids import new_id
 
-RELATIONSHIP_TYPES = ("continuation", "related", "fork", "reference")
+LONGEST_TYPE = 100
 
 
 async def link(

@@ -32,5 +32,5 @@ SET retrieved_context = EXCLUDED.retrieved_context, relevance_scores = EXCLUDED.
     created_at = now(), expires_at = EXCLUDED.expires_at;
 
 -- name: count_hit
-UPDATE memory_retrieval_cache SET cache_hit_count = cache_hit_count + 1
+UPDATE memory_retrieval_cache SET cache_hit_count = cache_hit_count + 1, last_accessed = now()
 WHERE user_id = %(user_id)s AND cache_key = %(cache_key)s;

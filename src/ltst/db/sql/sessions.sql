@@ -46,7 +46,8 @@ WHERE user_id = %(user_id)s AND session_id = %(session_id)s;
 
 -- name: summary
 SELECT session_id, session_name, session_type, status, created_at, last_activity, message_count, human_messages,
-       ai_messages, system_messages, tool_messages, token_count, first_message_at, last_message_at, average_relevance
+       ai_messages, system_messages, tool_messages, token_count, first_message_time AS first_message_at,
+       last_message_time AS last_message_at, avg_message_relevance AS average_relevance
 FROM session_summary
 WHERE user_id = %(user_id)s AND session_id = %(session_id)s;
 

@@ -95,7 +95,7 @@ def set_preference(
         typer.Option(
             "--source",
             metavar="SOURCE",
-            help="explicit, learned or inferred.",
+            help="explicit, learned, inferred or a word of yours.",
             autocompletion=words("explicit", "learned", "inferred"),
         ),
     ] = "explicit",

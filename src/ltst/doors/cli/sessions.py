@@ -251,7 +251,7 @@ def link(
         typer.Option(
             "--type",
             metavar="TYPE",
-            help="continuation, related, fork or reference.",
+            help="continuation, related, fork, reference or a word of yours.",
             autocompletion=words(*LINKS),
         ),
     ] = "related",

@@ -87,7 +87,7 @@ Offset = Annotated[int, Query(ge=0, le=2**31 - 1, description="How many to pass 
 AsOf = Annotated[Moment | None, Query(description="What was true at this time, instead of now.")]
 
 
-SessionType = Annotated[StrictStr, told(minLength=1, maxLength=100, pattern=VISIBLE)]
+Word = Annotated[StrictStr, told(minLength=1, maxLength=100, pattern=VISIBLE)]
 Uri = Annotated[StrictStr, told(maxLength=4096, pattern=PRINTABLE)]
 TitleQuery = Annotated[Line | None, Query(description="What to call it.")]
 MetadataQuery = Annotated[
@@ -238,7 +238,7 @@ class SessionWritten(Shape):
     """What a session is to be; what is left out gets its default."""
 
     session_name: Line | None = None
-    session_type: SessionType = "conversation"
+    session_type: Word = "conversation"
     status: Annotated[StrictStr, told(minLength=1, maxLength=50, pattern=VISIBLE)] = "active"
     metadata: Metadata = Field(default_factory=dict)
     context_summary: Annotated[StrictStr, told(pattern=PRINTABLE)] | None = None
@@ -258,7 +258,7 @@ class Link(Shape):
     """A link from this session, the earlier one, to another."""
 
     target: Identifier
-    type: Annotated[str, StringConstraints(strict=True, pattern="^(continuation|related|fork|reference)$")] = "related"
+    type: Word = "related"
     similarity: Score = 0.0
     strength: Score = 1.0
     metadata: Metadata | None = None
@@ -411,7 +411,7 @@ class PreferenceWritten(Shape):
     value: Text
     type: Annotated[str, StringConstraints(strict=True, pattern="^(general|coding|communication|project)$")] = "general"
     sensitive: StrictBool = False
-    source: Annotated[str, StringConstraints(strict=True, pattern="^(learned|explicit|inferred)$")] = "explicit"
+    source: Word = "explicit"
     confidence: Score = 1.0
 
 

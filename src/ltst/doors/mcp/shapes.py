@@ -72,6 +72,7 @@ def _moment(value: datetime) -> datetime:
 Identifier = Annotated[StrictStr, told(minLength=1, maxLength=LONGEST_IDENTIFIER)]
 Text = Annotated[StrictStr, told(minLength=1)]
 Line = Annotated[StrictStr, told(maxLength=500)]
+Word = Annotated[StrictStr, told(minLength=1, maxLength=100)]
 Flag = StrictBool
 Index = Annotated[StrictInt, Field(ge=1, le=LARGEST_INTEGER), BeforeValidator(_whole)]
 Few = Annotated[StrictInt, Field(ge=1, le=200), BeforeValidator(_whole)]

@@ -96,12 +96,12 @@ async def list_policies(user: User) -> Any:
 
 
 @router.put("/retention/{session_type:segment}", response_model=shapes.Policy, tags=["retention"])
-async def set_policy(user: User, session_type: shapes.SessionType, given: shapes.PolicyWritten) -> Any:
+async def set_policy(user: User, session_type: shapes.Word, given: shapes.PolicyWritten) -> Any:
     """The policy of a session type; * for all types that have none."""
     return await user.retention.set(session_type, archive_after=given.archive_after, delete_after=given.delete_after)
 
 
 @router.delete("/retention/{session_type:segment}", status_code=204, response_class=Response, tags=["retention"])
-async def forget_policy(user: User, session_type: shapes.SessionType) -> Response:
+async def forget_policy(user: User, session_type: shapes.Word) -> Response:
     """Remove a policy."""
     return gone(await user.retention.forget(session_type), f"policy for {session_type!r}")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, StrictStr
 
 from ltst.doors.mcp import shapes
-from ltst.doors.mcp.shapes import Items, Page, PreferenceKey, Score, Text, one_of
+from ltst.doors.mcp.shapes import Items, Page, PreferenceKey, Score, Text, Word, one_of
 from ltst.doors.mcp.telling import removed
 from ltst.doors.mcp.toolbox import READS, REMOVES, REPLACES, Asked, tool
 from ltst.errors import NotFound
@@ -46,7 +46,7 @@ async def set_preference(
     type: Type = "general",
     sensitive: Annotated[shapes.Flag, Field(description="Encrypt it with the user's own key.")] = False,
     source: Annotated[
-        StrictStr, one_of("explicit", "learned", "inferred"), Field(description="explicit: the user said so.")
+        Word, Field(description="explicit: the user said so; learned, inferred, or another word.")
     ] = "explicit",
     confidence: Annotated[Score, Field(description="How sure it is, from 0 to 1.")] = 1.0,
 ) -> Any:

@@ -7,7 +7,19 @@ from typing import Annotated, Any
 from pydantic import Field, StrictStr
 
 from ltst.doors.mcp import shapes
-from ltst.doors.mcp.shapes import Identifier, Items, Limit, Metadata, Moment, Offset, Page, SessionId, one_of, page
+from ltst.doors.mcp.shapes import (
+    Identifier,
+    Items,
+    Limit,
+    Metadata,
+    Moment,
+    Offset,
+    Page,
+    SessionId,
+    Word,
+    one_of,
+    page,
+)
 from ltst.doors.mcp.telling import removed
 from ltst.doors.mcp.toolbox import ADDS, ADDS_ONCE, READS, REMOVES, REPLACES, Asked, tool
 from ltst.errors import NotFound
@@ -100,7 +112,7 @@ async def link_sessions(
     source: Annotated[Identifier, Field(description="The id of the earlier conversation.")],
     target: Annotated[Identifier, Field(description="The id of the later conversation.")],
     type: Annotated[
-        StrictStr, one_of("continuation", "related", "fork", "reference"), Field(description="How they hang together.")
+        Word, Field(description="How they hang together: continuation, related, fork, reference, or another word.")
     ] = "related",
     similarity: Strength = 0.0,
     strength: Strength = 1.0,
