@@ -32,7 +32,9 @@ BATCH = 1000
 # What exports of earlier versions, or without vectors, do not say.
 ABSENT: Mapping[str, Mapping[str, Any]] = {
     "messages": {"ann": False},
-    "sessions": {"refined_index": 0, "episode_index": 0, "summarised_index": 0},
+    # Postgres reads "now" as the time of the restore, which is when these rows were last changed here.
+    "sessions": {"refined_index": 0, "episode_index": 0, "summarised_index": 0, "updated_at": "now"},
+    "contexts": {"updated_at": "now"},
     "facts": {"learned": False},
     "preferences": {"learned": False},
     "instructions": {"learned": False},

@@ -2,7 +2,7 @@
 -- Vectors stay behind: they are derived, and another database may use another model.
 
 -- name: export_sessions
-SELECT to_jsonb(kept) - '{user_id,adoption_id}'::text[] FROM conversation_sessions AS kept
+SELECT to_jsonb(kept) - '{user_id,adoption_id,updated_at}'::text[] FROM conversation_sessions AS kept
 WHERE user_id = %(user_id)s
 ORDER BY last_activity, session_id;
 
@@ -12,7 +12,7 @@ WHERE user_id = %(user_id)s
 ORDER BY session_id, message_index;
 
 -- name: export_contexts
-SELECT to_jsonb(kept) - '{user_id}'::text[] FROM conversation_context AS kept
+SELECT to_jsonb(kept) - '{user_id,updated_at}'::text[] FROM conversation_context AS kept
 WHERE user_id = %(user_id)s
 ORDER BY session_id, context_type, context_key;
 
