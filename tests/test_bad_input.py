@@ -156,7 +156,10 @@ def chat(memory: Memory) -> Any:
 
 
 CALLS: dict[str, tuple[Callable[[Memory, Any], Any], Bad]] = {
-    "memory.user": (lambda m, bad: m.user(bad), [*IDENTIFIER, *NOTHING, ("system", "reserved")]),
+    "memory.user": (
+        lambda m, bad: m.user(bad),
+        [*IDENTIFIER, *NOTHING, ("system", "reserved"), ("erased:ana", "reserved")],
+    ),
     "memory.session_owner": (lambda m, bad: m.session_owner(bad), [*IDENTIFIER, *NOTHING]),
     "memory.embed": (
         lambda m, bad: m.embed([bad]) if bad is not None else m.embed("text"),

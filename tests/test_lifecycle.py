@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -351,6 +352,48 @@ def test_retention_deletes_archived_sessions_too_with_all_that_hangs_on_them(
         assert value(database, "SELECT count(*) FROM conversation_messages") == 0
 
 
+def test_the_retention_for_everybody_is_off_unless_it_is_switched_on(settings: Settings) -> None:
+    with Memory(settings=settings) as memory:
+        aged(memory, "ana", "old", 100)
+        assert memory.maintain()["sessions_deleted"] == 0
+    with Memory(settings=replace(settings, retention=True)) as memory:
+        aged(memory, "ana", "new", 29)
+        assert memory.maintain()["sessions_deleted"] == 1
+        assert statuses(memory, "ana") == {"new": "active"}
+        (told,) = [each for each in memory.user("ana").events.list() if each.action == "delete"]
+        assert (told.row_id, told.actor) == ("old", "maintenance")
+
+
+def test_the_retention_for_everybody_lasts_as_long_as_the_operator_says(
+    settings: Settings, database: Connection
+) -> None:
+    with Memory(settings=replace(settings, retention=True)) as memory:
+        for days in (5, 20, 100):
+            aged(memory, "ana", f"talk {days}", days)
+        days = "UPDATE user_preferences SET preference_value = %s WHERE preference_key = 'memory_retention_days'"
+        database.execute(days, ("50",))
+        assert memory.maintain()["sessions_deleted"] == 1
+        database.execute(days, ("10",))
+        assert memory.maintain()["sessions_deleted"] == 1
+        assert list(statuses(memory, "ana")) == ["talk 5"]
+
+
+def test_a_users_own_policy_wins_over_the_retention_for_everybody(settings: Settings) -> None:
+    with Memory(settings=replace(settings, retention=True)) as memory:
+        for name in ("longer", "shorter", "archives", "another type"):
+            aged(memory, name, "talk", 100)
+        memory.user("longer").retention.set(delete_after=200 * DAY)
+        memory.user("shorter").retention.set(delete_after=10 * DAY)
+        memory.user("archives").retention.set(archive_after=10 * DAY)
+        memory.user("another type").retention.set("support", delete_after=200 * DAY)
+        memory.user("shorter").facts.set("home", "Porto")
+        memory.maintain()
+        assert statuses(memory, "longer") == {"talk": "active"}
+        assert statuses(memory, "archives") == {"talk": "archived"}
+        assert statuses(memory, "shorter") == statuses(memory, "another type") == {}
+        assert memory.user("shorter").facts.get("home").fact_value == "Porto"  # type: ignore[union-attr]
+
+
 def test_a_policy_that_is_forgotten_no_longer_applies(settings: Settings) -> None:
     with Memory(settings=settings) as memory:
         aged(memory, "ana", "old", 100)
@@ -374,6 +417,7 @@ def test_a_fresh_database_is_healthy(settings: Settings) -> None:
         "index usage": "ok",
         "slow queries": "ok",
         "derived work": "ok",
+        "master key": "ok",
         "disk": "ok",
     }
 

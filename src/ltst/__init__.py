@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         ImportedConversation,
         ImportedMessage,
         Instruction,
+        KnownUser,
         MemoryEntry,
         MemoryTypes,
         OperationStats,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         TableStats,
         Usage,
         UserPreference,
+        Verification,
     )
     from ltst.settings import Settings
     from ltst.sync import Chat, Memory, User
@@ -91,6 +93,7 @@ __all__ = [
     "ImportedMessage",
     "Instruction",
     "Invalid",
+    "KnownUser",
     "LocalEmbedder",
     "LtstError",
     "Memory",
@@ -116,6 +119,7 @@ __all__ = [
     "Usage",
     "User",
     "UserPreference",
+    "Verification",
 ]
 
 # All but the errors is imported when it is first asked for, so that `import ltst` stays fast.
@@ -148,6 +152,7 @@ _LATE = {
             "ImportedConversation",
             "ImportedMessage",
             "Instruction",
+            "KnownUser",
             "MemoryEntry",
             "MemoryTypes",
             "OperationStats",
@@ -160,6 +165,7 @@ _LATE = {
             "TableStats",
             "Usage",
             "UserPreference",
+            "Verification",
         ),
         "ltst.settings": ("Settings",),
         "ltst.sync": ("Chat", "Memory", "User"),

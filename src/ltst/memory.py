@@ -12,16 +12,16 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Self
 
 from ltst.db import migrate
 from ltst.db.opening import connected
 from ltst.db.pool import KEEPER, Database, Transaction
 from ltst.errors import Conflict, Invalid, NotFound
-from ltst.handles import adoption, archive, windows
+from ltst.handles import adoption, archive, receipts, windows
 from ltst.handles.contexts import AsyncContexts, AsyncWorking
-from ltst.handles.desk import SLOW_MILLISECONDS, Core, Desk, now
+from ltst.handles.desk import SLOW_MILLISECONDS, Core, Desk, checked_user, now
 from ltst.handles.documents import AsyncDocuments
 from ltst.handles.entries import AsyncEntries
 from ltst.handles.events import AsyncEvents, checked_place
@@ -35,13 +35,13 @@ from ltst.handles.recall import assemble, checked, find, wanted_context
 from ltst.handles.retention import AsyncRetention
 from ltst.handles.sessions import AsyncSessions
 from ltst.handles.similarity import embedded, similar
+from ltst.handles.users import AsyncUsers
 from ltst.protocols import Embedder, LanguageModel, Reranker, WindowCache
 from ltst.providers.language import configured
 from ltst.providers.windows import chosen
 from ltst.recall.context import Context
 from ltst.recall.window import Windows
 from ltst.records import (
-    EVERYONE,
     Adoption,
     Check,
     ConversationMessage,
@@ -55,6 +55,7 @@ from ltst.records import (
     Restitution,
     SessionSummary,
     Stats,
+    Verification,
 )
 from ltst.rooms import (
     cache,
@@ -169,15 +170,17 @@ class AsyncMemory:
 
     def user(self, user_id: str) -> AsyncUser:
         """The memory of one user; nothing reaches another's."""
-        checked = validate.identifier(user_id, "user_id")
-        if checked == EVERYONE:
-            raise Invalid(f"the user_id {EVERYONE!r} is reserved for the defaults; choose another")
-        return AsyncUser(Desk(self._core, checked))
+        return AsyncUser(Desk(self._core, checked_user(user_id)))
 
     @property
     def keys(self) -> AsyncKeys:
         """The keys with which programs come in over the network."""
         return AsyncKeys(self._core)
+
+    @property
+    def users(self) -> AsyncUsers:
+        """Everyone of whom something is stored."""
+        return AsyncUsers(self._core)
 
     async def feed(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
         """The changes of all users that follow one, for a program that follows the ledger; see `user.events.feed`."""
@@ -222,11 +225,19 @@ class AsyncMemory:
                 "entries_expired": await entries.clean(tx),
                 "entries_pruned": await entries.prune(tx, self.settings.episode_budget),
                 "cache_expired": await cache.clean(tx),
-                "sessions_deleted": await sessions.delete_due(tx, today),
+                "sessions_deleted": await sessions.delete_due(tx, today, await self._kept_for(tx)),
                 "sessions_archived": await sessions.archive_due(tx, today),
                 "metrics_pruned": await metrics.prune(tx),
                 "failures_forgotten": await work.clean(tx),
             }
+
+    async def verify(self, receipt: Receipt | Mapping[str, Any]) -> Verification:
+        """Check the receipt of an erasure, as `erase` gave it or read from JSON.
+
+        It tells whether the receipt was changed, whether the ledger of this database has it, and whether anything of
+        the user is in any table now.
+        """
+        return await receipts.verify(self._core, receipt)
 
     async def health(self) -> Health:
         """Schema, extension, indexes, triggers, isolation, queries, work, master key, disk: each with its state."""
@@ -332,6 +343,12 @@ class AsyncMemory:
             for key in old:
                 await preferences.rewrap_key(tx, self._core.keys.rewrap(key))
         return len(old)
+
+    async def _kept_for(self, tx: Transaction) -> timedelta | None:
+        """How long sessions are kept where their user has no policy; None: for good."""
+        if not self.settings.retention:
+            return None
+        return timedelta(days=await preferences.operator_setting(tx, "memory_retention_days"))
 
     async def _schema_check(self) -> Check:
         found = await migrate.status(self._core.database)
@@ -509,7 +526,10 @@ class AsyncUser:
         return await archive.restore(self._desk, document)
 
     async def erase(self) -> Receipt:
-        """Remove everything the user owns, the data key included, and prove it."""
+        """Remove everything the user owns, the data key included, and clear the space it took; the receipt proves it.
+
+        `memory.verify` checks a receipt later. A user who does not exist gets one too, whose `notes` say so.
+        """
         return await archive.erase(self._desk)
 
 

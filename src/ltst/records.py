@@ -17,6 +17,8 @@ Metadata = Mapping[str, Any]
 FOREIGN = ("tool", "web", "document", "email", "file", "paste")
 # Who stands for everyone: owns the defaults, and the keys that open every user's memory. No user has this id.
 EVERYONE = "system"
+# What the ids begin with under which the ledger keeps the events of erasures.
+ERASED = "erased:"
 
 
 class MemoryTypes(StrEnum):
@@ -428,7 +430,8 @@ class Receipt:
     """The proof of an erasure: what was removed from which table, when, and that nothing is left.
 
     `digest` is the SHA-256 of the other values; the ledger keeps it, under a hash of the user's id, so that the
-    receipt can be checked later without naming the user.
+    receipt can be checked later without naming the user. `vacuumed` are the tables whose removed rows were cleared away
+    after that, and `notes` say what was not done, or that there was no such user.
     """
 
     receipt_id: str
@@ -437,6 +440,18 @@ class Receipt:
     removed: Mapping[str, int]
     remaining: Mapping[str, int]
     digest: str
+    vacuumed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownUser:
+    """A user of whom something is stored: how many conversations and messages, and when the last one was."""
+
+    user_id: str
+    sessions: int
+    messages: int
+    last_activity: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -566,4 +581,18 @@ class Health:
     @property
     def ok(self) -> bool:
         """Whether no check failed."""
+        return all(check.status != "error" for check in self.checks)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Whether a receipt holds: what was checked and what was seen; `ok` is false when any check is an error."""
+
+    receipt_id: str
+    user_id: str
+    checks: tuple[Check, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the receipt is genuine and nothing of the user is there."""
         return all(check.status != "error" for check in self.checks)

@@ -55,6 +55,9 @@ class Settings:
     """Whether the time of each operation is recorded."""
     worker: bool = True
     """LTST_WORKER: whether derived work is done in the background of this process; on or off."""
+    retention: bool = False
+    """LTST_RETENTION: whether `maintain` deletes the conversations of users without a policy of their own after
+    memory_retention_days without activity; on or off."""
     learn: Collection[str] = FEATURES
     """LTST_LEARN: what is derived from messages: all, off, or some of extraction, inference, episodes, relationships,
     consolidation, comma-separated. Each can also be switched for one user."""
@@ -131,6 +134,8 @@ class Settings:
             value = getattr(self, name)
             if not _is_number(value) or value <= 0:
                 raise Invalid(f"{name} must be a number of seconds above 0, not {value!r}")
+        if not isinstance(self.retention, bool):
+            raise Invalid(f"retention must be True or False, not {self.retention!r}")
         object.__setattr__(self, "learn", _features(self.learn))
         if not isinstance(self.actor, str) or not 1 <= len(self.actor.strip()) <= 255:
             raise Invalid("actor must be 1 to 255 characters and not blank")
@@ -215,10 +220,13 @@ def _listed(given: object, name: str) -> tuple[str, ...]:
     return tuple(each.strip() for each in named if each.strip())
 
 
-def _switch(value: str) -> bool:
-    if value.lower() not in SWITCH:
-        raise Invalid(f"LTST_WORKER must be one of {', '.join(SWITCH)}, not {value!r}")
-    return SWITCH[value.lower()]
+def _switch(variable: str) -> Callable[[str], bool]:
+    def convert(value: str) -> bool:
+        if value.lower() not in SWITCH:
+            raise Invalid(f"{variable} must be one of {', '.join(SWITCH)}, not {value!r}")
+        return SWITCH[value.lower()]
+
+    return convert
 
 
 def _whole(variable: str) -> Callable[[str], int]:
@@ -279,7 +287,8 @@ VARIABLES: Mapping[str, tuple[str, Any]] = {
     "LTST_USER": ("user", str),
     "LTST_MASTER_KEY": ("master_key", str),
     "LTST_LOG": ("log", str),
-    "LTST_WORKER": ("worker", _switch),
+    "LTST_WORKER": ("worker", _switch("LTST_WORKER")),
+    "LTST_RETENTION": ("retention", _switch("LTST_RETENTION")),
     "LTST_LEARN": ("learn", str),
     "LTST_IDLE_AFTER": ("idle_after", _number("LTST_IDLE_AFTER")),
     "LTST_LEASE": ("lease", _number("LTST_LEASE")),

@@ -22,6 +22,7 @@ from ltst.handles.learning import AsyncLearning
 from ltst.handles.preferences import AsyncPreferences
 from ltst.handles.retention import AsyncRetention
 from ltst.handles.sessions import AsyncSessions
+from ltst.handles.users import AsyncUsers
 from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
 from ltst.protocols import Embedder, LanguageModel, Reranker, WindowCache
 from ltst.recall.context import Context
@@ -39,6 +40,7 @@ from ltst.records import (
     Imported,
     ImportedConversation,
     Instruction,
+    KnownUser,
     Measurement,
     MemoryEntry,
     Metadata,
@@ -49,6 +51,7 @@ from ltst.records import (
     SessionSummary,
     Stats,
     UserPreference,
+    Verification,
 )
 from ltst.settings import Settings
 from ltst.support.portal import Portal
@@ -130,6 +133,11 @@ class Memory:
         """The keys with which programs come in over the network."""
         return Keys(self._portal, self._inner.keys)
 
+    @property
+    def users(self) -> Users:
+        """Everyone of whom something is stored."""
+        return Users(self._portal, self._inner.users)
+
     def feed(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
         """The changes of all users that follow one, for a program that follows the ledger; see `user.events.feed`."""
         return self._portal.run(self._inner.feed(after=after, limit=limit))
@@ -160,6 +168,14 @@ class Memory:
     def maintain(self) -> dict[str, int]:
         """One pass of expiry, retention and pruning over all users; how many rows each step touched."""
         return self._portal.run(self._inner.maintain())
+
+    def verify(self, receipt: Receipt | Mapping[str, Any]) -> Verification:
+        """Check the receipt of an erasure, as `erase` gave it or read from JSON.
+
+        It tells whether the receipt was changed, whether the ledger of this database has it, and whether anything of
+        the user is in any table now.
+        """
+        return self._portal.run(self._inner.verify(receipt))
 
     def health(self) -> Health:
         """Schema, extension, indexes, triggers, isolation, queries, work, master key, disk: each with its state."""
@@ -366,7 +382,10 @@ class User:
         return self._portal.run(self._inner.restore(document))
 
     def erase(self) -> Receipt:
-        """Remove everything the user owns, the data key included, and prove it."""
+        """Remove everything the user owns, the data key included, and clear the space it took; the receipt proves it.
+
+        `memory.verify` checks a receipt later. A user who does not exist gets one too, whose `notes` say so.
+        """
         return self._portal.run(self._inner.erase())
 
 
@@ -990,3 +1009,16 @@ class Sessions:
     def summary(self, session_id: str) -> SessionSummary:
         """Messages by role, tokens, first and last message, average relevance."""
         return self._portal.run(self._inner.summary(session_id))
+
+
+class Users:
+    """Everyone of whom something is stored."""
+
+    def __init__(self, portal: Portal, inner: AsyncUsers) -> None:
+        """Made by `memory.users`."""
+        self._portal = portal
+        self._inner = inner
+
+    def list(self, *, limit: int = 100, after: str | None = None) -> builtins.list[KnownUser]:
+        """The users by their id; `after` is the last id of the page before."""
+        return self._portal.run(self._inner.list(limit=limit, after=after))

@@ -8,7 +8,7 @@ import ltst.sync
 from behaviour import cli
 
 HANDLES = [each for _, each in inspect.getmembers(ltst.sync, inspect.isclass) if each.__module__ == "ltst.sync"]
-OF_ALL_USERS = (ltst.sync.Memory, ltst.sync.Keys)
+OF_ALL_USERS = (ltst.sync.Memory, ltst.sync.Keys, ltst.sync.Users)
 
 
 def verbs(handle: type) -> set[str]:

@@ -184,7 +184,7 @@ def verbs() -> set[str]:
     return {
         f"{handle.__name__}.{name}"
         for handle in handles
-        if handle not in (ltst.sync.Memory, ltst.sync.Keys)
+        if handle not in (ltst.sync.Memory, ltst.sync.Keys, ltst.sync.Users)
         for name, _ in inspect.getmembers(handle, inspect.isfunction)
         if not name.startswith("_")
     }

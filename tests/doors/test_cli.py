@@ -429,6 +429,34 @@ def test_erase(run: Run, answer: Callable[..., Any]) -> None:
     receipt = answer("erase", "--user", "bob", "--yes")
     assert receipt["user_id"] == "bob" and receipt["removed"]["conversation_messages"] == 1
     assert set(receipt["remaining"].values()) == {0}
+    assert receipt["notes"] == [] and "conversation_messages" in receipt["vacuumed"]
+    assert "there was no user 'nobody'" in run("erase", "--user", "nobody", "--yes").stderr
+
+
+def test_a_receipt_is_verified(run: Run, answer: Callable[..., Any], tmp_path: Path) -> None:
+    run("add", "user", "Hello.", "--chat", "monday", "--user", "ann")
+    file = tmp_path / "receipt.json"
+    file.write_text(run("erase", "--user", "ann", "--yes", "--json").stdout)
+    assert "no row of this user" in run("erase", "--verify", str(file)).stdout
+    assert answer("erase", "--verify", "-", input=file.read_text())["ok"] is True
+    run("add", "user", "I am back.", "--chat", "monday", "--user", "ann")
+    assert "conversation_messages (1)" in run("erase", "--verify", str(file), status=1).stdout
+    file.write_text("no JSON")
+    assert "holds no receipt" in run("erase", "--verify", str(file), status=1).stderr
+    assert "holds no receipt" in run("erase", "--verify", str(tmp_path / "none"), status=1).stderr
+
+
+def test_users(run: Run, answer: Callable[..., Any]) -> None:
+    assert "Nothing of anybody" in run("users", "list").stdout
+    for name in ("ann", "bob", "cleo"):
+        run("add", "user", "Hello.", "--chat", "monday", "--user", name)
+    assert [(each["user_id"], each["sessions"], each["messages"]) for each in answer("users", "list")] == [
+        ("ann", 1, 1),
+        ("bob", 1, 1),
+        ("cleo", 1, 1),
+    ]
+    assert [each["user_id"] for each in answer("users", "list", "--limit", "1", "--after", "ann")] == ["bob"]
+    assert "--after ann" in run("users", "list", "--limit", "1").stderr
 
 
 # --- the database

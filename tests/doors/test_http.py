@@ -958,3 +958,19 @@ def test_only_the_user_who_is_named_is_erased(
     receipt = call("POST", "/v1/erase", key=secret, json={"user_id": "leaving"}).json()
     assert receipt["removed"]["user_facts"] == 1 and not any(receipt["remaining"].values())
     problem(call("GET", "/v1/profile", key=secret), 401)
+    seen = call("POST", "/v1/admin/verify", key=keys["admin"], json=receipt).json()
+    assert seen["ok"] is True and {each["status"] for each in seen["checks"]} == {"ok"}
+    forged = {**receipt, "removed": {}}
+    assert call("POST", "/v1/admin/verify", key=keys["admin"], json=forged).json()["ok"] is False
+    problem(call("POST", "/v1/admin/verify", key=keys["admin"], json={"receipt_id": "x"}), 422)
+
+
+def test_users_are_listed_page_by_page(call: Call, keys: dict[str, str], memory: Memory) -> None:
+    everybody: list[str] = []
+    following: dict[str, str] | None = {}
+    while following is not None:
+        page = call("GET", "/v1/admin/users", key=keys["admin"], params={"limit": 1, **following}).json()
+        everybody += [each["user_id"] for each in page["items"]]
+        following = {"after": page["next"]} if page["next"] else None
+    assert everybody == [each.user_id for each in memory.users.list(limit=1000)]
+    assert ANA in everybody

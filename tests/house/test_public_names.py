@@ -35,6 +35,7 @@ PROMISED = [
     "ImportedMessage",
     "Instruction",
     "Invalid",
+    "KnownUser",
     "LocalEmbedder",
     "LtstError",
     "Memory",
@@ -60,6 +61,7 @@ PROMISED = [
     "Usage",
     "User",
     "UserPreference",
+    "Verification",
 ]
 
 

@@ -234,6 +234,13 @@ class Database:
             async with self._pool.connection() as connection, connection.transaction():
                 yield connection
 
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[Connection]:
+        """A connection as the role that connected, outside of a transaction, for what Postgres does not do in one."""
+        with translated():
+            async with self._pool.connection() as connection:
+                yield connection
+
     async def call(self, name: str, *parameters: Any) -> tuple[Any, ...]:
         """A function that sets its own user; its last parameter tells it whether it may have run already."""
 

@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ltst.db import adoption, migrate
 from ltst.errors import Invalid
-from ltst.handles.desk import Core
-from ltst.records import EVERYONE, Adoption, Restitution
+from ltst.handles.desk import Core, checked_user
+from ltst.records import Adoption, Restitution
 from ltst.support import validate
 
 LONGEST_TABLE = 255
@@ -15,9 +15,7 @@ LONGEST_TABLE = 255
 
 async def adopt(core: Core, table: str, user_id: str | None, *, dry_run: bool, leave_out: bool, zone: str) -> Adoption:
     """Make a table part of the memory, or tell what that would do."""
-    owner = validate.identifier(core.settings.user if user_id is None else user_id, "user_id")
-    if owner == EVERYONE:
-        raise Invalid(f"the user_id {EVERYONE!r} is reserved for the defaults; choose another")
+    owner = checked_user(core.settings.user if user_id is None else user_id)
     wish = adoption.Wish(
         table=validate.short(table, "table", LONGEST_TABLE),
         user_id=owner,

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ltst.db import migrate
+from ltst.db import migrate, space
 from ltst.db.pool import KEEPER, Transaction, user_scope
-from ltst.errors import Invalid, Unavailable
-from ltst.handles import windows
-from ltst.handles.desk import Desk, now
+from ltst.errors import Invalid, LtstError, Unavailable
+from ltst.handles import receipts, windows
+from ltst.handles.desk import Desk
 from ltst.learn.weigh import fold_fact, weigh
 from ltst.records import Receipt
-from ltst.rooms import archive, events, facts
+from ltst.rooms import archive, facts
 from ltst.support import validate
-from ltst.support.ids import new_id
-from ltst.support.text import sha256
 
 EXPORT_FORMAT = "ltst"
 EXPORT_VERSION = 1
@@ -65,7 +62,7 @@ async def restore(desk: Desk, document: Mapping[str, Any]) -> dict[str, int]:
 
 
 async def erase(desk: Desk) -> Receipt:
-    """Remove everything the user owns and count what is left, in one transaction."""
+    """Remove everything the user owns and count what is left, in one transaction; then clear the space it took."""
     async with (
         desk.core.measured("storage", "user.erase", desk.user_id, None) as tally,
         desk.core.database.transaction(KEEPER) as tx,
@@ -75,11 +72,11 @@ async def erase(desk: Desk) -> Receipt:
         removed, remaining = await archive.erase(tx, desk.user_id, migrate.names_of("TABLE"))
         for table, gone, left in kept:
             removed[table], remaining[table] = gone, left
-        receipt = _receipt(desk.user_id, removed, remaining)
-        await _tell_erased(desk, tx, receipt)
+        receipt = receipts.made(desk.user_id, removed, remaining)
+        await receipts.tell(desk, tx, receipt)
         tally.rows = sum(removed.values())
     await windows.forget(desk.core, desk.user_id)
-    return receipt
+    return await _vacuumed(desk, receipt)
 
 
 def _claimed(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
@@ -112,11 +109,17 @@ async def _seal_again(desk: Desk, tx: Transaction, rows: Iterable[Mapping[str, A
     return copies
 
 
-async def _tell_erased(desk: Desk, tx: Transaction, receipt: Receipt) -> None:
-    """Under a hash of the user's id: the ledger can confirm a receipt, but names nobody."""
-    nobody = f"erased:{sha256(desk.user_id)}"
-    details = {"digest": receipt.digest, "removed": dict(receipt.removed)}
-    await events.add(tx, desk.settings.actor, "erase", "user", receipt.receipt_id, details, user_id=nobody)
+async def _vacuumed(desk: Desk, receipt: Receipt) -> Receipt:
+    """The receipt of what is removed already, with what became of its space."""
+    touched = [table for table, rows in receipt.removed.items() if rows]
+    if not touched:
+        return replace(receipt, notes=(f"there was no user {receipt.user_id!r}: nothing was removed",))
+    try:
+        done, refused = await space.vacuum(desk.core.database, touched)
+    except LtstError as problem:
+        return replace(receipt, notes=(f"the space of the removed rows was not cleared: {problem}",))
+    told = f"this role may not VACUUM {', '.join(refused)}: have their owner do it"
+    return replace(receipt, vacuumed=tuple(done), notes=(told,) if refused else ())
 
 
 def checked(document: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
@@ -153,9 +156,3 @@ def _check_row(noun: str, row: Mapping[str, Any]) -> None:
     if not isinstance(row.get("metadata", {}), dict):
         raise Invalid(f"the metadata of every object of {noun!r} in this export must be an object")
     validate.json_text(row, f"every object of {noun!r} in this export", validate.LARGEST_INTEGER)
-
-
-def _receipt(user_id: str, removed: Mapping[str, int], remaining: Mapping[str, int]) -> Receipt:
-    receipt_id, moment = new_id(), now()
-    proof = json.dumps([receipt_id, user_id, moment.isoformat(), dict(removed), dict(remaining)], sort_keys=True)
-    return Receipt(receipt_id, user_id, moment, removed, remaining, hashlib.sha256(proof.encode()).hexdigest())

@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from ltst.db.pool import KEEPER, Database, Executor, SingleCall, Transaction, user_scope
-from ltst.errors import DatabaseUnavailable, Unavailable
+from ltst.errors import DatabaseUnavailable, Invalid, Unavailable
 from ltst.handles.models import Models
 from ltst.protocols import Cipher
-from ltst.records import Measurement
+from ltst.records import ERASED, EVERYONE, Measurement
 from ltst.rooms import cache, entries, events, learning, metrics, preferences, search
 from ltst.settings import Settings
 from ltst.support import logs, validate
@@ -28,6 +28,14 @@ if TYPE_CHECKING:
 SLOW_MILLISECONDS = 5000.0
 # How long what was found waits for company, before it is written to the cache.
 GATHERING_SECONDS = 0.2
+
+
+def checked_user(user_id: object) -> str:
+    """The id of a user, or Invalid."""
+    checked = validate.identifier(user_id, "user_id")
+    if checked == EVERYONE or checked.startswith(ERASED):
+        raise Invalid(f"the user_id {EVERYONE!r} and those that begin with {ERASED!r} are reserved; choose another")
+    return checked
 
 
 def now() -> datetime:

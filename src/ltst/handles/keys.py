@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from ltst.db.pool import KEEPER
 from ltst.errors import Conflict, Invalid
-from ltst.handles.desk import Core, now
+from ltst.handles.desk import Core, checked_user, now
 from ltst.records import EVERYONE, ApiKey
 from ltst.rooms import events, keys
 from ltst.support import validate
@@ -85,6 +85,4 @@ class AsyncKeys:
     def _owner(self, user_id: str | None, admin: bool) -> str:
         if admin == (user_id is not None):
             raise Invalid("a key is for one user (user_id) or for everyone (admin=True), not for both and not for none")
-        if user_id == EVERYONE:
-            raise Invalid(f"the user_id {EVERYONE!r} is reserved; choose another")
-        return EVERYONE if admin else validate.identifier(user_id, "user_id")
+        return EVERYONE if admin else checked_user(user_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ltst.db.pool import Executor
@@ -84,6 +84,12 @@ async def erase_kept(tx: Executor, user_id: str) -> list[tuple[str, int, int]]:
     """Remove what is left of a user in tables that were adopted; what was removed and what remains, by table."""
     counted = await tx.dicts("archive.erase_kept", user_id=user_id)
     return [(row["table_name"], row["removed"], row["remaining"]) for row in counted]
+
+
+async def held(tx: Executor, user_id: str, tables: Collection[str]) -> dict[str, int]:
+    """How many rows of a user there are, by table, those of adopted tables included."""
+    found = await tx.dicts("archive.held", user_id=user_id, tables=[*tables])
+    return {row["table_name"]: row["held"] for row in found}
 
 
 def _owned(noun: str, user_id: str, rows: Iterable[Mapping[str, Any]]) -> Rows:

@@ -82,3 +82,9 @@ async def _follow(tx: Executor, query: str, place: Place, limit: int, **asked: A
         newest = await tx.value("events.newest_epoch")
         raise ForeignCursor(ANOTHER_LEDGER, go_on=f"{newest}-0-0")
     return [Event(**each) for each in found if each["event_id"] is not None]
+
+
+async def erasure(tx: Executor, user_id: str, receipt_id: str) -> str | None:
+    """The digest of a receipt, as it was entered when it was given."""
+    found = await tx.value("events.erasure", user_id=user_id, receipt_id=receipt_id)
+    return None if found is None else str(found)

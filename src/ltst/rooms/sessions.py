@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ltst.db.pool import Executor
 from ltst.errors import Conflict, NotFound
@@ -108,9 +108,9 @@ async def archive_due(tx: Executor, now: datetime) -> int:
     return await tx.run("sessions.archive_due", now=now)
 
 
-async def delete_due(tx: Executor, now: datetime) -> int:
-    """Delete what the users' policies say; the number of sessions."""
-    return await tx.run("sessions.delete_due", now=now)
+async def delete_due(tx: Executor, now: datetime, everybody: timedelta | None) -> int:
+    """Delete what the users' policies say, and for those who have none what holds for everybody; how many sessions."""
+    return await tx.run("sessions.delete_due", now=now, everybody=everybody)
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,3 +171,8 @@ SELECT table_name, removed, remaining FROM ltst_erase_user(%(user_id)s, %(tables
 
 -- name: erase_kept
 SELECT table_name, removed, remaining FROM ltst_erase_kept(%(user_id)s);
+
+-- name: held
+SELECT table_name, held FROM ltst_count_user(%(user_id)s, %(tables)s::text[])
+UNION ALL
+SELECT table_name, held FROM ltst_count_kept(%(user_id)s);

@@ -62,3 +62,7 @@ SELECT max(epoch) FROM ledger_epochs WHERE NOT replaced;
 INSERT INTO event_ledger (user_id, actor, action, noun, row_id, details)
 SELECT %(user_id)s::text, %(actor)s::text, action, noun, row_id, details
 FROM json_to_recordset(%(rows)s::json) AS given (action TEXT, noun TEXT, row_id TEXT, details JSONB);
+
+-- name: erasure
+SELECT details ->> 'digest' FROM event_ledger
+WHERE user_id = %(user_id)s AND action = 'erase' AND noun = 'user' AND row_id = %(receipt_id)s;

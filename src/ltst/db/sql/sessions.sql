@@ -85,12 +85,14 @@ SELECT user_id, 'maintenance', 'archive', 'session', session_id FROM archived;
 WITH due AS (
     SELECT session.user_id, session.session_id
     FROM conversation_sessions AS session
-    JOIN LATERAL (
-        SELECT delete_after FROM retention_policies AS policy
+    LEFT JOIN LATERAL (
+        SELECT true AS own, delete_after FROM retention_policies AS policy
         WHERE policy.user_id = session.user_id AND policy.session_type IN (session.session_type, '*')
         ORDER BY policy.session_type = '*' LIMIT 1
     ) AS policy ON true
-    WHERE session.last_activity < %(now)s::timestamptz - policy.delete_after
+    -- A user's own policy stands in the place of the one for everybody, also where it deletes nothing.
+    WHERE session.last_activity < %(now)s::timestamptz
+          - CASE WHEN policy.own THEN policy.delete_after ELSE %(everybody)s::interval END
     ORDER BY session.user_id, session.session_id
     FOR UPDATE OF session SKIP LOCKED
 ), deleted AS (

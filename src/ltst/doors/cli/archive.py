@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
+import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ltst.doors.cli import show
+from ltst.doors.cli.condition import CHECKS
 from ltst.doors.cli.options import Force, Options, Yes, command, opened, remembered
-from ltst.errors import Conflict
+from ltst.errors import Conflict, Invalid
 
 app = typer.Typer()
 
@@ -23,6 +27,7 @@ RECEIPT: show.Columns = {
     "Erased at": "erased_at",
     "Rows removed": lambda receipt: sum(receipt.removed.values()),
     "Rows remaining": lambda receipt: sum(receipt.remaining.values()),
+    "Tables vacuumed": lambda receipt: len(receipt.vacuumed),
     "Digest": "digest",
 }
 
@@ -53,13 +58,23 @@ def export(
 
 
 @command(app, "erase", user=True)
-def erase(options: Options, yes: Yes = False) -> None:
+def erase(
+    options: Options,
+    yes: Yes = False,
+    verify: Annotated[
+        Path | None, typer.Option("--verify", metavar="RECEIPT", help="Erase nothing; check a receipt in JSON.")
+    ] = None,
+) -> None:
     """Remove everything a user owns, with a receipt.
 
-    The user's data key goes too, so copies of sensitive values become unreadable.
+    The user's data key goes too, so copies of sensitive values become unreadable. With --json the receipt can be kept;
+    --verify checks it later, and the exit status is 1 when it does not hold.
 
     Example: ltst erase --user ann
     """
+    if verify is not None:
+        _verify(options, verify)
+        return
     with opened(options) as memory:
         user = memory.user(memory.settings.user)
         if not yes:
@@ -68,7 +83,23 @@ def erase(options: Options, yes: Yes = False) -> None:
                 raise Conflict(f"that is not {user.user_id}: nothing was erased")
         with show.working(f"Erasing {user.user_id}"):
             receipt = user.erase()
+    show.notes(() if options.json else receipt.notes)
     show.record(options.json, receipt, RECEIPT)
+
+
+def _verify(options: Options, file: Path) -> None:
+    try:
+        receipt = json.loads(sys.stdin.read() if file == STANDARD_OUTPUT else file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise Invalid(f"{file} holds no receipt, which is the JSON that `ltst erase --json` gave: {problem}") from None
+    with opened(options) as memory:
+        seen = memory.verify(receipt)
+    if options.json:
+        show.document({"ok": seen.ok, **asdict(seen)})
+    else:
+        show.records(False, seen.checks, CHECKS, title=f"Receipt of {seen.user_id}", empty="")
+    if not seen.ok:
+        raise typer.Exit(1)
 
 
 def _write_privately(file: Path, text: str) -> None:

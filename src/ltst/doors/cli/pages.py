@@ -26,7 +26,7 @@ HEADINGS = {
         "retention",
     ),
     "Keep": ("export", "import", "erase"),
-    "Run": ("health", "stats", "maintain", "keys", "db", "embedder", "master-key", "eval", "bench"),
+    "Run": ("health", "stats", "maintain", "users", "keys", "db", "embedder", "master-key", "eval", "bench"),
 }
 # The pages of those commands that do not stand on one of their own name. What a further page has joins the first one.
 PAGES = {

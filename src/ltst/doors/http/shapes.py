@@ -141,6 +141,8 @@ Key: Any = _answer(records.ApiKey, leave_out=("secret",))
 Imported: Any = _answer(records.Imported)
 Stats: Any = _answer(records.Stats)
 Health: Any = _answer(records.Health)
+KnownUser: Any = _answer(records.KnownUser)
+Verification: Any = _answer(records.Verification)
 
 
 class MessageWithVector(Message):  # type: ignore[misc]
@@ -515,6 +517,30 @@ class Profile(BaseModel):
     facts: list[ProfileFact]
     preferences: dict[str, str]
     notes: list[str]
+
+
+class Users(BaseModel):
+    """Some of the users, by id; go on with `after` set to `next`, which is null when there are no more."""
+
+    items: list[KnownUser]
+    next: str | None
+
+
+class ReceiptGiven(BaseModel):
+    """The receipt of an erasure, as it was given."""
+
+    receipt_id: Identifier
+    user_id: Identifier
+    erased_at: Moment
+    removed: dict[str, int]
+    remaining: dict[str, int]
+    digest: Identifier
+
+
+class Verified(Verification):  # type: ignore[misc]
+    """Whether a receipt holds, and what was checked."""
+
+    ok: bool
 
 
 class Feed(BaseModel):

@@ -1,4 +1,4 @@
-"""Looking after a memory over HTTP, with an admin's key: keys, maintenance, statistics, health."""
+"""Looking after a memory over HTTP, with an admin's key: keys, users, receipts, maintenance, statistics, health."""
 
 from __future__ import annotations
 
@@ -30,6 +30,19 @@ async def create_key(memory: Administered, given: shapes.KeyWanted) -> Any:
 async def revoke_key(memory: Administered, key_id: Identifier) -> Response:
     """End a key for good."""
     return gone(await memory.keys.revoke(key_id), f"key {key_id!r} to revoke")
+
+
+@router.get("/users", response_model=shapes.Users)
+async def list_users(memory: Administered, limit: shapes.Limit = 100, after: Identifier | None = None) -> Any:
+    """Everyone of whom something is stored, by id."""
+    found = await memory.users.list(limit=limit, after=after)
+    return {"items": found, "next": found[-1].user_id if len(found) == limit else None}
+
+
+@router.post("/verify", response_model=shapes.Verified)
+async def verify(memory: Administered, receipt: shapes.ReceiptGiven) -> Any:
+    """Whether a receipt of an erasure is genuine, and nothing of its user is in any table now."""
+    return await memory.verify(receipt.model_dump())
 
 
 @router.post("/maintain")

@@ -1,0 +1,110 @@
+"""Receipts of erasures: made, told to the ledger, and checked later."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from ltst.db import migrate
+from ltst.db.pool import KEEPER, Transaction
+from ltst.errors import Invalid
+from ltst.handles.desk import Core, Desk, now
+from ltst.records import ERASED, Check, Receipt, Verification
+from ltst.rooms import archive, events
+from ltst.support import validate
+from ltst.support.ids import new_id
+from ltst.support.text import sha256
+
+PROVEN = ("receipt_id", "user_id", "erased_at", "removed", "remaining", "digest")
+
+
+def made(user_id: str, removed: Mapping[str, int], remaining: Mapping[str, int]) -> Receipt:
+    """The receipt of an erasure that is being made."""
+    receipt_id, moment = new_id(), now()
+    return Receipt(
+        receipt_id, user_id, moment, removed, remaining, _digest(receipt_id, user_id, moment, removed, remaining)
+    )
+
+
+async def tell(desk: Desk, tx: Transaction, receipt: Receipt) -> None:
+    """Enter it under a hash of the user's id: the ledger can confirm a receipt, but names nobody."""
+    details = {"digest": receipt.digest, "removed": dict(receipt.removed)}
+    nobody = _nobody(receipt.user_id)
+    await events.add(tx, desk.settings.actor, "erase", "user", receipt.receipt_id, details, user_id=nobody)
+
+
+async def verify(core: Core, given: Receipt | Mapping[str, Any]) -> Verification:
+    """Check a receipt by itself, in the ledger, and against what is in the tables now."""
+    receipt = _checked(given)
+    tables = migrate.names_of("TABLE")
+    async with core.database.snapshot(KEEPER) as tx:
+        kept = await events.erasure(tx, _nobody(receipt.user_id), receipt.receipt_id)
+        held = await archive.held(tx, receipt.user_id, tables)
+    return Verification(receipt.receipt_id, receipt.user_id, (_whole(receipt), _known(receipt, kept), _empty(held)))
+
+
+def _digest(
+    receipt_id: str, user_id: str, moment: datetime, removed: Mapping[str, int], remaining: Mapping[str, int]
+) -> str:
+    told = [receipt_id, user_id, moment.astimezone(UTC).isoformat(), dict(removed), dict(remaining)]
+    return sha256(json.dumps(told, sort_keys=True))
+
+
+def _nobody(user_id: str) -> str:
+    return ERASED + sha256(user_id)
+
+
+def _whole(receipt: Receipt) -> Check:
+    counted = _digest(receipt.receipt_id, receipt.user_id, receipt.erased_at, receipt.removed, receipt.remaining)
+    if counted == receipt.digest:
+        return Check("receipt", "ok", "its digest is the digest of what it says")
+    return Check("receipt", "error", "it was changed: its digest is not the digest of what it says")
+
+
+def _known(receipt: Receipt, kept: str | None) -> Check:
+    if kept is None:
+        return Check("ledger", "error", "this database knows no such receipt: it is of another, or of a later time")
+    if kept != receipt.digest:
+        return Check("ledger", "error", "the ledger has this receipt with another digest: it was forged")
+    return Check("ledger", "ok", "the ledger has this receipt with the same digest")
+
+
+def _empty(held: Mapping[str, int]) -> Check:
+    found = ", ".join(f"{table} ({rows})" for table, rows in held.items() if rows)
+    if found:
+        told = f"rows of this user are in {found}: written since the erasure, or brought back by a backup"
+        return Check("rows", "error", told)
+    return Check("rows", "ok", f"no row of this user is in any of {len(held)} tables")
+
+
+def _checked(given: Receipt | Mapping[str, Any]) -> Receipt:
+    told = {name: getattr(given, name, None) for name in PROVEN} if isinstance(given, Receipt) else given
+    if not isinstance(told, Mapping) or not told.keys() >= {*PROVEN}:
+        raise Invalid(f"this is no receipt: it must be an object with {', '.join(PROVEN)}, as erase gives it")
+    return Receipt(
+        receipt_id=validate.identifier(told["receipt_id"], "receipt_id"),
+        user_id=validate.identifier(told["user_id"], "user_id"),
+        erased_at=_moment(told["erased_at"]),
+        removed=_counts(told["removed"], "removed"),
+        remaining=_counts(told["remaining"], "remaining"),
+        digest=validate.identifier(told["digest"], "digest"),
+    )
+
+
+def _moment(given: object) -> datetime:
+    if isinstance(given, str):
+        try:
+            given = datetime.fromisoformat(given)
+        except ValueError:
+            raise Invalid("erased_at of a receipt must be a time such as 2026-01-31T12:00:00+00:00") from None
+    return validate.moment(given, "erased_at")
+
+
+def _counts(given: object, name: str) -> dict[str, int]:
+    if not isinstance(given, Mapping) or not all(
+        isinstance(table, str) and isinstance(rows, int) and not isinstance(rows, bool) for table, rows in given.items()
+    ):
+        raise Invalid(f"{name} of a receipt must be numbers of rows by their tables")
+    return dict(given)

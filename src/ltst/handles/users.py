@@ -1,0 +1,24 @@
+"""The users of a memory, for whoever looks after it."""
+
+from __future__ import annotations
+
+import builtins
+
+from ltst.db import migrate
+from ltst.handles.desk import Core
+from ltst.records import KnownUser
+from ltst.rooms import users
+from ltst.support import validate
+
+
+class AsyncUsers:
+    """Everyone of whom something is stored."""
+
+    def __init__(self, core: Core) -> None:
+        """Made by `memory.users`."""
+        self._core = core
+
+    async def list(self, *, limit: int = 100, after: str | None = None) -> builtins.list[KnownUser]:
+        """The users by their id; `after` is the last id of the page before."""
+        most, place = validate.limit(limit), validate.optional_identifier(after, "after")
+        return await users.list_all(self._core.database.keeper(), migrate.names_of("TABLE"), place, limit=most)
