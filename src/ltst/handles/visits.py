@@ -48,13 +48,14 @@ class Visits:
     async def _look_after(self) -> None:
         while True:
             await asyncio.sleep(LOOKED_AFTER_EVERY)
+            asked = {*self._here.values()}
             try:
-                welcome = await self._reception.still_welcome({*self._here.values()})
+                unwelcome = asked - await self._reception.still_welcome(asked)
             except LtstError as problem:  # a database that is away tells nothing about keys
                 LOGGER.warning("whether callers are still welcome is not known", extra={"reason": str(problem)})
                 continue
             for limit, caller in [*self._here.items()]:
-                if caller not in welcome:
+                if caller in unwelcome:
                     self._here.pop(limit)
                     limit.reschedule(asyncio.get_running_loop().time())
 
