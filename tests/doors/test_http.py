@@ -608,6 +608,7 @@ EXPECTED = {
     "ModelUnavailable": 502,
     "Unanswered": 502,
     "Unknown": 401,
+    "TooDeep": 400,
     "TooLarge": 413,
     "Misdirected": 421,
 }

@@ -54,7 +54,15 @@ class Misdirected(LtstError):
     """The request is meant for another host, or comes from a page that has no business here."""
 
 
-OWN_STATUSES: Mapping[type[LtstError], int] = {Unknown: 401, TooLarge: 413, Misdirected: 421}
+class TooDeep(LtstError):
+    """The request nests lists or objects deeper than they can be read."""
+
+    def __init__(self, reason: str = "the request nests lists or objects too deeply: a hundred levels are read") -> None:
+        """Say how deep they may be."""
+        super().__init__(reason)
+
+
+OWN_STATUSES: Mapping[type[LtstError], int] = {Unknown: 401, TooDeep: 400, TooLarge: 413, Misdirected: 421}
 TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
 
 
@@ -129,8 +137,14 @@ def register(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
         errors = [{"where": where, "problem": said} for where, said in faults(problem)]
         return response(document(422, sentence(problem), request.state.request_id, errors=errors))
 
+    @app.exception_handler(RecursionError)
+    async def too_deep(request: Request, problem: RecursionError) -> JSONResponse:
+        return response(of_error(TooDeep(), request.state.request_id))
+
     @app.exception_handler(HTTPException)
     async def refused(request: Request, problem: HTTPException) -> JSONResponse:
+        if isinstance(problem.__cause__, RecursionError):  # while the body was read
+            return await too_deep(request, problem.__cause__)
         answer = response(document(problem.status_code, str(problem.detail), request.state.request_id))
         answer.headers.update(problem.headers or {})
         if problem.status_code == 405:

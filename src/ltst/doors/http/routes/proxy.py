@@ -35,6 +35,8 @@ class WordedRoute(APIRoute):
                 return await handle(request)
             except RequestValidationError as problem:
                 return _refusal(Invalid(problems.sentence(problem)), request.state.request_id)
+            except RecursionError:
+                return _refusal(problems.TooDeep(), request.state.request_id)
             except LtstError as problem:
                 return _refusal(problem, request.state.request_id)
 
@@ -43,7 +45,7 @@ class WordedRoute(APIRoute):
 
 SAID = {"application/json": {"schema": {"type": "object", "required": ["error"]}}}
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"content": SAID} for status in (401, 403, 404, 409, 422, 502, 503)
+    status: {"content": SAID} for status in (400, 401, 403, 404, 409, 422, 502, 503)
 }
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible proxy"], route_class=WordedRoute, responses=REFUSALS)
 
