@@ -98,6 +98,14 @@ class Settings:
     """LTST_ALLOWED_ORIGINS: the pages that may call the server from a browser, such as https://chat.example.com."""
     max_body_bytes: int = 80 * ONE_MEBIBYTE
     """LTST_MAX_BODY_BYTES: the largest request that the server reads."""
+    header_timeout: float = 20.0
+    """LTST_HEADER_TIMEOUT: seconds within which a client must have sent the head of its request."""
+    body_timeout: float = 60.0
+    """LTST_BODY_TIMEOUT: seconds for the body of a request, and one more for each kilobyte; also how long a client may
+    take nothing of its answer."""
+    max_connections: int = 4000
+    """LTST_MAX_CONNECTIONS: how many connections one process of a server holds at most; the one that waits longest
+    without a request makes room."""
     jwt_secret: str | None = field(default=None, repr=False)
     """LTST_JWT_SECRET: accept tokens signed with this secret (HS256), at least 32 characters."""
     jwt_keys: str | None = None
@@ -130,7 +138,7 @@ class Settings:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise Invalid(f"{name} must be at least 1, a whole number, not {value!r}")
-        for name in ("pool_timeout", "idle_after", "lease", "executor_ttl"):
+        for name in ("pool_timeout", "idle_after", "lease", "executor_ttl", "header_timeout", "body_timeout"):
             value = getattr(self, name)
             if not _is_number(value) or value <= 0:
                 raise Invalid(f"{name} must be a number of seconds above 0, not {value!r}")
@@ -278,6 +286,7 @@ WHOLE_NUMBERS = (
     "episode_budget",
     "executors",
     "max_body_bytes",
+    "max_connections",
 )
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
@@ -303,6 +312,9 @@ VARIABLES: Mapping[str, tuple[str, Any]] = {
     "LTST_ALLOWED_HOSTS": ("allowed_hosts", str),
     "LTST_ALLOWED_ORIGINS": ("allowed_origins", str),
     "LTST_MAX_BODY_BYTES": ("max_body_bytes", _whole("LTST_MAX_BODY_BYTES")),
+    "LTST_HEADER_TIMEOUT": ("header_timeout", _number("LTST_HEADER_TIMEOUT")),
+    "LTST_BODY_TIMEOUT": ("body_timeout", _number("LTST_BODY_TIMEOUT")),
+    "LTST_MAX_CONNECTIONS": ("max_connections", _whole("LTST_MAX_CONNECTIONS")),
     "LTST_JWT_SECRET": ("jwt_secret", str),
     "LTST_JWT_KEYS": ("jwt_keys", str),
     "LTST_JWT_CLAIM": ("jwt_claim", str),

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute, Route
 
 from ltst.errors import (
@@ -57,7 +58,7 @@ class Misdirected(LtstError):
 class TooDeep(LtstError):
     """The request nests lists or objects deeper than they can be read."""
 
-    def __init__(self, reason: str = "the request nests lists or objects too deeply: a hundred levels are read") -> None:
+    def __init__(self, reason: str = "the request nests too deeply: a hundred levels are read") -> None:
         """Say how deep they may be."""
         super().__init__(reason)
 
@@ -140,6 +141,10 @@ def register(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
     @app.exception_handler(RecursionError)
     async def too_deep(request: Request, problem: RecursionError) -> JSONResponse:
         return response(of_error(TooDeep(), request.state.request_id))
+
+    @app.exception_handler(ClientDisconnect)
+    async def left(request: Request, problem: ClientDisconnect) -> Response:
+        return Response(status_code=400)  # nobody is there to read it
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, problem: HTTPException) -> JSONResponse:

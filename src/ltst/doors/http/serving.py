@@ -17,6 +17,7 @@ from uvicorn.supervisors.multiprocess import Process
 from ltst.doors.http.app import Serving, create
 from ltst.errors import Invalid
 from ltst.handles.callers import has_tokens
+from ltst.support.connections import limited
 from ltst.support.network import ending_well
 
 __all__ = ["Serving", "bound", "has_tokens", "serve"]
@@ -84,4 +85,5 @@ def _config(serving: Serving, processes: int = 1) -> uvicorn.Config:
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        **limited(serving.settings),
     )

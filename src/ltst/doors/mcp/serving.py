@@ -14,6 +14,7 @@ from ltst.doors.mcp.tools import SETS
 from ltst.errors import Invalid
 from ltst.handles.callers import has_tokens
 from ltst.settings import Settings
+from ltst.support.connections import limited
 from ltst.support.network import ending_well
 
 __all__ = ["PATH", "SETS", "SSE_PATH", "Serving", "bound", "has_tokens", "serve", "serve_stdio"]
@@ -47,6 +48,7 @@ def serve(serving: Serving, taken: socket.socket) -> None:
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
+        **limited(serving.settings),
     )
     with ending_well():
         uvicorn.Server(config).run(sockets=[taken])

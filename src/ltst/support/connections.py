@@ -1,0 +1,202 @@
+"""Connections of a server: how many there may be, and how long each may take to send a request and to take the answer.
+
+uvicorn waits for slow clients without end. Here a connection has a deadline for the head of a request, for its body and
+for taking the answer; who sends a large body gets more time for each kilobyte. When all places are taken, the one that
+waited longest without a request under way makes room, so that a crowd of silent connections keeps nobody out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from ltst.settings import Settings
+
+# Slower than this, a body is not sent but held back.
+SLOWEST_BYTES_A_SECOND = 1024
+# So many are taken from the system at once, before the first of them is looked at.
+BACKLOG = 256
+# Files that are no connections: the database's, the log, the programs that are started; and those taken at once.
+OTHER_FILES = 256 + BACKLOG
+FEWEST = 16
+STOPPING_SECONDS = 2.0
+
+
+@dataclass(slots=True)
+class Limits:
+    """What a server allows, and the connections of this process that wait without a request under way, oldest first."""
+
+    header_seconds: float
+    body_seconds: float
+    connections: int
+    idle: dict[Connection, None] = field(default_factory=dict)
+
+
+def limited(settings: Settings) -> dict[str, Any]:
+    """Returns the options for uvicorn that hold connections to the settings."""
+    limits = Limits(settings.header_timeout, settings.body_timeout, places(settings.max_connections))
+    return {"http": partial(Connection, limits=limits), "backlog": BACKLOG}
+
+
+def places(wanted: int) -> int:
+    """Returns how many connections this process can hold, after it has asked the system for as many files as it may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + OTHER_FILES
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return wanted
+    most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    with suppress(ValueError, OSError):  # some systems have a limit below the one they tell
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        soft = most
+    return max(FEWEST, min(wanted, soft - OTHER_FILES))
+
+
+class Connection(H11Protocol):
+    """One connection, from its first byte to its end."""
+
+    def __init__(self, *arguments: Any, limits: Limits, **named: Any) -> None:
+        """Made by uvicorn for each connection that it accepts."""
+        super().__init__(*arguments, **named)
+        self._limits = limits
+        self._deadline: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
+        self._began = 0.0
+        self._received = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a place, and wait for a request."""
+        super().connection_made(transport)
+        self._limits.idle[self] = None
+        self._wait(self._limits.header_seconds)
+        if len(self.connections) > self._limits.connections:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """End the connection that waits longest; the newest is turned away only if all others are being answered."""
+        longest = next(iter(self._limits.idle))
+        if longest is self:
+            self.dismiss(503, "all connections are taken: try again later")
+        else:
+            longest.hang_up()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Give up the place."""
+        self._limits.idle.pop(self, None)
+        self._stop_waiting()
+        self.resume_writing()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; a head begins with its first byte and a body after its head."""
+        self._received += len(data)
+        before = self.conn.their_state
+        if before is h11.IDLE and self._deadline is None:
+            self._wait(self._limits.header_seconds)
+        super().data_received(data)
+        self._look(before)
+
+    def _look(self, before: object) -> None:
+        """See how far the request is."""
+        now = self.conn.their_state
+        if now is h11.IDLE:
+            return
+        self._limits.idle.pop(self, None)
+        if now is not h11.SEND_BODY:
+            self._stop_waiting()
+        elif before is not h11.SEND_BODY:
+            self._wait(self._limits.body_seconds)
+
+    def on_response_complete(self) -> None:
+        """The answer is sent: uvicorn counts from here until the next request, of which a part may be here already."""
+        super().on_response_complete()
+        if not self.transport.is_closing() and self.conn.their_state is h11.IDLE:
+            self._limits.idle[self] = None
+            begun, _ = self.conn.trailing_data
+            if begun:
+                self._wait(self._limits.header_seconds)
+                self._received = len(begun)
+
+    def pause_writing(self) -> None:
+        """The client takes no more of its answer for now."""
+        super().pause_writing()
+        if self._unread is None:
+            self._unread = self.loop.call_later(self._limits.body_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """It goes on."""
+        super().resume_writing()
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+    def shutdown(self) -> None:
+        """End with the server: a request that has not come whole is given up, an answer that nobody takes as well."""
+        super().shutdown()
+        if self.conn.their_state is h11.SEND_BODY:
+            self.dismiss(503, "the server is stopping")
+        elif self._unread is not None:
+            self.loop.call_later(STOPPING_SECONDS, self.transport.abort)
+
+    def dismiss(self, status: int, detail: str) -> None:
+        """End the connection, with a word if the client waits for one."""
+        if not self.transport.is_closing() and self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.write(self._word(status, detail))
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        """End the connection; whoever still works on an answer learns that nobody waits for it."""
+        self._limits.idle.pop(self, None)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.transport.close()
+
+    def _word(self, status: int, detail: str) -> bytes:
+        title = HTTPStatus(status).phrase
+        named = "urn:ltst:" + title.lower().replace(" ", "-")
+        body = json.dumps({"type": named, "title": title, "status": status, "detail": detail}).encode()
+        head = h11.Response(
+            status_code=status,
+            reason=title.encode(),
+            headers=[
+                ("content-type", "application/problem+json"),
+                ("content-length", str(len(body))),
+                ("connection", "close"),
+            ],
+        )
+        return b"".join(self.conn.send(each) or b"" for each in (head, h11.Data(data=body), h11.EndOfMessage()))
+
+    def _wait(self, seconds: float) -> None:
+        self._stop_waiting()
+        self._began, self._received = self.loop.time(), 0
+        self._deadline = self.loop.call_later(seconds, self._look_at_the_clock, seconds)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _look_at_the_clock(self, seconds: float) -> None:
+        """The time is up, unless the client sends fast enough or it is the server that does not read on."""
+        left = self._began + seconds + self._received / SLOWEST_BYTES_A_SECOND - self.loop.time()
+        if self.flow.read_paused:
+            self._wait(seconds)
+        elif left > 0:
+            self._deadline = self.loop.call_later(left, self._look_at_the_clock, seconds)
+        elif self._received or self.conn.their_state is h11.SEND_BODY:
+            self.dismiss(408, f"the request did not come within {seconds:g} seconds")
+        else:
+            self.hang_up()
+
+    def _should_upgrade(self) -> bool:
+        """Nothing here speaks any other protocol."""
+        return False
