@@ -639,6 +639,30 @@ def test_what_nobody_expected_tells_nothing(call: Call, door: Listening, capfd: 
 # --- what those who run it look at
 
 
+def test_the_document_resolves_its_own_references(call: Call) -> None:
+    document = call("GET", "/openapi.json").json()
+    named = set(re.findall(r'"#/components/(\w+/\w+)"', json.dumps(document)))
+    assert "schemas/Problem" in named
+    assert named <= {f"{kind}/{name}" for kind, things in document["components"].items() for name in things}
+
+
+def test_every_operation_for_a_user_declares_the_header_that_names_one(call: Call) -> None:
+    paths = call("GET", "/openapi.json").json()["paths"]
+    for method, path in ROUTES:
+        parameters = paths[path][method.lower()].get("parameters", ())
+        declared = any(each.get("$ref", "").endswith("/UserId") for each in parameters)
+        assert declared == (path not in PUBLIC), path
+
+
+def test_the_page_of_docs_loads_nothing_from_anywhere(call: Call) -> None:
+    answer = call("GET", "/docs")
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert not re.findall(r"<script|<link|<img|https?://", answer.text)
+    for method, path in ROUTES:
+        assert f"<code>{method} {path}</code>" in answer.text
+
+
 def test_the_page_of_metrics_names_nobody(as_someone: Call, call: Call, keys: dict[str, str]) -> None:
     for path in ("/v1/sessions/canary-session/messages", "/v1/facts/canary-key", "/canary-path?canary=1"):
         as_someone("GET", path, headers={"X-User-Id": "canary-user"})

@@ -22,8 +22,10 @@ from starlette.middleware.cors import CORSMiddleware
 from ltst.agents.relay import Relay
 from ltst.agents.turns import Turns
 from ltst.doors.http import paths, problems
+from ltst.doors.http.document import document
 from ltst.doors.http.guard import Guard
 from ltst.doors.http.meters import Metered, Meters
+from ltst.doors.http.reference import add_reference
 from ltst.doors.http.routes import (
     admin,
     chat,
@@ -100,6 +102,8 @@ def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
         responses=PROBLEMS,
         generate_unique_id_function=_operation,
         separate_input_output_schemas=False,
+        docs_url=None,
+        redoc_url=None,
     )
     app.state.memory, app.state.turns, app.state.relay = own, turns, relay
     app.state.meters = Meters(serving.shared_meters)
@@ -112,25 +116,9 @@ def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router)
     _gate(app, serving)
-    app.openapi = partial(_document, app)  # type: ignore[method-assign]
+    app.openapi = partial(document, app)  # type: ignore[method-assign]
+    add_reference(app)
     return app
-
-
-def _document(app: FastAPI) -> dict[str, Any]:
-    """The document at /openapi.json: what stands in an address or a header is there or not, but never null."""
-    if app.openapi_schema is None:
-        paths = FastAPI.openapi(app)["paths"]
-        for operation in (each for path in paths.values() for each in path.values()):
-            for parameter in operation.get("parameters", ()):
-                parameter["schema"] = _without_null(parameter["schema"])
-    return FastAPI.openapi(app)
-
-
-def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    kept = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
-    if len(kept) != 1:
-        return schema
-    return {**{name: value for name, value in schema.items() if name != "anyOf"}, **kept[0]}
 
 
 def _lifespan(memory: AsyncMemory, busy: Sequence[Turns | Relay], *, opens: bool) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from fastapi import Response
 
-from ltst.doors.http.problems import MEDIA_TYPE, Problem
+from ltst.doors.http.problems import MEDIA_TYPE
 from ltst.errors import NotFound
 
 T = TypeVar("T")
@@ -29,7 +29,6 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     502: _told("A model did not answer"),
     503: _told("The database is not there; try again"),
 }
-SHAPE = Problem
 
 
 def found(record: T | None, what: str) -> T:

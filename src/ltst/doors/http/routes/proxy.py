@@ -43,7 +43,8 @@ class WordedRoute(APIRoute):
         return worded
 
 
-SAID = {"application/json": {"schema": {"type": "object", "required": ["error"]}}}
+ERROR = {"type": "object", "required": ["error"], "properties": {"error": {"type": "object"}}}
+SAID = {"application/json": {"schema": ERROR}}
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"content": SAID} for status in (400, 401, 403, 404, 409, 422, 502, 503)
 }
