@@ -6,17 +6,19 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import builtins
 import json
 import shutil
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Self
+from weakref import WeakSet
 
 from ltst.db import migrate
-from ltst.db.opening import connected
+from ltst.db.opening import Connected
 from ltst.db.pool import KEEPER, Database, Transaction
 from ltst.errors import Conflict, Invalid, NotFound
 from ltst.handles import adoption, archive, receipts, windows
@@ -76,15 +78,18 @@ from ltst.rooms import windows as window_room
 from ltst.settings import Settings
 from ltst.support import logs, validate
 from ltst.support.ids import is_id, new_id
+from ltst.support.place import background, beside, end
 from ltst.worker import Worker
 
 FLUSH_SECONDS = 5.0
+LONGEST_GOODBYE = 10.0
 KEYS_PER_BATCH = 100
 LOW_DISK_BYTES = 1024**3
 CONTEXTS_PER_SESSION = 1000
 SNAPSHOT_MESSAGES = 50
 SNAPSHOT_TOKENS = 4000
 ADD_ARGUMENTS = frozenset({"role", "content", "at", "metadata", "parent", "key"})
+LEFT_OPEN: WeakSet[AsyncMemory] = WeakSet()
 MODEL_ROLES = {"human": "user", "ai": "assistant"}
 
 
@@ -117,6 +122,7 @@ class AsyncMemory:
         self._worker = Worker(self._core, self.maintain)
         self._held = AsyncExitStack()
         self._flusher: asyncio.Task[None] | None = None
+        self._parents: object = None
 
     @property
     def settings(self) -> Settings:
@@ -139,33 +145,41 @@ class AsyncMemory:
 
     async def open(self) -> None:
         """Start or join the embedded Postgres, or connect to the one that was given; bring the schema up to date."""
+        if self._core.opened is not None and self._core.opened.place.is_foreign:
+            self._forget()
         if self._core.opened is not None:
+            self._core.opened.place.check()
             return
         if self.settings.log:
             logs.speak(self.settings.log)
         try:
-            self._core.opened = await self._held.enter_async_context(connected(self.settings))
+            self._core.opened = await self._held.enter_async_context(Connected(self.settings))
             await migrate.migrate(self._core.opened)
             self._core.windows = await self._opened_windows(self._core.opened)
         except BaseException:
             await self.close()
             raise
-        self._flusher = asyncio.create_task(self._flush_now_and_then())
+        self._flusher = background(self._flush_now_and_then())
         self._worker.open()
+        LEFT_OPEN.add(self)
 
     async def close(self) -> None:
-        """Write what is pending and let go; the last one to leave stops the embedded Postgres."""
+        """Write what is pending and let go; the last one to leave stops the embedded Postgres.
+
+        In a forked child it only forgets what belongs to the parent.
+        """
+        if (opened := self._core.opened) is not None:
+            if opened.place.is_foreign:
+                self._forget()
+                return
+            opened.place.move()
+            opened.place.check()
         try:
-            await self._worker.stop()
-            await self._core.finish()
+            await self._rest()
             await self._core.models.close()
-            if self._flusher is not None:
-                self._flusher.cancel()
-                with suppress(asyncio.CancelledError):
-                    await self._flusher
-                await self._core.flush()
         finally:
             self._core.opened = self._core.windows = self._flusher = None
+            LEFT_OPEN.discard(self)
             await self._held.aclose()
 
     def user(self, user_id: str) -> AsyncUser:
@@ -218,7 +232,7 @@ class AsyncMemory:
     async def maintain(self) -> dict[str, int]:
         """One pass of expiry, retention and pruning over all users; how many rows each step touched."""
         today = now()
-        async with self._core.database.transaction(KEEPER) as tx:
+        async with self._core.database.transaction(KEEPER, hurry=False) as tx:
             return {
                 "contexts_expired": await contexts.clean(tx),
                 "contexts_pruned": await contexts.prune(tx, CONTEXTS_PER_SESSION),
@@ -326,10 +340,38 @@ class AsyncMemory:
         Data keys whose master key is not here stay as they are; `health` tells of them.
         """
         done = 0
-        with await asyncio.to_thread(self._core.keys.begin_rotation):
+        with await beside(self._core.keys.begin_rotation):
             while batch := await self._rewrap_batch():
                 done += batch
         return done
+
+    def _close_at_exit(self) -> None:
+        """Close; where the loop still runs, in a thread that ends with the process, only write what is pending."""
+        place = None if self._core.opened is None else self._core.opened.place
+        # The loop of a forked child is that of its parent: to run it would disturb the parent's.
+        if place is None or place.is_foreign:
+            return
+        if place.loop.is_closed():
+            asyncio.run(self.close())
+        elif place.loop.is_running():
+            asyncio.run_coroutine_threadsafe(self._rest(), place.loop).result(LONGEST_GOODBYE)
+        else:
+            place.loop.run_until_complete(self.close())
+
+    async def _rest(self) -> None:
+        """Stop the work in the background and write what is pending."""
+        await self._worker.stop()
+        await self._core.finish()
+        await end(self._flusher)
+        await self._core.flush()
+
+    def _forget(self) -> None:
+        """In a forked child: leave to the parent what is its own."""
+        # Kept, since what is thrown away may end connections that the parent uses.
+        self._parents = self._held, self._core.opened, self._flusher
+        self._held, self._flusher = AsyncExitStack(), None
+        self._core.forget()
+        self._worker = Worker(self._core, self.maintain)
 
     async def _opened_windows(self, database: Database) -> Windows | None:
         cache = self._window_cache
@@ -369,6 +411,18 @@ class AsyncMemory:
         while True:
             await asyncio.sleep(FLUSH_SECONDS)
             await self._core.flush()
+
+
+def _close_left_open() -> None:
+    """At the end of the process: close what was left open; nobody is there any more to be told of a failure."""
+    for memory in [*LEFT_OPEN]:
+        try:
+            memory._close_at_exit()
+        except Exception as problem:  # noqa: BLE001 - the process ends in any case
+            logs.LOGGER.warning("a memory could not be closed at exit", extra={"reason": repr(problem)})
+
+
+atexit.register(_close_left_open)
 
 
 class AsyncUser:

@@ -49,6 +49,9 @@ class Settings:
     """The most connections that one Memory opens."""
     pool_timeout: float = 30.0
     """Seconds that a call waits for a connection before it gives up."""
+    statement_timeout: float = 60.0
+    """LTST_STATEMENT_TIMEOUT: seconds that the database may take to answer before a call gives up; migrations,
+    maintenance, erasing and adopting take as long as they need while the server lives."""
     max_content_bytes: int = ONE_MEBIBYTE
     """The longest content of one message, entry or value, in bytes of UTF-8."""
     metrics: bool = True
@@ -138,7 +141,7 @@ class Settings:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise Invalid(f"{name} must be at least 1, a whole number, not {value!r}")
-        for name in ("pool_timeout", "idle_after", "lease", "executor_ttl", "header_timeout", "body_timeout"):
+        for name in SECONDS:
             value = getattr(self, name)
             if not _is_number(value) or value <= 0:
                 raise Invalid(f"{name} must be a number of seconds above 0, not {value!r}")
@@ -288,6 +291,15 @@ WHOLE_NUMBERS = (
     "max_body_bytes",
     "max_connections",
 )
+SECONDS = (
+    "pool_timeout",
+    "statement_timeout",
+    "idle_after",
+    "lease",
+    "executor_ttl",
+    "header_timeout",
+    "body_timeout",
+)
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 VARIABLES: Mapping[str, tuple[str, Any]] = {
@@ -296,6 +308,7 @@ VARIABLES: Mapping[str, tuple[str, Any]] = {
     "LTST_USER": ("user", str),
     "LTST_MASTER_KEY": ("master_key", str),
     "LTST_LOG": ("log", str),
+    "LTST_STATEMENT_TIMEOUT": ("statement_timeout", _number("LTST_STATEMENT_TIMEOUT")),
     "LTST_WORKER": ("worker", _switch("LTST_WORKER")),
     "LTST_RETENTION": ("retention", _switch("LTST_RETENTION")),
     "LTST_LEARN": ("learn", str),

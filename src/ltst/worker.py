@@ -19,6 +19,7 @@ from ltst.records import Check
 from ltst.rooms import claims, work
 from ltst.rooms.work import Lease, LeaseLost
 from ltst.support.logs import LOGGER
+from ltst.support.place import background, end
 
 QUIET_SECONDS = 0.5
 IDLE_SECONDS = 30.0
@@ -51,14 +52,12 @@ class Worker:
         self._turn = asyncio.Lock()  # the background and who waits for it would stand in each other's way
         if self._core.settings.worker:
             self._core.written = self._ring
-            self._task = asyncio.create_task(self._run())
+            self._task = background(self._run())
 
     async def stop(self) -> None:
         """Stop at once; what is not done is found again."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
+        await end(self._task)
+        self._task = None
 
     def check(self) -> Check:
         """Whether the background works, where it is meant to."""
@@ -76,9 +75,7 @@ class Worker:
         try:
             await self._settle(user_id)
         finally:
-            if telling is not None:
-                telling.cancel()
-                await asyncio.gather(telling, return_exceptions=True)
+            await end(telling)
 
     async def _tell_left(self, user_id: str | None, progress: Callable[[int, int], None]) -> None:
         """Tell now and then how much is done of what is known to be due, which grows while it is done."""
@@ -330,12 +327,11 @@ class Worker:
     @asynccontextmanager
     async def _renewed(self, leases: Sequence[Lease]) -> AsyncIterator[None]:
         """Hold on to leases while the block runs, however long it takes."""
-        beat = asyncio.create_task(self._renew(leases))
+        beat = background(self._renew(leases))
         try:
             yield
         finally:
-            beat.cancel()
-            await asyncio.gather(beat, return_exceptions=True)
+            await end(beat)
 
     async def _renew(self, leases: Sequence[Lease]) -> None:
         while leases:

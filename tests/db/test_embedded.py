@@ -1,5 +1,6 @@
 """The embedded Postgres under what happens to it in life: crowds, crashes, kills, foreign users, odd folders."""
 
+import importlib.metadata
 import os
 import pwd
 import shutil
@@ -23,6 +24,7 @@ import ltst
 from ltst.db import keeper, programs
 from ltst.db.embedded import EmbeddedServer, binaries
 from ltst.errors import DatabaseUnavailable, Invalid
+from ltst.settings import default_home
 
 SOURCES = [str(Path(ltst.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(SOURCES), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -406,6 +408,93 @@ def test_as_root_unreachable_programs_are_copied_once(
     copy.chmod(0o777)
     with pytest.raises(DatabaseUnavailable, match="changed by others"):
         EmbeddedServer.acquire(home)
+
+
+@root_only
+def test_roots_home_is_not_where_others_find_programs() -> None:
+    home = default_home()
+    assert not programs.SHARED_BINARIES.is_relative_to(home)
+    assert not home.is_relative_to(programs.SHARED_BINARIES)
+
+
+CHECKOUT = """
+import sys
+from pathlib import Path
+from ltst.db import programs
+programs.SHARED_BINARIES = Path(sys.argv[2])
+import os; os.umask(0o077)
+"""
+
+
+@pytest.fixture
+def hidden_checkouts(open_folder: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """Two installations of the programs under a folder of root's own."""
+    site = binaries().parents[2]
+    closed = open_folder / "root"
+    closed.mkdir(mode=0o700)
+    for name in ("first", "second"):
+        for part in programs.PARTS:
+            if (site / part).exists():
+                shutil.copytree(site / part, closed / name / part)
+        (closed / name / programs.PACKAGE / "__init__.py").touch()
+    return closed / "first", closed / "second"
+
+
+def start(site: Path, shared: Path, home: Path, program: str = CHECKOUT + OWNER) -> subprocess.Popen[str]:
+    """Start a server with the programs of one installation, under a strict umask."""
+    return subprocess.Popen(
+        [sys.executable, "-c", program, str(home), str(shared)],
+        env=ENVIRONMENT | {"PYTHONPATH": os.pathsep.join([str(site), ENVIRONMENT["PYTHONPATH"]])},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+@root_only
+@pytest.mark.parametrize("before", ["nothing", "a closed folder", "the copy of an old version"])
+def test_two_checkouts_of_root_start_beside_a_private_home(
+    before: str, open_folder: Path, hidden_checkouts: tuple[Path, Path]
+) -> None:
+    shared = open_folder / "ltst-programs"
+    if before != "nothing":
+        shared.mkdir(mode=0o700)
+    if before == "the copy of an old version":
+        (shared / "postgres-0.0.1").mkdir(mode=0o700)
+    homes = open_folder / "ltst", open_folder / "other"
+    started = [start(site, shared, home) for site, home in zip(hidden_checkouts, homes, strict=True)]
+    for process, home in zip(started, homes, strict=True):
+        assert ask(first_line(process)) == 1
+        assert stat.S_IMODE(home.stat().st_mode) == 0o700
+        assert Path(psutil.Process(postmaster(home)).exe()).is_relative_to(shared)
+    for process in started:
+        assert finish(process) == 0
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o755
+
+
+@root_only
+def test_a_server_of_another_user_starts_beside_roots(open_folder: Path, hidden_checkouts: tuple[Path, Path]) -> None:
+    user, shared = other_user(), open_folder / "ltst-programs"
+    mine, theirs = open_folder / "ltst", open_folder / "theirs"
+    theirs.mkdir()
+    shutil.chown(theirs, user)
+    started = [start(hidden_checkouts[0], shared, mine), start(hidden_checkouts[1], shared, theirs)]
+    assert [ask(first_line(process)) for process in started] == [1, 1]
+    assert {process.username() for process in living(theirs)} == {user}
+    assert [finish(process) for process in started] == [0, 0]
+
+
+@root_only
+def test_a_copy_that_cannot_be_run_is_named(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = open_folder / "programs"
+    (shared / f"postgres-{importlib.metadata.version(programs.DISTRIBUTION)}").mkdir(parents=True)
+    closed = open_folder / "closed"
+    closed.mkdir(mode=0o700)
+    unreachable = closed / binaries().relative_to(binaries().parents[2])
+    monkeypatch.setattr(programs, "binaries", lambda: unreachable)
+    monkeypatch.setattr(programs, "SHARED_BINARIES", shared)
+    with pytest.raises(DatabaseUnavailable, match="can run neither"):
+        EmbeddedServer.acquire(open_folder / "home")
 
 
 @root_only

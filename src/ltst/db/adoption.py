@@ -145,7 +145,7 @@ class Wish:
 
 async def rehearse(database: Database, wish: Wish) -> Adoption:
     """Read all rows and tell what would become of them; Postgres itself sees to it that nothing is written."""
-    async with database.owner() as connection:
+    async with database.owner(hurry=False) as connection:
         await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         legacy = await _prepared(connection, wish)
         return await _told(connection, wish, legacy, sql.SQL("({})").format(_read(legacy, wish, new_id())))
@@ -199,7 +199,7 @@ async def _patiently(database: Database, table: str, work: Callable[[Connection]
     """Do the work in one transaction; another one if somebody holds what it needs."""
     for _ in range(ATTEMPTS):
         try:
-            async with database.owner() as connection:
+            async with database.owner(hurry=False) as connection:
                 await connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(PATIENCE))
                 try:
                     return await work(connection)

@@ -27,6 +27,7 @@ from ltst.db.connections import Connection
 from ltst.db.embedded import binaries
 from ltst.db.pool import Database
 from ltst.errors import Conflict, DatabaseUnavailable, Invalid, NotFound
+from ltst.support import durable
 
 MIGRATIONS = "ltst_migrations"
 # What fills up by itself and is nobody's memory; a database that holds no more than this counts as empty.
@@ -170,7 +171,7 @@ async def restore(database: Database, file: Path, *, replace: bool = False) -> l
         before, replaced = await adopted.all_taken(connection), await epochs.known(connection)
     closing = _closing(contents, replaced)
     await asyncio.to_thread(_load, _reach(database.conninfo), file, contents, target, closing)
-    async with database.owner() as connection:
+    async with database.owner(hurry=False) as connection:
         await adoption.show_again(connection, before)
     return await migrate.status(database)
 
@@ -245,7 +246,8 @@ def _dump(reach: _Reach, file: Path, chosen: list[str]) -> int:
         if done.returncode:
             raise DatabaseUnavailable(f"the backup failed, and no file was written: {_said(done.stderr)}")
         size = draft.stat().st_size
-        draft.replace(file)
+        durable.sync(draft)
+        durable.replace(draft, file)
     finally:
         draft.unlink(missing_ok=True)
     return size

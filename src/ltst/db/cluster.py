@@ -21,6 +21,7 @@ from ltst.db import keeper
 from ltst.db.keeper import TICK, Folder
 from ltst.db.programs import MAJOR, Account, check, detach, run, runnable
 from ltst.errors import DatabaseUnavailable, Invalid
+from ltst.support import durable
 
 if sys.platform != "win32":
     import fcntl
@@ -130,8 +131,10 @@ class Cluster:
             # The answer decides, not the process: a server in another container has none that is visible here.
             if running and answers(self._sockets, running.port):
                 return running
-            if keeper.postmaster(self._folder.data) is None:
+            if (pid := keeper.postmaster(self._folder.data)) is None:
                 return None
+            if keeper.is_stopped(pid):
+                raise self._failure(f"was stopped by a signal: let it go on with `kill -CONT {pid}`", 0)
             if running and running.ready and not _socket_file(self._sockets, running.port).exists():
                 return None  # it lost its socket, to a cleaner of temporary files for instance
             if time.monotonic() > deadline:
@@ -162,8 +165,7 @@ class Cluster:
             if self._account.borrowed:
                 os.chown(fresh, self._account.uid, self._account.gid, follow_symlinks=False)
             self._initdb(programs, fresh)
-            fresh.rename(self._folder.data)
-            _sync_folder(self._folder.path)
+            durable.replace(fresh, self._folder.data)
         except BaseException:
             shutil.rmtree(fresh, ignore_errors=True)
             raise
@@ -366,16 +368,10 @@ def write_private(path: Path, text: str, uid: int, gid: int) -> None:
             if os.geteuid() == 0:
                 os.fchown(target.fileno(), uid, gid)  # not by name, which its folder's owner could redirect
             os.fsync(target.fileno())
-        Path(fresh).rename(path)
+        durable.replace(Path(fresh), path)
     except BaseException:
         Path(fresh).unlink()
         raise
-
-
-def _sync_folder(path: Path) -> None:
-    folder = os.open(path, os.O_RDONLY)
-    os.fsync(folder)
-    os.close(folder)
 
 
 def _socket_file(folder: Path, port: int) -> Path:

@@ -8,23 +8,35 @@ no round trip, and connects on demand.
 from __future__ import annotations
 
 import asyncio
+import math
+import os
 import select
+import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
 
 import psycopg
-import psycopg.conninfo
+from psycopg.abc import PQGen
 from psycopg.adapt import AdaptersMap
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import TextLoader
 
 from ltst.errors import DatabaseUnavailable, Invalid
 from ltst.support.logs import LOGGER
+from ltst.support.place import FORKED, Place, background, beside
 
-Connection = psycopg.AsyncConnection[tuple[object, ...]]
+R = TypeVar("R")
 
 CONNECT_SECONDS = 10
 RESTART_SECONDS = 10.0
+STATEMENT_SECONDS = 60.0  # as in the settings
+# The server ends a statement that takes too long; one that says nothing at all is given up so much later.
+GRACE_SECONDS = 5.0
+# A network that drops everything is noticed on idle connections too. What the address says goes before.
+KEEPALIVES = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
 
 
 def _adapters() -> AdaptersMap:
@@ -41,12 +53,97 @@ class _Context:
     connection = None
 
 
-class ConnectionPool:
-    """Connections to one database, the most recently used first."""
+class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
+    """A connection that waits for an answer for a bounded time, and that only the process that made it uses."""
 
-    def __init__(self, conninfo: str, *, size: int, timeout: float, revive: Callable[[], None] | None = None) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Belong to this process, and wait for ever until `limit` is called."""
+        super().__init__(*args, **kwargs)
+        self._process = os.getpid()
+        self._patience = math.inf
+        self._address = ""
+        self._hurried = True
+        self._gave_up = False
+
+    def limit(self, seconds: float, address: str) -> None:
+        """Give the server up when an answer takes longer; the address is where to look whether it lives."""
+        self._patience, self._address = seconds, address
+
+    @contextmanager
+    def unhurried(self) -> Iterator[None]:
+        """Let statements of the block take as long as they take, while the server still welcomes others."""
+        self._hurried = False
+        try:
+            yield
+        finally:
+            self._hurried = True
+
+    async def wait(self, gen: PQGen[R], *args: Any, **kwargs: Any) -> R:
+        """Wait for the server as the driver does; every exchange with it comes through here."""
+        if self._process != os.getpid():
+            raise DatabaseUnavailable(FORKED)
+        watch = self._watched() if self._patience < math.inf else None
+        try:
+            return await super().wait(gen, *args, **kwargs)
+        except psycopg.OperationalError as problem:
+            if not self._gave_up:
+                raise
+            told = f"the database gave no answer within {self._patience:g} seconds"
+            raise DatabaseUnavailable(told) from problem
+        finally:
+            if watch is not None:
+                watch.cancel()
+
+    async def close(self) -> None:
+        """Say goodbye to the server, which a forked child must not do in its parent's name."""
+        if self._process == os.getpid():
+            await super().close()
+
+    def _watched(self) -> asyncio.TimerHandle | asyncio.Task[None]:
+        if self._hurried:
+            return asyncio.get_running_loop().call_later(self._patience, self._give_up)
+        return background(self._look_after())
+
+    async def _look_after(self) -> None:
+        """Give the server up when it welcomes nobody any more."""
+        living = True
+        while living:
+            await asyncio.sleep(self._patience)
+            living = await _welcomes(self._address)
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """End the socket under the driver: it stops waiting at once, without asking a silent server to cancel."""
+        self._gave_up = True
+        with suppress(OSError), socket.socket(fileno=os.dup(self.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)
+
+
+async def _welcomes(address: str) -> bool:
+    """Whether a server lets somebody in; one that has no room, or refuses, lives too."""
+    try:
+        async with await psycopg.AsyncConnection.connect(address, connect_timeout=CONNECT_SECONDS):
+            return True
+    except psycopg.OperationalError as problem:
+        return problem.sqlstate is not None
+
+
+class ConnectionPool:
+    """Connections to one database, the most recently used first; for one process and one event loop."""
+
+    def __init__(
+        self,
+        conninfo: str,
+        *,
+        size: int,
+        timeout: float,
+        statement_timeout: float = STATEMENT_SECONDS,
+        revive: Callable[[], None] | None = None,
+    ) -> None:
         """Connect on demand, up to `size`; `revive` brings the server back when it cannot be reached."""
         self.conninfo = _checked(conninfo)
+        self.place = Place()
+        self.statement_timeout = statement_timeout
         self._size = size
         self._timeout = timeout
         self._revive = revive
@@ -61,6 +158,7 @@ class ConnectionPool:
 
     async def take(self) -> Connection:
         """A living connection, to be given back."""
+        self.place.check()
         await self._take_turn()
         try:
             return self._take_idle() or await self._connect()
@@ -93,6 +191,19 @@ class ConnectionPool:
         for connection in idle:
             await connection.close()
 
+    async def connect(self) -> Connection:
+        """A connection of the caller's own, in autocommit mode; to be closed."""
+        # A prepared statement is state of a session, which poolers do not keep.
+        connection = await Connection.connect(
+            make_conninfo(self.conninfo, **_missing(self.conninfo, KEEPALIVES)),
+            autocommit=True,
+            prepare_threshold=None,
+            context=_Context(),
+            connect_timeout=CONNECT_SECONDS,
+        )
+        connection.limit(self.statement_timeout + GRACE_SECONDS, self.conninfo)
+        return connection
+
     async def _take_turn(self) -> None:
         if self._closed:
             raise DatabaseUnavailable("this memory is closed: open it, or use it inside `with`")
@@ -120,13 +231,7 @@ class ConnectionPool:
         deadline = time.monotonic() + RESTART_SECONDS
         while True:
             try:
-                connection = await psycopg.AsyncConnection.connect(
-                    self.conninfo,
-                    autocommit=True,
-                    prepare_threshold=None,  # a prepared statement is state of a session, which poolers do not keep
-                    context=_Context(),
-                    connect_timeout=CONNECT_SECONDS,
-                )
+                connection = await self.connect()
             except psycopg.OperationalError as problem:
                 if time.monotonic() > deadline or not await self._may_come_back(problem):
                     raise
@@ -137,7 +242,7 @@ class ConnectionPool:
     async def _may_come_back(self, problem: psycopg.OperationalError) -> bool:
         if self._revive is not None:
             LOGGER.warning("the server cannot be reached; reviving it", extra={"reason": str(problem)})
-            await asyncio.to_thread(self._revive)
+            await beside(self._revive)
         elif not self._met and "starting up" not in str(problem):
             return False
         await asyncio.sleep(0.1)
@@ -165,11 +270,17 @@ class Lent:
 
 def _checked(conninfo: str) -> str:
     try:
-        if psycopg.conninfo.conninfo_to_dict(conninfo):
+        if conninfo_to_dict(conninfo):
             return conninfo
     except psycopg.ProgrammingError:
         pass
     raise Invalid("the database URL must look like postgresql://user:password@host:5432/name, or like host=… dbname=…")
+
+
+def _missing(conninfo: str, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Of what is wanted, what the address does not say otherwise."""
+    said = conninfo_to_dict(conninfo)
+    return {name: value for name, value in wanted.items() if name not in said}
 
 
 def _has_news(connection: Connection) -> bool:

@@ -22,6 +22,7 @@ from ltst.db.cluster import NAME, SOCKET_PORT, Cluster, answers, write_private
 from ltst.db.keeper import Folder
 from ltst.db.programs import binaries, check, choose_account, detach, interpreter, refuse_windows, run
 from ltst.errors import DatabaseUnavailable, Invalid
+from ltst.support import durable
 
 if sys.platform != "win32":
     import fcntl
@@ -158,11 +159,11 @@ def _count_in(share: int) -> bool:
 
 
 def _make_folders(home: Path, folder: Folder) -> None:
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    durable.make_folder(home)
     owner = home.stat()
     for path in (folder.path, folder.locks):
         if not path.exists():
-            path.mkdir(mode=0o700, exist_ok=True)
+            durable.make_folder(path)
             _hand_over(path, owner)
     for path in (folder.main, folder.users, folder.watcher, folder.server, folder.log):
         if not path.exists():

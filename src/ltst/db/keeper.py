@@ -107,6 +107,16 @@ def serves(pid: int, data: Path) -> bool:
         return False
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a signal made the process stand still until another lets it go on."""
+    import psutil
+
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_STOPPED)
+    except psutil.NoSuchProcess:
+        return False
+
+
 def _lives_in(process: psutil.Process, data: Path) -> bool:
     import psutil
 

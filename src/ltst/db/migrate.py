@@ -124,7 +124,7 @@ async def migrate(database: Database) -> list[str]:
     async with database.owner() as connection:
         if not _pending(await _status(connection)) and await epochs.at_home(connection):
             return []
-    async with database.owner() as connection:
+    async with database.owner(hurry=False) as connection:
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
         return await _apply_all(connection)
 
@@ -134,7 +134,7 @@ async def reset(database: Database) -> None:
 
     A server that asks for keys goes on asking.
     """
-    async with database.owner() as connection:
+    async with database.owner(hurry=False) as connection:
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
         asks_for_keys = False
         if await _applied(connection):  # else nothing here is ltst's, whatever its name

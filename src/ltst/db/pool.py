@@ -10,7 +10,7 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,18 +23,21 @@ from ltst.db.connections import Connection, ConnectionPool
 from ltst.db.queries import queries
 from ltst.errors import Conflict, DatabaseUnavailable, Denied, Invalid, LtstError, NotFound
 from ltst.support.logs import LOGGER
+from ltst.support.place import Place
 
 R = TypeVar("R")
 Parameters = Mapping[str, Any]
 
 ENTER = b"SELECT set_config('role', %s, true), set_config('ltst.user_id', %s, true)"
+# For this transaction alone, since a pooler gives the session to others afterwards.
+LIMIT = b", set_config('statement_timeout', %s, true)"
 # A write shares a lock that an erasure of its user takes alone: it waits for the writes that have begun.
-ENTER_TO_WRITE = ENTER + b", pg_advisory_xact_lock_shared(hashtextextended(%s, 2))"
+TO_WRITE = b", pg_advisory_xact_lock_shared(hashtextextended(%s, 2))"
 
 # For what compares vectors: the index goes on until it has found enough rows of the user, and leaves none out that
 # comes out of order, since they are compared exactly afterwards; nothing is compiled, which takes longer than it wins.
-ENTER_TO_COMPARE = (
-    ENTER + b", set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '400', true), "
+TO_COMPARE = (
+    b", set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '400', true), "
     b"set_config('hnsw.max_scan_tuples', '1000000', true), set_config('jit', 'off', true)"
 )
 
@@ -134,7 +137,7 @@ class SingleCall(Executor):
     async def _ask(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
         async def work(connection: Connection, retried: bool) -> list[R]:
             async with connection.pipeline():
-                await connection.execute(ENTER, (self.scope.role, self.scope.user_id))
+                await connection.execute(*self._database.entry(self.scope))
                 cursor = connection.cursor(row_factory=factory)
                 await cursor.execute(queries()[name], parameters)
             return await cursor.fetchall()
@@ -144,7 +147,7 @@ class SingleCall(Executor):
     async def _change(self, name: str, parameters: Parameters) -> int:
         async def work(connection: Connection, retried: bool) -> int:
             async with connection.pipeline():
-                await connection.execute(*_entry(self.scope))
+                await connection.execute(*self._database.entry_to_write(self.scope))
                 cursor = await connection.execute(queries()[name], parameters)
             return cursor.rowcount
 
@@ -158,7 +161,7 @@ class SingleCall(Executor):
 
         async def work(connection: Connection, retried: bool) -> tuple[Any, dict[str, Any]]:
             async with connection.pipeline():
-                await connection.execute(ENTER_TO_COMPARE, (self.scope.role, self.scope.user_id))
+                await connection.execute(*self._database.entry_to_compare(self.scope))
                 before = connection.cursor(row_factory=scalar_row)
                 await before.execute(queries()[first], parameters)
                 cursor = connection.cursor(row_factory=dict_row)
@@ -176,7 +179,7 @@ class SingleCall(Executor):
 
         async def work(connection: Connection, retried: bool) -> list[dict[str, Any]]:
             async with connection.pipeline():
-                await connection.execute(ENTER_TO_COMPARE, (self.scope.role, self.scope.user_id))
+                await connection.execute(*self._database.entry_to_compare(self.scope))
                 cursor = connection.cursor(row_factory=dict_row)
                 await cursor.execute(queries()[name], parameters, prepare=False)
             return await cursor.fetchall()
@@ -197,6 +200,11 @@ class Database:
         """How to reach it, for the tools that Postgres brings."""
         return self._pool.conninfo
 
+    @property
+    def place(self) -> Place:
+        """The process and the event loop that it may be used in."""
+        return self._pool.place
+
     async def close(self) -> None:
         """Close all connections."""
         await self._pool.close()
@@ -210,36 +218,65 @@ class Database:
         return SingleCall(self, KEEPER)
 
     @asynccontextmanager
-    async def transaction(self, scope: Scope) -> AsyncIterator[Transaction]:
-        """Several queries that succeed or fail together."""
-        with translated():
-            async with self._pool.connection() as connection, connection.transaction():
-                await connection.execute(*_entry(scope))
-                yield Transaction(connection, scope)
+    async def transaction(self, scope: Scope, *, hurry: bool = True) -> AsyncIterator[Transaction]:
+        """Several queries that succeed or fail together; without hurry each may take longer than statement_timeout."""
+        async with self._begun(hurry) as connection:
+            await connection.execute(*self.entry_to_write(scope, hurry=hurry))
+            yield Transaction(connection, scope)
 
     @asynccontextmanager
     async def snapshot(self, scope: Scope) -> AsyncIterator[Transaction]:
         """Several reads of one and the same moment, with times in UTC."""
-        with translated():
-            async with self._pool.connection() as connection, connection.transaction():
-                await connection.execute(b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                await connection.execute(b"SET LOCAL TIME ZONE 'UTC'")
-                await connection.execute(ENTER, (scope.role, scope.user_id))
-                yield Transaction(connection, scope)
+        async with self._begun() as connection:
+            await connection.execute(b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            await connection.execute(b"SET LOCAL TIME ZONE 'UTC'")
+            await connection.execute(*self.entry(scope))
+            yield Transaction(connection, scope)
 
     @asynccontextmanager
-    async def owner(self) -> AsyncIterator[Connection]:
-        """A transaction as the role that connected, for migrations and for looks at the server."""
+    async def owner(self, *, hurry: bool = True) -> AsyncIterator[Connection]:
+        """A transaction as the role that connected, for migrations (without hurry) and for looks at the server."""
+        async with self._begun(hurry) as connection:
+            await connection.execute(f"SET LOCAL statement_timeout = {self._limit(hurry)}".encode())
+            yield connection
+
+    async def connect(self) -> Connection:
+        """A connection of the caller's own, to be closed."""
+        return await self._pool.connect()
+
+    def entry(self, scope: Scope, *, hurry: bool = True) -> tuple[bytes, tuple[str, ...]]:
+        """How a transaction that reads begins, with its values."""
+        return ENTER + LIMIT, (scope.role, scope.user_id, self._limit(hurry))
+
+    def entry_to_write(self, scope: Scope, *, hurry: bool = True) -> tuple[bytes, tuple[str, ...]]:
+        """How one that writes begins; the keeper's is nobody's."""
+        entry, values = self.entry(scope, hurry=hurry)
+        return (entry + TO_WRITE, (*values, scope.user_id)) if scope.user_id else (entry, values)
+
+    def entry_to_compare(self, scope: Scope) -> tuple[bytes, tuple[str, ...]]:
+        """How one that compares vectors begins."""
+        entry, values = self.entry(scope)
+        return entry + TO_COMPARE, values
+
+    def _limit(self, hurry: bool) -> str:
+        """The limit of a statement in milliseconds; 0 is none."""
+        return str(round(self._pool.statement_timeout * 1000)) if hurry else "0"
+
+    @asynccontextmanager
+    async def _begun(self, hurry: bool = True) -> AsyncIterator[Connection]:
         with translated():
-            async with self._pool.connection() as connection, connection.transaction():
-                yield connection
+            async with self._pool.connection() as connection:
+                with nullcontext() if hurry else connection.unhurried():
+                    async with connection.transaction():
+                        yield connection
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[Connection]:
         """A connection as the role that connected, outside of a transaction, for what Postgres does not do in one."""
         with translated():
             async with self._pool.connection() as connection:
-                yield connection
+                with connection.unhurried():
+                    yield connection
 
     async def call(self, name: str, *parameters: Any) -> tuple[Any, ...]:
         """A function that sets its own user; its last parameter tells it whether it may have run already."""
@@ -288,13 +325,6 @@ def _log(query: str, started: float, rows: int) -> None:
         LOGGER.debug("query", extra={"query": query, "milliseconds": milliseconds, "rows": rows})
 
 
-def _entry(scope: Scope) -> tuple[bytes, tuple[str, ...]]:
-    """How a write begins; the keeper's is nobody's."""
-    if scope.user_id:
-        return ENTER_TO_WRITE, (scope.role, scope.user_id, scope.user_id)
-    return ENTER, (scope.role, scope.user_id)
-
-
 def _only_reads(name: str) -> bool:
     """A query that begins with SELECT changes nothing, or nothing more when it runs twice."""
     return queries()[name].startswith(b"SELECT")
@@ -318,6 +348,8 @@ def translated() -> Iterator[None]:
         raise Invalid(f"the database refuses this value: {_said(problem)}") from problem
     except sql.InsufficientPrivilege as problem:
         raise Denied(f"the database refuses this: {_said(problem)}") from problem
+    except sql.QueryCanceled as problem:
+        raise DatabaseUnavailable(f"the database gave up: {_said(problem)} (LTST_STATEMENT_TIMEOUT)") from problem
     except (psycopg.OperationalError, psycopg.InterfaceError, sql.ReadOnlySqlTransaction) as problem:
         raise DatabaseUnavailable(f"the database cannot be used: {_said(problem)}") from problem
     except psycopg.Error as problem:

@@ -23,7 +23,8 @@ INSTALLATION, MAJOR = "pginstall18", "18"
 # What the programs need, each in its place: they look for libraries in folders relative to their own.
 PARTS = (f"{PACKAGE}/{INSTALLATION}", f"{PACKAGE}.libs", f"{PACKAGE}/.dylibs")
 SERVICE_USERS = ("ltst", "postgres", "nobody")  # whom Postgres runs as when root starts it, the first that exists
-SHARED_BINARIES = Path("/var/lib/ltst")
+# Not root's home: that is private, and these are for the service's user to run.
+SHARED_BINARIES = Path("/var/lib/ltst-programs")
 COMMAND_PATIENCE = 120.0
 
 
@@ -111,24 +112,42 @@ def runnable(account: Account) -> Path:
         return programs
     copy = SHARED_BINARIES / f"postgres-{importlib.metadata.version(DISTRIBUTION)}"
     site = programs.parents[2]
+    _open_shared_folder()
     if not copy.exists():
         _copy_installation(site, copy)
-    found = copy.lstat()
+    _refuse_changeable(copy)
+    copied = copy / programs.relative_to(site)
+    if not _can_run(copied, account):
+        raise DatabaseUnavailable(
+            f"{account.name}, whom Postgres runs as when root starts it, can run neither {programs} nor {copied}: "
+            f"open the folders above one of them to {account.name}, remove {copy} if it is damaged, or set DATABASE_URL"
+        )
+    return copied
+
+
+def _open_shared_folder() -> None:
+    """Make the folder of the copies, or open it again to those who run them: a strict umask closes what root makes."""
+    SHARED_BINARIES.mkdir(parents=True, exist_ok=True)
+    if SHARED_BINARIES.stat().st_uid == 0:
+        SHARED_BINARIES.chmod(0o755)
+    _refuse_changeable(SHARED_BINARIES)
+
+
+def _refuse_changeable(place: Path) -> None:
+    found = place.lstat()
     if found.st_uid != 0 or found.st_mode & 0o022:
-        raise DatabaseUnavailable(f"{copy} can be changed by others than root, so its programs are not run: remove it")
-    return copy / programs.relative_to(site)
+        raise DatabaseUnavailable(f"{place} can be changed by others than root, so its programs are not run: remove it")
 
 
 def _can_run(programs: Path, account: Account) -> bool:
     # Trying is the only sure check: it covers every folder above, access lists and mount options.
     try:
         return run([f"{programs}/initdb", "--version"], Path("/"), account).returncode == 0
-    except PermissionError:
+    except OSError:
         return False
 
 
 def _copy_installation(site: Path, target: Path) -> None:
-    target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix="copy-", dir=target.parent))
     try:
         for part in PARTS:

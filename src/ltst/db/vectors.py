@@ -242,14 +242,14 @@ class Switch:
 async def switching(database: Database) -> AsyncIterator[Switch]:
     """A connection of its own, since indexes are built outside of transactions; Conflict if another process has it."""
     with translated():
-        connection = await psycopg.AsyncConnection.connect(database.conninfo, autocommit=True)
-        async with connection:
-            free = await (await connection.execute("SELECT pg_try_advisory_lock(%s)", (SWITCHING,))).fetchone()
-            if free != (True,):
-                raise Conflict("another process is changing the embedding model of this database right now")
-            try:
-                yield Switch(connection)
-            finally:
-                # By word, since a server may notice late that a connection is gone; and if it is, it has noticed.
-                with suppress(psycopg.OperationalError):
-                    await connection.execute("SELECT pg_advisory_unlock(%s)", (SWITCHING,))
+        async with await database.connect() as connection:
+            with connection.unhurried():  # an index takes as long as it takes
+                free = await (await connection.execute("SELECT pg_try_advisory_lock(%s)", (SWITCHING,))).fetchone()
+                if free != (True,):
+                    raise Conflict("another process is changing the embedding model of this database right now")
+                try:
+                    yield Switch(connection)
+                finally:
+                    # By word, since a server may notice late that a connection is gone; and if it is, it has noticed.
+                    with suppress(psycopg.OperationalError):
+                        await connection.execute("SELECT pg_advisory_unlock(%s)", (SWITCHING,))

@@ -65,7 +65,7 @@ async def erase(desk: Desk) -> Receipt:
     """Remove everything the user owns and count what is left, in one transaction; then clear the space it took."""
     async with (
         desk.core.measured("storage", "user.erase", desk.user_id, None) as tally,
-        desk.core.database.transaction(KEEPER) as tx,
+        desk.core.database.transaction(KEEPER, hurry=False) as tx,
     ):
         # First of all from tables that were adopted: what goes from ltst would take their rows along, uncounted.
         kept = await archive.erase_kept(tx, desk.user_id)

@@ -20,6 +20,7 @@ from ltst.rooms import cache, entries, events, learning, metrics, preferences, s
 from ltst.settings import Settings
 from ltst.support import logs, validate
 from ltst.support.crypto import MasterKeys, WrappedKey
+from ltst.support.place import background
 
 if TYPE_CHECKING:
     from ltst.providers.embedding import Embedding
@@ -105,6 +106,7 @@ class Core:
         """The open database."""
         if self.opened is None:
             raise DatabaseUnavailable("this memory is not open: use it inside `with`, or call open() first")
+        self.opened.place.check()
         return self.opened
 
     async def flush(self) -> None:
@@ -132,7 +134,7 @@ class Core:
 
     def later(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something that nobody waits for and that is not worth an error to anyone."""
-        task = asyncio.create_task(work)
+        task = background(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
 
@@ -152,8 +154,16 @@ class Core:
     async def finish(self) -> None:
         """Wait for what was left for later."""
         self._finishing.set()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._finishing.clear()
+        await asyncio.gather(*(task for task in self._tasks if not task.get_loop().is_closed()), return_exceptions=True)
+        self._finishing = asyncio.Event()
+
+    def forget(self) -> None:
+        """In a forked child: leave to the parent what is its own, counts and work for later included."""
+        self._tasks, self._shown, self._found = set(), {}, {}
+        self._finishing = asyncio.Event()
+        self.recorder = metrics.Recorder()
+        self.models.forget()
+        self.opened = self.windows = None
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

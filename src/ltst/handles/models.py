@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from ltst.errors import ModelUnavailable
 from ltst.protocols import Embedder, Reranker
 from ltst.records import Usage
 from ltst.rooms import search
+from ltst.support.place import beside
 
 if TYPE_CHECKING:
     from ltst.providers.embedding import Embedding
@@ -95,6 +95,10 @@ class Models:
         for embedding in [*self._retired, self._embedding]:
             if embedding is not None:
                 await embedding.close()
+        self.forget()
+
+    def forget(self) -> None:
+        """Make embedders anew when they are next needed; in a forked child the threads of those before are missing."""
         self._embedding, self._retired = None, []
 
     async def _first(self, database: Database) -> search.Model:
@@ -104,7 +108,7 @@ class Models:
 
         chosen = self._given or embedder_named(DEFAULT)
         source = None if self._given else DEFAULT
-        dimensions = await asyncio.to_thread(lambda: chosen.dimensions)
+        dimensions = await beside(lambda: chosen.dimensions)
         await adopt(database, search.Model(chosen.name, dimensions, source))
         active = await search.model(database.keeper())
         assert active is not None, "one of those who named a model was the first"

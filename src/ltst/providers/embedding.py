@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import os
 import threading
 import time
 from collections import deque
@@ -11,6 +13,7 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from ltst.errors import Invalid, LtstError, ModelUnavailable
 from ltst.providers.function import CallableEmbedder
@@ -18,6 +21,7 @@ from ltst.providers.local import LocalEmbedder
 from ltst.providers.remote import OpenAIEmbedder
 from ltst.providers.vectors import TextRefused, check_vectors
 from ltst.support.logs import LOGGER
+from ltst.support.place import beside
 
 if TYPE_CHECKING:
     from ltst.protocols import Embedder
@@ -48,6 +52,7 @@ class Embedding:
         self._waiting: deque[_Request] = deque()
         self._bell = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._process = os.getpid()
         self._closed = False
 
     @property
@@ -57,11 +62,11 @@ class Embedding:
 
     async def dimensions(self) -> int:
         """The length of its vectors, for which a remote model may have to be asked."""
-        return await asyncio.to_thread(lambda: self.embedder.dimensions)
+        return await beside(lambda: self.embedder.dimensions)
 
     async def parts(self, texts: Sequence[str], *, room: int = 0) -> list[list[str]]:
         """The parts of each text; long ones take their time."""
-        return await asyncio.to_thread(lambda: [self.embedder.parts(text, room=room) for text in texts])
+        return await beside(lambda: [self.embedder.parts(text, room=room) for text in texts])
 
     async def vectors(self, texts: Sequence[str]) -> Vectors:
         """A vector for each text, in their order."""
@@ -71,9 +76,10 @@ class Embedding:
         with self._bell:
             if self._closed:
                 raise ModelUnavailable(f"the embedding by {self.name} is closed")
-            if self._thread is None:
+            if self._thread is None and not ENDING.is_set():
                 self._thread = threading.Thread(target=self._work, name="ltst-embedding", daemon=True)
                 self._thread.start()
+                AT_WORK.add(self)
             self._waiting.append(request)
             self._bell.notify()
         return await asyncio.wrap_future(request.answer)
@@ -89,19 +95,32 @@ class Embedding:
             request.fail(ModelUnavailable(f"the embedding by {self.name} was closed"))
         if thread is not None:
             # A remote model may keep it for long; the thread ends with the process in any case.
-            await asyncio.to_thread(thread.join, LONGEST_GOODBYE)
+            await beside(thread.join, LONGEST_GOODBYE)
+
+    def end(self) -> None:
+        """Finish the batch at hand, at the end of the process: a thread that is torn out of a model's library aborts.
+
+        Whoever waits is not answered: they end with the process.
+        """
+        if self._process != os.getpid() or self._thread is None:
+            return
+        with self._bell:
+            self._bell.notify()
+        self._thread.join(LONGEST_GOODBYE)
 
     def _work(self) -> None:
         while batch := self._next():
             self._serve(batch)
 
     def _next(self) -> list[_Turn]:
-        """The next batch; none when closed."""
+        """The next batch; none when there is to be no other."""
         with self._bell:
             while True:
-                self._bell.wait_for(lambda: self._waiting or self._closed)
-                if self._closed or (batch := self._batch()):
-                    return [] if self._closed else batch
+                self._bell.wait_for(lambda: self._waiting or self._closed or ENDING.is_set())
+                if self._closed or ENDING.is_set():
+                    return []
+                if batch := self._batch():
+                    return batch
 
     def _batch(self) -> list[_Turn]:
         """An equal share of the next batch for everyone who waits; who needs more stands at the back again."""
@@ -145,6 +164,17 @@ class Embedding:
             return
         for turn in batch:
             self._serve([turn])
+
+
+AT_WORK: WeakSet[Embedding] = WeakSet()
+ENDING = threading.Event()
+
+
+@atexit.register
+def _end_all() -> None:
+    ENDING.set()
+    for embedding in [*AT_WORK]:
+        embedding.end()
 
 
 @dataclass(slots=True)

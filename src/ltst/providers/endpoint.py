@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from ltst.errors import Invalid, ModelUnavailable
 from ltst.providers.language import DEFAULT_BASE_URL, host_of
 from ltst.providers.sse import EventReader
+from ltst.support.place import OfProcess
 
 if TYPE_CHECKING:
     import httpx
@@ -88,7 +89,7 @@ class Endpoint:
         """`base_url` ends before /chat/completions; `timeout` in seconds, in a stream between its parts."""
         self._url = (base_url or DEFAULT_BASE_URL).rstrip("/")
         self._key, self._timeout = api_key, timeout
-        self._opened: httpx.AsyncClient | None = None
+        self._client = OfProcess(self._open)
         self.host = host_of(self._url)
 
     def __repr__(self) -> str:
@@ -126,7 +127,7 @@ class Endpoint:
         """Pass a request on as it is, under the key of this endpoint; refusals come back like answers."""
         if ".." in unquote(path.partition("?")[0]).split("/"):
             raise Invalid("path must stay below the address of the endpoint: it has no '..'")
-        client = self._client()
+        client = self._client.get()
         passed = {name: value for name, value in (headers or {}).items() if name.lower() in PASSED_ON}
         with _failures(self.host, self._timeout):
             request = client.build_request(method, self._url + "/" + path.lstrip("/"), content=body, headers=passed)
@@ -136,9 +137,8 @@ class Endpoint:
 
     async def close(self) -> None:
         """Let go of the connections."""
-        if self._opened is not None:
-            await self._opened.aclose()
-            self._opened = None
+        if (client := self._client.pop()) is not None:
+            await client.aclose()
 
     @asynccontextmanager
     async def _asked(self, request: Mapping[str, Any]) -> AsyncIterator[Passage]:
@@ -156,11 +156,6 @@ class Endpoint:
         if not isinstance(answer.get("choices"), list) or not answer["choices"]:
             raise ModelUnavailable(f"{self.host} answered with something else than a completion")
         return answer
-
-    def _client(self) -> httpx.AsyncClient:
-        if self._opened is None:
-            self._opened = self._open()
-        return self._opened
 
     def _open(self) -> httpx.AsyncClient:
         try:

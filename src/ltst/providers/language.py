@@ -15,6 +15,7 @@ from ltst.providers.vectors import TextRefused
 from ltst.records import Completion, Usage
 from ltst.support import tokens
 from ltst.support.logs import LOGGER
+from ltst.support.place import OfProcess
 
 if TYPE_CHECKING:
     from ltst.protocols import LanguageModel
@@ -105,8 +106,7 @@ class OpenAILanguageModel:
         self._host = host_of(self._url)
         self._model, self._key, self._timeout, self._retries = model, api_key, timeout, retries
         self._dialect = _Dialect()
-        self._opened: Any = None
-        self._opening = threading.Lock()
+        self._client = OfProcess(self._open)
         self.name = f"{model}@{self._host}"
 
     def __repr__(self) -> str:
@@ -135,7 +135,7 @@ class OpenAILanguageModel:
 
         No failure passes on what the endpoint said: it may have repeated the key or the conversation.
         """
-        client = self._client()
+        client = self._client.get()
         import openai
 
         kind: type[ModelUnavailable] = ModelUnavailable
@@ -168,12 +168,6 @@ class OpenAILanguageModel:
             raise ModelUnavailable(f"{self._host} answered with something else than a completion")
         read = _counted(answer, "prompt_tokens", lambda: sum(tokens.count(each["content"]) for each in messages))
         return Completion(text, read, _counted(answer, "completion_tokens", lambda: tokens.count(text)))
-
-    def _client(self) -> Any:
-        with self._opening:
-            if self._opened is None:
-                self._opened = self._open()
-            return self._opened
 
     def _open(self) -> Any:
         try:
@@ -217,7 +211,7 @@ class CountedModel:
         self.model = model
         self._prices = None if input_price is None and output_price is None else (input_price or 0, output_price or 0)
         self._usage = Usage(model.name, cost=None if self._prices is None else 0.0)
-        self._lock = threading.Lock()
+        self._lock = OfProcess(threading.Lock)
 
     @property
     def name(self) -> str:
@@ -243,7 +237,7 @@ class CountedModel:
 
     def _count(self, answer: Completion | None, seconds: float) -> None:
         read, written = (answer.input_tokens, answer.output_tokens) if answer else (0, 0)
-        with self._lock:
+        with self._lock.get():
             known = self._usage
             self._usage = replace(
                 known,

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from ltst.errors import Invalid, Unavailable
 from ltst.support.logs import LOGGER
+from ltst.support.place import OfProcess
 
 if TYPE_CHECKING:
     from ltst.protocols import WindowCache
@@ -34,7 +35,7 @@ class ProcessWindowCache:
             raise Invalid("most_bytes must be at least 1 and lifetime above 0 seconds")
         self._most_bytes, self._lifetime = most_bytes, lifetime
         self._held: OrderedDict[tuple[str, str], tuple[float, bytes]] = OrderedDict()
-        self._lock = Lock()
+        self._lock = OfProcess(Lock)
         self._bytes = 0
         self._swept = time.monotonic()
 
@@ -45,7 +46,7 @@ class ProcessWindowCache:
     async def get(self, user: str, session: str) -> bytes | None:
         """What was put under these names, if it is still there."""
         key = user, session
-        with self._lock:
+        with self._lock.get():
             if key not in self._held:
                 return None
             born, window = self._held[key]
@@ -58,7 +59,7 @@ class ProcessWindowCache:
     async def put(self, user: str, session: str, window: bytes) -> None:
         """Keep a window. One that takes another's place grows no younger: it may hold what the other held."""
         key, now = (user, session), time.monotonic()
-        with self._lock:
+        with self._lock.get():
             born = self._held[key][0] if key in self._held else now
             self._drop(key)
             self._held[key] = (born, window)
@@ -70,7 +71,7 @@ class ProcessWindowCache:
 
     async def forget(self, user: str) -> None:
         """Remove all windows of one user."""
-        with self._lock:
+        with self._lock.get():
             for key in [key for key in self._held if key[0] == user]:
                 self._drop(key)
 
@@ -111,7 +112,7 @@ class RedisWindowCache:
         self._url, self._timeout, self._rest, self._connections = _checked(url), timeout, rest, connections
         self._milliseconds = max(1, round(lifetime * 1000))
         # Connections made on one loop cannot be used on another.
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+        self._clients = OfProcess[WeakKeyDictionary[asyncio.AbstractEventLoop, Any]](WeakKeyDictionary)
         self._resting_until = 0.0
 
     def __repr__(self) -> str:
@@ -142,7 +143,7 @@ class RedisWindowCache:
 
     async def close(self) -> None:
         """Let go of the connections of the running loop."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
+        client = self._clients.get().pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.aclose()
 
@@ -159,10 +160,10 @@ class RedisWindowCache:
 
     def _redis(self) -> Any:
         """The client of the running loop."""
-        loop = asyncio.get_running_loop()
-        if loop not in self._clients:
-            self._clients[loop] = self._connected()
-        return self._clients[loop]
+        loop, clients = asyncio.get_running_loop(), self._clients.get()
+        if loop not in clients:
+            clients[loop] = self._connected()
+        return clients[loop]
 
     def _connected(self) -> Any:
         from redis.asyncio import BlockingConnectionPool, Redis

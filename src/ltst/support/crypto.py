@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from ltst.errors import Denied, Invalid, Unavailable
+from ltst.support import durable
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -203,17 +204,17 @@ class MasterKeys:
         """Link a finished file into place if there is none: of two processes that make it at once, one wins whole."""
         if self._file.exists():
             return
-        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        durable.make_folder(self._file.parent)
         draft = self._draft([secrets.token_bytes(KEY_BYTES)])
         try:
-            os.link(draft, self._file)
+            durable.link(draft, self._file)
         except FileExistsError:
-            return
+            durable.sync(self._file.parent)  # what the other one made is used from here on
         finally:
             draft.unlink()
 
     def _write(self, keys: list[bytes]) -> None:
-        self._draft(keys).replace(self._file)
+        durable.replace(self._draft(keys), self._file)
         self._keys = {**{_identity(key): key for key in keys}, **(self._keys or {})}
 
     def _draft(self, keys: list[bytes]) -> Path:

@@ -6,10 +6,11 @@ import asyncio
 import os
 import threading
 from collections.abc import Coroutine
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from typing import Any, TypeVar
 
 from ltst.errors import DatabaseUnavailable
+from ltst.support.place import FORKED
 
 R = TypeVar("R")
 
@@ -26,21 +27,20 @@ class Portal:
 
     @property
     def is_open(self) -> bool:
-        """Whether the loop runs."""
-        return self._loop is not None
+        """Whether the loop runs, in this process."""
+        return self._loop is not None and self._process == os.getpid()
 
     def open(self) -> None:
         """Start the loop."""
         self._loop = asyncio.new_event_loop()
         self._process = os.getpid()
+        self._guard = threading.Lock()  # that of a parent may be held by a thread that stayed there
         self._thread = threading.Thread(target=self._loop.run_forever, name="ltst", daemon=True)
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, R]) -> R:
         """Wait for the result. An interrupt here cancels the work there."""
-        with self._guard:
-            usable = self._loop is not None and self._process == os.getpid()
-            future = asyncio.run_coroutine_threadsafe(work, self._loop) if usable and self._loop else None
+        future = self._scheduled(work) if self.is_open else None
         if future is None:
             work.close()
             raise DatabaseUnavailable(self._reason())
@@ -54,19 +54,25 @@ class Portal:
 
     def close(self) -> None:
         """Cancel what is still going on, so that nobody waits for ever, and stop the loop."""
+        if not self.is_open:
+            return
         with self._guard:
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
-        if loop is None or thread is None or self._process != os.getpid():
+        if loop is None or thread is None:
             return
         asyncio.run_coroutine_threadsafe(_cancel_others(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
 
+    def _scheduled(self, work: Coroutine[Any, Any, R]) -> Future[R] | None:
+        with self._guard:
+            return None if self._loop is None else asyncio.run_coroutine_threadsafe(work, self._loop)
+
     def _reason(self) -> str:
         if self._loop is None:
             return "this memory is not open: use it inside `with`, or call open() first"
-        return "this memory was opened in another process: open one of its own after a fork"
+        return FORKED
 
 
 async def _cancel_others() -> None:

@@ -16,6 +16,7 @@ from ltst.doors.cli import show
 from ltst.doors.cli.condition import CHECKS
 from ltst.doors.cli.options import Force, Options, Yes, command, opened, remembered
 from ltst.errors import Conflict, Invalid
+from ltst.support import durable
 
 app = typer.Typer()
 
@@ -110,6 +111,6 @@ def _write_privately(file: Path, text: str) -> None:
             target.write(text)
             target.flush()
             os.fsync(target.fileno())
-        draft.replace(file)
+        durable.replace(draft, file)
     finally:
         draft.unlink(missing_ok=True)

@@ -112,10 +112,10 @@ def reset(options: Options, yes: Yes = False) -> None:
 def _run(options: Options, work: Callable[[Database], Awaitable[R]], doing: str) -> R:
     import asyncio
 
-    from ltst.db.opening import connected
+    from ltst.db.opening import Connected
 
     async def run() -> R:
-        async with connected(options.settings) as database:
+        async with Connected(options.settings) as database:
             return await work(database)
 
     with show.working(doing):

@@ -1,0 +1,100 @@
+"""Where things belong: to one process, which a forked child is not, and to one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from ltst.errors import DatabaseUnavailable
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+FORKED = "this memory was opened in another process: open one of its own after a fork"
+
+
+class Place:
+    """The process and the event loop that something was opened in."""
+
+    __slots__ = ("_loop", "_process")
+
+    def __init__(self) -> None:
+        """Remember the running process and its running loop."""
+        self._process = os.getpid()
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether this is another process, such as a forked child, which shares every socket with its parent."""
+        return self._process != os.getpid()
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that it was opened on."""
+        return self._loop
+
+    def check(self) -> None:
+        """Refuse to go on in another process or on another event loop."""
+        if self.is_foreign:
+            raise DatabaseUnavailable(FORKED)
+        if self._loop is not asyncio.get_running_loop():
+            raise DatabaseUnavailable(
+                "this memory was opened on another event loop: use it there, or open another AsyncMemory on this one"
+            )
+
+    def move(self) -> None:
+        """Belong to the running loop from now on, where the loop before is closed."""
+        if self._loop.is_closed():
+            self._loop = asyncio.get_running_loop()
+
+
+class OfProcess(Generic[R]):
+    """Something that a forked child must not share with its parent, such as connections: each process makes its own."""
+
+    def __init__(self, make: Callable[[], R]) -> None:
+        """Make it when it is first asked for."""
+        self._make = make
+        # The parent's stays here too: to close it would end connections that the parent uses.
+        self._held: dict[int, R] = {}
+        self._locks: dict[int, threading.Lock] = {}
+
+    def get(self) -> R:
+        """Return what is this process's own."""
+        process = os.getpid()
+        with self._locks.setdefault(process, threading.Lock()):
+            if process not in self._held:
+                self._held[process] = self._make()
+            return self._held[process]
+
+    def pop(self) -> R | None:
+        """Give up what is this process's own, to be closed; None if there is none. It is made anew when asked for."""
+        return self._held.pop(os.getpid(), None)
+
+
+async def beside(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call a function that blocks in a thread; here, when the process is about to end and starts no more threads."""
+    call = partial(function, *args, **kwargs)
+    try:
+        going = asyncio.get_running_loop().run_in_executor(None, call)
+    except RuntimeError:
+        return call()
+    return await going
+
+
+def background(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    """Start a task that may be dropped at any time: a loop that ends without it does not complain."""
+    task = asyncio.create_task(work)
+    task._log_destroy_pending = False  # type: ignore[attr-defined]  # as asyncio.gather does with its own
+    return task
+
+
+async def end(*tasks: asyncio.Task[Any] | None) -> None:
+    """Cancel tasks and wait for their end; those of a loop that is closed have ended with it."""
+    going = [task for task in tasks if task is not None and not task.done() and not task.get_loop().is_closed()]
+    for task in going:
+        task.cancel()
+    await asyncio.gather(*going, return_exceptions=True)
