@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from ltst import AsyncMemory, AsyncUser, ConversationMessage, Invalid, ModelUnavailable, Settings, Unavailable
-from ltst.agents.relay import Relay, conversation_id, fresh, is_newest_alone, merged, turn
+from ltst.agents.history import fresh, turn
+from ltst.agents.relay import Relay, conversation_id, is_newest_alone, merged
 from support.embedders import opened
 from support.language_server import Close, Events, LanguageServer, Raw, Status, Tools, event, events
 
@@ -49,7 +50,7 @@ CALLING = assistant(None, tool_calls=[{"id": "call_0", "type": "function", "func
 
 def test_an_empty_chat_takes_the_whole_history() -> None:
     messages = [system("Be brief."), user("A"), assistant("B"), user("C"), CALLING, tool("D")]
-    assert new(messages) == [("human", "A"), ("ai", "B"), ("human", "C"), ("tool", "D")]
+    assert new(messages) == [("human", "A"), ("ai", "B"), ("human", "C"), ("ai", "f()"), ("tool", "D")]
 
 
 def test_a_chat_that_goes_on_takes_what_follows_the_last_answer() -> None:
@@ -73,8 +74,64 @@ def test_a_retry_is_not_stored_again() -> None:
 
 def test_results_of_tools_are_stored_once() -> None:
     messages = [user("A"), CALLING, tool("D")]
-    assert new(messages, ("human", "A")) == [("tool", "D")]
-    assert new(messages, ("human", "A"), ("tool", "D")) == []
+    assert new(messages, ("human", "A")) == [("ai", "f()"), ("tool", "D")]
+    assert new(messages, ("human", "A"), ("ai", "f()")) == [("tool", "D")]
+    assert new(messages, ("human", "A"), ("ai", "f()"), ("tool", "D")) == []
+
+
+def test_turns_that_were_answered_elsewhere_are_stored() -> None:
+    stored = ("human", "A"), ("ai", "B")
+    whole = [user("A"), assistant("B"), user("C"), assistant("D"), user("E")]
+    assert new(whole, *stored) == [("human", "C"), ("ai", "D"), ("human", "E")]
+    assert new(whole, ("human", "A")) == [("ai", "B"), ("human", "C"), ("ai", "D"), ("human", "E")]
+    assert new(whole, *stored, ("human", "C"), ("ai", "D"), ("human", "E")) == []
+    other = [user("X"), assistant("Y"), user("Z")]
+    assert new(other, *stored) == [("human", "X"), ("ai", "Y"), ("human", "Z")]
+    trimmed = [assistant("B"), user("C")]
+    assert new(trimmed, *stored) == [("human", "C")]
+
+
+def test_equal_turns_are_told_apart_by_their_place() -> None:
+    yes, ok = ("human", "yes"), ("ai", "ok")
+    said = [user("yes"), assistant("ok"), user("yes"), assistant("ok"), user("yes")]
+    assert new(said, yes, ok) == [yes, ok, yes]
+    assert new(said, yes, ok, yes) == [ok, yes]
+    assert new(said, yes, ok, yes, ok) == [yes]
+    assert new(said, yes, ok, yes, ok, yes) == []
+    assert new(said[-3:], yes, ok, yes, ok, yes, ok) == [yes], "the client shows its newest turns alone"
+    assert new([user("A"), assistant("B"), user("C")], ("human", "A"), ("ai", "B"), ("human", "A")) == [("human", "C")]
+
+
+def test_an_answer_that_the_client_did_not_get_is_asked_for_again() -> None:
+    held = ("human", "A"), ("ai", "B"), ("human", "C"), ("ai", "D")
+    assert new([user("A"), assistant("B"), user("C")], *held) == []
+
+
+def test_of_a_long_chat_the_end_is_compared() -> None:
+    said = [each for n in range(100) for each in (user(f"q{n}"), assistant(f"a{n}"))]
+    held = kept(*[each for n in range(75, 100) for each in (("human", f"q{n}"), ("ai", f"a{n}"))])
+    told = fresh([*said, user("now")], held, whole=False)
+    assert [each["content"] for each in told] == ["now"]
+    edited = [*said[:-1], assistant("a99, as the client has it"), user("now")]
+    assert [each["content"] for each in fresh(edited, held, whole=False)] == ["now"]
+
+
+def test_tool_calls_are_kept() -> None:
+    asked = {"id": "call_7", "type": "function", "function": {"name": "book", "arguments": '{"city": "Lisbon"}'}}
+    calls = [{"id": "call_7", "name": "book", "arguments": '{"city": "Lisbon"}'}]
+    assert turn(assistant(None, tool_calls=[asked])) == {
+        "role": "ai",
+        "content": 'book({"city": "Lisbon"})',
+        "metadata": {"tool_calls": calls},
+    }
+    assert turn(assistant("One moment.", tool_calls=[asked])) == {
+        "role": "ai",
+        "content": "One moment.",
+        "metadata": {"tool_calls": calls},
+    }
+    older = {"role": "assistant", "content": None, "function_call": {"name": "book", "arguments": "{}"}}
+    assert (turn(older) or {})["content"] == "book({})"
+    assert turn(assistant(None, tool_calls="no list")) is None
 
 
 def test_contents_in_parts() -> None:
@@ -224,11 +281,26 @@ async def test_tools_of_the_client(relay: Relay, ana: AsyncUser, upstream: Langu
     offered = {"tools": [{"type": "function", "function": {"name": "weather"}}]}
     _, received = await send(relay, ana, user("Weather?"), chat_id="c", body=offered)
     assert b"tool_calls" in received and upstream.asked[0].body["tools"] == offered["tools"]
-    assert await stored(ana, "c") == [("human", "Weather?")]
-    await send(relay, ana, user("Weather?"), CALLING, tool("rain"), chat_id="c", body={**offered, "stream": True})
-    assert await stored(ana, "c") == [("human", "Weather?"), ("tool", "rain"), ("ai", "It rains.")]
+    called = ("ai", 'weather({"city": "Lisbon"})')
+    assert await stored(ana, "c") == [("human", "Weather?"), called]
+    question, wanting = await ana.chat("c").history()
+    (call,) = wanting.metadata["tool_calls"]
+    assert (call["name"], json.loads(call["arguments"])) == ("weather", {"city": "Lisbon"})
+    assert wanting.parent_message_id == question.message_id
+    calling = json.loads(received)["choices"][0]["message"]
+    await send(relay, ana, user("Weather?"), calling, tool("rain"), chat_id="c", body={**offered, "stream": True})
+    assert await stored(ana, "c") == [("human", "Weather?"), called, ("tool", "rain"), ("ai", "It rains.")]
     spoken = [each for each in upstream.asked[1].body["messages"] if each["role"] != "system"]
-    assert spoken == [user("Weather?"), CALLING, tool("rain")]
+    assert spoken == [user("Weather?"), calling, tool("rain")]
+
+
+async def test_a_request_that_is_sent_many_times_at_once_is_stored_once(
+    relay: Relay, ana: AsyncUser, upstream: LanguageServer
+) -> None:
+    said = [user("A"), assistant("elsewhere"), user("B")]
+    await asyncio.gather(*(send(relay, ana, *said, chat_id="c") for _ in range(5)))
+    asked = [each for each in await stored(ana, "c") if each != ("ai", "Hello.")]
+    assert asked == [("human", "A"), ("ai", "elsewhere"), ("human", "B")]
 
 
 REFUSED = {

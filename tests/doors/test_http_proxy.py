@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import openai
 import pytest
 
@@ -90,10 +91,73 @@ def test_the_same_as_a_stream(address: str, upstream: LanguageServer, behind: Se
     assert [role for role, _ in stored(behind, "ana", "monday")] == ["human", "ai", "human", "ai"]
 
 
-def test_the_chat_may_be_named_by_the_field_user(address: str, upstream: LanguageServer, behind: Settings) -> None:
-    client(address).chat.completions.create(model="scripted", messages=says("hello"), user="from the field")
-    assert stored(behind, "ana", "from the field") == [("human", "hello"), ("ai", "Hello.")]
-    assert upstream.asked[-1].body["user"] == "from the field"
+def test_the_field_user_says_whose_memory_it_is(address: str, upstream: LanguageServer, behind: Settings) -> None:
+    asking = openai.OpenAI(base_url=f"{address}/v1", api_key="of no use here", max_retries=0).chat.completions
+    named = {"extra_headers": {"X-Chat-Id": "monday"}, "user": "ana"}
+    asking.create(model="scripted", messages=says("hello"), **named)  # type: ignore[call-overload]
+    assert stored(behind, "ana", "monday") == [("human", "hello"), ("ai", "Hello.")]
+    assert stored(behind, "local", "monday") == []
+    assert upstream.asked[-1].body["user"] == "ana"
+    asking.create(model="ltst/recall", messages=says("What did I say?"), **named)  # type: ignore[call-overload]
+    assert len(stored(behind, "ana", "monday")) == 4
+
+
+def test_two_users_of_one_client_have_chats_of_their_own(address: str, behind: Settings) -> None:
+    asking = openai.OpenAI(base_url=f"{address}/v1", api_key="of no use here", max_retries=0).chat.completions
+    chats = {
+        asking.with_raw_response.create(model="scripted", messages=says("hello"), user=name).headers["x-chat-id"]
+        for name in ("ana", "eve")
+    }
+    (chat,) = chats
+    assert stored(behind, "ana", chat) == stored(behind, "eve", chat) == [("human", "hello"), ("ai", "Hello.")]
+
+
+def test_a_users_own_key_takes_no_other_user(behind: Settings, upstream: LanguageServer) -> None:
+    with Memory(settings=behind) as memory:
+        own, admin = memory.keys.create("ana").secret, memory.keys.create(admin=True).secret
+    with listening(behind) as server:
+
+        def asking(key: str | None, **headers: str) -> Any:
+            return openai.OpenAI(
+                base_url=f"{server.url}/v1", api_key=key, max_retries=0, default_headers=headers
+            ).chat.completions
+
+        for model in ("scripted", "ltst/recall"):
+            with pytest.raises(openai.PermissionDeniedError, match="the field user names another"):
+                asking(own).create(model=model, messages=says("hello"), user="eve")
+            asking(own).create(model=model, messages=says("hello"), user="ana")
+            asking(admin).create(model=model, messages=says("hello"), user="eve")
+        with pytest.raises(openai.UnprocessableEntityError, match="X-User-Id"):
+            asking(admin).create(model="scripted", messages=says("hello"))
+        with pytest.raises(openai.UnprocessableEntityError, match="send one of them"):
+            asking(admin, **{"X-User-Id": "ana"}).create(model="scripted", messages=says("hello"), user="eve")
+        with pytest.raises(openai.UnprocessableEntityError, match="user must be a text"):
+            asking(admin).create(model="scripted", messages=says("hello"), extra_body={"user": 7})
+        assert {each.id for each in openai.OpenAI(base_url=f"{server.url}/v1", api_key=admin).models.list()}
+    with Memory(settings=behind) as memory:
+        assert len(memory.user("eve").sessions.list()) == 1
+
+
+def test_turns_that_were_answered_elsewhere_are_stored(
+    address: str, upstream: LanguageServer, behind: Settings
+) -> None:
+    upstream.script = ["One.", "Three."]
+    asking = client(address, chat="monday").chat.completions
+    asking.create(model="scripted", messages=says("A"))
+    said: Any = [("user", "A"), ("assistant", "One."), ("user", "B"), ("assistant", "Two, elsewhere."), ("user", "C")]
+    asking.create(model="scripted", messages=[{"role": role, "content": content} for role, content in said])
+    assert [content for _, content in stored(behind, "ana", "monday")] == [*(each for _, each in said), "Three."]
+    more: Any = [*said, ("assistant", "Three."), ("user", "D"), ("assistant", "Four."), ("user", "What is my plan?")]
+    asking.create(model="ltst/recall", messages=[{"role": role, "content": content} for role, content in more])
+    assert [content for _, content in stored(behind, "ana", "monday")][:-1] == [each for _, each in more]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_no_header_comes_twice(address: str, upstream: LanguageServer, stream: bool) -> None:
+    body = {"model": "scripted", "messages": says("hello"), "stream": stream}
+    answer = httpx.post(f"{address}/v1/chat/completions", json=body, timeout=60)
+    names = [name for name, _ in answer.headers.multi_items()]
+    assert "date" in names and len(names) == len({*names})
 
 
 def test_users_do_not_meet(address: str, upstream: LanguageServer) -> None:

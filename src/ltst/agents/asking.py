@@ -54,7 +54,7 @@ class Heard:
         known = [number for number, call in self.calls.items() if part.get("id") in (None, call["id"])]
         return known[-1] if known else len(self.calls)
 
-    def message(self) -> dict[str, Any]:
+    def message(self, most: int = CALLS) -> dict[str, Any]:
         """The answer as the message of the assistant, which must stand before the results of its tools."""
         calls = [
             {
@@ -62,13 +62,13 @@ class Heard:
                 "type": "function",
                 "function": {"name": call["name"], "arguments": call["arguments"]},
             }
-            for call in self.wanted()
+            for call in self.wanted(most)
         ]
         return {"role": "assistant", "content": self.text or None, "tool_calls": calls}
 
-    def wanted(self) -> list[dict[str, Any]]:
+    def wanted(self, most: int = CALLS) -> list[dict[str, Any]]:
         """The tools to use, in their order."""
-        return [self.calls[number] for number in sorted(self.calls)][:CALLS]
+        return [self.calls[number] for number in sorted(self.calls)][:most]
 
 
 def _text(value: object) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ltst.agents.asking import Heard
 from ltst.agents.feed import Feed
+from ltst.agents.history import Turn, fresh, keyed, parts, turn
 from ltst.agents.memories import kept, plain
 from ltst.agents.tasks import Tasks
 from ltst.errors import Invalid, LtstError, ModelUnavailable
@@ -20,13 +21,12 @@ from ltst.recall.context import Context
 from ltst.records import ConversationMessage
 from ltst.support import tokens
 from ltst.support.logs import LOGGER
-from ltst.support.text import mended
 
 GRACE = 30.0
 WINDOW = 50
+LONGEST_COMPARED = 200
 MOST_TOKENS = 4000
 LEADING = ("system", "developer")
-STORED_AS = {"user": "human", "assistant": "ai", "tool": "tool", "function": "tool"}
 REFUSED = "content_filter"
 # Chats of clients that name none are named after their beginning: clients send it with every request.
 CONVERSATIONS = uuid.UUID("0d9a3f3e-3c0f-5d7b-8a57-5b1f0d7e9c42")
@@ -42,60 +42,6 @@ def checked(body: object) -> Mapping[str, Any]:
     if not all(isinstance(each, Mapping) and isinstance(each.get("role"), str) for each in messages):
         raise Invalid("each of messages must be an object with a role and its content")
     return body
-
-
-def turn(message: Message) -> dict[str, Any] | None:
-    """A message of a client as the arguments of `chat.add`; None where there is nothing to keep."""
-    role = STORED_AS.get(message["role"])
-    text, others = _parts(message.get("content"))
-    if role is None or not (text.strip() or others):
-        return None
-    noted = {"parts": others, "tool_call_id": message.get("tool_call_id"), "name": message.get("name")}
-    # What has no words, such as a picture alone, still has its place in the conversation.
-    content = text if text.strip() else " ".join(f"[{kind}]" for kind in others)
-    return {
-        "role": role,
-        "content": content,
-        "metadata": {name: value for name, value in noted.items() if value and _is_plain(value)},
-    }
-
-
-def _parts(content: object) -> tuple[str, list[str]]:
-    """The text of a content, which may come in parts, and the kinds of those that are no text."""
-    if isinstance(content, str):
-        return mended(content), []
-    given = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
-    texts = [part["text"] for part in given if part.get("type") == "text" and isinstance(part.get("text"), str)]
-    others = [mended(str(part.get("type"))) for part in given if part.get("type") != "text"]
-    return mended("\n".join(texts)), others
-
-
-def _is_plain(value: object) -> bool:
-    return isinstance(value, list) or (isinstance(value, str) and mended(value) == value)
-
-
-def fresh(messages: Sequence[Message], stored: Sequence[ConversationMessage]) -> list[dict[str, Any]]:
-    """Which of a client's messages are to be stored, given the newest that are.
-
-    All of them where none is; else what follows the last answer, without what a request that failed left already.
-    """
-    if not stored:
-        return [each for each in map(turn, messages) if each is not None]
-    answered = max((at for at, each in enumerate(messages) if each["role"] == "assistant"), default=-1)
-    new = [each for each in map(turn, messages[answered + 1 :]) if each is not None]
-    return new[_repeated(_unanswered(stored), new) :]
-
-
-def _unanswered(stored: Sequence[ConversationMessage]) -> list[tuple[str, str]]:
-    answered = max((at for at, each in enumerate(stored) if each.role == "ai"), default=-1)
-    return [(each.role, each.content) for each in stored[answered + 1 :]]
-
-
-def _repeated(waiting: Sequence[tuple[str, str]], new: Sequence[Mapping[str, Any]]) -> int:
-    """How many of the new messages are those that wait already."""
-    said = [(each["role"], each["content"]) for each in new]
-    lengths = range(min(len(waiting), len(said)), 0, -1)
-    return next((length for length in lengths if [*waiting[-length:]] == said[:length]), 0)
 
 
 def is_newest_alone(messages: Sequence[Message]) -> bool:
@@ -130,8 +76,17 @@ def _appended(content: object, memory: str) -> object:
 def conversation_id(messages: Sequence[Message]) -> str:
     """The chat of a client that names none, by its first words. Two that begin alike share it, and lose nothing."""
     first = next((each for each in messages if each["role"] == "user"), messages[0])
-    beginning = [_parts(each.get("content"))[0] for each in (*messages[: _lead(messages)], first)]
+    beginning = [parts(each.get("content"))[0] for each in (*messages[: _lead(messages)], first)]
     return str(uuid.uuid5(CONVERSATIONS, json.dumps(beginning)))
+
+
+async def remember(chat: AsyncChat, messages: Sequence[Message]) -> list[ConversationMessage]:
+    """Store the turns of a request that the chat does not hold yet; its newest messages then."""
+    stored = await chat.window(WINDOW)
+    if len(stored) == WINDOW and len(fresh(messages, stored, whole=False)) > 1:
+        stored = await chat.window(LONGEST_COMPARED)  # more than the newest message seems new: look further back
+    new = fresh(messages, stored, whole=len(stored) not in (WINDOW, LONGEST_COMPARED))
+    return stored + await chat.add_many(keyed(new, stored))
 
 
 class ReplyReader:
@@ -160,13 +115,13 @@ class ReplyReader:
         """Whether the text of a stream is complete; its client may then say the next thing at once."""
         return self._chunks is not None and self._chunks.over
 
-    def text(self) -> str | None:
-        """The text of the whole answer; None where it was refused, broke off or has no words."""
+    def answer(self) -> Turn | None:
+        """The whole answer as a turn; None where it was refused, broke off, or says and wants nothing."""
         try:
             self._hear(self._rest())
         except ModelUnavailable:
             return None
-        return self._heard.text if self._ok and self._heard.text.strip() else None
+        return turn(self._heard.message(most=len(self._heard.calls))) if self._ok else None
 
     def _rest(self) -> list[dict[str, Any]]:
         if self._chunks is not None:
@@ -289,8 +244,7 @@ class Relay:
     async def _asked(self, user: AsyncUser, body: Mapping[str, Any], chat_id: str | None, agent: str | None) -> _Asked:
         messages = body["messages"]
         chat = user.chat(chat_id or conversation_id(messages), agent=agent)
-        stored = await chat.window(WINDOW)
-        stored = stored + await chat.add_many(fresh(messages, stored))
+        stored = await remember(chat, messages)
         asking = next((each for each in reversed(stored) if each.role == "human"), None)
         alone = chat_id is not None and is_newest_alone(messages)
         # What the client shows itself need not be recalled.
@@ -330,13 +284,14 @@ class Relay:
             await passage.aclose()
 
     async def _keep(self, asked: _Asked, reading: ReplyReader) -> ConversationMessage | None:
-        text = reading.text()
-        if text is None:
+        answer = reading.answer()
+        if answer is None:
             return None
         about = {"model": reading.model, "memories": kept(plain(each) for each in asked.context.memories)}
         parent = None if asked.message is None else asked.message.message_id
         try:
-            return await asked.chat.add("assistant", text, parent=parent, metadata=about)
+            metadata = {**about, **answer["metadata"]}
+            return await asked.chat.add("assistant", answer["content"], parent=parent, metadata=metadata)
         except LtstError as problem:
             # The client has its answer; that it could not be kept is not the client's concern.
             LOGGER.error("an answer could not be stored", extra={"reason": str(problem)})

@@ -34,14 +34,18 @@ MEANINGS = {
 }
 # What goes through to the endpoint of what a client sent. The key, the cookies and the name of the user stay here.
 PASSED_ON = frozenset({"accept", "content-type", "user-agent", "openai-beta"})
-# What comes back belongs to this connection, or tells of a body as it was before it was unpacked.
+# What comes back belongs to this connection, tells of a body as it was before it was unpacked, or is what a server that
+# passes the answer on says for itself.
 KEPT_BACK = frozenset(
     {
         "connection",
         "content-encoding",
         "content-length",
+        "alt-svc",
+        "date",
         "keep-alive",
         "proxy-authenticate",
+        "server",
         "set-cookie",
         "te",
         "trailer",

@@ -54,6 +54,11 @@ async def calling(
 
 async def acting_user(request: Request, caller: Annotated[Caller, Depends(calling)]) -> AsyncUser:
     """The memory of the user that the caller acts for."""
+    return memory_of(request, caller)
+
+
+def memory_of(request: Request, caller: Caller) -> AsyncUser:
+    """The memory of the user that the caller acts for."""
     if caller.user_id is None:
         raise Invalid(f"an admin's key opens every memory: name the user in the header {USER_HEADER}")
     memory: AsyncMemory = request.app.state.memory

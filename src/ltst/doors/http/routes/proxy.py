@@ -12,14 +12,16 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.routing import APIRoute
 
-from ltst.agents.relay import Relay, Relayed, checked, turn
+from ltst.agents.history import turn
+from ltst.agents.relay import Relay, Relayed, checked, conversation_id, remember
 from ltst.agents.turns import Turn, Turns
 from ltst.doors.http import problems
-from ltst.doors.http.callers import User
+from ltst.doors.http.callers import Calling, memory_of
 from ltst.doors.http.routes.headers import IdempotencyKey
 from ltst.doors.http.shapes import Identifier
 from ltst.doors.http.streams import EVENT_STREAM, event
 from ltst.errors import Invalid, LtstError, NotFound
+from ltst.handles.callers import USER_HEADER, Caller
 from ltst.memory import AsyncUser
 
 
@@ -54,7 +56,9 @@ router = APIRouter(prefix="/v1", tags=["OpenAI-compatible proxy"], route_class=W
 OWN = "ltst/"
 CHAT_HEADER = "X-Chat-Id"
 
-ChatId = Annotated[Identifier | None, Header(alias=CHAT_HEADER, description="Which conversation; else the field user.")]
+ChatId = Annotated[
+    Identifier | None, Header(alias=CHAT_HEADER, description="Which conversation; else its beginning tells.")
+]
 AgentName = Annotated[Identifier | None, Header(alias="X-Agent-Name", description="Whose instructions apply.")]
 
 REQUEST: dict[str, Any] = {
@@ -78,7 +82,10 @@ REQUEST: dict[str, Any] = {
                             },
                         },
                         "stream": {"type": "boolean"},
-                        "user": {"type": "string", "description": f"Which conversation, without {CHAT_HEADER}."},
+                        "user": {
+                            "type": "string",
+                            "description": "Whose memory it is; a user's own key takes no other.",
+                        },
                     },
                     "example": {"model": "ltst/recall", "messages": [{"role": "user", "content": "Where do I live?"}]},
                 }
@@ -96,24 +103,24 @@ ANSWER: dict[int | str, dict[str, Any]] = {
 
 @router.post("/chat/completions", openapi_extra=REQUEST, responses=ANSWER, response_class=Response)
 async def complete(
-    request: Request, user: User, chat_id: ChatId = None, agent: AgentName = None, key: IdempotencyKey = None
+    request: Request, caller: Calling, chat_id: ChatId = None, agent: AgentName = None, key: IdempotencyKey = None
 ) -> Response:
     """Answer as the model behind this server does, with what is remembered in the prompt; both sides are kept."""
     body = await _read(request)
-    named = chat_id or _named(body)
+    user = memory_of(request, _acting(request, caller, body))
     model = body.get("model")
     if isinstance(model, str) and model.startswith(OWN):
-        return await _own(request, user, body, named, key)
+        return await _own(request, user, body, chat_id, key)
     relay: Relay = request.app.state.relay
     if not relay.leads_somewhere:
         raise NotFound(
             f"there is no model {model!r} here: ask for {OWN}recall, or set LTST_PROXY_BASE_URL or LTST_LLM_MODEL"
         )
-    return _passed(await relay.complete(user, body, chat_id=named, agent=agent, headers=dict(request.headers)))
+    return _passed(await relay.complete(user, body, chat_id=chat_id, agent=agent, headers=dict(request.headers)))
 
 
 @router.get("/models", responses=ANSWER, response_class=Response)
-async def models(request: Request, user: User) -> Response:
+async def models(request: Request, caller: Calling) -> Response:
     """The models that can be asked for: those behind this server, and its own agents."""
     turns: Turns = request.app.state.turns
     own = [_model(f"{OWN}{agent.name}") for agent in turns.agents.list()]
@@ -143,10 +150,16 @@ async def _read(request: Request) -> Mapping[str, Any]:
         raise Invalid("the request must be a JSON object with messages, a list of at least one") from None
 
 
-def _named(body: Mapping[str, Any]) -> str | None:
-    """The chat that the field `user` names, as OpenAI's clients can."""
-    given = body.get("user")
-    return given if isinstance(given, str) and given.strip() else None
+def _acting(request: Request, caller: Caller, body: Mapping[str, Any]) -> Caller:
+    """The caller, acting for the end user that the field `user` names."""
+    named = body.get("user")
+    if named is None or named == "":
+        return caller
+    if not isinstance(named, str):
+        raise Invalid("user must be a text: the id of the user whose memory it is")
+    if caller.admin and USER_HEADER in request.headers and named != caller.user_id:
+        raise Invalid(f"the header {USER_HEADER} names one user and the field user another: send one of them")
+    return caller.acting_for(named, "the field user")
 
 
 def _passed(relayed: Relayed) -> Response:
@@ -157,13 +170,15 @@ def _passed(relayed: Relayed) -> Response:
 async def _own(
     request: Request, user: AsyncUser, body: Mapping[str, Any], chat_id: str | None, key: str | None
 ) -> Response:
-    """Answered by an agent of this server; only the newest message counts, since the agent knows the others."""
+    """Answered by an agent of this server, which knows the turns before the newest from the memory."""
     said = turn(body["messages"][-1])
     if said is None or said["role"] != "human":
         raise Invalid("the last of messages must be what the user says: an agent answers nothing else")
     turns: Turns = request.app.state.turns
-    agent = str(body["model"]).removeprefix(OWN)
-    begun = await turns.begin(user, said["content"], chat_id=chat_id, agent_name=agent, key=key)
+    agent = turns.agents.get(str(body["model"]).removeprefix(OWN)).name
+    chat = user.chat(chat_id or conversation_id(body["messages"]), agent=agent)
+    await remember(chat, body["messages"][:-1])
+    begun = await turns.begin(user, said["content"], chat_id=chat.session_id, agent_name=agent, key=key)
     headers = {CHAT_HEADER: begun.chat_id}
     if body.get("stream") is True:
         told = _streamed(begun, str(body["model"]), request.state.request_id)

@@ -1,0 +1,172 @@
+"""History: the messages of a client's request as turns to keep, and which of them a chat does not hold yet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ltst.records import ConversationMessage
+from ltst.support.text import mended, sha256
+
+STORED_AS = {"user": "human", "assistant": "ai", "tool": "tool", "function": "tool"}
+ANSWER = "ai"
+MOST_COMPARED = 1000
+
+Message = Mapping[str, Any]
+Turn = dict[str, Any]
+Said = tuple[str, str]
+
+
+def turn(message: Message) -> Turn | None:
+    """A message of a client as the arguments of `chat.add`; None where there is nothing to keep."""
+    role = STORED_AS.get(message["role"])
+    text, others = parts(message.get("content"))
+    calls = tool_calls(message) if role == ANSWER else []
+    if role is None or not (text.strip() or others or calls):
+        return None
+    noted = {
+        "parts": others,
+        "tool_calls": calls,
+        "tool_call_id": message.get("tool_call_id"),
+        "name": message.get("name"),
+    }
+    return {
+        "role": role,
+        "content": text if text.strip() else _named(others, calls),
+        "metadata": {name: value for name, value in noted.items() if value and _is_plain(value)},
+    }
+
+
+def parts(content: object) -> tuple[str, list[str]]:
+    """The text of a content, which may come in parts, and the kinds of those that are no text."""
+    if isinstance(content, str):
+        return mended(content), []
+    given = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
+    texts = [part["text"] for part in given if part.get("type") == "text" and isinstance(part.get("text"), str)]
+    others = [mended(str(part.get("type"))) for part in given if part.get("type") != "text"]
+    return mended("\n".join(texts)), others
+
+
+def tool_calls(message: Message) -> list[dict[str, str]]:
+    """The tools that an assistant wants to use: id, name and arguments, as a text in JSON."""
+    given = message.get("tool_calls")
+    calls = [each for each in given if isinstance(each, Mapping)] if isinstance(given, list) else []
+    if isinstance(message.get("function_call"), Mapping):
+        calls.append({"function": message["function_call"]})
+    return [_call(each) for each in calls]
+
+
+def _call(given: Mapping[str, Any]) -> dict[str, str]:
+    function = given.get("function") or given.get("custom")
+    wanted = function if isinstance(function, Mapping) else {}
+    arguments = wanted.get("arguments", wanted.get("input", ""))
+    told = {
+        "id": given.get("id") or "",
+        "name": wanted.get("name") or "",
+        "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments),
+    }
+    return {name: mended(str(value)) for name, value in told.items()}
+
+
+def _named(others: Sequence[str], calls: Sequence[Mapping[str, str]]) -> str:
+    """What has no words, such as a picture or a call alone, still has its place in the conversation."""
+    return "\n".join(
+        [
+            *([" ".join(f"[{kind}]" for kind in others)] if others else []),
+            *(f"{c['name']}({c['arguments']})" for c in calls),
+        ]
+    )
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, list) or (isinstance(value, str) and mended(value) == value)
+
+
+def fresh(messages: Iterable[Message], stored: Sequence[ConversationMessage], *, whole: bool = True) -> list[Turn]:
+    """The turns of a request that a chat does not hold yet, in order, given its newest messages or (`whole`) all."""
+    turns = [each for each in map(turn, messages) if each is not None]
+    if not stored:
+        return turns
+    said, held = [(each["role"], each["content"]) for each in turns], [(each.role, each.content) for each in stored]
+    known = _continued(said, held, whole)
+    if known is not None:
+        return turns[known:]
+    start = max(0, len(turns) - MOST_COMPARED)
+    places = _places(said[start:], held)
+    new = _new(said[start:], held, places, whole)
+    return [turns[start + at] for at in new]
+
+
+def keyed(turns: Sequence[Turn], stored: Sequence[ConversationMessage]) -> list[Turn]:
+    """The turns with keys: the same request, sent twice at the same moment, is stored once."""
+    after = str(stored[-1].message_id) if stored else ""
+    return [
+        {**each, "key": f"turn:{sha256(json.dumps([after, at, each['role'], each['content']]))}"}
+        for at, each in enumerate(turns)
+    ]
+
+
+def _continued(said: Sequence[Said], held: Sequence[Said], whole: bool) -> int | None:
+    """How many turns are held, where the chat ends with an answer that the request goes on from, or with all of it."""
+    for count in range(len(said), 0, -1):
+        seen = min(count, len(held))
+        if count > len(held) and whole:
+            continue
+        ends = said[count - 1][0] == ANSWER or count == len(said)
+        if ends and [*said[count - seen : count]] == [*held[len(held) - seen :]]:
+            return count
+    return None
+
+
+def _places(said: Sequence[Said], held: Sequence[Said]) -> list[int | None]:
+    """Where each turn is held: the longest series in common, of the first turns that have it, late in the chat."""
+    rows = [[0] * (len(held) + 1)]
+    for each in said:
+        before, row = rows[-1], [0]
+        for at, other in enumerate(held):
+            row.append(before[at] + 1 if each == other else max(before[at + 1], row[at]))
+        rows.append(row)
+    places: list[int | None] = [None] * len(said)
+    here, there = len(said), len(held)
+    while here and there:
+        if rows[here - 1][there] == rows[here][there]:
+            here -= 1
+        elif said[here - 1] == held[there - 1]:
+            here, there = here - 1, there - 1
+            places[here] = there
+        else:
+            there -= 1
+    return places
+
+
+def _new(said: Sequence[Said], held: Sequence[Said], places: Sequence[int | None], whole: bool) -> list[int]:
+    """Which turns are to be stored."""
+    asked_from = max((at for at, each in enumerate(said) if each[0] == ANSWER), default=-1) + 1
+    # Of a long chat only the end is known here; what comes before that was stored when it was said.
+    first = 0 if whole else next((at for at, place in enumerate(places) if place is not None), asked_from)
+    return [
+        at
+        for at in range(first, len(said))
+        if (
+            _is_said_again(at, places, held, asked_from)
+            if places[at] is not None
+            else not _has_answer(at, said, held, places)
+        )
+    ]
+
+
+def _is_said_again(at: int, places: Sequence[int | None], held: Sequence[Said], asked_from: int) -> bool:
+    """Whether a question that was answered is asked anew: it stands alone, so nothing says that it is the old one."""
+    place = places[at]
+    assert place is not None, "only what is held can be said again"
+    follows = at > 0 and places[at - 1] is not None
+    return at >= asked_from and not follows and any(role == ANSWER for role, _ in held[place + 1 :])
+
+
+def _has_answer(at: int, said: Sequence[Said], held: Sequence[Said], places: Sequence[int | None]) -> bool:
+    """Whether an answer is one that is held in other words: clients trim and edit what they show."""
+    before = places[at - 1] if at else None
+    if said[at][0] != ANSWER or before is None or before + 1 >= len(held):
+        return False
+    return held[before + 1][0] == ANSWER and before + 1 not in places
