@@ -64,7 +64,7 @@ clean:
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("ltst needs Python 3.11 or newer: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) '.[mcp,server]'
+	$(INSTALL) '.[mcp,openai,server]'
 	touch $@
 
 $(DEVELOPED): $(INSTALLED)

@@ -39,6 +39,7 @@ from ltst.doors.adapters.langchain import (
     LtstChatMessageHistory,
     LtstConversationWindowMemory,
 )
+from ltst.support.extras import how_to_install
 from support.probes import cloned
 
 pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainDeprecationWarning")
@@ -383,7 +384,7 @@ def test_a_missing_extra_is_named(missing: str) -> None:
     program = f"import sys; sys.modules[{missing!r}] = None; import ltst.doors.adapters.langchain"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert told.returncode != 0
-    assert 'pip install "ltst[langchain]"' in told.stderr
+    assert how_to_install("langchain") in told.stderr
 
 
 SAID = [HumanMessage(f"{number}") if number % 2 == 0 else AIMessage(f"{number}") for number in range(60)]

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from ltst.errors import Invalid, ModelUnavailable
 from ltst.providers.language import DEFAULT_BASE_URL, host_of
 from ltst.providers.sse import EventReader
+from ltst.support.extras import how_to_install
 from ltst.support.place import OfProcess
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ class Endpoint:
             import httpx
         except ImportError:
             raise ModelUnavailable(
-                'an endpoint is asked through the httpx package, which is missing: pip install "ltst[server]"'
+                f"an endpoint is asked through the httpx package, which is missing: {how_to_install('server')}"
             ) from None
         key = {} if self._key is None else {"Authorization": f"Bearer {self._key}"}
         return httpx.AsyncClient(

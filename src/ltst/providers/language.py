@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from ltst.errors import Invalid, LtstError, ModelUnavailable
 from ltst.providers.vectors import TextRefused
 from ltst.records import Completion, Usage
 from ltst.support import tokens
+from ltst.support.extras import how_to_install
 from ltst.support.logs import LOGGER
 from ltst.support.place import OfProcess
 
@@ -174,7 +176,7 @@ class OpenAILanguageModel:
             import openai
         except ImportError:
             raise ModelUnavailable(
-                'a language model is asked through the openai package, which is missing: pip install "ltst[openai]"'
+                f"a language model is asked through the openai package, which is missing: {how_to_install('openai')}"
             ) from None
         # A redirect would carry the conversation to another host.
         connections = openai.DefaultHttpxClient(
@@ -276,6 +278,8 @@ def configured(settings: Settings, given: LanguageModel | None = None) -> Counte
     """The given model, else the one of the settings, counted; None, which is normal, where there is neither."""
     model = given
     if model is None and settings.llm_model is not None:
+        if find_spec("openai") is None:  # told at once: work in the background would fail where nobody looks
+            raise Invalid(f"LTST_LLM_MODEL is set, and the openai package is missing: {how_to_install('openai')}")
         model = OpenAILanguageModel(
             settings.llm_model,
             base_url=settings.llm_base_url,

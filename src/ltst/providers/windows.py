@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ltst.errors import Invalid, Unavailable
+from ltst.support.extras import how_to_install
 from ltst.support.logs import LOGGER
 from ltst.support.place import OfProcess
 
@@ -204,7 +205,7 @@ def _failures() -> tuple[type[Exception], ...]:
         from redis.exceptions import RedisError
     except ImportError:
         raise Unavailable(
-            'Redis is reached through the redis package, which is missing: pip install "ltst[redis]"'
+            f"Redis is reached through the redis package, which is missing: {how_to_install('redis')}"
         ) from None
     return RedisError, OSError
 

@@ -11,6 +11,7 @@ from ltst.errors import Invalid
 from ltst.memory import AsyncUser
 from ltst.records import ConversationMessage
 from ltst.support import validate
+from ltst.support.extras import how_to_install
 from ltst.sync import User
 
 try:
@@ -25,7 +26,7 @@ try:
     from pydantic import Field
 except ImportError as problem:
     raise ImportError(
-        f'this adapter works with langchain-classic, which is missing: pip install "ltst[langchain]" ({problem})',
+        f"this adapter works with langchain-classic, which is missing: {how_to_install('langchain')} ({problem})",
         name=problem.name,
     ) from problem
 

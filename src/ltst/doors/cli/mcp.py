@@ -13,6 +13,7 @@ from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, command, opened
 from ltst.doors.cli.serve import name_to_call
 from ltst.errors import Denied, Invalid
+from ltst.support.extras import how_to_install
 
 app = typer.Typer()
 
@@ -52,7 +53,7 @@ def mcp(
     try:
         from ltst.doors.mcp import serving as door
     except ImportError as problem:
-        raise Invalid(f'the MCP server needs {problem.name}, which is missing: pip install "ltst[mcp]"') from None
+        raise Invalid(f"the MCP server needs {problem.name}, which is missing: {how_to_install('mcp')}") from None
     if not http:
         if sys.stdin.isatty():
             show.hint("This is for a client to start, and to talk to: docs/mcp.md has blocks to copy. Ctrl-C ends it.")

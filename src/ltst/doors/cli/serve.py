@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from http.client import HTTPException
 from ipaddress import ip_address
 from typing import Annotated
+from urllib.request import ProxyHandler, build_opener
 
 import typer
 
 from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, command, opened
 from ltst.errors import Denied, Invalid
+from ltst.support.extras import how_to_install
 
 app = typer.Typer()
 
@@ -28,6 +33,7 @@ Try it:
     -d '{{"message": "Where do I live?"}}'
 
 {keys} Stop it with Ctrl-C."""
+LOOKS_EVERY = 0.05  # seconds
 KEY = " -H 'Authorization: Bearer YOUR_KEY'"
 
 
@@ -42,7 +48,7 @@ def serve(options: Options, host: Host = "127.0.0.1", port: Port = 8000, process
     try:
         from ltst.doors.http import serving as http
     except ImportError as problem:
-        raise Invalid(f'the server needs {problem.name}, which is missing: pip install "ltst[server]"') from None
+        raise Invalid(f"the server needs {problem.name}, which is missing: {how_to_install('server')}") from None
     wanted = http.Serving(options.settings, host, port)
     with http.bound(wanted) as taken, opened(options, worker=False) as memory:
         guarded = memory.keys.required() or http.has_tokens(memory.settings)
@@ -51,8 +57,29 @@ def serve(options: Options, host: Host = "127.0.0.1", port: Port = 8000, process
         address = taken.getsockname()
         keys = "Send a key with every request." if guarded else "No key is needed on this machine."
         url = f"http://{name_to_call(host, wanted.loopback)}:{address[1]}"
-        show.say(TRY.format(url=url, key=KEY if guarded else "", keys=keys))
-        http.serve(replace(wanted, port=address[1]), taken, processes=processes)
+        banner = TRY.format(url=url, key=KEY if guarded else "", keys=keys)
+        with saying_when_it_answers(url, banner):
+            http.serve(replace(wanted, port=address[1]), taken, processes=processes)
+
+
+@contextmanager
+def saying_when_it_answers(url: str, banner: str) -> Iterator[None]:
+    """Print the banner once the server answers, so that what it tells to try works."""
+    over, direct = threading.Event(), build_opener(ProxyHandler({}))
+
+    def watch() -> None:
+        while not over.wait(LOOKS_EVERY):
+            with suppress(OSError, HTTPException), direct.open(f"{url}/healthz", timeout=5):
+                show.say(banner)
+                return
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
 
 
 def name_to_call(host: str, loopback: bool) -> str:
