@@ -192,7 +192,7 @@ async def test_the_migration_sees_the_keys_though_policies_bind_the_owner(
 
 
 async def restored(url: str, file: Path) -> None:
-    database = Database(ConnectionPool(url, size=2, timeout=10))
+    database = Database(ConnectionPool(url, size=2, timeout=60))
     try:
         await backup.restore(database, file, replace=True)
     finally:
@@ -200,7 +200,7 @@ async def restored(url: str, file: Path) -> None:
 
 
 async def saved(url: str, file: Path) -> None:
-    database = Database(ConnectionPool(url, size=2, timeout=10))
+    database = Database(ConnectionPool(url, size=2, timeout=60))
     try:
         await backup.backup(database, file)
     finally:
@@ -250,7 +250,7 @@ async def test_a_reset_does_not_open_a_server(settings: Settings, old: bool) -> 
         await memory.keys.create("ana")
     if old:
         before_the_table(str(settings.database_url))
-    database = Database(ConnectionPool(str(settings.database_url), size=2, timeout=10))
+    database = Database(ConnectionPool(str(settings.database_url), size=2, timeout=60))
     await migrate.reset(database)
     await database.close()
     async with AsyncMemory(settings=settings) as memory:

@@ -65,7 +65,7 @@ def test_closing_leaves_no_connection_behind(settings: Settings, database: Conne
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
         "AND backend_type = 'client backend'"
     )
-    deadline = time.monotonic() + 10  # the server takes a moment to notice
+    deadline = time.monotonic() + 120  # the server takes a moment to notice
     while value(database, others) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert value(database, others) == 0
@@ -640,7 +640,7 @@ def test_closing_while_other_threads_call_leaves_nobody_waiting(settings: Settin
                 caller.start()
             time.sleep(0.02)
         for caller in callers:
-            caller.join(2)
+            caller.join(60)
             assert not caller.is_alive(), "a call waits for ever for a memory that was closed"
     assert {type(answer) for answer in answers} == {ltst.DatabaseUnavailable}
     assert len(answers) == 20

@@ -16,8 +16,10 @@ from ltst.db.migrate import names_of
 from ltst.records import Measurement
 from ltst.rooms import metrics
 from support.probes import Connection, holding, superuser, value
+from support.waiting import soon
 
 COUNT = "SELECT count(*) FROM memory_performance_metrics"
+WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
 
 
 @pytest.fixture
@@ -46,11 +48,7 @@ async def test_metrics_are_written_by_themselves_after_a_while(
     monkeypatch.setattr("ltst.memory.FLUSH_SECONDS", 0.05)
     async with AsyncMemory(settings=settings) as memory:
         await memory.user("ana").chat("one").add("user", "hello")
-        for _ in range(100):
-            if value(database, COUNT):
-                break
-            await asyncio.sleep(0.05)
-        assert value(database, COUNT) == 1
+        await soon(lambda: value(database, COUNT) == 1)
 
 
 def test_a_batch_is_one_statement(settings: Settings, database: Connection) -> None:
@@ -181,20 +179,21 @@ def test_a_failed_operation_is_recorded_with_the_class_of_its_error_alone(
 async def test_a_slow_operation_is_recorded_and_logged_without_its_content(
     settings: Settings, database: Connection, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("ltst.handles.desk.SLOW_MILLISECONDS", 100.0)
     async with AsyncMemory(settings=settings) as memory:
         chat = memory.user("ana").chat("one")
         await chat.add("user", "hello")
+        monkeypatch.setattr("ltst.handles.desk.SLOW_MILLISECONDS", 100.0)
         with database.transaction():
             database.execute("SELECT 1 FROM conversation_sessions FOR UPDATE")
             waiting = asyncio.create_task(chat.add("user", "WORDS-of-the-message"))
+            await soon(lambda: value(database, WAITING))
             await asyncio.sleep(0.3)
         await waiting
         stats = await memory.stats()
     (added,) = [each for each in stats.operations if each.name == "messages.add"]
     assert added.max_ms > 250
-    (record,) = [each for each in caplog.records if each.getMessage() == "slow operation"]
-    assert record.__dict__["operation"] == "messages.add"
+    slow = [each for each in caplog.records if each.getMessage() == "slow operation"]
+    (record,) = [each for each in slow if each.__dict__["operation"] == "messages.add"]
     assert record.__dict__["milliseconds"] > 250
     assert "WORDS-of" not in str(record.__dict__)
 
@@ -217,7 +216,7 @@ async def test_metrics_that_cannot_be_written_are_kept_and_fail_nobody(
         with database.transaction():
             database.execute("LOCK memory_performance_metrics")
             flush = asyncio.create_task(memory._core.flush())
-            await asyncio.sleep(0.1)
+            await soon(lambda: value(database, WAITING))
             database.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE query LIKE '%%memory_performance_metrics%%' AND pid <> pg_backend_pid()"

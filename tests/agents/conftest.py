@@ -30,7 +30,7 @@ def upstream() -> Iterator[LanguageServer]:
 
 @pytest.fixture
 def with_model(settings: Settings, upstream: LanguageServer) -> Settings:
-    return replace(settings, llm_model="small", llm_base_url=upstream.url, llm_api_key="sk-secret", llm_timeout=10)
+    return replace(settings, llm_model="small", llm_base_url=upstream.url, llm_api_key="sk-secret", llm_timeout=60)
 
 
 @pytest.fixture

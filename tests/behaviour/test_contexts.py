@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+
+from support.probes import Connection, pass_time
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -121,22 +122,24 @@ async def test_working_memory_is_the_context_type_working(user: Any) -> None:
     assert await chat.working.all() == {"draft": {"a": 1}}
 
 
-@pytest.mark.parametrize("ttl", [0.2, timedelta(milliseconds=200)])
-async def test_a_working_value_lives_for_its_time(user: Any, ttl: float | timedelta) -> None:
+@pytest.mark.parametrize("ttl", [3600, timedelta(hours=1)])
+async def test_a_working_value_lives_for_its_time(user: Any, database: Connection, ttl: float | timedelta) -> None:
     chat = user.chat()
     await chat.working.set("short", 1, ttl=ttl)
-    await chat.working.set("long", 2, ttl=3600)
+    await chat.working.set("long", 2, ttl=7200)
     assert await chat.working.get("short") == 1
-    await asyncio.sleep(0.25)
+    pass_time(database, "conversation_context", user.user_id, timedelta(minutes=30))
+    assert await chat.working.all() == {"short": 1, "long": 2}
+    pass_time(database, "conversation_context", user.user_id, timedelta(minutes=30))
     assert await chat.working.get("short") is None
     assert await chat.working.all() == {"long": 2}
 
 
-async def test_a_working_value_set_again_without_a_time_stays(user: Any) -> None:
+async def test_a_working_value_set_again_without_a_time_stays(user: Any, database: Connection) -> None:
     chat = user.chat()
-    await chat.working.set("draft", 1, ttl=0.05)
+    await chat.working.set("draft", 1, ttl=3600)
     await chat.working.set("draft", 1)
-    await asyncio.sleep(0.1)
+    pass_time(database, "conversation_context", user.user_id, timedelta(hours=2))
     assert await chat.working.get("draft") == 1
 
 

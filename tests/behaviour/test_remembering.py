@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 import ltst
 from behaviour.doors import Door
+from support.probes import Connection, pass_time
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -109,13 +111,14 @@ async def test_a_later_handle_of_a_session_goes_on_with_it(every_user: Any) -> N
     ]
 
 
-async def test_working_memory_is_in_the_context_for_its_time(every_user: Any) -> None:
+async def test_working_memory_is_in_the_context_for_its_time(every_user: Any, every_database: Connection) -> None:
     chat = every_user.chat()
     await chat.working.set("plan", "fly to Lisbon", ttl=3600)
-    await chat.working.set("mood", "hungry", ttl=0.2)
-    assert "fly to Lisbon" in system(await chat.context())
+    await chat.working.set("mood", "hungry", ttl=1800)
+    shown = system(await chat.context())
+    assert "fly to Lisbon" in shown and "hungry" in shown
     await chat.working.set("plan", "take the train")
-    await asyncio.sleep(0.25)
+    pass_time(every_database, "conversation_context", every_user.user_id, timedelta(minutes=30))
     shown = system(await chat.context())
     assert "take the train" in shown and "fly to Lisbon" not in shown and "hungry" not in shown
 

@@ -1171,7 +1171,7 @@ async def test_a_reset_puts_the_table_back_as_it_was(owner: Connection, database
     before = rows(owner)
     with Memory(settings=settings) as memory:
         memory.adopt(TABLE)
-    database = Database(ConnectionPool(database_url, size=2, timeout=5))
+    database = Database(ConnectionPool(database_url, size=2, timeout=60))
     try:
         await migrate.reset(database)
     finally:
@@ -1190,7 +1190,7 @@ async def test_a_restored_backup_shows_the_table_again(
         memory.adopt(TABLE)
     owner.execute("INSERT INTO conversation_memory (session_id, role, content) VALUES ('s0', 'user', 'later')")
     before = rows(owner)
-    database = Database(ConnectionPool(database_url, size=2, timeout=5))
+    database = Database(ConnectionPool(database_url, size=2, timeout=60))
     try:
         await backup.backup(database, tmp_path / "memory.dump")
         owner.execute("DELETE FROM conversation_memory WHERE id = 13")

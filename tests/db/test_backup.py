@@ -27,7 +27,7 @@ PASSWORD = "correct horse 'battery' \\staple"
 
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[Database]:
-    database = Database(ConnectionPool(url, size=2, timeout=10))
+    database = Database(ConnectionPool(url, size=2, timeout=60))
     yield database
     await database.close()
 

@@ -63,7 +63,7 @@ def open_folder() -> Iterator[Path]:
     shutil.rmtree(path, ignore_errors=True)
 
 
-def eventually(condition: Callable[[], object], patience: float = 20) -> bool:
+def eventually(condition: Callable[[], object], patience: float = 120) -> bool:
     return keeper.wait_until(lambda: bool(condition()), patience)
 
 
@@ -121,7 +121,7 @@ def first_line(process: subprocess.Popen[str]) -> str:
 
 
 def finish(process: subprocess.Popen[str]) -> int:
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     return process.returncode
 
 
@@ -305,7 +305,7 @@ def test_a_statement_that_outlives_its_server_is_ended(running: EmbeddedServer, 
     os.kill(postmaster(home), signal.SIGKILL)
     running.ensure_running()
     assert ask(running.dsn) == 1
-    thread.join(timeout=20)
+    thread.join(timeout=120)
 
 
 def test_a_lost_socket_is_made_again(running: EmbeddedServer) -> None:

@@ -60,7 +60,7 @@ async def opened(url: str, home: Path) -> AsyncIterator[AsyncMemory]:
 
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[Database]:
-    database = Database(ConnectionPool(url, size=2, timeout=10))
+    database = Database(ConnectionPool(url, size=2, timeout=60))
     yield database
     await database.close()
 

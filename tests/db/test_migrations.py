@@ -41,7 +41,7 @@ with memory:
 
 @asynccontextmanager
 async def reached(url: str) -> AsyncIterator[Database]:
-    database = Database(ConnectionPool(url, size=2, timeout=5))
+    database = Database(ConnectionPool(url, size=2, timeout=60))
     try:
         yield database
     finally:

@@ -27,7 +27,7 @@ BOUNCER = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', os.defpath)}:
 pytestmark = pytest.mark.skipif(BOUNCER is None, reason="pgbouncer is not installed (apt-get install pgbouncer)")
 
 POOL = 2
-PATIENCE = 20
+PATIENCE = 120
 CONFIGURATION = """
 [databases]
 memory = {server}

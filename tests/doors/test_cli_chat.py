@@ -167,7 +167,7 @@ class Terminal:
 
     def until(self, sign: str) -> str:
         """What is shown up to a sign, which is then behind us."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while sign not in self.seen:
             assert time.monotonic() < deadline, self.seen
             self.seen += os.read(self._ours, 65536).decode(errors="replace").replace("\r\n", "\n")
@@ -182,12 +182,12 @@ class Terminal:
         for _ in range(5):
             os.kill(self.process.pid, signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
-                self.process.wait(10)
+                self.process.wait(120)
                 return
 
     def ended(self) -> tuple[int, str]:
         """The status, and what was shown last."""
-        status = self.process.wait(60)
+        status = self.process.wait(120)
         try:
             while more := os.read(self._ours, 65536):
                 self.seen += more.decode(errors="replace")

@@ -27,7 +27,7 @@ LEAVERS, EARLY_LEAVERS = 200, 40
 AT_ONCE = 16
 PIECES = tuple(f"piece {number} " for number in range(8))
 SLOW = Streamed(PIECES, pause=0.005)
-PATIENCE = 60.0
+PATIENCE = 120.0
 AGENTS = ("recall", "assistant")
 
 

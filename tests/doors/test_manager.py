@@ -14,7 +14,8 @@ import pytest
 
 import ltst
 from ltst import AsyncMemory, MemoryEntry, MemoryManager, MemoryTypes, Settings
-from support.probes import superuser, value
+from support.probes import pass_time, superuser, value
+from support.waiting import soon
 
 FOUR = "short_term, working, long_term, episodic"
 
@@ -242,9 +243,10 @@ async def test_working_memory_has_keys_and_an_end(manager: MemoryManager, memory
     assert await working.all() == {"plan": "fly to Lisbon"}
     assert kept.metadata == {"why": "holiday", "key": "plan"}
     assert kept.expires_at is not None and kept.expires_at > datetime.now(UTC) + timedelta(minutes=59)
-    await manager.add_memory("take the train to Lisbon", "working", {"key": "plan", "ttl": timedelta(seconds=0.2)})
+    await manager.add_memory("take the train to Lisbon", "working", {"key": "plan", "ttl": timedelta(hours=1)})
     assert contents(await manager.search_memory("plan", "working")) == ["take the train to Lisbon"]
-    await asyncio.sleep(0.25)
+    with superuser(str(memory.settings.database_url)) as database:
+        pass_time(database, "conversation_context", "ana", timedelta(hours=1))
     assert await manager.search_memory("plan", "working") == []
 
 
@@ -401,8 +403,4 @@ async def test_closing_leaves_no_connection_behind(settings: Settings) -> None:
     assert settings.database_url is not None
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     with superuser(settings.database_url) as connection:
-        for _ in range(50):
-            if not value(connection, query):
-                break
-            await asyncio.sleep(0.05)
-        assert value(connection, query) == 0
+        await soon(lambda: value(connection, query) == 0)

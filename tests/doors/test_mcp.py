@@ -180,7 +180,7 @@ def test_it_ends_when_it_is_told_to(environment: dict[str, str]) -> None:
     program.stdin.flush()
     assert json.loads(program.stdout.readline())["id"] == 1
     program.send_signal(signal.SIGTERM)
-    out, err = program.communicate(timeout=30)
+    out, err = program.communicate(timeout=120)
     assert (program.returncode, out) == (0, b""), err
     assert b"Traceback" not in err
 
@@ -718,7 +718,7 @@ async def test_a_session_is_of_no_use_to_others(guarded: Guarded) -> None:
 
 async def test_a_stream_of_the_oldest_transport_is_of_no_use_to_others(guarded: Guarded) -> None:
     async with (
-        httpx2.AsyncClient(timeout=30) as http,
+        httpx2.AsyncClient(timeout=120) as http,
         http.stream("GET", f"{guarded.url}/sse", headers=guarded.bearer("ana")) as stream,
     ):
         lines = stream.aiter_lines()
@@ -813,14 +813,14 @@ def test_the_server_ends_at_once_though_clients_listen(environment: dict[str, st
     found = re.search(rb"http://localhost:\d+", program.stdout.readline())
     assert found is not None
     where = found.group().decode()
-    with httpx2.Client(timeout=30) as http:
+    with httpx2.Client(timeout=120) as http:
         _until_up(http, where)
         begun = http.post(f"{where}/mcp", headers=ACCEPTED, json=HANDSHAKE)
         session = {"Mcp-Session-Id": begun.headers["mcp-session-id"], "Mcp-Protocol-Version": "2025-11-25"}
         listen = {**session, "Accept": "text/event-stream"}
         with http.stream("GET", f"{where}/mcp", headers=listen), http.stream("GET", f"{where}/sse"):
             program.send_signal(signal.SIGTERM)
-            _, err = program.communicate(timeout=30)
+            _, err = program.communicate(timeout=120)
     assert (program.returncode, err) == (0, b"")
 
 

@@ -149,7 +149,7 @@ class TestEpisodes:
 
     async def test_one_with_more_messages_than_are_read_at_once(self, shared: AsyncMemory, user: AsyncUser) -> None:
         texts = [f"Step {number} leads from rock {number} to the river below." for number in range(READ + 150)]
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             await taught(shared, user, "monday", *texts, at=day(1))
         ranges = [each.metadata["messages"] for each in await episodes(user)]
         assert (ranges[0][0], ranges[-1][1]) == (1, READ + 150)
@@ -239,7 +239,7 @@ class TestRunningSummary:
         """So many are read at once that they have fewer tokens than are worth a summary."""
         async with memory_with(server, template, tmp_path, summary_tokens=READ + 100) as memory:
             user = memory.user("tiny")
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(120):
                 await taught(memory, user, "monday", *["a"] * (2 * READ + 100))
             assert progress(memory, user)[0] > 0
 
@@ -247,7 +247,7 @@ class TestRunningSummary:
         user = brief.user("huge")
         await taught(brief, user, "monday", *LAKE)
         run(brief, "DELETE FROM conversation_messages WHERE user_id = 'huge'")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             await taught(brief, user, "monday", "The lake is large. " * 200)
         assert progress(brief, user) == (0, None)
 

@@ -26,7 +26,7 @@ def server() -> Iterator[LanguageServer]:
 
 @pytest.fixture
 def small(server: LanguageServer) -> OpenAILanguageModel:
-    return OpenAILanguageModel("small", base_url=server.url, timeout=5, retries=0)
+    return OpenAILanguageModel("small", base_url=server.url, timeout=60, retries=0)
 
 
 def turn(text: str, role: str = "human", at: datetime | None = NOW) -> ConversationMessage:

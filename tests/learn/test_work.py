@@ -36,7 +36,7 @@ from support.workers import POISON, Noted, forked, settle_and_note, settle_or_di
 
 LONG_AGO = datetime(2024, 3, 1, 9, tzinfo=UTC)
 CITIES = ("Lisbon", "Porto", "Utrecht", "Bergen", "Kyoto", "Quito")
-PATIENCE = 60.0
+PATIENCE = 120.0
 WORK = "SELECT task, subject, attempts, set_aside_at IS NOT NULL FROM derived_work ORDER BY task, subject"
 LACKING = "SELECT content FROM conversation_messages WHERE embedding IS NULL"
 REST = "SELECT extract(epoch FROM not_before - now())::float FROM derived_work"
@@ -177,7 +177,7 @@ class TestLeases:
     async def test_slow_work_keeps_its_lease(self, settings: Settings, database: Connection) -> None:
         gate = Gate()
         until = "SELECT leased_until FROM derived_work"
-        async with opened(replace(settings, lease=3.0), gate.embed) as slow, opened(settings) as other:
+        async with opened(replace(settings, lease=9.0), gate.embed) as slow, opened(settings) as other:
             await talk(slow.user("ana"))
             task = asyncio.create_task(settled(slow))
             await eventually(gate.begun.is_set)

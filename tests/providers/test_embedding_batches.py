@@ -29,7 +29,7 @@ class Model:
         self.batches.append(list(texts))
         self.threads.add(threading.current_thread().name)
         self.started.set()
-        assert self.free.wait(20)
+        assert self.free.wait(120)
         for text in texts:
             if text in self.poison:
                 raise self.poison[text]
@@ -54,7 +54,7 @@ async def hold(embedding: Embedding, model: Model) -> asyncio.Task[object]:
     model.free.clear()
     model.started.clear()
     busy = asyncio.create_task(embedding.vectors(["busy"]))
-    await asyncio.to_thread(model.started.wait, 20)
+    await asyncio.to_thread(model.started.wait, 120)
     return busy
 
 
@@ -89,7 +89,7 @@ async def test_the_loop_goes_on(embedding, model):
     began = time.perf_counter()
     for _ in range(10):
         await asyncio.sleep(0.001)
-    assert time.perf_counter() - began < 5
+    assert time.perf_counter() - began < 60
     assert not busy.done()
 
 

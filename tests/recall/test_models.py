@@ -242,7 +242,7 @@ class TestAnother:
         async with opened(Model("stranger").embedder) as memory:
             await furnish(memory.user("ana"))
             with pytest.raises(ModelUnavailable, match="'hashed'"):
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(120):
                     await memory.settle("ana")
 
     async def test_settling_ends_when_the_model_is_changed_meanwhile(
@@ -257,7 +257,7 @@ class TestAnother:
             await furnish(memory.user("ana"))
             model.fails = changed
             with pytest.raises(ModelUnavailable, match="'newer'"):
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(120):
                     await memory.settle("ana")
         assert (value(database, WITHOUT_TERMS), value(database, LACKING)) == (0, 3)
 
@@ -348,7 +348,7 @@ class TestUnavailable:
         async with opened(model.embedder) as memory:
             await furnish(memory.user("ana"))
             with pytest.raises(ModelUnavailable, match="no network"):
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(120):
                     await memory.settle()
 
     async def test_what_has_a_vector_keeps_it_when_the_question_gets_none(
@@ -419,7 +419,7 @@ class TestRefused:
             await memory.user("ana").chat("monday").add("user", "An UNSPEAKABLE ship.")
             await furnish(memory.user("eve"))
             for user_id in ("ana", None):
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(120):
                     await memory.settle(user_id)
         assert value(database, LACKING) == 1
 

@@ -165,7 +165,7 @@ class _Handler(BaseHTTPRequestHandler):
         with suppress(OSError):
             for number, piece in enumerate(pieces):
                 if number and go is not None:
-                    go.wait(20)
+                    go.wait(120)
                 self.wfile.write(piece)
                 self.wfile.flush()
         self.close_connection = True

@@ -47,7 +47,7 @@ def listening(settings: Settings, tools: str = "all") -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         server.should_exit = True
-        thread.join(timeout=30)
+        thread.join(timeout=120)
 
 
 @asynccontextmanager

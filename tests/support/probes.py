@@ -6,6 +6,7 @@ import logging
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -33,6 +34,12 @@ def cloned(server: EmbeddedServer, template: str | None) -> Iterator[str]:
         connection.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
         yield psycopg.conninfo.make_conninfo(server.dsn, dbname=name)
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def pass_time(connection: Connection, table: str, user_id: str, span: timedelta) -> None:
+    """Let what a user has in a table expire as if so much time had passed."""
+    moved = sql.SQL("UPDATE {} SET expires_at = expires_at - %s WHERE user_id = %s").format(sql.Identifier(table))
+    connection.execute(moved, (span, user_id))
 
 
 @contextmanager

@@ -38,4 +38,4 @@ def listening(settings: Settings) -> Iterator[Listening]:
         yield Listening(f"http://127.0.0.1:{port}", app)
     finally:
         server.should_exit = True
-        thread.join(timeout=30)
+        thread.join(timeout=120)
