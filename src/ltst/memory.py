@@ -17,7 +17,8 @@ from datetime import datetime, timedelta
 from typing import Any, Self
 from weakref import WeakSet
 
-from ltst.db import migrate
+from ltst.db import migrate, repair
+from ltst.db.connections import as_url
 from ltst.db.opening import Connected
 from ltst.db.pool import KEEPER, Database, Transaction
 from ltst.errors import Conflict, Invalid, NotFound
@@ -131,8 +132,8 @@ class AsyncMemory:
 
     @property
     def database_url(self) -> str:
-        """How to reach the database in use, for tools and connections of your own."""
-        return self._core.database.conninfo
+        """The address of the database in use, as a URL that psql, psycopg and SQLAlchemy take."""
+        return as_url(self._core.database.conninfo)
 
     async def __aenter__(self) -> Self:
         """Open."""
@@ -255,20 +256,21 @@ class AsyncMemory:
 
     async def health(self) -> Health:
         """Schema, extension, indexes, triggers, isolation, queries, work, master key, disk: each with its state."""
-        tables = migrate.names_of("TABLE")
+        tables, found = migrate.names_of("TABLE"), await repair.compare(self._core.database)
         async with self._core.database.snapshot(KEEPER) as tx:
             slow = await metrics.slow(tx, SLOW_MILLISECONDS)
             checks = [
                 await health.check_extension(tx),
-                await health.check_indexes(tx, migrate.names_of("INDEX")),
-                await health.check_triggers(tx, migrate.triggers()),
+                health.check_parts("indexes", "index", found),
+                health.check_parts("triggers", "trigger", found),
                 await health.check_isolation(tx, tables),
                 await health.check_index_usage(tx, tables),
                 await health.check_slow_queries(tx, slow),
                 _work_check(await work.aside(tx)),
                 await health.check_master_key(tx, self._core.keys),
             ]
-        return Health((await self._schema_check(), *checks, self._disk_check()))
+        schema = health.check_schema(await self._schema_check(), found)
+        return Health((schema, *checks, self._disk_check()))
 
     async def ready(self) -> Health:
         """Whether this process can serve: the database answers, its schema is up to date, the worker runs."""

@@ -121,7 +121,7 @@ class Memory:
 
     @property
     def database_url(self) -> str:
-        """How to reach the database in use, for tools and connections of your own."""
+        """The address of the database in use, as a URL that psql, psycopg and SQLAlchemy take."""
         return self._inner.database_url
 
     def user(self, user_id: str) -> User:

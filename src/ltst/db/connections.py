@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
+from urllib.parse import quote, urlencode
 
 import psycopg
 from psycopg.abc import PQGen
@@ -266,6 +267,16 @@ class Lent:
     async def __aexit__(self, *_: object) -> None:
         """Give it back."""
         await self._pool.give_back(self._connection)
+
+
+def as_url(conninfo: str) -> str:
+    """The same address as a URL that libpq, psycopg and SQLAlchemy read, also where the host is a socket's folder."""
+    if conninfo.startswith(("postgresql://", "postgres://")):
+        return conninfo
+    parts = {key: str(value) for key, value in conninfo_to_dict(conninfo).items()}
+    user, password, name = (quote(parts.pop(key, ""), safe="") for key in ("user", "password", "dbname"))
+    login = f"{user}:{password}@" if password else f"{user}@" if user else ""
+    return f"postgresql://{login}/{name}?{urlencode(parts, quote_via=quote, safe='/')}".removesuffix("?")
 
 
 def _checked(conninfo: str) -> str:

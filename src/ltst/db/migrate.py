@@ -129,6 +129,13 @@ async def migrate(database: Database) -> list[str]:
         return await _apply_all(connection)
 
 
+async def refuse_pending(connection: Connection) -> None:
+    """Say so if the schema is not up to date."""
+    if pending := _pending(await _status(connection)):
+        names = ", ".join(each.name for each in pending)
+        raise DatabaseUnavailable(f"the database lacks the migrations {names}: run `ltst db migrate` first")
+
+
 async def reset(database: Database) -> None:
     """Drop everything that ltst made in this database, data included, and build it anew; adopted tables come back.
 
@@ -172,13 +179,6 @@ def names_of(kind: str) -> tuple[str, ...]:
 
 def _created(kind: str, migration: Migration) -> list[str]:
     return re.findall(rf"^CREATE (?:UNIQUE )?{kind} (\w+)", migration.text, re.MULTILINE)
-
-
-@cache
-def triggers() -> tuple[str, ...]:
-    """The triggers that the migrations create, each with its table: `name on table`."""
-    created = re.compile(r"^CREATE TRIGGER (\w+) [A-Z ]+ ON (\w+)", re.MULTILINE)
-    return tuple(f"{name} on {table}" for migration in migrations() for name, table in created.findall(migration.text))
 
 
 async def _status(connection: Connection) -> list[MigrationStatus]:

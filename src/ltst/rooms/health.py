@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from ltst.db.pool import Executor
+from ltst.db.repair import Difference
 from ltst.errors import Denied
 from ltst.records import Check
 from ltst.support.crypto import MasterKeys
 
 SLOW_SECONDS = 5
+REPAIR = "run: ltst db repair"
 
 
 async def check_extension(tx: Executor) -> Check:
@@ -18,16 +20,20 @@ async def check_extension(tx: Executor) -> Check:
     return Check("extension", "ok" if version else "error", f"pgvector {version}" if version else "pgvector is missing")
 
 
-async def check_indexes(tx: Executor, wanted: Collection[str]) -> Check:
-    """That every index is there and valid."""
-    valid = {row["name"] for row in await tx.dicts("health.indexes") if row["valid"]}
-    return _all_there("indexes", wanted, valid, "run: ltst db migrate, or REINDEX the ones that are invalid")
+def check_schema(migrated: Check, found: Sequence[Difference]) -> Check:
+    """That the migrations are applied, and that columns, functions and views are as they made them."""
+    lost = [each for each in found if each.kind == "column"]
+    wrong = [each for each in found if each.kind in ("function", "view")]
+    if migrated.status != "ok" or not (lost or wrong):
+        return migrated
+    remedy = "restore a backup, with: ltst db restore --force" if lost else REPAIR
+    return Check("schema", "error", f"{', '.join(map(str, (*lost, *wrong)))}; {remedy}")
 
 
-async def check_triggers(tx: Executor, wanted: Collection[str]) -> Check:
-    """That every trigger is there and switched on."""
-    enabled = {row["name"] for row in await tx.dicts("health.triggers") if row["enabled"]}
-    return _all_there("triggers", wanted, enabled, "restore them with ENABLE TRIGGER, or from a backup")
+def check_parts(name: str, kind: str, found: Sequence[Difference]) -> Check:
+    """That everything of a kind is there and at work."""
+    wrong = [str(each) for each in found if each.kind == kind]
+    return Check(name, "error", f"{', '.join(wrong)}; {REPAIR}") if wrong else Check(name, "ok", "all in place")
 
 
 async def check_isolation(tx: Executor, tables: Collection[str]) -> Check:
@@ -75,10 +81,3 @@ def _unfitting(missing: Collection[str], where: str, *, others: object) -> str:
     if others:
         return f"{told}, which holds another: give every host of this database the same keys"
     return f"{told}: put it back"
-
-
-def _all_there(name: str, wanted: Collection[str], found: Collection[str], remedy: str) -> Check:
-    missing = sorted(set(wanted) - set(found))
-    if missing:
-        return Check(name, "error", f"missing or unusable: {', '.join(missing)}; {remedy}")
-    return Check(name, "ok", f"all {len(wanted)} in place")

@@ -1,16 +1,6 @@
 -- name: vector_version
 SELECT extversion FROM pg_extension WHERE extname = 'vector';
 
--- name: indexes
-SELECT class.relname::text AS name, indisvalid AS valid
-FROM pg_index JOIN pg_class AS class ON class.oid = indexrelid
-WHERE class.relnamespace = current_schema()::regnamespace;
-
--- name: triggers
-SELECT tgname || ' on ' || class.relname AS name, tgenabled <> 'D' AS enabled
-FROM pg_trigger JOIN pg_class AS class ON class.oid = tgrelid
-WHERE NOT tgisinternal AND class.relnamespace = current_schema()::regnamespace;
-
 -- name: unprotected_tables
 SELECT relname::text FROM pg_class
 WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')

@@ -56,6 +56,43 @@ def status(options: Options) -> None:
     show.records(options.json, known, STATUS, title="Migrations", empty="")
 
 
+@command(app, "schema")
+def schema(options: Options) -> None:
+    """Print the schema as one SQL script.
+
+    Write it to a file (> schema.sql) and run that with psql -f. It is safe to run twice, and does the same as
+    `ltst db migrate`. No database is needed.
+
+    Example: ltst db schema
+    """
+    from ltst.db.script import script
+
+    if options.json:
+        show.document({"sql": script()})
+    else:
+        typer.echo(script(), nl=False)
+
+
+@command(app, "repair")
+def repair(options: Options) -> None:
+    """Make anew what is missing in the schema.
+
+    Indexes, triggers, views and functions that were dropped, replaced or switched off: all of it or, when something
+    fails, nothing. Writers wait while an index is built. The exit status is 1 where a column is lost with its data.
+
+    Example: ltst db repair
+    """
+    from ltst.db import repair
+
+    done, lost = _run(options, repair.repair, "Repairing")
+    told = f"Repaired {', '.join(map(str, done))}." if done else "The schema is whole."
+    if lost:
+        told = f"Nothing was changed: restore a backup, since these went with their data: {', '.join(map(str, lost))}."
+    show.done(options.json, {"repaired": done, "lost": lost}, told)
+    if lost:
+        raise typer.Exit(1)
+
+
 @command(app, "backup")
 def backup(options: Options, file: Annotated[Path, typer.Argument(help="Where to.")], force: Force = False) -> None:
     """Write all users' memory into one file.

@@ -1,0 +1,144 @@
+"""Repair: compares a database with the blueprint of its schema, and makes anew what is missing or was replaced."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ltst.db import migrate
+from ltst.db.blueprint import Part, blueprint
+from ltst.db.connections import Connection
+from ltst.db.pool import Database
+from ltst.db.vectors import LARGEST_INDEXED
+
+COLUMNS = b"""
+SELECT class.relname || '.' || attname FROM pg_attribute JOIN pg_class AS class ON class.oid = attrelid
+WHERE class.relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND attnum > 0 AND NOT attisdropped
+"""
+FUNCTIONS = b"""
+SELECT proname::text, prosrc FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
+"""
+VIEWS = b"SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'v'"
+TRIGGERS = b"""
+SELECT tgname || ' on ' || class.relname, tgenabled <> 'D' FROM pg_trigger JOIN pg_class AS class ON class.oid = tgrelid
+WHERE NOT tgisinternal AND class.relnamespace = current_schema()::regnamespace
+"""
+INDEXES = b"""
+SELECT class.relname::text, indisvalid FROM pg_index JOIN pg_class AS class ON class.oid = indexrelid
+WHERE class.relnamespace = current_schema()::regnamespace
+"""
+DIMENSIONS = b"""
+SELECT atttypmod FROM pg_attribute WHERE attrelid = to_regclass('conversation_messages') AND attname = 'embedding'
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not as the migrations left it: a column, function, view, trigger or index."""
+
+    kind: str
+    name: str
+    problem: str  # missing, replaced (a function), disabled (a trigger) or invalid (an index)
+
+    def __str__(self) -> str:
+        """What it is and what is wrong with it, in words."""
+        return f"{self.kind} {self.name} ({self.problem})"
+
+
+async def compare(database: Database) -> list[Difference]:
+    """What is missing in the database, or differs."""
+    async with database.owner() as connection:
+        return await _compare(connection)
+
+
+async def repair(database: Database) -> tuple[list[Difference], list[Difference]]:
+    """Make anew what can be, all of it or nothing; what was repaired, and what only a backup can bring back."""
+    async with database.owner() as connection:
+        await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (migrate.LOCK,))
+        await migrate.refuse_pending(connection)
+        found = await _compare(connection)
+        lost = [each for each in found if each.kind == "column"]
+        if lost:
+            return [], lost
+        for statement in _steps(found):
+            await connection.execute(statement.encode())
+        return found, []
+
+
+async def _compare(connection: Connection) -> list[Difference]:
+    wanted = blueprint()
+    there = {name for (name,) in await _rows(connection, COLUMNS)}
+    bodies = {*await _rows(connection, FUNCTIONS)}
+    views = {name for (name,) in await _rows(connection, VIEWS)}
+    return [
+        *(Difference("column", name, "missing") for name in sorted(wanted.columns - there)),
+        *_functions(wanted.functions, bodies),
+        *(Difference("view", name, "missing") for name in sorted({*wanted.views} - views)),
+        *_states("trigger", wanted.triggers, dict(await _rows(connection, TRIGGERS)), "disabled"),
+        *_states("index", await _indexes(connection), dict(await _rows(connection, INDEXES)), "invalid"),
+    ]
+
+
+async def _rows(connection: Connection, query: bytes) -> list[tuple[Any, ...]]:
+    return await (await connection.execute(query)).fetchall()
+
+
+async def _indexes(connection: Connection) -> dict[str, Part]:
+    """The indexes that should be there: vectors of a model with very many dimensions have none."""
+    found = await _rows(connection, DIMENSIONS)
+    if not found or found[0][0] <= LARGEST_INDEXED:
+        return blueprint().indexes
+    return {name: part for name, part in blueprint().indexes.items() if "USING hnsw" not in part.statement}
+
+
+def _functions(wanted: dict[str, Part], bodies: set[tuple[Any, ...]]) -> Iterator[Difference]:
+    names = {name for name, _ in bodies}
+    for name, part in sorted(wanted.items()):
+        if (name, part.source) not in bodies:
+            yield Difference("function", name, "replaced" if name in names else "missing")
+
+
+def _states(kind: str, wanted: dict[str, Part], found: dict[str, bool], problem: str) -> Iterator[Difference]:
+    for name in sorted(wanted):
+        if not found.get(name):
+            yield Difference(kind, name, problem if name in found else "missing")
+
+
+def _steps(found: list[Difference]) -> Iterator[str]:
+    """The statements in an order that works: what others rest on comes first, and what speaks of several last."""
+    functions = [blueprint().functions[each.name] for each in found if each.kind == "function"]
+    for part in functions:
+        yield re.sub(r"^CREATE (?:OR REPLACE )?", "CREATE OR REPLACE ", part.statement)
+    for part in functions:
+        yield from part.following
+    for each in found:
+        if each.kind == "view":
+            yield from _made(blueprint().views[each.name])
+        elif each.kind == "trigger":
+            yield _trigger(each)
+        elif each.kind == "index":
+            yield from _index(each)
+
+
+def _made(part: Part) -> Iterator[str]:
+    yield part.statement
+    yield from part.following
+
+
+def _trigger(lacking: Difference) -> str:
+    if lacking.problem == "missing":
+        return blueprint().triggers[lacking.name].statement
+    name, table = lacking.name.split(" on ")
+    return f"ALTER TABLE {table} ENABLE TRIGGER {name}"
+
+
+def _index(lacking: Difference) -> Iterator[str]:
+    """An index is filled by the settings that it gets after it is made, so it is filled anew."""
+    part = blueprint().indexes[lacking.name]
+    if lacking.problem == "invalid":
+        yield f"DROP INDEX {lacking.name}"
+    yield from _made(part)
+    if part.following:
+        yield f"REINDEX INDEX {lacking.name}"
