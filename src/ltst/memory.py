@@ -18,7 +18,6 @@ from typing import Any, Self
 from weakref import WeakSet
 
 from ltst.db import migrate, repair
-from ltst.db.connections import as_url
 from ltst.db.opening import Connected
 from ltst.db.pool import KEEPER, Database, Transaction
 from ltst.errors import Conflict, Invalid, NotFound
@@ -133,7 +132,7 @@ class AsyncMemory:
     @property
     def database_url(self) -> str:
         """The address of the database in use, as a URL that psql, psycopg and SQLAlchemy take."""
-        return as_url(self._core.database.conninfo)
+        return self._core.address
 
     async def __aenter__(self) -> Self:
         """Open."""

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
+from ltst.db.connections import as_url
 from ltst.db.pool import KEEPER, Database, Executor, SingleCall, Transaction, user_scope
 from ltst.errors import DatabaseUnavailable, Invalid, Unavailable
 from ltst.handles.models import Models
@@ -104,9 +105,18 @@ class Core:
     @property
     def database(self) -> Database:
         """The open database."""
+        found = self._needed()
+        found.place.check()
+        return found
+
+    @property
+    def address(self) -> str:
+        """The URL of the open database, told to whoever asks: from any thread and any loop."""
+        return as_url(self._needed().conninfo)
+
+    def _needed(self) -> Database:
         if self.opened is None:
             raise DatabaseUnavailable("this memory is not open: use it inside `with`, or call open() first")
-        self.opened.place.check()
         return self.opened
 
     async def flush(self) -> None:
