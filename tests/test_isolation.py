@@ -402,6 +402,10 @@ def test_users_whose_names_look_alike_are_different_users(shared: Memory) -> Non
         assert [message.content for message in shared.user(name).chat("monday").window()] == [name]
 
 
+# The working role may not change or remove these rows, not even those of the user that is set.
+UNCHANGEABLE = ("event_ledger", "user_keys", "adopted_messages")
+
+
 @contextmanager
 def acting(url: str, user_id: str | None, role: str = "ltst_user") -> Iterator[Connection]:
     """A connection of one's own, working as the program does."""
@@ -413,7 +417,8 @@ def acting(url: str, user_id: str | None, role: str = "ltst_user") -> Iterator[C
 
 
 def owned(connection: Connection) -> list[str]:
-    return [name for name in tables(connection) if "user_id" in columns(connection, name)]
+    """The tables of users' rows that the working role may read: all but the keys to the server."""
+    return [name for name in tables(connection) if "user_id" in columns(connection, name) and name != "api_keys"]
 
 
 def rows_of(connection: Connection, relation: str, user_id: str) -> int:
@@ -425,7 +430,7 @@ def rows_of(connection: Connection, relation: str, user_id: str) -> int:
 def test_the_working_role_sees_its_own_rows_in_every_table_and_view_and_no_others(url: str) -> None:
     with superuser(url) as all_seeing, acting(url, EVE) as eve:
         relations = owned(all_seeing) + [name for name in views(all_seeing) if name != "chat_message_history"]
-        assert len(relations) == 25
+        assert len(relations) == 24
         for relation in relations:
             assert rows_of(all_seeing, relation, ANA) > 0, f"{relation} has nothing to hide"
             assert rows_of(eve, relation, ANA) == 0, relation
@@ -466,7 +471,8 @@ def test_a_row_cannot_be_inserted_for_another_user(url: str) -> None:
             insert = sql.SQL(
                 "INSERT INTO {} OVERRIDING SYSTEM VALUE SELECT (jsonb_populate_record(NULL::{}, %s::jsonb)).*"
             ).format(name, name)
-            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+            refusal = "permission denied" if table in ("event_ledger", "adopted_messages") else "row-level security"
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match=refusal):
                 eve.execute(insert, (json.dumps(row),))
 
 
@@ -484,7 +490,7 @@ def test_a_row_cannot_be_given_to_another_user(url: str) -> None:
 def test_the_rows_of_another_user_cannot_be_changed_or_removed(url: str) -> None:
     with superuser(url) as all_seeing, acting(url, EVE) as eve:
         for table in owned(all_seeing):
-            if table == "event_ledger":
+            if table in UNCHANGEABLE:
                 continue
             name, before = sql.Identifier(table), rows_of(all_seeing, table, ANA)
             assert (
@@ -500,6 +506,127 @@ def test_the_rows_of_another_user_cannot_be_changed_or_removed(url: str) -> None
 def test_the_ledger_can_only_grow(url: str, change: str) -> None:
     with acting(url, EVE) as eve, pytest.raises(psycopg.errors.InsufficientPrivilege, match="permission denied"):
         eve.execute(change)
+
+
+@pytest.fixture
+def guest(url: str) -> Iterator[Connection]:
+    """A role that somebody made for a program, which may become `ltst_user` and nothing else."""
+    name = f"guest_{uuid.uuid4().hex}"
+    with superuser(url) as administrator:
+        administrator.execute(f"CREATE ROLE {name} LOGIN NOSUPERUSER")
+        administrator.execute(f"GRANT ltst_user TO {name}")
+        with superuser(url) as connection:
+            connection.execute(f"SET SESSION AUTHORIZATION {name}")
+            connection.execute("SET ROLE ltst_user")
+            connection.execute("SELECT set_config('ltst.user_id', %s, false)", (EVE,))
+            yield connection
+        administrator.execute(f"DROP OWNED BY {name}")
+        administrator.execute(f"DROP ROLE {name}")
+
+
+GRANTED = {
+    "SELECT, INSERT, UPDATE, DELETE": {
+        "claims",
+        "conversation_context",
+        "conversation_messages",
+        "conversation_sessions",
+        "derived_work",
+        "document_chunks",
+        "documents",
+        "embedding_parts",
+        "memory_entries",
+        "memory_performance_metrics",
+        "memory_retrieval_cache",
+        "retention_policies",
+        "large_users",
+        "session_relationships",
+        "unsettled_claims",
+        "user_agent_prompt_customizations",
+        "user_facts",
+        "user_learning",
+        "user_preferences",
+    },
+    "SELECT, INSERT, DELETE": {"chat_message_history"},
+    "SELECT, INSERT": {"user_keys"},
+    "SELECT": {
+        "adopted_messages",
+        "embedding_models",
+        "event_ledger",
+        "ledger_epochs",
+        "ltst_migrations",
+        "session_summary",
+        "user_preference_summary",
+    },
+}
+
+
+def test_the_working_role_has_these_rights_and_no_more(url: str) -> None:
+    rights: dict[str, set[str]] = {}
+    with superuser(url) as connection:
+        for relation in [*tables(connection), *views(connection)]:
+            kinds = ("SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER")
+            held = [
+                kind
+                for kind in kinds
+                if value(connection, "SELECT has_table_privilege('ltst_user', %s, %s)", relation, kind)
+            ]
+            rights.setdefault(", ".join(held), set()).add(relation)
+        columns_granted = connection.execute(
+            "SELECT attrelid::regclass::text, attname::text FROM pg_attribute, aclexplode(attacl) AS granted "
+            "WHERE granted.grantee = 'ltst_user'::regrole"
+        ).fetchall()
+        assert not value(connection, "SELECT has_schema_privilege('ltst_user', 'public', 'CREATE')")
+    rights.pop("", None)
+    assert rights == GRANTED
+    assert {*columns_granted} == {
+        ("user_keys", "user_id"),
+        *(("event_ledger", name) for name in ("user_id", "actor", "action", "noun", "row_id", "details")),
+    }
+
+
+@pytest.mark.usefixtures("ana")
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "SELECT count(*) FROM api_keys",
+        "INSERT INTO api_keys VALUES ('eve', gen_random_uuid(), '', 'hash')",
+        "INSERT INTO api_keys VALUES ('system', gen_random_uuid(), '', 'hash')",
+        "UPDATE api_keys SET revoked_at = NULL",
+        "DELETE FROM api_keys",
+        "SELECT count(*) FROM key_requirement",
+        "DELETE FROM key_requirement",
+        "UPDATE user_keys SET wrapped_key = ''",
+        "DELETE FROM user_keys",
+        "UPDATE event_ledger SET action = 'x'",
+        "DELETE FROM event_ledger",
+        "INSERT INTO event_ledger (user_id, actor, action, noun, row_id, xact) VALUES ('eve', 'a', 'b', 'c', 'd', '1')",
+        "INSERT INTO event_ledger (user_id, actor, action, noun, row_id, occurred_at) "
+        "VALUES ('eve', 'a', 'b', 'c', 'd', now())",
+        "UPDATE adopted_messages SET shown = '{}'",
+        "SELECT count(*) FROM adopted_tables",
+        "INSERT INTO embedding_models SELECT * FROM embedding_models",
+        "UPDATE ltst_migrations SET name = 'x'",
+        "SET ROLE ltst_keeper",
+        "ALTER TABLE user_facts NO FORCE ROW LEVEL SECURITY",
+        "CREATE TABLE mine (a INTEGER)",
+        "TRUNCATE conversation_messages",
+    ],
+)
+def test_a_role_that_may_become_the_working_role_cannot(guest: Connection, attempt: str) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        guest.execute(attempt)
+
+
+@pytest.mark.usefixtures("ana")
+def test_a_role_that_may_become_the_working_role_can_act_for_any_user(guest: Connection) -> None:
+    """As docs/isolation.md says: the setting is no password."""
+    guest.execute("SELECT set_config('ltst.user_id', %s, false)", (ANA,))
+    assert rows_of(guest, "conversation_messages", ANA) > 0
+    guest.execute(
+        "INSERT INTO event_ledger (user_id, actor, action, noun, row_id) VALUES (%s, 'guest', 'add', 'fact', 'x')",
+        (ANA,),
+    )
+    assert guest.execute("UPDATE user_facts SET confidence = confidence").rowcount > 0
 
 
 @pytest.mark.usefixtures("ana")
