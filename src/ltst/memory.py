@@ -290,7 +290,7 @@ class AsyncMemory:
         self._core.watchers.append(watcher)
 
     async def retry(self) -> int:
-        """Try again what was set aside because it failed too often; how much that is."""
+        """Try again what was set aside because it failed too often or took too long; how much that is."""
         again = await work.retry(self._core.database.keeper())
         for user_id in await self._worker.due():
             self._core.written(user_id)
@@ -824,7 +824,7 @@ def _work_check(aside: builtins.list[dict[str, Any]]) -> Check:
     if not aside:
         return Check("derived work", "ok", "nothing was set aside")
     told = "; ".join(f"{row['items']} × {row['task']} ({row['reason']})" for row in aside)
-    return Check("derived work", "warning", f"set aside after too many failures: {told}; run: ltst worker --retry")
+    return Check("derived work", "warning", f"set aside: {told}; run: ltst worker --retry")
 
 
 def _check_index(given: int | None, following: int) -> None:

@@ -64,6 +64,9 @@ class Settings:
     learn: Collection[str] = FEATURES
     """LTST_LEARN: what is derived from messages: all, off, or some of extraction, inference, episodes, relationships,
     consolidation, comma-separated. Each can also be switched for one user."""
+    learn_seconds: float = 2.0
+    """LTST_LEARN_SECONDS: seconds of processor time that the rules may take for one message; one that takes longer is
+    set aside."""
     idle_after: float = 1800.0
     """LTST_IDLE_AFTER: seconds without a message after which a conversation rests and its episode is told."""
     summary_tokens: int = 4000
@@ -109,6 +112,14 @@ class Settings:
     max_connections: int = 4000
     """LTST_MAX_CONNECTIONS: how many connections one process of a server holds at most; the one that waits longest
     without a request makes room."""
+    document_seconds: float = 300.0
+    """LTST_DOCUMENT_SECONDS: seconds of processor time that it may take to read one document."""
+    document_memory: int = 2048 * ONE_MEBIBYTE
+    """LTST_DOCUMENT_MEMORY: bytes of memory that it may take to read one document; not enforced on macOS."""
+    document_pages: int = 20_000
+    """LTST_DOCUMENT_PAGES: the most pages of a PDF."""
+    document_unpacked_bytes: int = 512 * ONE_MEBIBYTE
+    """LTST_DOCUMENT_UNPACKED_BYTES: the most bytes that the pages of a PDF unpack to, all together."""
     jwt_secret: str | None = field(default=None, repr=False)
     """LTST_JWT_SECRET: accept tokens signed with this secret (HS256), at least 32 characters."""
     jwt_keys: str | None = None
@@ -290,15 +301,20 @@ WHOLE_NUMBERS = (
     "executors",
     "max_body_bytes",
     "max_connections",
+    "document_memory",
+    "document_pages",
+    "document_unpacked_bytes",
 )
 SECONDS = (
     "pool_timeout",
     "statement_timeout",
+    "learn_seconds",
     "idle_after",
     "lease",
     "executor_ttl",
     "header_timeout",
     "body_timeout",
+    "document_seconds",
 )
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
@@ -312,6 +328,7 @@ VARIABLES: Mapping[str, tuple[str, Any]] = {
     "LTST_WORKER": ("worker", _switch("LTST_WORKER")),
     "LTST_RETENTION": ("retention", _switch("LTST_RETENTION")),
     "LTST_LEARN": ("learn", str),
+    "LTST_LEARN_SECONDS": ("learn_seconds", _number("LTST_LEARN_SECONDS")),
     "LTST_IDLE_AFTER": ("idle_after", _number("LTST_IDLE_AFTER")),
     "LTST_LEASE": ("lease", _number("LTST_LEASE")),
     "LTST_REDIS_URL": ("redis_url", str),
@@ -328,6 +345,10 @@ VARIABLES: Mapping[str, tuple[str, Any]] = {
     "LTST_HEADER_TIMEOUT": ("header_timeout", _number("LTST_HEADER_TIMEOUT")),
     "LTST_BODY_TIMEOUT": ("body_timeout", _number("LTST_BODY_TIMEOUT")),
     "LTST_MAX_CONNECTIONS": ("max_connections", _whole("LTST_MAX_CONNECTIONS")),
+    "LTST_DOCUMENT_SECONDS": ("document_seconds", _number("LTST_DOCUMENT_SECONDS")),
+    "LTST_DOCUMENT_MEMORY": ("document_memory", _whole("LTST_DOCUMENT_MEMORY")),
+    "LTST_DOCUMENT_PAGES": ("document_pages", _whole("LTST_DOCUMENT_PAGES")),
+    "LTST_DOCUMENT_UNPACKED_BYTES": ("document_unpacked_bytes", _whole("LTST_DOCUMENT_UNPACKED_BYTES")),
     "LTST_JWT_SECRET": ("jwt_secret", str),
     "LTST_JWT_KEYS": ("jwt_keys", str),
     "LTST_JWT_CLAIM": ("jwt_claim", str),

@@ -197,7 +197,7 @@ class Memory:
         self._inner.watch(watcher)
 
     def retry(self) -> int:
-        """Try again what was set aside because it failed too often; how much that is."""
+        """Try again what was set aside because it failed too often or took too long; how much that is."""
         return self._portal.run(self._inner.retry())
 
     def embed(self, texts: Iterable[str]) -> builtins.list[builtins.list[float]]:

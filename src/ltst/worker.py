@@ -18,6 +18,7 @@ from ltst.providers.vectors import TextRefused
 from ltst.records import Check
 from ltst.rooms import claims, work
 from ltst.rooms.work import Lease, LeaseLost
+from ltst.support.children import OutOfTime
 from ltst.support.logs import LOGGER
 from ltst.support.place import background, end
 
@@ -230,10 +231,15 @@ class Worker:
 
     async def _listen(self, user_id: str, wanted: Features) -> bool:
         """Read what people say of themselves."""
-        from ltst.learn.listen import listen
+        from ltst.learn.listen import listen, listen_again
 
         database = self._core.database
-        return await self._sessions(user_id, "learn", lambda lease: listen(database, lease, inference=wanted.inference))
+        how: dict[str, Any] = {"inference": wanted.inference, "limits": self._rules.limits}
+        done = await self._sessions(user_id, "learn", lambda lease: listen(database, lease, **how))
+        for message_id in await work.unread(database.user(user_id), user_id, SESSIONS_AT_ONCE):
+            leases = await self._claimed(user_id, work.READ, message_id)
+            done |= await self._do(leases, lambda lease: listen_again(database, lease, **how))
+        return done
 
     async def _refine(self, user_id: str) -> bool:
         """The same with a language model, where there is one."""
@@ -242,7 +248,8 @@ class Worker:
             return False
         from ltst.learn.refine import refine
 
-        return await self._sessions(user_id, "refine", lambda lease: refine(self._core.database, lease, model))
+        limits = self._rules.limits
+        return await self._sessions(user_id, "refine", lambda lease: refine(self._core.database, lease, model, limits))
 
     async def _tell(self, user_id: str) -> bool:
         """Tell the episodes of conversations that rest."""
@@ -267,7 +274,9 @@ class Worker:
         if not await entries.unconsolidated(database.user(user_id), 1):
             return False
         leases = await self._claimed(user_id, "consolidate")
-        return await self._do(leases, lambda lease: consolidate(database, lease, relate=wanted.relationships))
+        return await self._do(
+            leases, lambda lease: consolidate(database, lease, limits=self._rules.limits, relate=wanted.relationships)
+        )
 
     async def _sessions(self, user_id: str, task: str, action: Action) -> bool:
         """A task for the sessions of a user that it is due for, some at a time."""
@@ -275,9 +284,9 @@ class Worker:
         claiming = work.claim_sessions(calls, self._rules, user_id, task, SESSIONS_AT_ONCE)
         return await self._do(await self._taken(claiming), action)
 
-    async def _claimed(self, user_id: str, task: str) -> list[Lease]:
+    async def _claimed(self, user_id: str, task: str, subject: str = "") -> list[Lease]:
         """The right to a task of a user, if it can be had."""
-        return await self._taken(work.claim(self._core.database.user(user_id), self._rules, user_id, task))
+        return await self._taken(work.claim(self._core.database.user(user_id), self._rules, user_id, task, subject))
 
     async def _taken(self, claiming: Coroutine[Any, Any, list[Lease]]) -> list[Lease]:
         """Take work up; whoever is stopped in the middle of it gives back what was taken up."""
@@ -311,6 +320,9 @@ class Worker:
             await action(lease)
         except LeaseLost:
             await work.give_back(calls, [lease])  # its session may have changed while the lease is still held
+        except OutOfTime as problem:
+            LOGGER.warning("derived work takes too long", extra={"task": lease.task, "reason": str(problem)})
+            await work.put_off(calls, lease, str(problem), most=1)
         except Exception as problem:
             # Where something outside is missing, this piece of work is not what is wrong: it does not count.
             counted = not isinstance(problem, Unavailable) or isinstance(problem, TextRefused)

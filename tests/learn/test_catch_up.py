@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from ltst import Settings
 from ltst.learn import listen
+from support import slow_rules
 from support.embedders import opened
 from support.probes import superuser, value
 
@@ -28,17 +27,10 @@ async def test_what_was_said_is_known_without_a_vector(settings: Settings) -> No
 async def test_one_that_cannot_be_read_does_not_keep_the_others_from_it(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = listen.claims_in
-
-    def fail(text: str, said_at: Any) -> Any:
-        if "poison" in text:
-            raise RuntimeError("too much")
-        return read(text, said_at)
-
-    monkeypatch.setattr(listen, "claims_in", fail)
+    monkeypatch.setattr(listen, "read_message", slow_rules.read_message)
     async with opened(settings) as memory:
         user = memory.user("ana")
-        await user.chat("bad").add("user", "This is poison.")
+        await user.chat("bad").add("user", f"This is {slow_rules.POISON}.")
         await user.chat("good").add("user", "I live in Porto.")
         assert await user.learning.catch_up() == 1
         assert [fact.value for fact in await user.facts.list()] == ["Porto"]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ltst import AsyncMemory, AsyncUser, MemoryEntry, Settings
-from ltst.learn.consolidate import says_the_same
 from ltst.learn.importance import importance
+from ltst.learn.sameness import says_the_same
 from ltst.recall.context import parse
 from support.embedders import opened
 from support.learning import actions, day, run, say, taught

@@ -29,6 +29,7 @@ from ltst.learn.listen import listen
 from ltst.providers.vectors import TextRefused
 from ltst.rooms import work
 from ltst.rooms.work import Lease, LeaseLost
+from support import slow_rules
 from support.embedders import hashed, opened
 from support.language_server import Hang, Status, language_server
 from support.probes import Connection, cloned, superuser, value
@@ -204,11 +205,11 @@ class TestLeases:
             core = memory._core
             with pytest.raises(LeaseLost):
                 if task == "learn":
-                    await listen(core.database, lease, inference=True)
+                    await listen(core.database, lease, limits=rules(core).limits, inference=True)
                 elif task == "episode":
                     await tell(core.database, lease, rules(core))
                 else:
-                    await consolidate(core.database, lease, relate=True)
+                    await consolidate(core.database, lease, limits=rules(core).limits, relate=True)
         assert count(database, "event_ledger") == before
         assert count(database, "claims") == count(database, "user_facts") == count(database, "session_relationships")
         assert count(database, "memory_entries") == (2 if task == "consolidate" else 0)
@@ -384,20 +385,13 @@ class TestFailures:
     async def test_one_session_that_cannot_be_read_leaves_the_others_learnt(
         self, settings: Settings, database: Connection, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from ltst.learn import listen as listening
-
-        original = listening.claims_in
-
-        def claims_in(text: str, *given: Any) -> Any:
-            if POISON in text:
-                raise ValueError("not today")
-            return original(text, *given)
-
-        monkeypatch.setattr(listening, "claims_in", claims_in)
+        monkeypatch.setattr("ltst.learn.listen.read_message", slow_rules.read_message)
         async with opened(settings) as memory:
             for number in range(20):
                 await talk(memory.user("ana"), f"session {number}", at=LONG_AGO - timedelta(days=number))
-            await talk(memory.user("ana"), "bad", f"{POISON} I live in Oslo.", at=LONG_AGO - timedelta(days=99))
+            await talk(
+                memory.user("ana"), "bad", f"{slow_rules.POISON} I live in Oslo.", at=LONG_AGO - timedelta(days=99)
+            )
             await talk(memory.user("bob"), "good")
             await settled(memory)
         learned = "SELECT count(*) FROM conversation_sessions WHERE learned_index = last_index"
@@ -645,7 +639,7 @@ class TestSettling:
             await eventually(lambda: lacking(database) == [] and count(database, "memory_entries") == 1)
             await asyncio.sleep(0.2)
             assert not task.done()
-            await listen(other._core.database, lease, inference=True)
+            await listen(other._core.database, lease, limits=rules(other._core).limits, inference=True)
             await task
             assert left(database) == [] and count(database, "user_facts") == 1
 
@@ -694,7 +688,10 @@ class TestSettling:
         database.execute("UPDATE memory_entries SET embedding = NULL, terms = NULL WHERE entry_id = %s", (first,))
         async with opened(settings) as memory:
             lease = await claim(memory, "consolidate")
-            assert lease and await consolidate(memory._core.database, lease, relate=True) == 1
+            assert (
+                lease
+                and await consolidate(memory._core.database, lease, limits=rules(memory._core).limits, relate=True) == 1
+            )
             assert count(database, "session_relationships") == 0
             await settled(memory)
         assert value(database, "SELECT embedding::text FROM memory_entries WHERE entry_id = %s", first) == vector
@@ -881,7 +878,7 @@ async def everything(memory: AsyncMemory) -> list[Any]:
     now = LONG_AGO + timedelta(days=4)
     context = await user.chat("tuesday").context("Where do I live?")
     return [
-        [(hit.kind, hit.content, round(hit.score, 6)) for hit in await user.search("river", now=now)],
+        [(hit.kind, hit.content, round(hit.score, 2)) for hit in await user.search("river", now=now)],
         re.sub(r' id="[^"]*"', "", context.text),
         [(fact.fact_key, fact.fact_value, fact.confidence) for fact in await user.facts.list()],
         [entry.content for entry in await user.entries.list()],

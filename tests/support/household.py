@@ -80,7 +80,7 @@ async def _learn(user: User, mark: str) -> None:
     desk = user._inner._desk
     database, calls = desk.core.database, desk.core.database.user(user.user_id)
     (lease,) = await work.claim(calls, rules(desk.core), user.user_id, "learn", "old")
-    await listen(database, lease, inference=True)
+    await listen(database, lease, limits=rules(desk.core).limits, inference=True)
     assert await work.claim(calls, rules(desk.core), user.user_id, "embed", mark)
     async with database.transaction(user_scope(user.user_id)) as tx:
         assert await tx.run("claims.forget", user_id=user.user_id, noun="preference", key="address_as")

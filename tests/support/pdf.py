@@ -43,3 +43,21 @@ def _file(objects: Sequence[bytes]) -> bytes:
     parts.append(b"xref\n0 %d\n0000000000 65535 f \n%s" % (size, table))
     parts.append(b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (size, place))
     return b"".join(parts)
+
+
+def sharing(packed: bytes, pages: int) -> bytes:
+    """A PDF whose pages all show the same stream, which zlib packed."""
+    page = (
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] "
+        b"/Resources << /Font << /F1 3 0 R >> >> /Contents 4 0 R >>"
+    )
+    kids = " ".join(f"{number} 0 R" for number in range(5, 5 + pages))
+    return _file(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            f"<< /Type /Pages /Kids [{kids}] /Count {pages} >>".encode(),
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+            b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(packed), packed),
+            *[page] * pages,
+        ]
+    )

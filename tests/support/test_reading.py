@@ -36,7 +36,12 @@ TAGS = st.sampled_from(
 
 def read(text: str, kind: str = source.MARKDOWN) -> list[Chunk]:
     """The chunks of a text."""
-    return [chunk for part in source.begin(source.of_text(text, kind), str).parts for chunk in part]
+    return chunks_of(source.of_text(text, kind))
+
+
+def chunks_of(found: source.Source) -> list[Chunk]:
+    parts = source.read(found, most_pages=1000, most_unpacked=10**8)
+    return [chunk for part in parts if not isinstance(part, source.Begun) for chunk in part]
 
 
 def text_of(found: list[Chunk]) -> str:
@@ -242,7 +247,7 @@ def test_megabytes_of_anything_are_read_in_time(unit: str, rounds: Callable[[int
 
 def pdf_chunks(data: bytes) -> list[Chunk]:
     found = source.Source(data, source.PDF, "a.pdf")
-    return [chunk for part in source.begin(found, str).parts for chunk in part]
+    return chunks_of(found)
 
 
 def test_a_pdf_is_read_page_by_page() -> None:
@@ -332,7 +337,7 @@ def test_the_kind_of_a_file_is_told_by_its_suffix_then_by_how_it_begins(
 
 
 def file_text(file: Path) -> str:
-    return text_of([chunk for part in source.begin(source.of_file(file, None), str).parts for chunk in part])
+    return text_of(chunks_of(source.of_file(file, None)))
 
 
 @pytest.mark.parametrize(

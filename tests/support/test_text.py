@@ -6,6 +6,7 @@ import itertools
 import subprocess
 import sys
 import time
+import unicodedata
 import uuid
 
 import pytest
@@ -13,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ltst.support.ids import is_id, new_id
-from ltst.support.text import mended, scoped_hash, sha256, split
+from ltst.support.terms import terms
+from ltst.support.text import composed, mended, scoped_hash, sha256, split
 from ltst.support.tokens import count
 
 PIECES = st.sampled_from(["\n", "\n\n", " ", ". ", "。", "!? ", "word", "x" * 30, "\r\n", "\u2028", "…\n", "😀", "\t"])
@@ -107,3 +109,15 @@ def test_ids_of_one_millisecond_are_unique() -> None:
 )
 def test_an_id_is_text_in_the_usual_form(given: object, expected: bool) -> None:
     assert is_id(given) is expected
+
+
+def test_a_heap_of_marks_on_one_letter_is_composed_in_no_time() -> None:
+    """With all of its marks it would take minutes, in which no other thread runs."""
+    heap = "e" + "\u0301\u0316" * 250_000
+    assert len(composed(f"{heap} caf{heap}")) < 100
+    assert terms(f"the caf{heap}")[0].startswith("caf")
+
+
+@given(st.text(st.sampled_from("ae\u0301\u0316\u0327½ﬁ각。―😀 "), max_size=60))
+def test_texts_as_people_write_them_are_composed_as_unicode_says(text: str) -> None:
+    assert composed(text[:30]) == unicodedata.normalize("NFKC", text[:30])

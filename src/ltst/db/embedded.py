@@ -20,9 +20,10 @@ import psutil
 from ltst.db import keeper
 from ltst.db.cluster import NAME, SOCKET_PORT, Cluster, answers, write_private
 from ltst.db.keeper import Folder
-from ltst.db.programs import binaries, check, choose_account, detach, interpreter, refuse_windows, run
+from ltst.db.programs import binaries, check, choose_account, detach, refuse_windows, run
 from ltst.errors import DatabaseUnavailable, Invalid
 from ltst.support import durable
+from ltst.support.children import interpreter
 
 if sys.platform != "win32":
     import fcntl

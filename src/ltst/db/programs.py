@@ -227,11 +227,3 @@ def _environment(*kept: str) -> dict[str, str]:
     """Next to nothing of ours: what outlives us should not carry our keys, nor our settings for libpq."""
     ours = {name: os.environ[name] for name in ("PATH", *kept) if name in os.environ}
     return {"PATH": os.defpath, "LC_ALL": "C"} | ours
-
-
-def interpreter() -> str | None:
-    """Find the interpreter; programs that embed Python or are frozen name themselves instead, and must not be run."""
-    for candidate in (sys.executable, f"{sys.exec_prefix}/bin/python3", f"{sys.base_exec_prefix}/bin/python3"):
-        if candidate and Path(candidate).name.startswith(("python", "pypy")) and os.access(candidate, os.X_OK):
-            return candidate
-    return None

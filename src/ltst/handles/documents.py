@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,13 +16,13 @@ from ltst.records import Document, Metadata
 from ltst.rooms import documents
 from ltst.rooms.documents import Draft
 from ltst.support import validate
+from ltst.support.child import Limits
+from ltst.support.children import READING, Crashed, OutOfTime
 from ltst.support.ids import is_id
 from ltst.support.reading import source
 from ltst.support.reading.chunks import Chunk
-from ltst.support.reading.source import MEDIA_TYPES, Source
+from ltst.support.reading.source import LARGEST_TEXT, MEDIA_TYPES, Begun, Source, checked
 from ltst.support.text import sha256
-
-LARGEST_DOCUMENT = 64 * 1024**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class AsyncDocuments:
             None if metadata is None else self._desk.metadata(metadata),
             progress or _silent,
         )
-        return await self._known(found, given) or await self._keep(await _draft(found, given), given)
+        return await self._known(found, given) or await self._keep(await self._draft(found, given), given)
 
     async def get(self, document_id: str) -> Document | None:
         """A document with its chunks, or None."""
@@ -96,6 +97,47 @@ class AsyncDocuments:
         async with self._desk.reading("documents.known") as calls:
             return await documents.by_source(calls, found.source_hash, given.uri)
 
+    async def _draft(self, found: Source, given: Given) -> Draft:
+        """Read a source beside this process: a stranger's file may ask for any amount of time and memory."""
+        chunks: builtins.list[Chunk] = []
+        about = Begun()
+        size = pages = 0
+        async with aclosing(self._read(found)) as parts:
+            async for part in parts:
+                if isinstance(part, Begun):
+                    about = part
+                    continue
+                chunks += part
+                size += sum(len(chunk.content) for chunk in part)
+                if size > LARGEST_TEXT:
+                    raise Invalid(f"the document may have up to {LARGEST_TEXT:,} bytes of UTF-8")
+                pages += 1
+                if about.pages:
+                    given.progress(pages, about.pages)
+        digest = await asyncio.to_thread(lambda: sha256(checked("".join(chunk.content for chunk in chunks))))
+        title = given.title or (about.title or found.name or "")[:500] or None
+        return Draft(chunks, digest, found.media_type, found.source_hash, title, given.uri, given.metadata)
+
+    async def _read(self, found: Source) -> AsyncGenerator[Begun | builtins.list[Chunk], None]:
+        """The parts of a source; Invalid where one of the limits is reached."""
+        settings, name = self._desk.settings, found.name or "the document"
+        limits = Limits(settings.document_seconds, settings.document_memory)
+        bounds = settings.document_pages, settings.document_unpacked_bytes
+        try:
+            async with aclosing(
+                READING.parts(source.read, found, *bounds, limits=limits, owner=self._desk.user_id)
+            ) as parts:
+                async for part in parts:
+                    yield part
+        except OutOfTime:
+            raise Invalid(f"{name} takes more than {limits.seconds:g} s to read (LTST_DOCUMENT_SECONDS)") from None
+        except MemoryError:
+            raise Invalid(
+                f"{name} takes more than {limits.memory:,} bytes of memory to read (LTST_DOCUMENT_MEMORY)"
+            ) from None
+        except Crashed as problem:
+            raise Invalid(f"{name} cannot be read: {problem}") from None
+
     async def _keep(self, draft: Draft, given: Given) -> Document:
         async with self._desk.writing("documents.add") as tx:
             await documents.hold(tx)
@@ -126,29 +168,7 @@ async def _source(given: str | Path | bytes, media_type: str | None) -> Source:
         return await asyncio.to_thread(source.of_file, given, kind)
     if isinstance(given, bytes):
         return await asyncio.to_thread(source.of_bytes, given, kind)
-    return source.of_text(_checked(given), kind)
-
-
-async def _draft(found: Source, given: Given) -> Draft:
-    """Read a source, a page at a time and beside the loop: a long document takes seconds, in which others go on."""
-    reading = await asyncio.to_thread(source.begin, found, _checked)
-    chunks: list[Chunk] = []
-    size = pages = 0
-    while (part := await asyncio.to_thread(next, reading.parts, None)) is not None:
-        chunks += part
-        size += sum(len(chunk.content) for chunk in part)
-        if size > LARGEST_DOCUMENT:
-            raise Invalid(f"the document may have up to {LARGEST_DOCUMENT:,} bytes of UTF-8")
-        pages += 1
-        if reading.pages:
-            given.progress(pages, reading.pages)
-    digest = await asyncio.to_thread(lambda: sha256(_checked("".join(chunk.content for chunk in chunks))))
-    title = given.title or (reading.title or found.name or "")[:500] or None
-    return Draft(chunks, digest, found.media_type, found.source_hash, title, given.uri, given.metadata)
-
-
-def _checked(text: object) -> str:
-    return validate.content(text, "the document", LARGEST_DOCUMENT)
+    return source.of_text(checked(given), kind)
 
 
 def _silent(done: int, total: int) -> None:

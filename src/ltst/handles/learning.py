@@ -14,11 +14,13 @@ from ltst.rooms import claims, entries, learning, relationships, sessions, work
 from ltst.rooms.work import Lease, LeaseLost, Rules
 from ltst.settings import FEATURES
 from ltst.support import validate
+from ltst.support.child import Limits
 from ltst.support.logs import LOGGER
 
 # A language model reads whole stretches of a conversation, not every message by itself.
 PAUSE = timedelta(seconds=60)
 CONVERSATIONS = 16  # taken up at once
+MEMORY = 1024**3  # bytes that the rules may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class AsyncLearning:
         async with self._desk.writing("learning.set") as tx:
             await learning.set(tx, switched)
             if "inference" in begun:
-                await listen_for_hints(tx)
+                await listen_for_hints(tx, rules(self._desk.core).limits)
             if "relationships" in begun:
                 await entries.compare_again(tx)
             await self._desk.tell(tx, "set", "learning", self._desk.user_id, switched)
@@ -100,7 +102,8 @@ class AsyncLearning:
     async def _read(self, lease: Lease, inference: bool) -> bool:
         """Read one conversation; one that cannot be read counts against itself, as in the background."""
         try:
-            await listen(self._desk.core.database, lease, inference=inference)
+            core = self._desk.core
+            await listen(core.database, lease, limits=rules(core).limits, inference=inference)
         except LeaseLost:
             return False
         except Unavailable:
@@ -143,4 +146,5 @@ def rules(core: Core) -> Rules:
         idle=timedelta(seconds=settings.idle_after),
         tokens=settings.summary_tokens,
         lease=timedelta(seconds=settings.lease),
+        limits=Limits(settings.learn_seconds, MEMORY),
     )

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Any
 
 from ltst.db.pool import Database, Executor, Transaction, user_scope
+from ltst.learn.sameness import says_the_same
 from ltst.learn.weigh import ACTOR
 from ltst.records import MemoryEntry
 from ltst.rooms import entries, events, relationships, work
 from ltst.rooms.work import Lease
-from ltst.support.terms import terms
+from ltst.support.child import Limits
+from ltst.support.children import LEARNING
 
 BATCH = 50
-# Two entries say the same only if they are near, share nearly all words, and agree in every number and every "not".
+# Two entries may say the same only if they are as near as this.
 SAME = 0.93
-SHARED_WORDS = 0.8
-NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
-NOT = re.compile(r"\b(?:not?|never|none|without|\w+n['’]t)\b", re.IGNORECASE)
 # From where on two conversations are about the same, and when one goes on with the other.
 RELATED = 0.6
 CLOSELY_RELATED = 0.75
@@ -28,12 +26,12 @@ CONTINUES_WITHIN = timedelta(days=2)
 MOST_RELATED = 3
 
 
-async def consolidate(database: Database, lease: Lease, *, relate: bool) -> int:
+async def consolidate(database: Database, lease: Lease, *, limits: Limits, relate: bool) -> int:
     """Compare new entries with all others; how many were compared."""
     async with database.transaction(user_scope(lease.user_id)) as tx:
         new = await entries.unconsolidated(tx, BATCH)
         for entry in new:
-            merged = await _merge(tx, entry)
+            merged = await _merge(tx, entry, limits)
             if relate and not merged and entry.learned:
                 await _relate(tx, entry)
         await entries.consolidated(tx, [str(entry.entry_id) for entry in new])
@@ -41,33 +39,20 @@ async def consolidate(database: Database, lease: Lease, *, relate: bool) -> int:
     return len(new)
 
 
-async def _merge(tx: Transaction, entry: MemoryEntry) -> bool:
+async def _merge(tx: Transaction, entry: MemoryEntry, limits: Limits) -> bool:
     """Merge an entry into an earlier one that says the same, with all sources; whether there was one."""
-    for other, _ in await entries.like(tx, str(entry.entry_id), SAME, MOST_RELATED):
-        if says_the_same(entry, other):
+    others = [other for other, _ in await entries.like(tx, str(entry.entry_id), SAME, MOST_RELATED)]
+    compared = await LEARNING.each(
+        says_the_same, [(entry, other) for other in others], limits, owner=str(tx.scope.user_id)
+    )
+    for other, same in zip(others, compared, strict=False):
+        if same is True:
             metadata = json.dumps(_together(other, entry), ensure_ascii=False)
             await entries.merge(tx, other, metadata, entry)
             details = {"into": str(other.entry_id)}
             await events.add(tx, ACTOR, "merge", "entry", str(entry.entry_id), details)
             return True
     return False
-
-
-def says_the_same(one: MemoryEntry, other: MemoryEntry) -> bool:
-    """Whether nothing is lost when one stands for both. Two conversations stay two, and so do two levels of trust."""
-    if (one.session_id, one.learned, _trust(one)) != (other.session_id, other.learned, _trust(other)):
-        return False
-    words, others = set(terms(one.content)), set(terms(other.content))
-    shared = len(words & others) / max(1, len(words | others))
-    return (
-        shared >= SHARED_WORDS
-        and sorted(NUMBER.findall(one.content)) == sorted(NUMBER.findall(other.content))
-        and len(NOT.findall(one.content)) == len(NOT.findall(other.content))
-    )
-
-
-def _trust(entry: MemoryEntry) -> Any:
-    return entry.metadata.get("trust", "high")
 
 
 def _together(kept: MemoryEntry, other: MemoryEntry) -> dict[str, Any]:

@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 
 from ltst.db.pool import Database, SingleCall, Transaction, user_scope
 from ltst.errors import ModelUnavailable
-from ltst.learn.grounding import PASTED
-from ltst.learn.importance import decided, importance
+from ltst.learn.importance import importance
+from ltst.learn.telling import EPISODE_TOKENS, SUMMARY_TOKENS, Episode, composed, condensed, said
 from ltst.learn.weigh import ACTOR
 from ltst.protocols import LanguageModel
-from ltst.recall.summary import MODEL_ROLES, Sentence, details, sentences, summarise
 from ltst.records import ConversationMessage
 from ltst.rooms import entries, events, messages, search, sessions, work
 from ltst.rooms.sessions import Progress
 from ltst.rooms.work import Lease, LeaseLost, Rules
 from ltst.support import tokens
+from ltst.support.child import Limits
+from ltst.support.children import LEARNING
 from ltst.support.ids import new_id
 from ltst.support.logs import LOGGER
 
-# What one episode tells of, and how long it is, in tokens.
+# What one episode tells of, in tokens.
 PORTION_TOKENS = 3_000
-EPISODE_TOKENS = 100
-SUMMARY_TOKENS = 300
 READ = 400
 FEWEST_WORDS = 12
-TOPICS = 6
-DECISIONS = 2
-# An assistant says much that nobody will ask for; what it begins with, in characters, tells enough.
-OF_ASSISTANT = 400
-
-
-@dataclass(frozen=True, slots=True)
-class Episode:
-    """What a part of a conversation was about, and the messages whose words it uses."""
-
-    content: str
-    first: ConversationMessage
-    last: ConversationMessage
-    sources: list[str]
-    topics: list[str]
 
 
 async def tell(database: Database, lease: Lease, rules: Rules, model: LanguageModel | None = None) -> None:
@@ -75,18 +56,23 @@ async def _told(
     if not unread:
         return [], progress.last_index
     vectors = await search.vectors(calls, [str(each.message_id) for each in unread])
-    found = [await _episode(portion, vectors, model) for portion in portions(unread)]
+    found = [await _episode(calls, portion, vectors, rules.limits, model) for portion in portions(unread)]
     return [each for each in found if each is not None], unread[-1].message_index or 0
 
 
 async def _episode(
-    portion: Sequence[ConversationMessage], vectors: dict[str, list[float]], model: LanguageModel | None
+    calls: SingleCall,
+    portion: Sequence[ConversationMessage],
+    vectors: dict[str, list[float]],
+    limits: Limits,
+    model: LanguageModel | None,
 ) -> Episode | None:
-    said = [own(each) for each in portion if spoken(each)]
-    if sum(len(each.content.split()) for each in said) < FEWEST_WORDS:
+    user_id = str(calls.scope.user_id)
+    spoken = await LEARNING.one(said, portion, limits=limits, owner=user_id)
+    if sum(len(each.content.split()) for each in spoken) < FEWEST_WORDS:
         return None
-    written = await _written(model, said, EPISODE_TOKENS)
-    return await asyncio.to_thread(_composed, said, vectors, written)
+    written = await _written(model, spoken, EPISODE_TOKENS, limits, user_id)
+    return await LEARNING.one(composed, spoken, vectors, written, limits=limits, owner=user_id)
 
 
 async def _running(
@@ -99,23 +85,25 @@ async def _running(
     if not long or len(unread) < 2:
         return None
     older = unread[: _half(unread)]
-    said = [own(each) for each in older if spoken(each)]
-    before = progress.context_summary
-    written = await _written(model, said, SUMMARY_TOKENS)
+    user_id, before = str(calls.scope.user_id), progress.context_summary
+    spoken = await LEARNING.one(said, older, limits=rules.limits, owner=user_id)
+    written = await _written(model, spoken, SUMMARY_TOKENS, rules.limits, user_id)
     text = "\n".join([before or "", written]).strip() if written else ""
     if not text or tokens.count(text) > SUMMARY_TOKENS:
-        text = await asyncio.to_thread(_condensed, before, said)
+        text = await LEARNING.one(condensed, before, spoken, limits=rules.limits, owner=user_id)
     return older[-1].message_index or 0, text
 
 
-async def _written(model: LanguageModel | None, said: Sequence[ConversationMessage], max_tokens: int) -> str | None:
+async def _written(
+    model: LanguageModel | None, spoken: Sequence[ConversationMessage], max_tokens: int, limits: Limits, user_id: str
+) -> str | None:
     """A summary in a model's own words; without one, or if it cannot or errs, the words that were said do."""
-    if model is None or not said:
+    if model is None or not spoken:
         return None
     from ltst.learn.model import summarised
 
     try:
-        return await summarised(model, said, max_tokens)
+        return await summarised(model, spoken, max_tokens, limits=limits, owner=user_id)
     except ModelUnavailable as problem:
         LOGGER.warning("a summary goes without the model", extra={"reason": str(problem)})
         return None
@@ -139,16 +127,6 @@ async def _keep(tx: Transaction, session_id: str, progress: Progress, told: Sequ
         await events.add(tx, ACTOR, "learn", "entry", entry_id, {"session_id": session_id})
 
 
-def spoken(message: ConversationMessage) -> bool:
-    """Whether it is what people and assistants said; what tools returned is nobody's word and is not retold."""
-    return message.role in MODEL_ROLES and message.message_type == "message" and message.trusted
-
-
-def own(message: ConversationMessage) -> ConversationMessage:
-    """Without what was pasted: retold it would pass for the speaker's own words."""
-    return replace(message, content=PASTED.sub("", message.content))
-
-
 def portions(unread: Sequence[ConversationMessage]) -> Iterator[list[ConversationMessage]]:
     """A conversation in parts that one episode can tell."""
     part: list[ConversationMessage] = []
@@ -161,35 +139,6 @@ def portions(unread: Sequence[ConversationMessage]) -> Iterator[list[Conversatio
         held += message.token_count
     if part:
         yield part
-
-
-def _composed(said: Sequence[ConversationMessage], vectors: dict[str, list[float]], written: str | None) -> Episode:
-    chosen = [each for each in sentences(said) if _tells(each, said)]
-    rows = [vectors.get(str(said[each.turn].message_id)) for each in chosen]
-    known = [row for row in rows if row is not None]
-    text = written or summarise(chosen, known if len(known) == len(rows) else None, EPISODE_TOKENS)
-    topics = _topics(chosen)
-    lines = [f"About {', '.join(topics)}." if topics else "", text, *_decisions(chosen, text)]
-    sources = [str(said[each.turn].message_id) for each in chosen if each.text in text]
-    return Episode("\n".join(filter(None, lines)), said[0], said[-1], [*dict.fromkeys(sources)], topics)
-
-
-def _tells(sentence: Sentence, said: Sequence[ConversationMessage]) -> bool:
-    if sentence.speaker != "assistant":
-        return True
-    return sentence.text in " ".join(said[sentence.turn].content.split())[:OF_ASSISTANT]
-
-
-def _topics(chosen: Iterable[Sentence]) -> list[str]:
-    """The names that come most often."""
-    counted = Counter(name for each in chosen for name in details(each.text) if name[0].isupper())
-    return [name for name, _ in sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:TOPICS]]
-
-
-def _decisions(chosen: Iterable[Sentence], told: str) -> list[str]:
-    """What the user decided, where the summary does not tell it."""
-    found = [each.text for each in chosen if each.speaker == "user" and decided(each.text) and each.text not in told]
-    return [f"Decided: {text}" for text in found[:DECISIONS] if len(text) < 300]
 
 
 def _metadata(episode: Episode) -> dict[str, object]:
@@ -208,16 +157,3 @@ def _half(unread: Sequence[ConversationMessage]) -> int:
         if held >= total / 2:
             return min(count, len(unread) - 1)
     return len(unread) - 1
-
-
-def _condensed(summary: str | None, said: Sequence[ConversationMessage]) -> str:
-    """The summary so far and what followed, in the sentences that tell most."""
-    before = [_line(line, turn) for turn, line in enumerate((summary or "").splitlines()) if line.strip()]
-    after = [Sentence(each.text, each.speaker, each.turn + len(before)) for each in sentences(said)]
-    return summarise([*before, *after], None, SUMMARY_TOKENS)
-
-
-def _line(line: str, turn: int) -> Sentence:
-    """A line of an earlier summary, with its speaker as it was."""
-    speaker, mark, text = line.partition(": ")
-    return Sentence(text, speaker, turn) if mark and speaker in MODEL_ROLES.values() else Sentence(line, None, turn)

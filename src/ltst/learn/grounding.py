@@ -7,13 +7,13 @@ English, and elsewhere left to the model.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ltst.learn.keys import words
 from ltst.support.terms import STOP_WORDS, terms
+from ltst.support.text import composed
 
 WORD = re.compile(r"\w+")
 NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
@@ -136,7 +136,7 @@ class Passage:
 
 def plain(text: str) -> str:
     """The text with one kind of apostrophe and of every letter."""
-    return unicodedata.normalize("NFKC", text).replace("’", "'")
+    return composed(text).replace("’", "'")
 
 
 def own_words(text: str) -> str:

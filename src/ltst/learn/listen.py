@@ -2,54 +2,100 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import groupby
 
 from ltst.db.pool import Database, Transaction, user_scope
-from ltst.learn.extract import claims as claims_in
-from ltst.learn.hints import hints
+from ltst.learn.rules import read_hints, read_message
 from ltst.learn.weigh import NO_AGENT, weigh
 from ltst.records import Claim, ConversationMessage
 from ltst.rooms import claims, messages, sessions, work
 from ltst.rooms.claims import Said
 from ltst.rooms.work import Lease, LeaseLost
+from ltst.support.child import Limits
+from ltst.support.children import LEARNING, OutOfTime
 
 BATCH = 200
 LOCAL = "local"
 
 
-async def listen(database: Database, lease: Lease, *, inference: bool) -> None:
-    """Read claims from the messages of a session that were not read yet, and note how far."""
+async def listen(database: Database, lease: Lease, *, limits: Limits, inference: bool) -> None:
+    """Read claims from the messages of a session that were not read yet, and note how far.
+
+    A message that takes too long to read is set aside, and the ones behind it are left for the next time.
+    """
     calls = database.user(lease.user_id)
     progress = await sessions.progress(calls, lease.subject)
     unread = [] if progress is None else await messages.after(calls, lease.subject, progress.learned_index, BATCH)
     agent = progress.agent_name if progress else None
-    said = await asyncio.to_thread(_said, unread, lease.user_id, agent, inference)
+    said, slow = await _said(of_user(unread, lease.user_id), agent, inference, limits, lease.user_id)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if progress is not None:
-            last = unread[-1].message_index if unread else progress.last_index
+            read = slow or unread[-1:]
+            last = read[0].message_index if read else progress.last_index
             # First of all, since it locks the session, as whoever deletes it does first.
             if not await sessions.learned(tx, lease.subject, progress.learned_index, last or 0):
                 raise LeaseLost("the session was read by another")
             await weigh(tx, await claims.add(tx, said, reader=LOCAL))
+            await work.set_aside(tx, work.READ, [str(each.message_id) for each in slow], _too_slow(limits))
         await work.finish(tx, lease)
 
 
-async def listen_for_hints(tx: Transaction) -> None:
-    """Read the hints in what was read already while nobody asked for them."""
+async def listen_again(database: Database, lease: Lease, *, limits: Limits, inference: bool) -> None:
+    """Read claims from one message that was set aside."""
+    calls = database.user(lease.user_id)
+    found = [*(await messages.get_many(calls, [lease.subject])).values()]
+    progress = await sessions.progress(calls, found[0].session_id) if found else None
+    said, slow = await _said(found, progress.agent_name if progress else None, inference, limits, lease.user_id)
+    async with database.transaction(user_scope(lease.user_id)) as tx:
+        await weigh(tx, await claims.add(tx, said, reader=LOCAL))
+        await work.finish(tx, lease)
+        await work.set_aside(tx, work.READ, [str(each.message_id) for each in slow], _too_slow(limits))
+
+
+async def listen_for_hints(tx: Transaction, limits: Limits) -> None:
+    """Read the hints in what was read already while nobody asked for them; what takes too long hints at nothing."""
     last: str | None = None
     while read := await messages.heard(tx, last, BATCH):
         last = str(read[-1].message_id)
-        found = await asyncio.to_thread(_all_hints, read, tx.scope.user_id)
-        await weigh(tx, await claims.add(tx, found, reader=LOCAL))
+        spoken = _all_of_user(read, tx.scope.user_id)
+        while spoken:
+            heard = await LEARNING.each(read_hints, [_words(each) for each in spoken], limits, owner=tx.scope.user_id)
+            await weigh(tx, await claims.add(tx, _claimed(spoken, heard, None), reader=LOCAL))
+            spoken = spoken[len(heard) :]
 
 
-def _all_hints(read: Sequence[ConversationMessage], user_id: str) -> list[Said]:
-    """What the user hinted at, session by session: who else writes is known only within one."""
+async def _said(
+    spoken: Sequence[ConversationMessage], agent: str | None, inference: bool, limits: Limits, user_id: str
+) -> tuple[list[Said], list[ConversationMessage]]:
+    """What the messages say, up to the first that takes too long to read, and that one."""
+    heard = await LEARNING.each(read_message, [(*_words(each), inference) for each in spoken], limits, owner=user_id)
+    slow = [each for each, found in zip(spoken, heard, strict=False) if isinstance(found, OutOfTime)]
+    return _claimed(spoken, heard, agent), slow
+
+
+def _words(message: ConversationMessage) -> tuple[str, datetime]:
+    assert message.timestamp is not None, "it comes from the database"
+    return message.content, message.timestamp
+
+
+def _claimed(
+    spoken: Sequence[ConversationMessage], heard: Sequence[list[Claim] | OutOfTime], agent: str | None
+) -> list[Said]:
+    read = ((each, found) for each, found in zip(spoken, heard, strict=False) if not isinstance(found, OutOfTime))
+    return [_said_in(message, addressed(claim, agent)) for message, found in read for claim in found]
+
+
+def _too_slow(limits: Limits) -> str:
+    return f"it takes more than {limits.seconds:g} s to read (LTST_LEARN_SECONDS)"
+
+
+def _all_of_user(read: Sequence[ConversationMessage], user_id: str) -> list[ConversationMessage]:
+    """What the user said, session by session: who else writes is known only within one."""
     together = groupby(sorted(read, key=_session), key=_session)
-    return [each for _, spoken in together for message in of_user([*spoken], user_id) for each in _hinted(message)]
+    return [message for _, spoken in together for message in of_user([*spoken], user_id)]
 
 
 def _session(message: ConversationMessage) -> str:
@@ -72,32 +118,6 @@ def signature(message: ConversationMessage) -> str | None:
     """Who wrote a message, as its metadata may say."""
     name = message.metadata.get("speaker", message.metadata.get("name"))
     return name if isinstance(name, str) else None
-
-
-def _said(unread: Sequence[ConversationMessage], user_id: str, agent: str | None, inference: bool) -> list[Said]:
-    return [each for message in of_user(unread, user_id) for each in _of(message, agent, inference)]
-
-
-def _of(message: ConversationMessage, agent: str | None, inference: bool) -> Iterable[Said]:
-    found = _claims(message)
-    for claim in [*found, *(_hints(message, found) if inference else [])]:
-        yield _said_in(message, addressed(claim, agent))
-
-
-def _hinted(message: ConversationMessage) -> Iterable[Said]:
-    for claim in _hints(message, _claims(message)):
-        yield _said_in(message, claim)
-
-
-def _claims(message: ConversationMessage) -> list[Claim]:
-    assert message.timestamp is not None, "it comes from the database"
-    return claims_in(message.content, message.timestamp)
-
-
-def _hints(message: ConversationMessage, found: Iterable[Claim]) -> list[Claim]:
-    """What a message hints at, where it does not say it."""
-    known = {claim.key for claim in found if claim.noun == "preference"}
-    return [claim for claim in hints(message.content) if claim.key not in known]
 
 
 def _said_in(message: ConversationMessage, claim: Claim) -> Said:

@@ -18,6 +18,8 @@ from ltst.providers.language import ask
 from ltst.recall import temporal
 from ltst.records import Claim, ConversationMessage, Fact
 from ltst.support import tokens
+from ltst.support.child import Limits
+from ltst.support.children import LEARNING
 from ltst.support.logs import LOGGER
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ LONGEST_ANSWER = 20_000
 MOST_CLAIMS = 64
 ANSWER_TOKENS = 3_000
 THINKING_TOKENS = 512
+LIMITS = Limits(10.0)  # for weighing an answer, where nothing else is said
 HIGHEST_CONFIDENCE = 0.9
 USUAL_CONFIDENCE = 0.7
 WORDS_PER_TOKEN = 0.6
@@ -114,23 +117,35 @@ class _Refused(Exception):
 
 
 async def extracted(
-    model: LanguageModel, turns: Sequence[ConversationMessage], known: Sequence[Fact]
+    model: LanguageModel,
+    turns: Sequence[ConversationMessage],
+    known: Sequence[Fact],
+    *,
+    limits: Limits = LIMITS,
+    owner: str = "",
 ) -> list[tuple[str, Claim]]:
     """What the user's turns say about the user, each with the id of the message that says it, in one call.
 
     Of more than fits one prompt the latest is read; `batches` cuts turns so that all of it is. ModelUnavailable if the
-    model cannot be asked.
+    model cannot be asked. What it answers is weighed beside this process, for the `owner` of the turns.
     """
     shown = shown_turns(turns)
     if not any(each.message.role == "human" for each in shown):
         return []
     answer = await asyncio.to_thread(ask, model, request(shown, known), schema=SCHEMA, max_tokens=ANSWER_TOKENS)
-    weighed = weigh(answer.text, shown)
+    weighed = await LEARNING.one(weigh, answer.text, shown, limits=limits, owner=owner)
     LOGGER.info("claims_weighed", extra={"kept": len(weighed.kept), "refused": len(weighed.refused)})
     return weighed.kept
 
 
-async def summarised(model: LanguageModel, turns: Sequence[ConversationMessage], max_tokens: int) -> str | None:
+async def summarised(
+    model: LanguageModel,
+    turns: Sequence[ConversationMessage],
+    max_tokens: int,
+    *,
+    limits: Limits = LIMITS,
+    owner: str = "",
+) -> str | None:
     """A summary in the model's words, at most so long; None where it tells names or numbers that nobody said."""
     said = [turn for turn in turns if turn.role in SPEAKERS and turn.content.strip()]
     if not said or max_tokens < 1:
@@ -141,8 +156,10 @@ async def summarised(model: LanguageModel, turns: Sequence[ConversationMessage],
     room = 2 * max_tokens + THINKING_TOKENS
     answer = await asyncio.to_thread(ask, model, _messages("summarise.md", data), max_tokens=room)
     summary = _whole(answer.text, max_tokens, answer.output_tokens < room)
-    if summary and summary.isprintable() and _borne_out(summary, shown):
-        return summary
+    if summary and summary.isprintable():
+        borne_out = await LEARNING.one(_borne_out, summary, shown, limits=limits, owner=owner)
+        if borne_out:
+            return summary
     LOGGER.info("summary_refused")
     return None
 

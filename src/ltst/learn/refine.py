@@ -10,12 +10,13 @@ from ltst.protocols import LanguageModel
 from ltst.rooms import claims, facts, messages, sessions, work
 from ltst.rooms.claims import Said
 from ltst.rooms.work import Lease, LeaseLost
+from ltst.support.child import Limits
 
 BATCH = 40
 MODEL = "model"
 
 
-async def refine(database: Database, lease: Lease, model: LanguageModel) -> None:
+async def refine(database: Database, lease: Lease, model: LanguageModel, limits: Limits) -> None:
     """Read claims with a language model from what it has not read yet, in one call, and note how far."""
     calls = database.user(lease.user_id)
     progress = await sessions.progress(calls, lease.subject)
@@ -23,7 +24,8 @@ async def refine(database: Database, lease: Lease, model: LanguageModel) -> None
     unread = next(iter(batches(behind)), [])
     speaks = {str(each.message_id): each for each in of_user(unread, lease.user_id)}
     shown = [each for each in unread if each.trusted]
-    found = await extracted(model, shown, await facts.list_all(calls, None)) if speaks else []
+    known = await facts.list_all(calls, None) if speaks else []
+    found = await extracted(model, shown, known, limits=limits, owner=lease.user_id) if speaks else []
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if progress is not None:
             last = unread[-1].message_index if unread else progress.last_index

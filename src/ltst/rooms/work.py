@@ -9,11 +9,13 @@ from typing import Any
 
 from ltst.db.pool import Executor
 from ltst.errors import LtstError
+from ltst.support.child import Limits
 from ltst.support.ids import new_id
 
 MOST_ATTEMPTS = 5
 FIRST_DELAY = timedelta(seconds=1)
 LONGEST_DELAY = timedelta(minutes=10)
+READ = "read"  # the work on a single message that was set aside while its conversation was read
 
 
 class LeaseLost(LtstError):
@@ -43,6 +45,8 @@ class Rules:
     idle: timedelta
     tokens: int
     lease: timedelta
+    limits: Limits
+    """What it may take to learn from one message, or from a stretch of a conversation."""
 
 
 async def due_users(tx: Executor, rules: Rules, limit: int) -> list[str]:
@@ -110,10 +114,10 @@ async def finish(tx: Executor, lease: Lease) -> None:
         raise LeaseLost(f"the work {lease.task} was taken up by another")
 
 
-async def put_off(tx: Executor, lease: Lease, reason: str, *, counted: bool = True) -> None:
-    """Rest before the next attempt, longer each time; after too many, which `counted` adds to, it is set aside."""
+async def put_off(tx: Executor, lease: Lease, reason: str, *, counted: bool = True, most: int = MOST_ATTEMPTS) -> None:
+    """Rest before the next attempt, longer each time; after the `most`, which `counted` adds to, it is set aside."""
     delay = min(LONGEST_DELAY, FIRST_DELAY * 4 ** (lease.attempts - 1))
-    await tx.run("work.put_off", **_named(lease), reason=reason[:500], delay=delay, counted=counted, most=MOST_ATTEMPTS)
+    await tx.run("work.put_off", **_named(lease), reason=reason[:500], delay=delay, counted=counted, most=most)
 
 
 async def give_back(tx: Executor, leases: Iterable[Lease]) -> None:
@@ -137,6 +141,13 @@ async def fail(tx: Executor, task: str, subjects: Iterable[str], reason: str) ->
         reason=reason[:500],
         most=MOST_ATTEMPTS,
     )
+
+
+async def set_aside(tx: Executor, task: str, subjects: Iterable[str], reason: str) -> None:
+    """Set these aside at once: to try them again would change nothing."""
+    named = [*subjects]
+    if named:
+        await tx.run("work.set_aside", user_id=tx.scope.user_id, task=task, subjects=named, reason=reason[:500])
 
 
 async def succeed(tx: Executor, task: str, subjects: Iterable[str]) -> None:
@@ -169,6 +180,11 @@ async def careful(tx: Executor, user_id: str) -> bool:
     return bool(await tx.value("work.careful", user_id=user_id))
 
 
+async def unread(tx: Executor, user_id: str, limit: int) -> list[str]:
+    """The messages that were set aside while their conversations were read, and are to be tried again."""
+    return await tx.values("work.unread", user_id=user_id, limit=limit)
+
+
 async def aside(tx: Executor) -> list[dict[str, Any]]:
     """How much was set aside, by task, with a reason."""
     return await tx.dicts("work.aside")
@@ -176,7 +192,7 @@ async def aside(tx: Executor) -> list[dict[str, Any]]:
 
 async def retry(tx: Executor) -> int:
     """Try again what was set aside; how much that is."""
-    return await tx.run("work.retry")
+    return int(await tx.value("work.retry"))
 
 
 async def clean(tx: Executor) -> int:

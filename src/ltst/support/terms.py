@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 import threading
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import Stemmer  # type: ignore[import-not-found]
+
+from ltst.support.text import composed
 
 LONGEST_TERM = 64
 # A tsvector holds a mebibyte of terms and places; where they are more, the places are left out.
@@ -42,7 +43,7 @@ _own = threading.local()  # a stemmer keeps the word at hand, so each thread has
 
 def terms(text: str) -> list[str]:
     """The terms of a text, in order, with repetitions; stop words are left out."""
-    return [term for word in WORD.findall(unicodedata.normalize("NFKC", text).lower()) for term in _terms_of(word)]
+    return [term for word in WORD.findall(composed(text).lower()) for term in _terms_of(word)]
 
 
 def distinct(text: str) -> list[str]:

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 PARAGRAPH_END = re.compile(r"\n\s*\n")
 SENTENCE_END = re.compile(r"[.!?…。！？]\s+|[。！？\n]")
+# More marks than this on one letter are no writing; Unicode's own limit for a stream of text is the same.
+MOST_MARKS = 30
+MAY_BE_MARKS = re.compile(rf"[^\w\s\x00-\u02ff]{{{MOST_MARKS + 1},}}")
 
 
 def sha256(text: str) -> str:
@@ -56,9 +59,28 @@ def cut(text: str, end: re.Pattern[str]) -> Iterator[str]:
         yield text[start:]
 
 
+def composed(text: str) -> str:
+    """The text with each letter written in one way (NFKC).
+
+    Of a heap of marks on one letter only the first are kept: to put them in order takes time that grows with the
+    square of their number.
+    """
+    return unicodedata.normalize("NFKC", text if text.isascii() else MAY_BE_MARKS.sub(_fewer_marks, text))
+
+
+def _fewer_marks(found: re.Match[str]) -> str:
+    kept: list[str] = []
+    marks = 0
+    for character in found[0]:
+        marks = marks + 1 if unicodedata.combining(character) else 0
+        if marks <= MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)
+
+
 def normalised(text: str) -> str:
     """The text as it is compared with another: neither case nor white space make a difference."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return " ".join(composed(text).casefold().split())
 
 
 def mended(text: str) -> str:

@@ -22,6 +22,9 @@ FROM (
     UNION ALL SELECT session.user_id, 'learn', session_id FROM conversation_sessions AS session
     LEFT JOIN user_learning AS learning USING (user_id)
     WHERE learned_index < last_index AND coalesce((switches ->> 'extraction')::boolean, %(extraction)s::boolean)
+    UNION ALL SELECT user_id, 'read', subject FROM derived_work
+    LEFT JOIN user_learning AS learning USING (user_id)
+    WHERE task = 'read' AND coalesce((switches ->> 'extraction')::boolean, %(extraction)s::boolean)
     UNION ALL SELECT session.user_id, 'refine', session_id FROM conversation_sessions AS session
     LEFT JOIN user_learning AS learning USING (user_id)
     WHERE refined_index < last_index AND last_activity < now() - %(pause)s::interval AND %(model)s::boolean
@@ -133,6 +136,19 @@ ON CONFLICT (user_id, task, subject) DO UPDATE
 SET attempts = derived_work.attempts + 1, reason = excluded.reason, leased_until = NULL,
     set_aside_at = CASE WHEN derived_work.attempts + 1 >= %(most)s::integer THEN clock_timestamp() END;
 
+-- name: set_aside
+INSERT INTO derived_work (user_id, task, subject, reason, set_aside_at)
+SELECT %(user_id)s, %(task)s, subject, %(reason)s, clock_timestamp() FROM unnest(%(subjects)s::text[]) AS subject
+ON CONFLICT (user_id, task, subject) DO UPDATE
+SET reason = excluded.reason, set_aside_at = excluded.set_aside_at, leased_until = NULL;
+
+-- name: unread
+SELECT subject FROM derived_work
+WHERE user_id = %(user_id)s AND task = 'read' AND set_aside_at IS NULL AND not_before <= now()
+  AND (leased_until IS NULL OR leased_until <= now())
+ORDER BY subject
+LIMIT %(limit)s;
+
 -- name: succeed
 DELETE FROM derived_work
 WHERE user_id = %(user_id)s AND task = %(task)s AND subject = ANY(%(subjects)s::text[]) AND leased_until IS NULL;
@@ -174,11 +190,21 @@ SELECT task, count(*) AS items, max(reason) AS reason FROM derived_work
 WHERE set_aside_at IS NOT NULL GROUP BY task ORDER BY task;
 
 -- name: retry
-DELETE FROM derived_work WHERE set_aside_at IS NOT NULL;
+WITH due AS (
+    DELETE FROM derived_work WHERE set_aside_at IS NOT NULL AND task <> 'read' RETURNING 1
+), unread AS (
+    -- Its conversation was read past it: that it is due stands nowhere else.
+    UPDATE derived_work SET set_aside_at = NULL, attempts = 0, reason = NULL, not_before = now()
+    WHERE set_aside_at IS NOT NULL AND task = 'read' RETURNING 1
+)
+SELECT (SELECT count(*) FROM due) + (SELECT count(*) FROM unread);
 
 -- name: clean
 DELETE FROM derived_work AS work
-WHERE task = 'embed'
+WHERE task = 'read'
+  AND NOT EXISTS (SELECT FROM conversation_messages AS message
+                  WHERE message.user_id = work.user_id AND message_id::text = subject)
+   OR task = 'embed'
   AND NOT EXISTS (SELECT FROM conversation_messages AS message
                   WHERE message.user_id = work.user_id AND message_id::text = subject)
   AND NOT EXISTS (SELECT FROM user_facts AS fact WHERE fact.user_id = work.user_id AND fact_id::text = subject)

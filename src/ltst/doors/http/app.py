@@ -47,6 +47,7 @@ from ltst.handles.callers import Reception
 from ltst.handles.visits import Visits, Watched
 from ltst.memory import AsyncMemory
 from ltst.settings import Settings
+from ltst.support.children import READING
 from ltst.support.network import is_loopback
 
 ROUTERS = (
@@ -148,6 +149,7 @@ def _heeding(stopping: asyncio.Event) -> Iterator[None]:
 
     def heed(number: int, frame: FrameType | None) -> None:
         loop.call_soon_threadsafe(stopping.set)
+        loop.call_soon_threadsafe(READING.stop)  # nor for a document that takes minutes
         before[number](number, frame)
 
     for number in before:

@@ -16,7 +16,6 @@ from ltst.support.text import PARAGRAPH_END, cut
 if TYPE_CHECKING:
     from pypdf import PdfReader
 
-MOST_PAGES = 20_000
 # A word that a line ends in the middle of.
 BROKEN_WORD = re.compile(r"(?<=[a-zß-öø-ÿ])(?:-|\u00ad|\u2010)\n(?=[a-zß-öø-ÿ])")
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -25,16 +24,20 @@ UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 class Pdf:
     """An open PDF."""
 
-    def __init__(self, data: bytes, name: str) -> None:
-        """Open it, or raise Invalid."""
+    def __init__(self, data: bytes, name: str, most_pages: int, most_unpacked: int) -> None:
+        """Open it, or raise Invalid: also if it has too many pages, or they unpack to too many bytes."""
         self._name = name
         with self._readable():
             self._reader = _opened(data)
             if self._reader.is_encrypted and not self._reader.decrypt(""):
                 raise Invalid(f"{name} is locked with a password: give an unlocked copy")
             self.pages = len(self._reader.pages)
-        if self.pages > MOST_PAGES:
-            raise Invalid(f"{name} has {self.pages:,} pages; up to {MOST_PAGES:,} can be read")
+        if self.pages > most_pages:
+            raise Invalid(f"{name} has {self.pages:,} pages; up to {most_pages:,} can be read (LTST_DOCUMENT_PAGES)")
+        if any(unpacked > most_unpacked for unpacked in self._unpacked()):
+            raise Invalid(
+                f"the pages of {name} unpack to more than {most_unpacked:,} bytes (LTST_DOCUMENT_UNPACKED_BYTES)"
+            )
 
     def chunks(self) -> Iterator[list[Chunk]]:
         """The chunks of each page, in order."""
@@ -45,6 +48,15 @@ class Pdf:
             yield [*chunks(map(Block, cut(text, PARAGRAPH_END)), page=number + 1)]
         if not said:
             raise Invalid(f"{self._name} holds no text: if it is a scan, let a program recognise its letters first")
+
+    def _unpacked(self) -> Iterator[int]:
+        """The bytes that the pages unpack to, one page more each time: many may share what is packed once."""
+        unpacked = 0
+        for number in range(self.pages):
+            with self._readable():
+                contents = self._reader.pages[number].get_contents()
+                unpacked += len(contents.get_data()) if contents is not None else 0
+            yield unpacked
 
     def _page(self, number: int) -> str:
         with self._readable():
@@ -58,7 +70,7 @@ class Pdf:
         """Whatever a broken file leads the library to, it is the file that is wrong."""
         try:
             yield
-        except Invalid:
+        except (Invalid, MemoryError):
             raise
         except Exception as problem:  # noqa: BLE001 - it may be any error at all
             said = str(problem) or type(problem).__name__

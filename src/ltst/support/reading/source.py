@@ -5,14 +5,16 @@ from __future__ import annotations
 import codecs
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 
 from ltst.errors import Invalid
+from ltst.support import validate
 from ltst.support.reading import html, markdown
-from ltst.support.reading.chunks import Chunk, chunks
+from ltst.support.reading.chunks import Block, Chunk, chunks
 from ltst.support.reading.pdf import Pdf
 
 TEXT, MARKDOWN, HTML, PDF = "text/plain", "text/markdown", "text/html", "application/pdf"
@@ -25,10 +27,13 @@ SUFFIXES = {
 }
 # A file may hold pictures beside its text.
 LARGEST_FILE = 512 * 1024**2
+LARGEST_TEXT = 64 * 1024**2
+CHUNKS_AT_ONCE = 500
 # Counted up when a reader changes what it makes of a file, so that files are then read anew.
 EDITION = 1
 
 SNIFFED = 2048
+SNIFFED_FOR_MARKS = 1024**2
 PAGE_BEGINS = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 DECLARED = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([a-z0-9_-]+)", re.IGNORECASE)
 KNOWN_ENCODING = re.compile(r"(?:iso-8859-|windows-|cp125|latin|koi8-|gb|big5|shift|euc-|us-ascii|ascii|utf-?8)", re.I)
@@ -46,10 +51,9 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """A source that is being read: so many pages, if it has pages, and the chunks of one after the other."""
+class Begun:
+    """A source that is open: so many pages, if it has pages, and its title, if it has one."""
 
-    parts: Iterator[Sequence[Chunk]]
     pages: int = 0
     title: str | None = None
 
@@ -58,7 +62,7 @@ def of_text(text: str, media_type: str | None) -> Source:
     """A text is taken as it is, whatever it looks like, unless it is said to be HTML."""
     if media_type == PDF:
         raise Invalid("a PDF is no text: give its path as a Path")
-    return Source(text, media_type or (MARKDOWN if markdown.is_markdown(text) else TEXT))
+    return Source(text, media_type or (MARKDOWN if markdown.is_markdown(text[:SNIFFED_FOR_MARKS]) else TEXT))
 
 
 def of_file(file: Path, media_type: str | None) -> Source:
@@ -86,21 +90,38 @@ def _digest(kind: str, data: bytes) -> str:
     return sha256(f"{EDITION} {kind}\n".encode() + data).hexdigest()
 
 
-def begin(source: Source, checked: Callable[[str], str]) -> Reading:
-    """Begin to read; `checked` refuses a text that cannot be kept."""
+def read(source: Source, most_pages: int, most_unpacked: int) -> Iterator[Begun | list[Chunk]]:
+    """Read a source: what is known of it at first, then its chunks, those of each page by themselves.
+
+    A stranger's file can make this take as long and as much memory as there is: call it in a process that can be ended.
+    """
     name = source.name or "the document"
     if source.media_type == PDF:
         assert isinstance(source.given, bytes), "a PDF comes from a file"
-        pdf = Pdf(source.given, name)
-        return Reading(pdf.chunks(), pdf.pages)
+        pdf = Pdf(source.given, name, most_pages, most_unpacked)
+        yield Begun(pdf.pages)
+        yield from pdf.chunks()
+        return
     text = source.given if isinstance(source.given, str) else _decoded(source.given, source.media_type, name)
-    if source.media_type == HTML:
+    title, blocks = _blocks(text, source.media_type, name)
+    yield Begun(title=title)
+    found = chunks(blocks)
+    while some := [*islice(found, CHUNKS_AT_ONCE)]:
+        yield some
+
+
+def checked(text: object) -> str:
+    """A text that can be kept as a document."""
+    return validate.content(text, "the document", LARGEST_TEXT)
+
+
+def _blocks(text: str, media_type: str, name: str) -> tuple[str | None, Iterable[Block]]:
+    if media_type == HTML:
         title, blocks = html.read(text)
         if not blocks:
             raise Invalid(f"{name} holds no text outside of scripts and navigation")
-        return Reading(iter([[*chunks(blocks)]]), title=title)
-    blocks_of = markdown.blocks if source.media_type == MARKDOWN else markdown.paragraphs
-    return Reading(iter([[*chunks(blocks_of(checked(text)))]]))
+        return title, blocks
+    return None, (markdown.blocks if media_type == MARKDOWN else markdown.paragraphs)(text)
 
 
 def _bytes(file: Path) -> bytes:
@@ -121,7 +142,7 @@ def _sniffed(data: bytes, suffix: str) -> str:
     if PAGE_BEGINS.match(begin):
         return HTML
     # A script with a suffix of its own has comments that look like headings.
-    return MARKDOWN if not suffix and markdown.is_markdown(data.decode(errors="ignore")) else TEXT
+    return MARKDOWN if not suffix and markdown.is_markdown(data[:SNIFFED_FOR_MARKS].decode(errors="ignore")) else TEXT
 
 
 def _decoded(data: bytes, media_type: str, name: str) -> str:
@@ -130,6 +151,7 @@ def _decoded(data: bytes, media_type: str, name: str) -> str:
     declared = DECLARED.search(data[:SNIFFED]) if media_type == HTML else None
     encoding = declared[1].decode() if declared else "utf-8"
     try:
-        return data.decode(encoding if KNOWN_ENCODING.match(encoding) else "utf-8").removeprefix("\ufeff")
+        text = data.decode(encoding if KNOWN_ENCODING.match(encoding) else "utf-8").removeprefix("\ufeff")
     except (UnicodeDecodeError, LookupError) as problem:
         raise Invalid(f"{name} is not a readable file of UTF-8 text: {problem}") from None
+    return text if media_type == HTML else checked(text)

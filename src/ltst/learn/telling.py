@@ -1,0 +1,89 @@
+"""Telling: composes episodes and summaries from what was said; runs in a child process, under a limit of time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ltst.learn.grounding import PASTED
+from ltst.learn.importance import decided
+from ltst.recall.summary import MODEL_ROLES, Sentence, details, sentences, summarise
+from ltst.records import ConversationMessage
+
+# How long an episode and a running summary are, in tokens.
+EPISODE_TOKENS = 100
+SUMMARY_TOKENS = 300
+TOPICS = 6
+DECISIONS = 2
+# An assistant says much that nobody will ask for; what it begins with, in characters, tells enough.
+OF_ASSISTANT = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """What a part of a conversation was about, and the messages whose words it uses."""
+
+    content: str
+    first: ConversationMessage
+    last: ConversationMessage
+    sources: list[str]
+    topics: list[str]
+
+
+def said(portion: Sequence[ConversationMessage]) -> list[ConversationMessage]:
+    """What people and assistants said, in their own words."""
+    return [own(each) for each in portion if spoken(each)]
+
+
+def spoken(message: ConversationMessage) -> bool:
+    """Whether it is what people and assistants said; what tools returned is nobody's word and is not retold."""
+    return message.role in MODEL_ROLES and message.message_type == "message" and message.trusted
+
+
+def own(message: ConversationMessage) -> ConversationMessage:
+    """Without what was pasted: retold it would pass for the speaker's own words."""
+    return replace(message, content=PASTED.sub("", message.content))
+
+
+def composed(said: Sequence[ConversationMessage], vectors: dict[str, list[float]], written: str | None) -> Episode:
+    """An episode in the words that were said, or around a summary that a model wrote."""
+    chosen = [each for each in sentences(said) if _tells(each, said)]
+    rows = [vectors.get(str(said[each.turn].message_id)) for each in chosen]
+    known = [row for row in rows if row is not None]
+    text = written or summarise(chosen, known if len(known) == len(rows) else None, EPISODE_TOKENS)
+    topics = _topics(chosen)
+    lines = [f"About {', '.join(topics)}." if topics else "", text, *_decisions(chosen, text)]
+    sources = [str(said[each.turn].message_id) for each in chosen if each.text in text]
+    return Episode("\n".join(filter(None, lines)), said[0], said[-1], [*dict.fromkeys(sources)], topics)
+
+
+def _tells(sentence: Sentence, said: Sequence[ConversationMessage]) -> bool:
+    if sentence.speaker != "assistant":
+        return True
+    return sentence.text in " ".join(said[sentence.turn].content.split())[:OF_ASSISTANT]
+
+
+def _topics(chosen: Iterable[Sentence]) -> list[str]:
+    """The names that come most often."""
+    counted = Counter(name for each in chosen for name in details(each.text) if name[0].isupper())
+    return [name for name, _ in sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:TOPICS]]
+
+
+def _decisions(chosen: Iterable[Sentence], told: str) -> list[str]:
+    """What the user decided, where the summary does not tell it."""
+    found = [each.text for each in chosen if each.speaker == "user" and decided(each.text) and each.text not in told]
+    return [f"Decided: {text}" for text in found[:DECISIONS] if len(text) < 300]
+
+
+def condensed(summary: str | None, said: Sequence[ConversationMessage]) -> str:
+    """The summary so far and what followed, in the sentences that tell most."""
+    before = [_line(line, turn) for turn, line in enumerate((summary or "").splitlines()) if line.strip()]
+    after = [Sentence(each.text, each.speaker, each.turn + len(before)) for each in sentences(said)]
+    return summarise([*before, *after], None, SUMMARY_TOKENS)
+
+
+def _line(line: str, turn: int) -> Sentence:
+    """A line of an earlier summary, with its speaker as it was."""
+    speaker, mark, text = line.partition(": ")
+    return Sentence(text, speaker, turn) if mark and speaker in MODEL_ROLES.values() else Sentence(line, None, turn)

@@ -1,0 +1,386 @@
+"""Children: runs functions in processes of their own, so that no text and no file can hold up the process that asks.
+
+What takes too long or too much memory ends with its child, and the next call gets another one. The children of a
+process are shared by all that runs in it, on any event loop; they are started when they are needed and end with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import json
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import aclosing, asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ltst.errors import LtstError, Unavailable
+from ltst.support.child import LENGTH, Begun, Finished, Limits, Part, Raised, Request, Returned, packed
+
+T = TypeVar("T")
+
+BOOT = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[2])
+from ltst.support.child import main
+main(int(sys.argv[1]))
+"""
+# What a child may know of the environment: where Python and its libraries lie, and no key.
+KNOWN = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV")
+KNOWN_BEGINNINGS = ("PYTHON", "LC_", "LD_", "DYLD_")
+# The limit is on processor time, which does not pass while a machine is busy with others; a child that does nothing at
+# all is given up after this many seconds, and so many for each second of its limit.
+PATIENCE = 60.0
+PATIENCE_PER_SECOND = 30.0
+AT_ONCE = 1024**2
+
+
+class OutOfTime(LtstError):
+    """A call took more processor time than its limit."""
+
+
+class Crashed(LtstError):
+    """A call ended the process that ran it."""
+
+
+class _Ended(Exception):
+    """The child is gone; says how."""
+
+
+class _Child:
+    """One child process and the socket to it."""
+
+    def __init__(self) -> None:
+        """Start it."""
+        self._link, theirs = socket.socketpair()
+        self._link.setblocking(False)
+        try:
+            # Its standard input is never written to: it tells the child that the parent is gone.
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
+                [_python(), *_flags(), "-c", BOOT, str(theirs.fileno()), json.dumps(_path())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+                env=_environment(),
+                cwd="/",
+                start_new_session=True,
+            )
+        except OSError as problem:
+            self._link.close()
+            raise Unavailable(f"a child process cannot be started: {problem}") from None
+        finally:
+            theirs.close()
+        self._heard = bytearray()
+        self.stopped = False
+        """Whether it was ended on purpose."""
+        self.clean = True
+        """Whether it waits for a request."""
+
+    async def begin(self, request: Request) -> None:
+        """Ask; _Ended if the child was gone before it began."""
+        self.clean = False
+        try:
+            await asyncio.get_running_loop().sock_sendall(self._link, packed(request))
+        except ConnectionError:
+            raise _Ended(self._how()) from None
+        answer = await self.receive(PATIENCE)
+        if not isinstance(answer, Begun):
+            raise _Ended(repr(answer))
+
+    async def answers(self, limits: Limits) -> AsyncGenerator[Part | Raised | Returned, None]:
+        """What comes back, until all is done. OutOfTime if the work exceeds its limit, _Ended if it ends the child."""
+        patience = PATIENCE + PATIENCE_PER_SECOND * limits.seconds
+        while not isinstance(answer := await self.receive(patience), Finished):
+            yield answer
+        self.clean = answer.again
+
+    async def receive(self, patience: float) -> Any:
+        """The next value; _Ended or OutOfTime if there is none."""
+        try:
+            async with asyncio.timeout(patience):
+                length = LENGTH.unpack(await self._exactly(LENGTH.size))[0]
+                return pickle.loads(await self._exactly(length))  # noqa: S301 - our own child's
+        except TimeoutError:
+            raise OutOfTime(f"no answer within {patience:g} seconds") from None
+        except (EOFError, ConnectionError):
+            how = self._how()
+        if self._process.returncode == -signal.SIGPROF:
+            raise OutOfTime("its time is up")
+        raise _Ended(how)
+
+    async def _exactly(self, length: int) -> bytearray:
+        loop = asyncio.get_running_loop()
+        while len(self._heard) < length:
+            more = await loop.sock_recv(self._link, AT_ONCE)
+            if not more:
+                raise EOFError
+            self._heard += more
+        taken = self._heard[:length]
+        del self._heard[:length]
+        return taken
+
+    def _how(self) -> str:
+        """How it ended; its end of the socket is closed, so this does not wait."""
+        status = self._process.wait()
+        return f"signal {-status}" if status < 0 else f"status {status}"
+
+    def stop(self) -> None:
+        """Tell it to end, whatever it is at; whoever waits for its answer is told."""
+        self.stopped = True
+        self._process.kill()
+
+    def end(self) -> None:
+        """Make it end, and wait until it has."""
+        self._process.kill()
+        self._process.wait()
+        self.let_go()
+
+    def end_beside(self) -> None:
+        """The same without waiting: to give back a gigabyte takes a while."""
+        with suppress(ProcessLookupError):
+            self._process.kill()
+        try:
+            threading.Thread(target=self.end, name="ltst-reaper", daemon=True).start()
+        except RuntimeError:  # the interpreter is about to end
+            self.end()
+
+    def let_go(self) -> None:
+        """Close what leads to it."""
+        self._link.close()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def disown(self) -> None:
+        """After a fork it is the child of another process."""
+        self.let_go()
+        self._process.returncode = 0  # or else it would be waited for
+
+
+class Children:
+    """At most so many child processes, for calls from any thread and any event loop.
+
+    Where there may be several, no `owner` of work has all of them at the same time.
+    """
+
+    def __init__(self, most: int) -> None:
+        """Begin without any."""
+        self._most = most
+        self._reset()
+        atexit.register(self.end)
+        if sys.platform != "win32":
+            os.register_at_fork(after_in_child=self._forked)
+
+    async def each(
+        self, function: Callable[..., T], batch: Sequence[tuple[Any, ...]], limits: Limits, *, owner: str
+    ) -> list[T | OutOfTime]:
+        """Call a function of a module with each of these arguments; what it returned.
+
+        The first call that takes too long is the last one: OutOfTime stands for what it would have returned.
+        """
+        found: list[T | OutOfTime] = []
+        if not batch:
+            return found
+        try:
+            async with aclosing(self._answers(_request(function, batch, limits), owner)) as answers:
+                async for answer in answers:
+                    found.append(answer.value)  # noqa: PERF401 - those before the last one are kept
+        except OutOfTime as problem:
+            found.append(problem)
+        return found
+
+    async def one(self, function: Callable[..., T], *arguments: Any, limits: Limits, owner: str) -> T:
+        """Call a function of a module once; OutOfTime if it takes too long."""
+        (found,) = await self.each(function, [arguments], limits, owner=owner)
+        if isinstance(found, OutOfTime):
+            raise found
+        return found
+
+    async def parts(
+        self, function: Callable[..., Iterator[T]], *arguments: Any, limits: Limits, owner: str
+    ) -> AsyncGenerator[T, None]:
+        """Call a function of a module that returns an iterator, and go through it; OutOfTime if it takes too long."""
+        async with aclosing(self._answers(_request(function, [arguments], limits), owner)) as answers:
+            async for answer in answers:
+                if isinstance(answer, Part):
+                    yield answer.value
+
+    def stop(self) -> None:
+        """End what is under way and what waits for its turn, with Unavailable for whoever asked for it."""
+        with self._guard:
+            for _, turn in self._waiting:
+                if turn.set_running_or_notify_cancel():
+                    turn.set_exception(_stopping())
+            self._waiting.clear()
+            for child in self._working:
+                child.stop()
+
+    def end(self) -> None:
+        """End all of them."""
+        with self._guard:
+            children = [*self._idle, *self._working]
+            self._idle.clear()
+        for child in children:
+            child.end()
+
+    async def _answers(self, request: Request, owner: str) -> AsyncGenerator[Part | Returned, None]:
+        """What a child says to a request; the errors that it raises are raised here."""
+        async with self._begun(request, owner) as child:
+            try:
+                async with aclosing(child.answers(request.limits)) as answers:
+                    async for answer in answers:
+                        if isinstance(answer, Raised):
+                            raise answer.problem
+                        yield answer
+            except _Ended as problem:
+                raise _why(child, problem) from None
+
+    @asynccontextmanager
+    async def _begun(self, request: Request, owner: str) -> AsyncIterator[_Child]:
+        """A child that is at a request; it is ended unless it finished."""
+        await self._enter(owner)
+        child: _Child | None = None
+        try:
+            child = await self._begin(request)
+            yield child
+        finally:
+            self._put_back(child)
+            self._leave(owner)
+
+    async def _begin(self, request: Request) -> _Child:
+        """Let a child begin with a request; one that ended while it had nothing to do is replaced."""
+        for again in (True, False):
+            child = self._take()
+            try:
+                await child.begin(request)
+            except _Ended as problem:
+                self._put_back(child)
+                if child.stopped:
+                    raise _why(child, problem) from None
+                if not again:
+                    raise Unavailable(f"a child process does not start: it ends with {problem}") from None
+            except BaseException:
+                self._put_back(child)
+                raise
+            else:
+                return child
+        raise AssertionError("it has begun or failed")
+
+    def _take(self) -> _Child:
+        with self._guard:
+            child = self._idle.pop() if self._idle else _Child()
+            self._working.add(child)
+            return child
+
+    def _put_back(self, child: _Child | None) -> None:
+        if child is None:
+            return
+        with self._guard:
+            self._working.discard(child)
+            if child.clean and not child.stopped:
+                self._idle.append(child)
+                return
+        child.end_beside()
+
+    async def _enter(self, owner: str) -> None:
+        """Wait until it is this owner's turn."""
+        with self._guard:
+            if self._may(owner):
+                self._held[owner] += 1
+                return
+            turn: Future[None] = Future()
+            self._waiting.append((owner, turn))
+        try:
+            await asyncio.wrap_future(turn)
+        except BaseException:
+            if not turn.cancel() and turn.exception() is None:  # it came all the same
+                self._leave(owner)
+            raise
+
+    def _may(self, owner: str) -> bool:
+        return self._held.total() < self._most and self._held[owner] < max(1, self._most - 1)
+
+    def _leave(self, owner: str) -> None:
+        """Let the next one have a turn that may have one."""
+        with self._guard:
+            self._held[owner] -= 1
+            self._held += Counter()  # without those who hold none
+            for each in [*self._waiting]:
+                waits, turn = each
+                if self._may(waits):
+                    self._waiting.remove(each)
+                    if turn.set_running_or_notify_cancel():
+                        self._held[waits] += 1
+                        turn.set_result(None)
+
+    def _reset(self) -> None:
+        self._guard = threading.RLock()
+        self._idle: list[_Child] = []
+        self._working: set[_Child] = set()
+        self._held: Counter[str] = Counter()
+        self._waiting: list[tuple[str, Future[None]]] = []
+
+    def _forked(self) -> None:
+        """Begin anew in a process that was forked; its parent's children are none of its own."""
+        children = [*self._idle, *self._working]
+        self._reset()
+        for child in children:
+            child.disown()
+
+
+def _request(function: Callable[..., Any], batch: Sequence[tuple[Any, ...]], limits: Limits) -> Request:
+    return Request(function.__module__, function.__qualname__, tuple(batch), limits)
+
+
+def _stopping() -> Unavailable:
+    return Unavailable("this process is about to end")
+
+
+def _why(child: _Child, problem: _Ended) -> LtstError:
+    if child.stopped:
+        return _stopping()
+    return Crashed(f"the process that did the work ended with {problem}")
+
+
+def interpreter() -> str | None:
+    """Find the interpreter; programs that embed Python or are frozen name themselves instead, and must not be run."""
+    for candidate in (sys.executable, f"{sys.exec_prefix}/bin/python3", f"{sys.base_exec_prefix}/bin/python3"):
+        if candidate and Path(candidate).name.startswith(("python", "pypy")) and os.access(candidate, os.X_OK):
+            return candidate
+    return None
+
+
+def _python() -> str:
+    found = interpreter()
+    if found is None:
+        raise Unavailable(f"a child process needs a Python interpreter, and {sys.executable or 'this program'} is none")
+    return found
+
+
+def _flags() -> list[str]:
+    """How this interpreter was told to find its modules."""
+    return [*(["-I"] if sys.flags.isolated else []), *(["-S"] if sys.flags.no_site else [])]
+
+
+def _path() -> list[str]:
+    """Where modules are looked for, wherever the child stands."""
+    return [str(Path(folder).absolute()) for folder in sys.path]
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name in KNOWN or name.startswith(KNOWN_BEGINNINGS)}
+
+
+LEARNING = Children(2)
+"""For what is learnt from messages."""
+READING = Children(2)
+"""For files; a long one does not delay what is learnt."""

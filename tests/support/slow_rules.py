@@ -1,0 +1,33 @@
+"""Rules that take too long or fail for some messages; they run in a child process, as the rules of ltst do."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from ltst.learn import rules
+from ltst.records import Claim
+
+SLOW, POISON = "[slow]", "[poison]"
+# Doubles its time with each further letter, inside of one call into C.
+EXPONENTIAL = re.compile(r"(?:a|aa|a)*$")
+prepare = rules.prepare
+
+
+def read_message(text: str, said_at: datetime, inference: bool) -> list[Claim]:
+    """What the rules read, for ever where the message asks for it."""
+    if SLOW in text:
+        burn()
+    if POISON in text:
+        raise ValueError("not today")
+    return rules.read_message(text, said_at, inference)
+
+
+def burn() -> None:
+    """Compute for longer than anybody can wait."""
+    EXPONENTIAL.match("a" * 200 + "b")
+
+
+def composed(*_: object) -> None:
+    """An episode that is never told."""
+    burn()
