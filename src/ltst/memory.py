@@ -45,6 +45,7 @@ from ltst.recall.context import Context
 from ltst.recall.window import Windows
 from ltst.records import (
     Adoption,
+    Changes,
     Check,
     ConversationMessage,
     ConversationSession,
@@ -200,6 +201,16 @@ class AsyncMemory:
         """The changes of all users that follow one, for a program that follows the ledger; see `user.events.feed`."""
         place, most = checked_place(after), validate.limit(limit)
         return await events.list_of_all(self._core.database.keeper(), place, limit=most)
+
+    async def changed(self, after: str | None = None) -> Changes:
+        """Returns whose memories changed after a cursor of the feed, and the cursor to ask from next.
+
+        Without a cursor nobody's did: it begins now. One call tells a program with many listeners whom to wake.
+        """
+        calls = self._core.database.keeper()
+        if after is None:
+            return Changes(await events.last(calls))
+        return await events.changed(calls, checked_place(after)) or Changes(after)
 
     async def settle(self, user_id: str | None = None, *, progress: Callable[[int, int], None] | None = None) -> None:
         """Return when no derived work is due any more, for one user or for all.

@@ -408,6 +408,14 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class Changes:
+    """Whose memories changed, and the cursor up to which that is told."""
+
+    cursor: str
+    user_ids: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class ApiKey:
     """A key with which a program comes in over the network; `secret` is there only when it has just been made."""
 

@@ -29,6 +29,7 @@ from ltst.recall.context import Context
 from ltst.records import (
     Adoption,
     ApiKey,
+    Changes,
     ConversationContext,
     ConversationMessage,
     ConversationSession,
@@ -141,6 +142,13 @@ class Memory:
     def feed(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
         """The changes of all users that follow one, for a program that follows the ledger; see `user.events.feed`."""
         return self._portal.run(self._inner.feed(after=after, limit=limit))
+
+    def changed(self, after: str | None = None) -> Changes:
+        """Returns whose memories changed after a cursor of the feed, and the cursor to ask from next.
+
+        Without a cursor nobody's did: it begins now. One call tells a program with many listeners whom to wake.
+        """
+        return self._portal.run(self._inner.changed(after))
 
     def settle(self, user_id: str | None = None, *, progress: Callable[[int, int], None] | None = None) -> None:
         """Return when no derived work is due any more, for one user or for all.

@@ -9,9 +9,10 @@ from typing import Any
 
 from ltst.db.pool import Executor
 from ltst.errors import ForeignCursor
-from ltst.records import Event
+from ltst.records import Changes, Event
 
 ANOTHER_LEDGER = "this cursor is not of this ledger: the database was restored from a backup, or is another one"
+AT_ONCE = 10_000
 NAMES = ("action", "noun", "row_id", "details")
 
 
@@ -74,6 +75,18 @@ async def list_all(tx: Executor, place: Place, *, limit: int, settled: bool = Fa
 async def list_of_all(tx: Executor, place: Place, *, limit: int) -> list[Event]:
     """Returns the settled events of all users that follow one, oldest first."""
     return await _follow(tx, "events.list_of_all", place, limit)
+
+
+async def last(tx: Executor) -> str:
+    """Returns the cursor of the last settled event of all users."""
+    return str(await tx.value("events.last"))
+
+
+async def changed(tx: Executor, place: Place) -> Changes | None:
+    """Returns whose settled events follow a place, and the cursor of the last of them; None if nobody's do."""
+    asked = {"epoch": place.epoch or 0, "xact": place.xact or "0", "after": place.event_id, "limit": AT_ONCE}
+    (found,) = await tx.dicts("events.changed", **asked)
+    return None if found["cursor"] is None else Changes(found["cursor"], frozenset(found["user_ids"]))
 
 
 async def _follow(tx: Executor, query: str, place: Place, limit: int, **asked: Any) -> list[Event]:

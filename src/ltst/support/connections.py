@@ -20,6 +20,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ltst.settings import Settings
+from ltst.support.network import STOPPING
 
 # Slower than this, a body is not sent but held back.
 SLOWEST_BYTES_A_SECOND = 1024
@@ -72,9 +73,18 @@ class Connection(H11Protocol):
         self._began = 0.0
         self._received = 0
 
+    @property
+    def _is_stopping(self) -> bool:
+        """Whether the server was told to stop; uvicorn forgets those who come in while it begins to."""
+        told: asyncio.Event | None = self.app_state.get(STOPPING)
+        return told is not None and told.is_set()
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place, and wait for a request."""
         super().connection_made(transport)
+        if self._is_stopping:
+            self.hang_up()
+            return
         self._limits.idle[self] = None
         self._wait(self._limits.header_seconds)
         if len(self.connections) > self._limits.connections:
@@ -118,7 +128,9 @@ class Connection(H11Protocol):
     def on_response_complete(self) -> None:
         """The answer is sent: uvicorn counts from here until the next request, of which a part may be here already."""
         super().on_response_complete()
-        if not self.transport.is_closing() and self.conn.their_state is h11.IDLE:
+        if self._is_stopping:
+            self.hang_up()
+        elif not self.transport.is_closing() and self.conn.their_state is h11.IDLE:
             self._limits.idle[self] = None
             begun, _ = self.conn.trailing_data
             if begun:

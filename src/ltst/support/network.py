@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 from ltst.errors import Invalid
 
+# Under this name an application leaves its connections an event that is set when the server is told to stop.
+STOPPING = "stopping"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 

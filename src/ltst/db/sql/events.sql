@@ -55,6 +55,30 @@ LEFT JOIN LATERAL (
 WHERE NOT known.replaced
   AND NOT (place.epoch = newest.epoch AND place.xact >= pg_snapshot_xmax(pg_current_snapshot()));
 
+-- The last settled event of all users.
+-- name: last
+WITH newest AS (SELECT max(epoch) AS epoch FROM ledger_epochs WHERE NOT replaced)
+SELECT coalesce(
+    (SELECT event.epoch || '-' || event.xact::text || '-' || event.event_id FROM event_ledger AS event
+     WHERE event.epoch < newest.epoch OR event.xact < pg_snapshot_xmin(pg_current_snapshot())
+     ORDER BY event.epoch DESC, event.xact DESC, event.event_id DESC LIMIT 1),
+    newest.epoch || '-0-0')
+FROM newest;
+
+-- Whose events follow a place, and the last of them.
+-- name: changed
+WITH newest AS (SELECT max(epoch) AS epoch FROM ledger_epochs WHERE NOT replaced),
+fresh AS (
+    SELECT event.epoch, event.xact, event.event_id, event.user_id FROM event_ledger AS event, newest
+    WHERE (event.epoch, event.xact, event.event_id)
+        > (%(epoch)s::bigint, %(xact)s::text::xid8, %(after)s::bigint)
+      AND (event.epoch < newest.epoch OR event.xact < pg_snapshot_xmin(pg_current_snapshot()))
+    ORDER BY event.epoch, event.xact, event.event_id
+    LIMIT %(limit)s)
+SELECT (SELECT epoch || '-' || xact::text || '-' || event_id FROM fresh
+        ORDER BY epoch DESC, xact DESC, event_id DESC LIMIT 1) AS cursor,
+       ARRAY(SELECT DISTINCT user_id::text FROM fresh) AS user_ids;
+
 -- name: newest_epoch
 SELECT max(epoch) FROM ledger_epochs WHERE NOT replaced;
 

@@ -22,6 +22,7 @@ from starlette.middleware.cors import CORSMiddleware
 from ltst.agents.relay import Relay
 from ltst.agents.turns import Turns
 from ltst.doors.http import paths, problems
+from ltst.doors.http.changes import Changes
 from ltst.doors.http.document import document
 from ltst.doors.http.guard import Guard
 from ltst.doors.http.meters import Metered, Meters
@@ -48,7 +49,7 @@ from ltst.handles.visits import Visits, Watched
 from ltst.memory import AsyncMemory
 from ltst.settings import Settings
 from ltst.support.children import READING
-from ltst.support.network import is_loopback
+from ltst.support.network import STOPPING, is_loopback
 
 ROUTERS = (
     chat.router,
@@ -113,6 +114,7 @@ def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
     app.state.reception = Reception(own.keys, own.settings, loopback=serving.loopback)
     app.state.visits = Visits(app.state.reception)
     app.state.stopping = asyncio.Event()
+    app.state.changes = Changes(own, app.state.stopping)
     problems.register(app, [route for router in ROUTERS for route in router.routes])
     for router in ROUTERS:
         app.include_router(router)
@@ -124,12 +126,12 @@ def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
 
 def _lifespan(memory: AsyncMemory, busy: Sequence[Turns | Relay], *, opens: bool) -> Any:
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         if opens:
             await memory.open()
         try:
             with _heeding(app.state.stopping), _orphanage():
-                yield
+                yield {STOPPING: app.state.stopping}
         finally:
             app.state.stopping.set()
             await asyncio.gather(*(each.close() for each in busy))

@@ -10,17 +10,18 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import TypeAdapter
 
-from ltst.doors.http import shapes
+from ltst.doors.http import problems, shapes
 from ltst.doors.http.callers import Administered, Guarded, User
+from ltst.doors.http.changes import Changes
 from ltst.doors.http.shapes import Limit
 from ltst.doors.http.streams import EVENT_STREAM, STREAMED, event
+from ltst.errors import Invalid, LtstError
 from ltst.records import Event
 
 router = APIRouter(route_class=Guarded, tags=["events"])
 
-POLL_SECONDS = 0.5
 # A comment now and then keeps proxies from closing a line on which nothing happens.
-KEEP_ALIVE_POLLS = 30
+KEEP_ALIVE_SECONDS = 15.0
 BATCH = 500
 EVENT: TypeAdapter[Any] = TypeAdapter(shapes.Event)
 
@@ -66,7 +67,9 @@ async def events(
         told = user.events.feed if settled else user.events.list
         return await told(after=place, limit=most)
 
-    return await _answer(request, read, last_event_id or after, limit, accept)
+    if EVENT_STREAM in accept and not settled:
+        raise Invalid("a stream tells of settled events alone: leave settled out, or ask for a page")
+    return await _answer(request, read, last_event_id or after, limit, accept, user.user_id)
 
 
 @router.get("/v1/admin/events", response_model=shapes.Feed, responses=ANSWERS)
@@ -83,43 +86,50 @@ async def events_of_all(
     async def read(place: int | str, most: int) -> list[Event]:
         return await memory.feed(after=place, limit=most)
 
-    return await _answer(request, read, last_event_id or after, limit, accept)
+    return await _answer(request, read, last_event_id or after, limit, accept, None)
 
 
-async def _answer(request: Request, read: Read, after: str, limit: int, accept: str) -> Response | dict[str, Any]:
+async def _answer(
+    request: Request, read: Read, after: str, limit: int, accept: str, user_id: str | None
+) -> Response | dict[str, Any]:
     place: int | str = int(after) if after.isdecimal() else after
     if EVENT_STREAM in accept:
-        return StreamingResponse(
-            _stream(request, read, place), media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"}
-        )
+        await read(place, 1)  # a place that is not of this ledger is refused before the stream begins
+        told = _stream(request, read, place, user_id)
+        return StreamingResponse(told, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
     found = await read(place, limit)
     return {"items": found, "next": found[-1].cursor if found else after}
 
 
-async def _stream(request: Request, read: Read, place: int | str) -> AsyncIterator[str]:
+async def _stream(request: Request, read: Read, place: int | str, user_id: str | None) -> AsyncIterator[str]:
     """Every event as it happens, until the listener leaves or the server stops."""
     stopping: asyncio.Event = request.app.state.stopping
-    quiet = 0
+    changes: Changes = request.app.state.changes
     yield ": listening\n\n"
-    while not stopping.is_set() and not await request.is_disconnected():
-        found = await read(place, BATCH)
-        if found:
-            place = found[-1].cursor
-            # In one piece: a listener who has left is noticed between two of them, not before.
-            yield "".join(map(_told, found))
-        quiet = 0 if found else quiet + 1
-        if quiet and quiet % KEEP_ALIVE_POLLS == 0:
-            yield ": still here\n\n"
-        if len(found) < BATCH:
-            await _rest(stopping)
+    with changes.listening(user_id) as news:
+        while not stopping.is_set():
+            news.clear()
+            try:
+                found = await read(place, BATCH)
+            except LtstError as problem:  # the listener comes back with the last id, and is told by a status
+                yield event(problems.of_error(problem, request.state.request_id), name="error")
+                return
+            if found:
+                place = found[-1].cursor
+                # In one piece: a listener who has left is noticed between two of them, not before.
+                yield "".join(map(_told, found))
+            if len(found) < BATCH and not await _heard(news):
+                yield ": still here\n\n"
 
 
 def _told(each: Event) -> str:
     return event(EVENT.dump_python(EVENT.validate_python(each), mode="json"), name=each.noun, id=each.cursor)
 
 
-async def _rest(stopping: asyncio.Event) -> None:
+async def _heard(news: asyncio.Event) -> bool:
+    """Whether there may be news, before it is time for a sign of life."""
     try:
-        await asyncio.wait_for(stopping.wait(), POLL_SECONDS)
+        async with asyncio.timeout(KEEP_ALIVE_SECONDS):
+            return await news.wait()
     except TimeoutError:
-        return
+        return False
