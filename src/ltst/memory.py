@@ -119,6 +119,8 @@ class AsyncMemory:
         given = settings or Settings.from_environment()
         models = Models(embedder, reranker, given.embedder_api_key, configured(given, language_model))
         self._core = Core(given if database_url is None else replace(given, database_url=database_url), models)
+        if window_cache is not None:
+            validate.implements(window_cache, "window_cache", WindowCache)
         self._window_cache = window_cache
         self._worker = Worker(self._core, self.maintain)
         self._held = AsyncExitStack()
@@ -217,6 +219,7 @@ class AsyncMemory:
 
         `progress` is called now and then with how much is done and how much is known to be due.
         """
+        validate.function(progress, "progress")
         await self._worker.settle(None if user_id is None else validate.identifier(user_id, "user_id"), progress)
 
     async def embedder_model(self) -> str | None:
@@ -232,6 +235,7 @@ class AsyncMemory:
         A name (local, openai:MODEL, openai:MODEL@BASE_URL) is one that every process can follow by itself; an embedder
         of your own must be given to each as `embedder`. Stopped, it goes on when it is asked for again.
         """
+        validate.function(progress, "progress")
         return await self._core.models.switch(self._core.database, embedder, progress)
 
     async def cancel_switch(self) -> bool:
@@ -842,6 +846,8 @@ def _check_index(given: int | None, following: int) -> None:
     if given is None:
         return
     if not isinstance(given, int) or isinstance(given, bool) or given < 1 or given > following:
-        raise Invalid(f"message_index must be {following}, the next of this session, or None; not {given!r}")
+        raise Invalid(
+            f"message_index must be {following}, the next of this session, or None; not {validate.shown(given)}"
+        )
     if given < following:
         raise Conflict(f"this session has a message {given} already; the next is {following}")

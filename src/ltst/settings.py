@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ltst.errors import Invalid
+from ltst.support.validate import shown
 
 ONE_MEBIBYTE = 1024 * 1024
 SHORTEST_SECRET = 32
@@ -151,20 +152,20 @@ class Settings:
         for name in WHOLE_NUMBERS:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise Invalid(f"{name} must be at least 1, a whole number, not {value!r}")
+                raise Invalid(f"{name} must be at least 1, a whole number, not {shown(value)}")
         for name in SECONDS:
             value = getattr(self, name)
             if not _is_number(value) or value <= 0:
-                raise Invalid(f"{name} must be a number of seconds above 0, not {value!r}")
+                raise Invalid(f"{name} must be a number of seconds above 0, not {shown(value)}")
         if not isinstance(self.retention, bool):
-            raise Invalid(f"retention must be True or False, not {self.retention!r}")
+            raise Invalid(f"retention must be True or False, not {shown(self.retention)}")
         object.__setattr__(self, "learn", _features(self.learn))
         if not isinstance(self.actor, str) or not 1 <= len(self.actor.strip()) <= 255:
             raise Invalid("actor must be 1 to 255 characters and not blank")
         if self.token_counter is not None and not callable(self.token_counter):
             raise Invalid("token_counter must be a function from a text to its number of tokens")
         if self.log is not None and self.log.lower() not in LOG_LEVELS:
-            raise Invalid(f"LTST_LOG must be one of {', '.join(LOG_LEVELS)}, not {self.log!r}")
+            raise Invalid(f"LTST_LOG must be one of {', '.join(LOG_LEVELS)}, not {shown(self.log)}")
         self._check_window_cache()
         self._check_language_model()
         self._check_server()
@@ -182,7 +183,7 @@ class Settings:
         if self.redis_url is not None and not _is_redis(self.redis_url):
             raise Invalid("redis_url must begin with redis://, rediss:// or unix://, such as redis://localhost:6379/0")
         if self.window_cache is not None and self.window_cache not in WINDOW_CACHES:
-            raise Invalid(f"window_cache must be one of {', '.join(WINDOW_CACHES)}, not {self.window_cache!r}")
+            raise Invalid(f"window_cache must be one of {', '.join(WINDOW_CACHES)}, not {shown(self.window_cache)}")
         if self.window_cache == "redis" and self.redis_url is None:
             raise Invalid("window_cache is redis without redis_url (LTST_REDIS_URL): say where Redis is")
 
@@ -196,11 +197,11 @@ class Settings:
                 "llm_base_url must begin with http:// or https:// and a host, such as http://localhost:8080/v1"
             )
         if not _is_number(self.llm_timeout) or self.llm_timeout <= 0:
-            raise Invalid(f"llm_timeout must be a number of seconds above 0, not {self.llm_timeout!r}")
+            raise Invalid(f"llm_timeout must be a number of seconds above 0, not {shown(self.llm_timeout)}")
         for name in ("llm_input_price", "llm_output_price"):
             price = getattr(self, name)
             if price is not None and (not _is_number(price) or price < 0):
-                raise Invalid(f"{name} must be the price of a million tokens, 0 or more, not {price!r}")
+                raise Invalid(f"{name} must be the price of a million tokens, 0 or more, not {shown(price)}")
 
     def _check_proxy(self) -> None:
         if self.proxy_base_url is not None and not _is_address(self.proxy_base_url):
@@ -230,7 +231,7 @@ def _features(given: object) -> frozenset[str]:
     if named in (["all"], ["off"]):
         named = FEATURES if named == ["all"] else ()
     if not isinstance(named, Collection) or not all(each in FEATURES for each in named):
-        raise Invalid(f"learn must be all, off, or some of {', '.join(FEATURES)}; not {given!r}")
+        raise Invalid(f"learn must be all, off, or some of {', '.join(FEATURES)}; not {shown(given)}")
     return frozenset(named)
 
 
@@ -245,7 +246,7 @@ def _listed(given: object, name: str) -> tuple[str, ...]:
 def _switch(variable: str) -> Callable[[str], bool]:
     def convert(value: str) -> bool:
         if value.lower() not in SWITCH:
-            raise Invalid(f"{variable} must be one of {', '.join(SWITCH)}, not {value!r}")
+            raise Invalid(f"{variable} must be one of {', '.join(SWITCH)}, not {shown(value)}")
         return SWITCH[value.lower()]
 
     return convert
@@ -256,7 +257,7 @@ def _whole(variable: str) -> Callable[[str], int]:
         try:
             return int(value)
         except ValueError:
-            raise Invalid(f"{variable} must be a whole number, not {value!r}") from None
+            raise Invalid(f"{variable} must be a whole number, not {shown(value)}") from None
 
     return convert
 
@@ -266,7 +267,7 @@ def _number(variable: str) -> Callable[[str], float]:
         try:
             return float(value)
         except ValueError:
-            raise Invalid(f"{variable} must be a number, not {value!r}") from None
+            raise Invalid(f"{variable} must be a number, not {shown(value)}") from None
 
     return convert
 

@@ -101,8 +101,10 @@ class Worker:
             if missing is not None:
                 raise missing
             if not held and not await work.held(keeper, user_id):
-                return
+                break
             await asyncio.sleep(WAIT_SECONDS)  # another worker is at it
+        if (reason := await work.without_vectors(keeper, user_id)) is not None:
+            raise ModelUnavailable(f"not all is indexed, and it is tried again in a while: {reason}")
 
     def _ring(self, user_id: str) -> None:
         self._rung.add(user_id)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ltst.errors import Invalid
+from ltst.settings import Settings
 from ltst.support import validate
 
 ROOM = 1000
@@ -113,6 +114,36 @@ def test_a_limit_is_a_whole_number_in_bounds(given: int) -> None:
 def test_a_number_too_large_to_be_shown_is_refused_like_any_other(check: Callable[[int], Any]) -> None:
     with pytest.raises(Invalid):
         check(10**5000)
+
+
+class Nameless:
+    """Something of a caller's own that cannot even be shown."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr here")
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        lambda value: validate.limit(value),
+        lambda value: validate.offset(value),
+        lambda value: validate.score(value, "score"),
+        lambda value: validate.number(value, "number"),
+        lambda value: validate.flag(value, "flag"),
+        lambda value: validate.duration(value, "ttl"),
+        lambda value: validate.role(value),
+        lambda value: validate.choice(value, "type", ("a",)),
+        lambda value: validate.function(value, "progress"),
+        lambda value: validate.json_text({value: 1}, "metadata", ROOM),
+        lambda value: validate.json_text(value, "metadata", ROOM),
+        lambda value: Settings(pool_size=value),
+        lambda value: Settings(lease=value),
+    ],
+)
+def test_a_value_that_cannot_be_shown_is_refused_like_any_other(check: Callable[[object], Any]) -> None:
+    with pytest.raises(Invalid):
+        check(Nameless())
 
 
 @pytest.mark.parametrize("given", [10**400, -(10**400)], ids=["huge", "deep"])

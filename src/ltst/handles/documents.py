@@ -58,6 +58,7 @@ class AsyncDocuments:
         document: the parts that are the same stay as they are. `progress` is told how many pages of how many are read,
         if there are pages, and then how many chunks of how many are stored.
         """
+        validate.function(progress, "progress")
         found = await _source(text_or_path, media_type)
         given = Given(
             validate.optional_text(title or None, "title", 500),

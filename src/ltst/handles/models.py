@@ -11,7 +11,7 @@ from ltst.errors import ModelUnavailable
 from ltst.protocols import Embedder, Reranker
 from ltst.records import Usage
 from ltst.rooms import search
-from ltst.support.place import beside
+from ltst.support import validate
 
 if TYPE_CHECKING:
     from ltst.providers.embedding import Embedding
@@ -31,12 +31,15 @@ class Models:
         language: CountedModel | None = None,
     ) -> None:
         """Nothing is loaded before it is needed; the key is for an embedder that is asked over the network."""
+        for given, what, protocol in ((embedder, "embedder", Embedder), (reranker, "reranker", Reranker)):
+            if given is not None:
+                validate.implements(given, what, protocol)
         self.reranker = reranker
         self.language = language
         self._counted: Usage | None = None if language is None else language.usage
         self._api_key = api_key
         self._given = embedder
-        self._brought = {} if embedder is None else {embedder.name: embedder}
+        self._brought = {} if embedder is None else {_name(embedder): embedder}
         self._embedding: Embedding | None = None
         self._known: search.Model | None = None
         self._length = 0
@@ -72,10 +75,12 @@ class Models:
         from ltst.providers.embedding import Embedding
         from ltst.providers.named import embedder_named
 
+        if not isinstance(embedder, str):
+            validate.implements(embedder, "embedder (or its name)", Embedder)
         source = embedder if isinstance(embedder, str) else None
         chosen = embedder_named(embedder, self._api_key) if isinstance(embedder, str) else embedder
         # Known before it is in use: a search may be the first to see the change.
-        self._brought[chosen.name] = chosen
+        self._brought[_name(chosen)] = chosen
         embedding = Embedding(chosen)
         try:
             return await switch(database, embedding, source, progress or _unseen)
@@ -104,11 +109,12 @@ class Models:
     async def _first(self, database: Database) -> search.Model:
         """Name the model of a database that has none yet; another process may have been faster."""
         from ltst.learn.switch import adopt
+        from ltst.providers.embedding import Embedding
         from ltst.providers.named import embedder_named
 
         chosen = self._given or embedder_named(DEFAULT)
         source = None if self._given else DEFAULT
-        dimensions = await beside(lambda: chosen.dimensions)
+        dimensions = await Embedding(chosen).dimensions()
         await adopt(database, search.Model(chosen.name, dimensions, source))
         active = await search.model(database.keeper())
         assert active is not None, "one of those who named a model was the first"
@@ -125,6 +131,10 @@ class Models:
             f"the vectors of this database are of the model {model.name!r}, which this program does not bring: "
             "give it as `embedder`, or change the database's model with `ltst embedder switch`"
         )
+
+
+def _name(embedder: Embedder) -> str:
+    return validate.identifier(embedder.name, "the name of the embedder")
 
 
 def _since(now: Usage, before: Usage) -> Usage:

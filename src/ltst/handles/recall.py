@@ -372,5 +372,5 @@ def _key(key: object) -> str:
 
 def _bound(bound: object) -> str:
     if not isinstance(bound, int | float | str) or isinstance(bound, bool):
-        raise Invalid(f"a range in where has numbers or texts as its bounds, not {bound!r}")
+        raise Invalid(f"a range in where has numbers or texts as its bounds, not {validate.shown(bound)}")
     return validate.json_text(bound, "where", 10_000)

@@ -114,6 +114,7 @@ async def _index_alone(database: Database, lease: Lease, embedding: Embedding, r
 async def _answers(embedding: Embedding) -> bool:
     """Whether the model is there, so that a failure is the text's."""
     try:
+        await embedding.parts([HARMLESS])
         await embedding.vectors([HARMLESS])
     except Unavailable:
         return False

@@ -8,11 +8,11 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakSet
 
 from ltst.errors import Invalid, LtstError, ModelUnavailable
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 __all__ = ["CallableEmbedder", "Embedding", "LocalEmbedder", "OpenAIEmbedder", "TextRefused", "check_vectors"]
+
+R = TypeVar("R")
 
 MOST_TEXTS = 32
 MOST_CHARACTERS = 8_192
@@ -62,11 +64,11 @@ class Embedding:
 
     async def dimensions(self) -> int:
         """The length of its vectors, for which a remote model may have to be asked."""
-        return await beside(lambda: self.embedder.dimensions)
+        return await beside(self._asked, lambda: self.embedder.dimensions)
 
     async def parts(self, texts: Sequence[str], *, room: int = 0) -> list[list[str]]:
         """The parts of each text; long ones take their time."""
-        return await beside(lambda: [self.embedder.parts(text, room=room) for text in texts])
+        return await beside(self._asked, lambda: [self.embedder.parts(text, room=room) for text in texts])
 
     async def vectors(self, texts: Sequence[str]) -> Vectors:
         """A vector for each text, in their order."""
@@ -148,6 +150,12 @@ class Embedding:
                 start += len(turn.texts)
             milliseconds = round((time.perf_counter() - started) * 1000, 3)
             LOGGER.debug("embedded", extra={"texts": len(texts), "milliseconds": milliseconds})
+
+    def _asked(self, question: Callable[[], R]) -> R:
+        try:
+            return question()
+        except Exception as problem:
+            raise self._told(problem) from problem
 
     def _told(self, problem: Exception) -> Exception:
         """An embedder of someone's own may fail in its own way: to the callers it is not to be had."""

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ltst.errors import Invalid, LtstError, ModelUnavailable
+from ltst.protocols import LanguageModel
 from ltst.providers.vectors import TextRefused
 from ltst.records import Completion, Usage
-from ltst.support import tokens
+from ltst.support import tokens, validate
 from ltst.support.extras import how_to_install
 from ltst.support.logs import LOGGER
 from ltst.support.place import OfProcess
 
 if TYPE_CHECKING:
-    from ltst.protocols import LanguageModel
     from ltst.settings import Settings
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
@@ -276,6 +276,8 @@ def ask(
 
 def configured(settings: Settings, given: LanguageModel | None = None) -> CountedModel | None:
     """The given model, else the one of the settings, counted; None, which is normal, where there is neither."""
+    if given is not None:
+        validate.implements(given, "language_model", LanguageModel)
     model = given
     if model is None and settings.llm_model is not None:
         if find_spec("openai") is None:  # told at once: work in the background would fail where nobody looks

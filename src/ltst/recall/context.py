@@ -186,7 +186,9 @@ class Block:
 def checked_budget(max_tokens: object) -> int:
     """A budget that holds at least the beginning of a message."""
     if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or max_tokens < FEWEST_TOKENS:
-        raise Invalid(f"max_tokens must be a whole number of at least {FEWEST_TOKENS}, not {max_tokens!r}")
+        raise Invalid(
+            f"max_tokens must be a whole number of at least {FEWEST_TOKENS}, not {validate.shown(max_tokens)}"
+        )
     return max_tokens
 
 

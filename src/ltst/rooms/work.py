@@ -120,6 +120,12 @@ async def put_off(tx: Executor, lease: Lease, reason: str, *, counted: bool = Tr
     await tx.run("work.put_off", **_named(lease), reason=reason[:500], delay=delay, counted=counted, most=most)
 
 
+async def without_vectors(tx: Executor, user_id: str | None) -> str | None:
+    """Why the index of this user, or of anyone, waits for another attempt; None if it does not."""
+    reason: str | None = await tx.value("work.without_vectors", user_id=user_id)
+    return reason
+
+
 async def give_back(tx: Executor, leases: Iterable[Lease]) -> None:
     """Leave work to whoever comes next, as if it had not been taken up."""
     for lease in leases:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import sys
@@ -22,7 +23,7 @@ def identifier(value: object, what: str) -> str:
     """An id or a key: 1 to 255 characters, not blank."""
     checked = _storable(value, what)
     if not checked.strip() or len(checked) > LONGEST_IDENTIFIER:
-        raise Invalid(f"{what} must be 1 to {LONGEST_IDENTIFIER} characters and not blank, not {_shown(checked)}")
+        raise Invalid(f"{what} must be 1 to {LONGEST_IDENTIFIER} characters and not blank, not {shown(checked)}")
     return checked
 
 
@@ -61,14 +62,14 @@ def role(value: object) -> str:
     """The stored name of a role: human, ai, system or tool."""
     known = ROLES.get(value) if isinstance(value, str) else None
     if known is None:
-        raise Invalid(f"role must be one of {', '.join(ROLES)}, not {_shown(value)}")
+        raise Invalid(f"role must be one of {', '.join(ROLES)}, not {shown(value)}")
     return known
 
 
 def choice(value: object, what: str, accepted: Collection[str]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in accepted:
-        raise Invalid(f"{what} must be one of {', '.join(accepted)}, not {_shown(value)}")
+        raise Invalid(f"{what} must be one of {', '.join(accepted)}, not {shown(value)}")
     return str(value)
 
 
@@ -96,36 +97,59 @@ def json_text(value: object, what: str, most_bytes: int) -> str:
 def limit(value: object, what: str = "limit", most: int = 100_000) -> int:
     """A count of at least one."""
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise Invalid(f"{what} must be a whole number from 1 to {most}, not {_shown(value)}")
+        raise Invalid(f"{what} must be a whole number from 1 to {most}, not {shown(value)}")
     return value
 
 
 def offset(value: object) -> int:
     """How many to pass over."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LARGEST_INTEGER:
-        raise Invalid(f"offset must be a whole number from 0 to {LARGEST_INTEGER}, not {_shown(value)}")
+        raise Invalid(f"offset must be a whole number from 0 to {LARGEST_INTEGER}, not {shown(value)}")
     return value
 
 
 def score(value: object, what: str) -> float:
     """A number from 0 to 1."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise Invalid(f"{what} must be a number from 0 to 1, not {_shown(value)}")
+        raise Invalid(f"{what} must be a number from 0 to 1, not {shown(value)}")
     return float(value)
 
 
 def number(value: object, what: str) -> float:
     """Any finite number."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= LARGEST_FLOAT:
-        raise Invalid(f"{what} must be a finite number, not {_shown(value)}")
+        raise Invalid(f"{what} must be a finite number, not {shown(value)}")
     return float(value)
 
 
 def flag(value: object, what: str) -> bool:
     """Yes or no."""
     if not isinstance(value, bool):
-        raise Invalid(f"{what} must be True or False, not {_shown(value)}")
+        raise Invalid(f"{what} must be True or False, not {shown(value)}")
     return value
+
+
+def function(value: object, what: str) -> None:
+    """Something that can be called, or nothing."""
+    if value is not None and not callable(value):
+        raise Invalid(f"{what} must be a function or None, not {shown(value)}")
+
+
+def implements(value: object, what: str, protocol: type) -> None:
+    """An object that has everything that a protocol names; a property is not read, since it may ask a model."""
+    wanted = {name: member for name, member in vars(protocol).items() if not name.startswith("_")}
+    missing = [name for name, member in wanted.items() if not _offers(value, name, member)]
+    if missing or isinstance(value, type):
+        lacks = f"{_kind(value)} lacks {', '.join(missing)}" if missing else "this is a class"
+        raise Invalid(
+            f"{what} must be an object with {', '.join(wanted)}, as ltst.protocols.{protocol.__name__} says; {lacks}"
+        )
+
+
+def _offers(value: object, name: str, member: object) -> bool:
+    if not isinstance(member, property):
+        return callable(getattr(value, name, None))
+    return inspect.getattr_static(value, name, None) is not None or hasattr(value, name)
 
 
 def embedding(value: object) -> None:
@@ -171,7 +195,7 @@ def duration(value: object, what: str) -> timedelta | None:
     try:
         span = value if isinstance(value, timedelta) else timedelta(seconds=_number(value))
     except (TypeError, ValueError, OverflowError):
-        raise Invalid(f"{what} must be a timedelta or a number of seconds, not {_shown(value)}") from None
+        raise Invalid(f"{what} must be a timedelta or a number of seconds, not {shown(value)}") from None
     if not timedelta(0) < span <= timedelta(days=365_000):
         raise Invalid(f"{what} must be longer than zero and at most 1,000 years, not {span}")
     return span
@@ -209,7 +233,7 @@ def _check_json(value: object, what: str) -> None:
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             if not isinstance(key, str):
-                raise Invalid(f"{what} must have text keys, not {_shown(key)}")
+                raise Invalid(f"{what} must have text keys, not {shown(key)}")
             _storable(key, f"a key of {what}")
             _check_json(inner, what)
     elif isinstance(value, list | tuple):
@@ -232,10 +256,10 @@ def _kind(value: object) -> str:
     return "nothing" if value is None else type(value).__name__
 
 
-def _shown(value: object) -> str:
-    """The value for an error message, cut short: it may be a megabyte."""
+def shown(value: object) -> str:
+    """Write a value for an error message, cut short: it may be a megabyte."""
     try:
         written = repr(value)
-    except ValueError:  # Python does not write out numbers of thousands of digits
-        return f"such a large {_kind(value)}"
+    except Exception:  # noqa: BLE001 - a caller's own class may do anything; Python writes out no numbers of 5,000 digits
+        return f"such a {_kind(value)}"
     return written if len(written) <= 60 else f"{written[:57]}…"

@@ -115,6 +115,12 @@ SET leased_until = NULL, not_before = clock_timestamp() + %(delay)s::interval, r
 WHERE user_id = %(user_id)s AND task = %(task)s AND subject = %(subject)s AND holder = %(holder)s::uuid
   AND leased_until IS NOT NULL;
 
+-- name: without_vectors
+SELECT reason FROM derived_work
+WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND task = 'index' AND set_aside_at IS NULL
+  AND reason IS NOT NULL AND leased_until IS NULL AND not_before > clock_timestamp()
+LIMIT 1;
+
 -- name: give_back
 WITH as_before AS (
     DELETE FROM derived_work
