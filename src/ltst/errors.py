@@ -62,3 +62,12 @@ class Unanswered(ModelUnavailable):
         super().__init__(f"{reason} (the message is stored as {message_id} and has no answer yet)")
         self.chat_id = chat_id
         self.message_id = message_id
+
+
+def shown(value: object) -> str:
+    """Write a value for an error message, cut short: it may be a megabyte."""
+    try:
+        written = repr(value)
+    except Exception:  # noqa: BLE001 - a caller's own class may do anything; Python writes out no numbers of 5,000 digits
+        return f"such a {type(value).__name__}"
+    return written if len(written) <= 60 else f"{written[:57]}…"

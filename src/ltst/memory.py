@@ -20,7 +20,7 @@ from weakref import WeakSet
 from ltst.db import migrate, repair
 from ltst.db.opening import Connected
 from ltst.db.pool import KEEPER, Database, Transaction
-from ltst.errors import Conflict, Invalid, NotFound
+from ltst.errors import Conflict, Invalid, NotFound, shown
 from ltst.handles import adoption, archive, receipts, windows
 from ltst.handles.contexts import AsyncContexts, AsyncWorking
 from ltst.handles.desk import SLOW_MILLISECONDS, Core, Desk, checked_user, now
@@ -846,8 +846,6 @@ def _check_index(given: int | None, following: int) -> None:
     if given is None:
         return
     if not isinstance(given, int) or isinstance(given, bool) or given < 1 or given > following:
-        raise Invalid(
-            f"message_index must be {following}, the next of this session, or None; not {validate.shown(given)}"
-        )
+        raise Invalid(f"message_index must be {following}, the next of this session, or None; not {shown(given)}")
     if given < following:
         raise Conflict(f"this session has a message {given} already; the next is {following}")

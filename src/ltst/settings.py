@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ltst.errors import Invalid
-from ltst.support.validate import shown
+from ltst.errors import Invalid, shown
 
 ONE_MEBIBYTE = 1024 * 1024
 SHORTEST_SECRET = 32

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from ltst.db import statistics
 from ltst.db.pool import Transaction
-from ltst.errors import Invalid, LtstError
+from ltst.errors import Invalid, LtstError, shown
 from ltst.handles.desk import Desk
 from ltst.records import Imported, ImportedConversation, ImportedMessage
 from ltst.rooms import events, messages, relationships, sessions
@@ -203,13 +203,13 @@ def checked(given: ImportedConversation, most_bytes: int) -> Sound:
             if message.key in parents:
                 raise Invalid(f"there are two messages with the key {message.key!r}")
             if message.parent is not None and message.parent not in parents:
-                raise Invalid(f"its parent must stand before it; {validate.shown(message.parent)} does not")
+                raise Invalid(f"its parent must stand before it; {shown(message.parent)} does not")
         except Invalid as problem:
             raise Invalid(f"message {place}: {problem}") from None
         turns[message.key], parents[message.key] = turn, message.parent
     current = given.messages[-1].key if given.current is None else given.current
     if current not in parents:
-        raise Invalid(f"current must be the key of one of its messages, not {validate.shown(current)}")
+        raise Invalid(f"current must be the key of one of its messages, not {shown(current)}")
     began = validate.optional_moment(given.created_at, "created_at") or next(iter(turns.values())).timestamp
     metadata = validate.metadata(given.metadata, most_bytes)
     return Sound(began, metadata, turns, Tree(session_id, parents, current))

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ltst.db.pool import SingleCall
-from ltst.errors import Invalid, ModelUnavailable
+from ltst.errors import Invalid, ModelUnavailable, shown
 from ltst.handles import windows
 from ltst.handles.contexts import AsyncWorking
 from ltst.handles.desk import Desk, now
@@ -372,5 +372,5 @@ def _key(key: object) -> str:
 
 def _bound(bound: object) -> str:
     if not isinstance(bound, int | float | str) or isinstance(bound, bool):
-        raise Invalid(f"a range in where has numbers or texts as its bounds, not {validate.shown(bound)}")
+        raise Invalid(f"a range in where has numbers or texts as its bounds, not {shown(bound)}")
     return validate.json_text(bound, "where", 10_000)

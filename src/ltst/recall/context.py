@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from ltst.errors import Invalid
+from ltst.errors import Invalid, shown
 from ltst.recall.summary import MODEL_ROLES, TokenCounter, cut, summarise
 from ltst.records import ConversationContext, ConversationMessage, Fact, UserPreference
 from ltst.support import tokens, validate
@@ -186,9 +186,7 @@ class Block:
 def checked_budget(max_tokens: object) -> int:
     """A budget that holds at least the beginning of a message."""
     if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or max_tokens < FEWEST_TOKENS:
-        raise Invalid(
-            f"max_tokens must be a whole number of at least {FEWEST_TOKENS}, not {validate.shown(max_tokens)}"
-        )
+        raise Invalid(f"max_tokens must be a whole number of at least {FEWEST_TOKENS}, not {shown(max_tokens)}")
     return max_tokens
 
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
-from ltst.errors import Invalid
+from ltst.errors import Invalid, shown
 
 ROLES = {"human": "human", "user": "human", "ai": "ai", "assistant": "ai", "system": "system", "tool": "tool"}
 LONGEST_IDENTIFIER = 255
@@ -254,12 +254,3 @@ def _exact(value: object) -> object:
 
 def _kind(value: object) -> str:
     return "nothing" if value is None else type(value).__name__
-
-
-def shown(value: object) -> str:
-    """Write a value for an error message, cut short: it may be a megabyte."""
-    try:
-        written = repr(value)
-    except Exception:  # noqa: BLE001 - a caller's own class may do anything; Python writes out no numbers of 5,000 digits
-        return f"such a {_kind(value)}"
-    return written if len(written) <= 60 else f"{written[:57]}…"
