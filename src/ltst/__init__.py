@@ -6,7 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ltst.doors.manager import MemoryManager
+    from ltst.doors.manager.config import MemoryConfig
+    from ltst.doors.manager.manager import MemoryManager
     from ltst.doors.storage import ConversationStorage
     from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
     from ltst.providers.embedding import CallableEmbedder, LocalEmbedder, OpenAIEmbedder
@@ -97,6 +98,7 @@ __all__ = [
     "LocalEmbedder",
     "LtstError",
     "Memory",
+    "MemoryConfig",
     "MemoryEntry",
     "MemoryManager",
     "MemoryTypes",
@@ -126,7 +128,8 @@ __all__ = [
 _LATE = {
     name: module
     for module, names in {
-        "ltst.doors.manager": ("MemoryManager",),
+        "ltst.doors.manager.config": ("MemoryConfig",),
+        "ltst.doors.manager.manager": ("MemoryManager",),
         "ltst.doors.storage": ("ConversationStorage",),
         "ltst.memory": ("AsyncChat", "AsyncMemory", "AsyncUser"),
         "ltst.providers.embedding": ("CallableEmbedder", "LocalEmbedder", "OpenAIEmbedder"),

@@ -772,12 +772,18 @@ class AsyncChat:
         return await assemble(self._desk, self._opening, wanted)
 
     async def search(
-        self, query: str, *, limit: int = 10, threshold: float = 0.0
+        self, query: str, *, limit: int = 10, threshold: float = 0.0, where: Mapping[str, Any] | None = None
     ) -> builtins.list[tuple[ConversationMessage, float]]:
-        """Messages of this conversation with their relevance, from 0 to 1, the best first."""
+        """Messages of this conversation with their relevance, from 0 to 1, the best first; `where` is for metadata."""
         least = validate.score(threshold, "threshold")
         wanted = checked(
-            self._desk, query, kinds=("message",), limit=limit, session_id=self._session_id, floor=threshold or None
+            self._desk,
+            query,
+            kinds=("message",),
+            limit=limit,
+            session_id=self._session_id,
+            where=where,
+            floor=threshold or None,
         )
         hits = await find(self._desk, replace(wanted, filters=replace(wanted.filters, related=False)))
         async with self._desk.reading("messages.get_many", self._session_id) as calls:

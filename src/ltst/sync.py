@@ -510,10 +510,10 @@ class Chat:
         )
 
     def search(
-        self, query: str, *, limit: int = 10, threshold: float = 0.0
+        self, query: str, *, limit: int = 10, threshold: float = 0.0, where: Mapping[str, Any] | None = None
     ) -> builtins.list[tuple[ConversationMessage, float]]:
-        """Messages of this conversation with their relevance, from 0 to 1, the best first."""
-        return self._portal.run(self._inner.search(query, limit=limit, threshold=threshold))
+        """Messages of this conversation with their relevance, from 0 to 1, the best first; `where` is for metadata."""
+        return self._portal.run(self._inner.search(query, limit=limit, threshold=threshold, where=where))
 
 
 class Contexts:
@@ -640,9 +640,10 @@ class Entries:
         importance: float | None = None,
         occurred_at: datetime | None = None,
         expires_at: datetime | None = None,
+        source: str | None = None,
         metadata: Metadata | None = None,
     ) -> MemoryEntry:
-        """Keep a memory; the same content is kept once."""
+        """Keep a memory; the same content is kept once. `source` is where it comes from, else who writes it."""
         return self._portal.run(
             self._inner.add(
                 content,
@@ -650,6 +651,7 @@ class Entries:
                 importance=importance,
                 occurred_at=occurred_at,
                 expires_at=expires_at,
+                source=source,
                 metadata=metadata,
             )
         )
@@ -861,8 +863,9 @@ class Learning:
     def catch_up(self, session_id: str | None = None) -> builtins.int:
         """Learn what was said since, by the local rules, without waiting for vectors; how many conversations were read.
 
-        With `session_id`, of that conversation alone: what waits elsewhere may be much. What another worker is at just
-        now is left to it; `memory.settle` waits for that, and for all else.
+        With `session_id`, of that conversation alone: what waits elsewhere may be much. A worker that is at it just now
+        is waited for, some seconds. Otherwise what another worker is at is left to it; `memory.settle` waits for that,
+        and for all else.
         """
         return self._portal.run(self._inner.catch_up(session_id))
 

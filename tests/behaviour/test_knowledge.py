@@ -163,7 +163,7 @@ async def test_an_entry_comes_back_with_all_that_was_given(user: Any) -> None:
 async def test_an_entry_is_by_default_knowledge_of_middling_importance_from_now(user: Any) -> None:
     before = datetime.now(UTC)
     added = await user.entries.add("The oven runs hot.")
-    assert (added.memory_type, added.importance_score, added.expires_at) == ("long_term", 0.5, None)
+    assert (added.memory_type, added.importance_score, added.expires_at) == ("long_term", 0.55, None)
     assert before <= added.occurred_at <= datetime.now(UTC)
 
 

@@ -6,14 +6,17 @@ import asyncio
 import inspect
 import json
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 import ltst
-from ltst import AsyncMemory, MemoryEntry, MemoryManager, MemoryTypes, Settings
+import ltst.manager
+from ltst import AsyncMemory, ConversationMessage, MemoryConfig, MemoryEntry, MemoryManager, MemoryTypes, Settings
+from ltst.handles.learning import rules
+from ltst.rooms import work
 from support.probes import pass_time, superuser, value
 from support.waiting import soon
 
@@ -40,7 +43,7 @@ def test_the_interface_is_the_one_that_people_know() -> None:
         "add_interaction": ["user_msg", "ai_msg"],
         "get_context": [],
         "add_memory": ["content", "memory_type", "metadata"],
-        "search_memory": ["query", "memory_type", "limit"],
+        "search_memory": ["query", "memory_type", "limit", "filters"],
         "close": [],
     }
     found = {
@@ -127,12 +130,16 @@ async def test_a_config_tells_the_window(settings: Settings) -> None:
         ({"user_id": " "}, "user_id must be 1 to 255"),
         ({"user_id": "system"}, "reserved"),
         ({"agent": 5}, "agent must be text"),
-        ({"session": "monday"}, "knows no session; it may have session_id, user_id, agent, database_url, settings"),
+        (
+            {"session": "monday"},
+            "knows no session; it may have session_id, user_id, agent, window, max_tokens, strategy",
+        ),
         ({5: "monday"}, "knows no 5"),
         ({"settings": 5}, "settings in the config must be Settings"),
         ({"settings": {"colour": "red"}}, "no setting colour"),
         ({"database_url": 5}, "database URL as text"),
-        ({"window_strategy": "all"}, "window_strategy must be one of sliding_window, sliding_window_summary"),
+        ({"window": 0}, "window must be a whole number from 1 to"),
+        ({"window_strategy": "all"}, "strategy must be one of sliding_window, sliding_window_summary"),
         ({"max_tokens": 3}, "max_tokens must be a whole number of at least 16"),
         ({"max_tokens": "many"}, "max_tokens must be a whole number of at least 16"),
     ],
@@ -294,7 +301,291 @@ async def test_knowledge_and_episodes_are_kept_apart_however_many_there_are(mana
 
 async def test_what_is_called_important_in_other_words_stays_as_it_is(manager: MemoryManager) -> None:
     added = await manager.add_memory("There is a lighthouse.", "long_term", {"importance": "high"})
-    assert (added.metadata, added.importance_score) == ({"importance": "high"}, 0.5)
+    assert (added.metadata, added.importance_score) == ({"importance": "high"}, 0.55)
+
+
+@pytest.mark.parametrize("type", MemoryTypes)
+async def test_what_matters_more_weighs_more(manager: MemoryManager, type: MemoryTypes) -> None:
+    critical = await manager.add_memory("The password policy is critical!", type)
+    assert critical.importance_score > (await manager.add_memory("ok", type)).importance_score
+
+
+@pytest.mark.parametrize("type", MemoryTypes)
+async def test_a_source_that_is_named_is_the_source(manager: MemoryManager, type: MemoryTypes) -> None:
+    added = await manager.add_memory("The lighthouse stands on the cape.", type, {"source": "handbook, page 3"})
+    (found,) = await manager.search_memory("lighthouse", type)
+    assert (added.source, found.source) == ("handbook, page 3", "handbook, page 3")
+    assert found.metadata["source"] == "handbook, page 3"
+    with pytest.raises(ltst.Invalid, match="source must be 1 to 255"):
+        await manager.add_memory("hello", type, {"source": "x" * 256})
+    other = await manager.add_memory("The harbour is deep.", type, {"source": ["a", "b"]})
+    assert other.source in ("library", "conversation", "explicit") and other.metadata["source"] == ["a", "b"]
+
+
+@pytest.mark.parametrize("type", MemoryTypes)
+async def test_what_is_found_carries_its_vector(manager: MemoryManager, memory: AsyncMemory, type: MemoryTypes) -> None:
+    await manager.add_memory("The lighthouse stands on the cape.", type)
+    if type is MemoryTypes.LONG_TERM:
+        await memory.user("ana").facts.set("lighthouse", "red")
+    found = await manager.search_memory("lighthouse", type)
+    assert len(found) == 1 + (type is MemoryTypes.LONG_TERM)
+    for each in found:
+        (alike,) = await memory.embed([each.content])
+        assert each.embedding is not None and len(each.embedding) == 384
+        assert sum(a * b for a, b in zip(each.embedding, alike, strict=True)) > 0.7
+
+
+@pytest.mark.parametrize("type", MemoryTypes)
+async def test_a_search_can_be_filtered_by_metadata(manager: MemoryManager, type: MemoryTypes) -> None:
+    for number, topic in enumerate(["sea", "land", "sea"]):
+        await manager.add_memory(f"Lighthouse {number}", type, {"topic": topic, "price": number, "tags": ["a", topic]})
+
+    async def found(filters: dict[str, Any]) -> set[str]:
+        return {*contents(await manager.search_memory("lighthouse", type, 10, filters=filters))}
+
+    assert await found({}) == {"Lighthouse 0", "Lighthouse 1", "Lighthouse 2"}
+    assert await found({"topic": "sea"}) == {"Lighthouse 0", "Lighthouse 2"}
+    assert await found({"topic": "sea", "price": {"gt": 0, "lte": 2}}) == {"Lighthouse 2"}
+    assert await found({"tags": ["land"]}) == {"Lighthouse 1"}
+    assert await found({"price": "1"}) == await found({"absent": 1}) == await found({"topic": {"gt": 1}}) == set()
+    for bad in ("topic", 5, ["topic"]):
+        with pytest.raises(ltst.Invalid, match="filters must be a mapping"):
+            await manager.search_memory("lighthouse", type, filters=bad)  # type: ignore[arg-type]
+
+
+async def test_messages_can_be_filtered_by_their_role(manager: MemoryManager) -> None:
+    for number in range(6):
+        await manager.add_memory(f"Lighthouse {number}", "short_term", {"role": "assistant" if number == 3 else "user"})
+    (found,) = await manager.search_memory("lighthouse", "short_term", 1, {"role": "assistant"})
+    assert found.content == "Lighthouse 3"
+
+
+@pytest.mark.parametrize("type", [MemoryTypes.SHORT_TERM, MemoryTypes.LONG_TERM, MemoryTypes.EPISODIC])
+async def test_a_moment_without_a_zone_is_local(manager: MemoryManager, type: MemoryTypes) -> None:
+    then = datetime(2024, 7, 1, 12, 30)
+    added = await manager.add_memory("The lighthouse was lit.", type, {"timestamp": then, "topic": "sea"})
+    assert (added.timestamp, added.metadata.get("timestamp")) == (then.astimezone(), None)
+
+
+@pytest.mark.parametrize("type", [MemoryTypes.WORKING, MemoryTypes.LONG_TERM, MemoryTypes.EPISODIC])
+async def test_an_end_without_a_zone_is_local(manager: MemoryManager, type: MemoryTypes) -> None:
+    later = datetime.now() + timedelta(hours=1)
+    added = await manager.add_memory("The lighthouse is lit.", type, {"expires_at": later})
+    assert (added.expires_at, added.metadata.get("expires_at")) == (later.astimezone(), None)
+    await manager.add_memory("The lighthouse is dark.", type, {"expires_at": later - timedelta(hours=2)})
+    assert contents(await manager.search_memory("lighthouse", type)) == ["The lighthouse is lit."]
+
+
+async def test_facts_of_the_message_just_added_are_in_the_next_context(settings: Settings) -> None:
+    """While a worker of the same process is at it too."""
+    config = MemoryConfig(settings=replace(settings, worker=True), user_id="ana")
+    for number, (said, known) in enumerate([("My name is Ana.", "Ana"), ("I live in Lisbon.", "Lisbon")]):
+        async with MemoryManager(config) as manager:
+            await manager.add_interaction(said, "Noted.")
+            system = (await manager.get_context())["messages"][0]
+            assert system["role"] == "system" and known in system["content"], number
+            facts = (await manager.profile.get_all())["facts"]
+            assert known in {each["value"] for each in facts}
+
+
+async def test_a_worker_that_reads_the_conversation_is_waited_for(manager: MemoryManager, memory: AsyncMemory) -> None:
+    await manager.add_interaction("My name is Ana.", "Noted.")
+    calls = memory._core.database.user("ana")
+    (lease,) = await work.claim_sessions(calls, rules(memory._core), "ana", "learn", 1, "monday")
+    waiting = asyncio.create_task(manager.get_context())
+    await asyncio.wait([waiting], timeout=0.5)
+    assert not waiting.done()
+    await work.give_back(calls, [lease])
+    assert "Ana" in (await waiting)["messages"][0]["content"]
+
+
+async def test_a_context_is_no_longer_than_the_preference_says(manager: MemoryManager, memory: AsyncMemory) -> None:
+    for number in range(30):
+        await manager.add_interaction(f"Tell me about tree {number}. " + "It grows. " * 40, f"Tree {number}. " * 40)
+    context = await manager.get_context()
+    assert 5_000 < len(context["text"]) <= 10_000
+    assert sum(len(each["content"]) for each in context["messages"]) <= 10_000
+    assert (context["max_tokens"], spoken(context)[-1][1][:8]) == (4000, "Tree 29.")
+    await memory.user("ana").preferences.set("max_context_length", "2000")
+    assert 500 < len((await manager.get_context())["text"]) <= 2_000
+    await memory.user("ana").preferences.set("max_context_length", "long")
+    with pytest.raises(ltst.Invalid, match="max_context_length must be a number of characters, not 'long'"):
+        await manager.get_context()
+
+
+async def test_a_config_may_be_a_dataclass(settings: Settings) -> None:
+    config = MemoryConfig(
+        settings=settings, window=3, max_tokens=500, strategy="sliding_window", user_id="ana", agent="coach"
+    )
+    config.session_id = "monday"
+    async with MemoryManager(config) as manager:
+        config.session_id = "tuesday"
+        for number in range(4):
+            await manager.add_interaction(f"{number}?", f"{number}!")
+        context = await manager.get_context()
+        assert [content for _, content in spoken(context)] == ["2!", "3?", "3!"]
+        assert (context["max_tokens"], context["window_strategy"]) == (500, "sliding_window")
+        assert (manager.session_id, manager.user_id, manager.agent) == ("monday", "ana", "coach")
+        assert [each.content for each in manager.short_term_buffer] == ["2!", "3?", "3!"]
+
+
+async def test_the_history_is_the_conversation(manager: MemoryManager) -> None:
+    assert await manager.history.get_recent() == []
+    for number in range(6):
+        await manager.history.add_pair(f"{number}?", f"{number}!")
+    await manager.history.add_message({"role": "user", "content": "And then?"})
+    recent = await manager.history.get_recent()
+    assert len(recent) == 10 and recent[-1] == {"role": "user", "content": "And then?"}
+    assert await manager.history.get_recent(k=2) == [
+        {"role": "assistant", "content": "5!"},
+        {"role": "user", "content": "And then?"},
+    ]
+    assert spoken(await manager.get_context())[-1] == ("user", "And then?")
+    for bad in ({"role": "user"}, {"content": "x"}, object()):
+        with pytest.raises(ltst.Invalid, match="role and a content"):
+            await manager.history.add_message(bad)  # type: ignore[arg-type]
+
+
+async def test_the_profile_is_what_is_known(manager: MemoryManager, memory: AsyncMemory) -> None:
+    (said, _) = await manager.add_interaction("hello", "hi")
+    facts = [
+        {"key": "programming_language", "value": "python", "confidence": 0.9, "source_message_id": said.message_id},
+        {"key": "cloud_provider", "value": "azure"},
+    ]
+    assert [each.key for each in await manager.profile.upsert_facts(facts)] == [each["key"] for each in facts]
+    await manager.profile.upsert_facts({"cloud_provider": "aws"})
+    await memory.user("ana").preferences.set("tone", "concise")
+    known = await manager.profile.get_all()
+    assert {name: known[name] for name in ("user_id", "facts", "preferences")} == {
+        "user_id": "ana",
+        "facts": [
+            {"key": "cloud_provider", "value": "aws", "confidence": 1.0, "source_message_id": None},
+            facts[0],
+        ],
+        "preferences": {"tone": "concise"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        (5, "facts must be a mapping"),
+        ("home", "facts must be a mapping"),
+        ([{"key": "a"}], "fact 1 must be a mapping with key, value"),
+        ([{"key": "a", "value": "b", "colour": "red"}], "fact 1 must be a mapping with key, value"),
+        ([{"key": "a", "value": "b"}, {"key": "", "value": "b"}], "the key of fact 2"),
+        ([{"key": "a", "value": "b"}, {"key": "c", "value": ""}], "the value of fact 2"),
+        ([{"key": "a", "value": "b"}, {"key": "c", "value": "d", "confidence": 2}], "the confidence of fact 2"),
+    ],
+)
+async def test_of_facts_that_cannot_be_kept_none_is(manager: MemoryManager, facts: Any, told: str) -> None:
+    with pytest.raises(ltst.Invalid, match=told):
+        await manager.profile.upsert_facts(facts)
+    assert (await manager.profile.get_all())["facts"] == []
+
+
+async def test_of_facts_from_a_message_that_is_not_there_none_is_kept(manager: MemoryManager) -> None:
+    facts = [{"key": "a", "value": "b"}, {"key": "c", "value": "d", "source_message_id": "msg_88"}]
+    with pytest.raises(ltst.NotFound, match="msg_88"):
+        await manager.profile.upsert_facts(facts)
+    assert (await manager.profile.get_all())["facts"] == []
+
+
+async def test_working_memory_is_a_mapping_that_others_see(manager: MemoryManager, memory: AsyncMemory) -> None:
+    working, stored = manager.working_memory, memory.user("ana").chat("monday").working
+    assert (dict(working), len(working), "plan" in working) == ({}, 0, False)
+    working["plan"] = ["book", {"days": 3}]
+    working.update(step=1, done=None)
+    assert await stored.all() == dict(working) == {"plan": ["book", {"days": 3}], "step": 1, "done": None}
+    assert (working["plan"], working["done"], working.get("absent", 5)) == (["book", {"days": 3}], None, 5)
+    await stored.set("theirs", True)
+    assert working["theirs"] is True and sorted(working) == ["done", "plan", "step", "theirs"]
+    del working["theirs"]
+    assert working.pop("step") == 1
+    assert await stored.get("step") is None
+    for missing in (lambda: working["step"], lambda: working.__delitem__("step")):
+        with pytest.raises(KeyError, match="step"):
+            missing()
+    assert "book" in (await manager.get_context())["text"]
+    working.set("soon", "over", ttl=0.01)
+    while "soon" in working:  # which takes its time by itself
+        pass
+    with pytest.raises(ltst.Invalid, match="JSON"):
+        working["bad"] = object()
+    assert repr(working) == "{'done': None, 'plan': ['book', {'days': 3}]}"
+    working.clear()
+    assert working == {} and await stored.all() == {}
+
+
+async def test_working_memory_can_be_written_while_messages_are(manager: MemoryManager) -> None:
+    """Both lock the session; the caller's loop stands still while the mapping waits."""
+    writes = [asyncio.create_task(manager.add_interaction(f"{number}?", "Yes.")) for number in range(20)]
+    for number in range(20):
+        manager.working_memory[f"{number}"] = number
+        await asyncio.sleep(0)
+    await asyncio.gather(*writes)
+    assert len(manager.working_memory) == 20 and len(manager.short_term_buffer) == 40
+
+
+async def test_the_buffer_shows_what_was_said(manager: MemoryManager) -> None:
+    buffer = manager.short_term_buffer
+    assert len(buffer) == 0 and [*buffer] == []
+    await manager.add_interaction("one", "two")
+    assert [each.content for each in buffer] == ["one", "two"]
+    assert (buffer[-1].content, buffer[-1].metadata["role"], len(buffer[:1])) == ("two", "assistant", 1)
+    assert not hasattr(buffer, "append")
+
+
+async def test_the_vector_store_holds_knowledge(manager: MemoryManager) -> None:
+    store, now = manager.vector_store, datetime.now()
+    entry = MemoryEntry("Bees sleep in winter.", None, {"topic": "bees"}, now, "handbook", 0.75)
+    kept = await store.add(entry)
+    assert (kept.source, kept.importance_score, kept.timestamp) == ("handbook", 0.75, now.astimezone())
+    await store.add(MemoryEntry("The barn is red."))
+    (found,) = await store.search("What do bees do in winter?", limit=1, filters={"topic": "bees"})
+    assert found.entry_id == kept.entry_id and found.embedding is not None
+    vector = await store.embed("Bees sleep in winter.")
+    assert sum(a * b for a, b in zip(vector, found.embedding, strict=True)) > 0.7
+    with pytest.raises(ltst.Invalid, match="must be a MemoryEntry"):
+        await store.add("Bees")  # type: ignore[arg-type]
+
+
+async def test_a_view_opens_the_database_too(settings: Settings) -> None:
+    config = {"settings": settings, "session_id": "monday"}
+    manager = MemoryManager(config)
+    manager.working_memory["step"] = 1
+    other = MemoryManager(config)
+    assert other.working_memory["step"] == 1
+    await manager.close()
+    await other.close()
+
+
+@dataclass
+class Said:
+    role: str
+    content: str
+    timestamp: datetime | None = None
+
+
+async def test_a_conversation_keeps_each_message_once(settings: Settings) -> None:
+    config = MemoryConfig(settings=settings, user_id="ana", session_id="another")
+    async with ltst.manager.ConversationContext("monday", config) as conversation:
+        assert (conversation.id, conversation.memory.session_id, config.session_id) == ("monday", "monday", "another")
+        then = datetime(2024, 7, 1, 12, 30)
+        added = await conversation.add_message(Said("user", "Where is the lighthouse?", then))
+        await conversation.add_message({"role": "assistant", "content": "On the cape.", "metadata": {"a": 1}})
+        await conversation.add_message(ConversationMessage("monday", "human", "Thank you."))
+        assert (added.source, added.timestamp, added.metadata["role"]) == ("monday", then.astimezone(), "user")
+        assert [each["content"] for each in await conversation.history.get_recent()] == [
+            "Where is the lighthouse?",
+            "On the cape.",
+            "Thank you.",
+        ]
+        (found, *_) = await conversation.memory.search_memory("lighthouse", MemoryTypes.SHORT_TERM)
+        assert (found.content, found.source) == ("Where is the lighthouse?", "monday")
+        with pytest.raises(ltst.Invalid, match="role and a content"):
+            await conversation.add_message(Said("user", None))  # type: ignore[arg-type]
+    assert ltst.manager.ConversationContext is not ltst.ConversationContext
 
 
 async def test_facts_are_knowledge(manager: MemoryManager, memory: AsyncMemory) -> None:

@@ -39,6 +39,7 @@ PROMISED = [
     "LocalEmbedder",
     "LtstError",
     "Memory",
+    "MemoryConfig",
     "MemoryEntry",
     "MemoryManager",
     "MemoryTypes",

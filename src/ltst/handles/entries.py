@@ -8,15 +8,12 @@ from datetime import datetime
 
 from ltst.errors import Invalid
 from ltst.handles.desk import Desk, now
-from ltst.learn.importance import importance as seen
+from ltst.learn.importance import kept
 from ltst.records import Imported, MemoryEntry, Metadata
 from ltst.rooms import entries, events
 from ltst.support import validate
 from ltst.support.ids import is_id, new_id
 from ltst.support.text import sha256
-
-# What somebody took the trouble to keep is worth that much at the least.
-MIDDLING = 0.5
 
 
 class AsyncEntries:
@@ -34,13 +31,15 @@ class AsyncEntries:
         importance: float | None = None,
         occurred_at: datetime | None = None,
         expires_at: datetime | None = None,
+        source: str | None = None,
         metadata: Metadata | None = None,
     ) -> MemoryEntry:
-        """Keep a memory; the same content is kept once."""
+        """Keep a memory; the same content is kept once. `source` is where it comes from, else who writes it."""
         content = self._desk.content(content, "content")
         validate.choice(type, "type", entries.ENTRY_TYPES)
-        weight = max(MIDDLING, seen(content)) if importance is None else validate.score(importance, "importance")
+        weight = kept(content) if importance is None else validate.score(importance, "importance")
         happened = validate.optional_moment(occurred_at, "occurred_at") or now()
+        origin = validate.optional_identifier(source, "source") or self._desk.settings.actor
         expires, extra = validate.optional_moment(expires_at, "expires_at"), self._desk.metadata(metadata)
         async with self._desk.writing("entries.add") as tx:
             entry_id = new_id()
@@ -50,7 +49,7 @@ class AsyncEntries:
                 content,
                 type=type,
                 importance=weight,
-                source=self._desk.settings.actor,
+                source=origin,
                 metadata=extra,
                 occurred_at=happened,
                 expires_at=expires,

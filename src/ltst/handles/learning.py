@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import time
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 
@@ -21,6 +22,8 @@ from ltst.support.logs import LOGGER
 PAUSE = timedelta(seconds=60)
 CONVERSATIONS = 16  # taken up at once
 MEMORY = 1024**3  # bytes that the rules may take
+# How long one waits for a worker that reads a conversation by the rules, and looks again in between.
+PATIENCE, WAIT_SECONDS = 10.0, 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,22 +85,33 @@ class AsyncLearning:
     async def catch_up(self, session_id: str | None = None) -> builtins.int:
         """Learn what was said since, by the local rules, without waiting for vectors; how many conversations were read.
 
-        With `session_id`, of that conversation alone: what waits elsewhere may be much. What another worker is at just
-        now is left to it; `memory.settle` waits for that, and for all else.
+        With `session_id`, of that conversation alone: what waits elsewhere may be much. A worker that is at it just now
+        is waited for, some seconds. Otherwise what another worker is at is left to it; `memory.settle` waits for that,
+        and for all else.
         """
         session_id = validate.optional_identifier(session_id, "session_id")
         core, user_id, read = self._desk.core, self._desk.user_id, 0
         wanted, calls = await features(core, user_id), core.database.user(user_id)
+        until = time.monotonic() + PATIENCE
         while wanted.extraction:
             leases = await work.claim_sessions(calls, rules(core), user_id, "learn", CONVERSATIONS, session_id)
             if not leases:
-                break
+                if session_id is None or not await self._others_read(session_id, until):
+                    break
+                continue
             try:
                 read += sum([await self._read(lease, wanted.inference) for lease in leases])
             except BaseException:
                 await asyncio.shield(work.give_back(calls, leases))
                 raise
         return read
+
+    async def _others_read(self, session_id: str, until: float) -> bool:
+        """Wait a moment where another is about to read a conversation; whether that may still come to an end."""
+        waiting = await work.to_be_learned(self._desk.core.database.user(self._desk.user_id), session_id)
+        if waiting:
+            await asyncio.sleep(WAIT_SECONDS)
+        return waiting and time.monotonic() < until
 
     async def _read(self, lease: Lease, inference: bool) -> bool:
         """Read one conversation; one that cannot be read counts against itself, as in the background."""

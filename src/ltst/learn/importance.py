@@ -7,6 +7,7 @@ import re
 # What each sign is worth; together they are at most 1.
 NAMES, NUMBERS, DATES, DECISION, SELF, ASKED = 0.2, 0.15, 0.15, 0.2, 0.25, -0.1
 LEAST = 0.05
+MIDDLING = 0.5
 SPOKEN = {"human": 0.1, "ai": 0.0, "system": 0.0, "tool": 0.0}
 SHORT_WORDS = 4
 # A long text is read at its beginning: where it is important, it is so from the first page on.
@@ -22,7 +23,7 @@ DATE = re.compile(
 )
 DECIDED = re.compile(
     r"\b(?:decided|agreed|chose|choose|will|we['’]ll|i['’]ll|let['’]s|going to|plan(?:ning)? to|booked|signed|"
-    r"promised?|deadline|must|important|remember)\b",
+    r"promised?|deadline|must|important|critical|crucial|essential|vital|urgent|remember)\b",
     re.IGNORECASE,
 )
 ABOUT_SELF = re.compile(
@@ -43,6 +44,11 @@ def importance(text: str, role: str | None = None) -> float:
     if len(read.split()) < SHORT_WORDS:
         score /= 2
     return round(max(LEAST, min(1.0, score)), 3)
+
+
+def kept(text: str) -> float:
+    """How much a text is worth that somebody took the trouble to keep: middling at the least."""
+    return round(MIDDLING + (1 - MIDDLING) * importance(text), 3)
 
 
 def decided(sentence: str) -> bool:

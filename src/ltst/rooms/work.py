@@ -94,6 +94,11 @@ async def claim_sessions(
     return [Lease(user_id, task, row["subject"], holder, row["attempts"]) for row in found]
 
 
+async def to_be_learned(tx: Executor, session_id: str) -> bool:
+    """Whether a session has messages that somebody is about to learn from, or could."""
+    return bool(await tx.value("work.to_be_learned", user_id=tx.scope.user_id, session_id=session_id))
+
+
 async def renew(tx: Executor, rules: Rules, leases: Iterable[Lease]) -> None:
     """Say that work is still going on."""
     held = [*leases]

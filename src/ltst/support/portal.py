@@ -1,4 +1,4 @@
-"""The portal: an event loop in a thread of its own, through which code that does not await calls code that does."""
+"""The portal: an event loop in a thread of its own, through which code calls what is bound to one loop."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ltst.errors import DatabaseUnavailable
 from ltst.support.place import FORKED
 
 R = TypeVar("R")
+CLOSED = "this memory was closed while the call was going on"
 
 
 class Portal:
@@ -40,17 +41,25 @@ class Portal:
 
     def run(self, work: Coroutine[Any, Any, R]) -> R:
         """Wait for the result. An interrupt here cancels the work there."""
-        future = self._scheduled(work) if self.is_open else None
-        if future is None:
-            work.close()
-            raise DatabaseUnavailable(self._reason())
+        future = self._begun(work)
         try:
             return future.result()
         except CancelledError:
-            raise DatabaseUnavailable("this memory was closed while the call was going on") from None
+            raise DatabaseUnavailable(CLOSED) from None
         except BaseException:
             future.cancel()
             raise
+
+    async def awaited(self, work: Coroutine[Any, Any, R]) -> R:
+        """The same for a caller with a loop of its own, which goes on meanwhile."""
+        future = self._begun(work)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if caller is not None and caller.cancelling():
+                raise
+            raise DatabaseUnavailable(CLOSED) from None
 
     def close(self) -> None:
         """Cancel what is still going on, so that nobody waits for ever, and stop the loop."""
@@ -64,6 +73,13 @@ class Portal:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+    def _begun(self, work: Coroutine[Any, Any, R]) -> Future[R]:
+        future = self._scheduled(work) if self.is_open else None
+        if future is None:
+            work.close()
+            raise DatabaseUnavailable(self._reason())
+        return future
 
     def _scheduled(self, work: Coroutine[Any, Any, R]) -> Future[R] | None:
         with self._guard:

@@ -12,7 +12,7 @@ RETURNING content, metadata, occurred_at AS timestamp, source, importance_score,
 
 -- name: get
 SELECT content, metadata, occurred_at AS timestamp, source, importance_score, memory_type, entry_id, user_id, agent_name,
-       session_id, created_at, expires_at, last_used, usage_count, learned
+       session_id, created_at, expires_at, last_used, usage_count, learned, embedding::real[] AS embedding
 FROM memory_entries
 WHERE user_id = %(user_id)s AND entry_id = %(entry_id)s::uuid
   AND (expires_at IS NULL OR expires_at > clock_timestamp());

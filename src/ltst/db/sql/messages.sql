@@ -37,7 +37,8 @@ WHERE user_id = %(user_id)s AND message_id = %(message_id)s::uuid;
 
 -- name: get_many
 SELECT session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
-       is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at
+       is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at,
+       embedding::real[] AS embedding
 FROM conversation_messages
 WHERE user_id = %(user_id)s AND message_id = ANY(%(message_ids)s::uuid[]);
 

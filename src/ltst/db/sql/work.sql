@@ -97,6 +97,14 @@ WHERE derived_work.set_aside_at IS NULL AND derived_work.not_before <= clock_tim
   AND (derived_work.leased_until IS NULL OR derived_work.leased_until <= clock_timestamp())
 RETURNING subject, attempts;
 
+-- name: to_be_learned
+SELECT EXISTS (
+    SELECT FROM conversation_sessions AS session
+    WHERE session.user_id = %(user_id)s AND session_id = %(session_id)s AND learned_index < last_index
+      AND NOT EXISTS (SELECT FROM derived_work AS work
+                      WHERE work.user_id = %(user_id)s AND task = 'learn' AND subject = %(session_id)s
+                        AND (set_aside_at IS NOT NULL OR not_before > now())));
+
 -- name: renew
 UPDATE derived_work SET leased_until = clock_timestamp() + %(lease)s::interval
 WHERE user_id = %(user_id)s AND task = %(task)s AND subject = ANY(%(subjects)s::text[]) AND holder = %(holder)s::uuid

@@ -1,0 +1,1 @@
+"""MemoryManager: one conversation and all that is remembered for it."""

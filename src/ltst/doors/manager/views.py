@@ -1,0 +1,243 @@
+"""What a MemoryManager holds, as views of what is stored: nothing is kept in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import (
+    Callable,
+    Coroutine,
+    ItemsView,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+    ValuesView,
+)
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any, Protocol, overload
+
+from ltst.doors.manager.entries import of_message, told
+from ltst.doors.manager.inside import Inside
+from ltst.errors import Invalid, NotFound
+from ltst.memory import MODEL_ROLES, SNAPSHOT_MESSAGES
+from ltst.records import ConversationMessage, Fact, MemoryEntry, MemoryTypes
+from ltst.support import validate
+
+Search = Callable[..., Coroutine[Any, Any, list[MemoryEntry]]]
+FACT = ("key", "value", "confidence", "source_message_id")
+
+
+class Message(Protocol):
+    """What a message must have: who says it, and what."""
+
+    @property
+    def role(self) -> str:
+        """Who says it: user, assistant, system, tool, or another name of these."""
+        ...
+
+    @property
+    def content(self) -> str:
+        """What is said."""
+        ...
+
+
+class History:
+    """What was said in the conversation."""
+
+    def __init__(self, inside: Inside) -> None:
+        """Made by `manager.history`."""
+        self._inside = inside
+
+    async def add_pair(self, user_msg: str, ai_msg: str) -> list[ConversationMessage]:
+        """Store what the user said and what the assistant answered, both or neither."""
+        return await self._inside.ask(lambda: self._inside.chat.add_interaction(user_msg, ai_msg))
+
+    async def add_message(self, message: Message | Mapping[str, Any]) -> ConversationMessage:
+        """Store one message: anything with a role and a content, and maybe metadata and a timestamp."""
+        said = spoken(message)
+        return await self._inside.ask(lambda: self._inside.chat.add(**said))
+
+    async def get_recent(self, k: int = 10) -> list[dict[str, str]]:
+        """The newest messages, oldest first, with the roles that models know."""
+        recent = await self._inside.ask(lambda: self._inside.chat.window(k))
+        return [{"role": MODEL_ROLES.get(each.role, each.role), "content": each.content} for each in recent]
+
+
+class Profile:
+    """What is known about the user."""
+
+    def __init__(self, inside: Inside) -> None:
+        """Made by `manager.profile`."""
+        self._inside = inside
+
+    async def get_all(self) -> dict[str, Any]:
+        """The facts that hold now and the preferences, ready for JSON."""
+        return await self._inside.ask(lambda: self._inside.user.profile())
+
+    async def upsert_facts(self, facts: Iterable[Mapping[str, Any]] | Mapping[str, str]) -> list[Fact]:
+        """Make facts hold: a mapping of values by key, or mappings of key, value, confidence and source_message_id."""
+        given: object = facts.items() if isinstance(facts, Mapping) else facts
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise Invalid(f"facts must be a mapping of values by key, or a list of mappings with {', '.join(FACT)}")
+        checked = [_fact(number, each) for number, each in enumerate(given, start=1)]
+        return await self._inside.ask(lambda: self._set(checked))
+
+    async def _set(self, facts: Sequence[dict[str, Any]]) -> list[Fact]:
+        user = self._inside.user
+        for each in facts:
+            named = each.get("source_message_id")
+            if named is not None and await user.message(named) is None:
+                raise NotFound(f"no message {named!r}, the source of the fact {each['key']!r}")
+        return [await user.facts.set(each.pop("key"), each.pop("value"), **each) for each in facts]
+
+
+class WorkingMemory(MutableMapping[str, Any]):
+    """Working memory of the conversation as a mapping of JSON values; whoever shares the conversation sees it at once.
+
+    It answers without `await`, and the caller's loop waits meanwhile; `search_memory` and `add_memory` are awaited.
+    """
+
+    def __init__(self, inside: Inside) -> None:
+        """Made by `manager.working_memory`."""
+        self._inside = inside
+
+    def __getitem__(self, key: str) -> Any:
+        """The value under a key."""
+        found = self._inside.ask_now(lambda: self._inside.chat.contexts.get("working", key))
+        if found is None:
+            raise KeyError(key)
+        return json.loads(found.context_value)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        """Keep a value."""
+        self.set(key, value)
+
+    def set(self, key: str, value: Any, *, ttl: timedelta | float | None = None) -> None:
+        """Keep a value, for `ttl` seconds or a timedelta if given."""
+        self._inside.ask_now(lambda: self._inside.chat.working.set(key, value, ttl=ttl))
+
+    def __delitem__(self, key: str) -> None:
+        """Forget a value."""
+        if not self._inside.ask_now(lambda: self._inside.chat.working.forget(key)):
+            raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys that live now."""
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        """How many live now."""
+        return len(self._all())
+
+    def __repr__(self) -> str:
+        """As a dictionary."""
+        return repr(self._all())
+
+    # All of one moment, in one read.
+    def items(self) -> ItemsView[str, Any]:
+        """Keys and values that live now."""
+        return self._all().items()
+
+    def values(self) -> ValuesView[Any]:
+        """Values that live now."""
+        return self._all().values()
+
+    def clear(self) -> None:
+        """Forget every value."""
+        self._inside.ask_now(lambda: self._inside.chat.working.clear())
+
+    def _all(self) -> dict[str, Any]:
+        return self._inside.ask_now(lambda: self._inside.chat.working.all())
+
+
+class ShortTermBuffer(Sequence[MemoryEntry]):
+    """The newest messages of the conversation, oldest first, as memory entries; read anew each time."""
+
+    def __init__(self, inside: Inside, size: int | None) -> None:
+        """Made by `manager.short_term_buffer`."""
+        self._inside, self._size = inside, size or SNAPSHOT_MESSAGES
+
+    @overload
+    def __getitem__(self, place: int) -> MemoryEntry: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[MemoryEntry]: ...
+    def __getitem__(self, place: int | slice) -> MemoryEntry | list[MemoryEntry]:
+        """The entry at a place, or some of them."""
+        return self._all()[place]
+
+    def __iter__(self) -> Iterator[MemoryEntry]:
+        """All of one moment."""
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._all())
+
+    def __repr__(self) -> str:
+        """As a list."""
+        return repr(self._all())
+
+    def _all(self) -> list[MemoryEntry]:
+        return [*map(of_message, self._inside.ask_now(lambda: self._inside.chat.window(self._size)))]
+
+
+class VectorStore:
+    """Knowledge and episodes of the user, by their vectors."""
+
+    def __init__(self, inside: Inside, search: Search) -> None:
+        """Made by `manager.vector_store`."""
+        self._inside, self._search = inside, search
+
+    async def add(self, entry: MemoryEntry) -> MemoryEntry:
+        """Keep an entry that is long_term or episodic, with all that it says of itself."""
+        if not isinstance(entry, MemoryEntry):
+            raise Invalid(f"entry must be a MemoryEntry, not {type(entry).__name__}")
+        return await self._inside.ask(
+            lambda: self._inside.user.entries.add(
+                entry.content,
+                type=entry.memory_type,
+                importance=entry.importance_score,
+                occurred_at=validate.local_moment(entry.timestamp),
+                expires_at=validate.local_moment(entry.expires_at),
+                source=entry.source,
+                metadata=entry.metadata,
+            )
+        )
+
+    async def search(self, query: str, limit: int = 5, filters: Mapping[str, Any] | None = None) -> list[MemoryEntry]:
+        """What is known about a question, the best first."""
+        return await self._search(query, MemoryTypes.LONG_TERM, limit, filters)
+
+    async def embed(self, text: str) -> list[float]:
+        """The vector of a text, by the model of the database."""
+        (vector,) = await self._inside.ask(lambda: self._inside.memory.embed([text]))
+        return vector
+
+
+def spoken(message: Message | Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `chat.add` for a message of any make."""
+    get = message.get if isinstance(message, Mapping) else lambda name: getattr(message, name, None)
+    role, content = get("role"), get("content")
+    if role is None or content is None:
+        raise Invalid("a message must have a role and a content")
+    return {
+        "role": role,
+        "content": content,
+        "metadata": told(get("metadata")),
+        "at": validate.local_moment(get("timestamp")),
+    }
+
+
+def _fact(number: int, given: object) -> dict[str, Any]:
+    if isinstance(given, tuple) and len(given) == 2:
+        given = dict(zip(FACT, given, strict=False))
+    if isinstance(given, Fact):
+        given = {name: asdict(given).get(name, getattr(given, name)) for name in FACT}
+    if not isinstance(given, Mapping) or not {"key", "value"} <= given.keys() <= {*FACT}:
+        raise Invalid(f"fact {number} must be a mapping with {', '.join(FACT)}, of which the last two may be left out")
+    validate.identifier(given["key"], f"the key of fact {number}")
+    validate.content(given["value"], f"the value of fact {number}", validate.LARGEST_INTEGER)
+    validate.score(given.get("confidence", 1.0), f"the confidence of fact {number}")
+    return dict(given)
