@@ -28,7 +28,7 @@ LEAST_RELEVANCE = 0.14
 SHARE_BY_WORDS = 0.6
 SHARE_BY_MEANING = 0.9
 
-QUESTION_MARK = re.compile(r"[?？؟]+(?=[\s\"'”’»)\]*]|$)|？")
+QUESTION_MARK = re.compile(r"[?？؟](?=[\s\"'”’»)\]*]|$)|？")
 OPENING = re.compile(r"^(?:(?:hey|hi|hello|ok|okay|so|and|but|well|please|now)\b[\s,!.]*)+", re.IGNORECASE)
 # Without a question mark, "when I was young" and "what I like" tell; "what is my name" and "do you remember" ask.
 ASKING = re.compile(
@@ -45,7 +45,7 @@ TELLING = re.compile(
     re.IGNORECASE,
 )
 ABOUT_ME = re.compile(
-    r"\b(?:know|remember|learnt|learned|remembered)\b.*\b(?:about|of)\s+(?:me|us)\b"
+    r"\b(?:know|remember|learnt|learned|remembered)\b.{0,300}\b(?:about|of)\s{1,9}(?:me|us)\b"
     r"|\b(?:who\s+am\s+i|about\s+me)\s*[?？.!]*$",
     re.IGNORECASE,
 )

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ltst.learn import pasted
 from ltst.learn.keys import words
 from ltst.support.terms import STOP_WORDS, terms
 from ltst.support.text import composed
@@ -21,15 +22,14 @@ SENTENCE_END = re.compile(
     r"(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\bSt\.)(?<!\bMt\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bDr\.)\s+|(?<=[。！？])|\n+"
 )
 CLAUSE_END = re.compile(r"[,;:()–—]|\s-\s|\b(?:but|and|so|because|although)\b", re.I)
-# Not the user's own words: code, quoted lines, and quotations longer than a name or a title.
-PASTED = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|^[ \t]*>[^\n]*", re.S | re.M)
+# Not the user's own words either: quotations longer than a name or a title.
 QUOTED = re.compile(r"\"[^\"]{1,1000}\"|“[^”]{1,1000}”|«[^»]{1,1000}»|„[^“”]{1,1000}[“”]")
 LONGEST_NAME = 3
 # Words that a value may have and its text need not: they join, and say nothing.
 JOINING = words("a an the of in at on for with to and or over than from by as my our")
 
 QUESTION = re.compile(
-    r"\s*(?:do|does|did|am|is|are|was|were|have|has|had|can|could|would|should|shall|will"
+    r"\s{0,20}(?:do|does|did|am|is|are|was|were|have|has|had|can|could|would|should|shall|will"
     r"|what|where|who|when|why|how|which)\b",
     re.I,
 )
@@ -141,7 +141,7 @@ def plain(text: str) -> str:
 
 def own_words(text: str) -> str:
     """The text without what was pasted or quoted in it."""
-    return QUOTED.sub(lambda found: found[0] if _is_name(found[0]) else " ", PASTED.sub("\n", plain(text)))
+    return QUOTED.sub(lambda found: found[0] if _is_name(found[0]) else " ", pasted.own_words(plain(text)))
 
 
 def passages(text: str, value: str) -> Iterator[Passage]:

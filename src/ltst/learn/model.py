@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from ltst.learn import grounding, keys
+from ltst.learn import grounding, keys, pasted
 from ltst.providers.language import ask
 from ltst.recall import temporal
 from ltst.records import Claim, ConversationMessage, Fact
@@ -50,17 +50,17 @@ SPEAKERS = {"human": "user", "ai": "assistant"}
 KINDS = {"child": "relation", "sibling": "relation", "parent": "relation", "pet": "species"}
 # A model may put a true word under a wrong key; some keys show it.
 FORMS = {
-    "email": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"),
+    "email": re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+"),
     "age": re.compile(rf"(?:(?:1[0-2]|[1-9])?\d|(?:{'|'.join(grounding.NUMBER_WORDS)})\w*)\b.*", re.I),
-    "phone": re.compile(r"(?:.*\d){4}.*"),
-    "birthday": re.compile(rf".*(?:\d|{'|'.join(month_name[1:])}).*", re.I),
+    "phone": re.compile(r"(?:\D*\d){4}.*"),
+    "birthday": re.compile(rf"(?>.*?(?:\d|{'|'.join(month_name[1:])})).*", re.I),
     "name": re.compile(r"\D+"),
 }
 DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:T.*)?")
 THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.S)
-FENCE = re.compile(r"\A\s*```\w*\s*|\s*```\s*\Z")
+FENCE = re.compile(r"\A```\w*+|```\Z")
 ARTICLE = re.compile(r"(?:a|an|the|my|our)\s+", re.I)
-COMPARED = re.compile(r"\s+(?:over|to|than|rather than|instead of)\s+", re.I)
+COMPARED = re.compile(r" (?:over|to|than|rather than|instead of) ", re.I)
 WHOLE = re.compile(r".*(?:[.!?…][\"'”’)]*(?=\s|\Z)|[。！？])", re.S)
 
 
@@ -179,9 +179,14 @@ def batches(turns: Iterable[ConversationMessage]) -> list[list[ConversationMessa
 
 
 def shown_turns(turns: Sequence[ConversationMessage]) -> list[Shown]:
-    """What of the turns goes to the model: the user's and, shorter, the assistant's; the output of tools never."""
-    said = [turn for turn in turns if turn.role in SPEAKERS and turn.message_id and turn.content.strip()]
-    return _latest([Shown(at, turn, _cut(turn.content, _limit(turn))) for at, turn in enumerate(said, 1)])
+    """What of the turns goes to the model: the user's own words and, shorter, the assistant's; tools' output never."""
+    said = [(turn, text) for turn in turns if turn.role in SPEAKERS and turn.message_id and (text := _words(turn))]
+    return _latest([Shown(at, turn, _cut(text, _limit(turn))) for at, (turn, text) in enumerate(said, 1)])
+
+
+def _words(turn: ConversationMessage) -> str:
+    """What the speaker of a turn says themself."""
+    return pasted.own_words(turn.content).strip() if turn.role == "human" else turn.content.strip()
 
 
 def request(shown: Sequence[Shown], known: Sequence[Fact]) -> list[dict[str, str]]:
@@ -361,9 +366,14 @@ def _date(written: object) -> tuple[datetime, datetime] | None:
     return (start, end) if start.year >= EARLIEST_YEAR else None
 
 
+def _bare_answer(answer: str) -> str:
+    """An answer without the model's thoughts and the fence around it."""
+    return FENCE.sub("", THOUGHT.sub("", answer).strip()).strip()
+
+
 def _claims_in(answer: str) -> list[Mapping[str, Any]]:
     """The objects that look like claims, also of an answer that breaks off or has words around them."""
-    text = FENCE.sub("", THOUGHT.sub("", answer))[:LONGEST_ANSWER]
+    text = _bare_answer(answer)[:LONGEST_ANSWER]
     reader = json.JSONDecoder()
     found: list[Mapping[str, Any]] = []
     at = text.find("{")
@@ -395,7 +405,7 @@ def _borne_out(summary: str, shown: Sequence[Shown]) -> bool:
 
 def _whole(text: str, max_tokens: int, complete: bool) -> str:
     """As many of its sentences as fit, without one that breaks off."""
-    text = grounding.without_repetition(" ".join(FENCE.sub("", THOUGHT.sub("", text)).split()))
+    text = grounding.without_repetition(" ".join(_bare_answer(text).split()))
     if complete and tokens.count(text) <= max_tokens:
         return text
     room = max_tokens * tokens.BYTES_PER_TOKEN

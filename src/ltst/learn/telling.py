@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ltst.learn.grounding import PASTED
+from ltst.learn import pasted
 from ltst.learn.importance import decided
 from ltst.recall.summary import MODEL_ROLES, Sentence, details, sentences, summarise
 from ltst.records import ConversationMessage
@@ -43,7 +43,8 @@ def spoken(message: ConversationMessage) -> bool:
 
 def own(message: ConversationMessage) -> ConversationMessage:
     """Without what was pasted: retold it would pass for the speaker's own words."""
-    return replace(message, content=PASTED.sub("", message.content))
+    without = pasted.own_words if message.role == "human" else pasted.unquoted
+    return replace(message, content=without(message.content))
 
 
 def composed(said: Sequence[ConversationMessage], vectors: dict[str, list[float]], written: str | None) -> Episode:

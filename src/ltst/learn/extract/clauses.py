@@ -62,12 +62,12 @@ _LISTED = (
     r"|quit|have (?:a|two|three)|can't stand|was born|married to|speak)\b"
 )
 _JOINTS = re.compile(
-    rf"(?: ?[,;:(—–]+| -{{1,2}})(?: (?:and|but|so|because|cause|cuz|since|as|though|although|plus|yet"
-    rf"|then|also|now|while|actually))*"
+    rf"(?: ?[,;:(—–]{{1,6}}| -{{1,2}})(?: (?:and|but|so|because|cause|cuz|since|as|though|although|plus|yet"
+    rf"|then|also|now|while|actually)){{0,4}}"
     rf" (?=(?P<comma>{_SUBJECTS}|{_ASKING}|(?-i:[A-Z])\w+ and I\b))"
     rf"|(?: (?:and|but|so|because|cause|cuz|since|though|although|plus|yet|then|also|as"
-    rf"|while))+ (?=(?P<joined>{_SUBJECTS}))"
-    rf"|,?(?: (?:and|but|then|now))+ (?=(?P<shared>{_VERBS}))|, (?=(?P<listed>{_LISTED}))"
+    rf"|while)){{1,4}} (?=(?P<joined>{_SUBJECTS}))"
+    rf"|,?(?: (?:and|but|then|now)){{1,4}} (?=(?P<shared>{_VERBS}))|, (?=(?P<listed>{_LISTED}))"
     rf"|,? (?=(?P<beside>(?:currently )?(?:living in|working (?:as|at|for)|based in|married to)\b))",
     re.I,
 )

@@ -36,7 +36,7 @@ _RELATIVE = re.compile(
 )
 _APPOSED = re.compile(rf"{_NAME}(?:,| is\b| was\b|\)|'s\b| (?!and\b)[a-z]|$|[.!?;]| and\b)")
 _REVERSED = re.compile(
-    rf"\b(?P<names>{_NAME})(?: is|(?P<apposed>,)) (?:my|our) {_ADJECTIVES}(?:(?P<partner>{_PARTNERS})"
+    rf"(?<![\w'-])(?P<names>{_NAME})(?: is|(?P<apposed>,)) (?:my|our) {_ADJECTIVES}(?:(?P<partner>{_PARTNERS})"
     rf"|(?P<child>{_CHILDREN})|(?P<sibling>{_SIBLINGS})|(?P<parent>{_PARENTS})"
     rf"|(?P<pet>{_SPECIES}))\b(?!'s)(?(apposed),)",
     re.I,
@@ -52,7 +52,7 @@ _LOST = re.compile(
 )
 _KEYS = ("partner", "child", "sibling", "parent", "pet")
 _TOGETHER = re.compile(
-    rf"(?P<name>{_NAME}) and I(?:'ve| have)?(?: just| finally| recently)? (?P<what>got married"
+    rf"(?<![\w'-])(?P<name>{_NAME}) and I(?:'ve| have)?(?: just| finally| recently)? (?P<what>got married"
     rf"|got engaged|are married|are engaged|tied the knot|broke up|split up|separated|got divorced"
     rf"|divorced|are dating|started dating|have been together|are together)",
     re.I,
@@ -276,8 +276,8 @@ RULES: list[Rule] = [
         "child",
         "have",
         r"(?:got )?(?P<v>(?:an? |one |two |three |four |five |six |seven |\d )(?:(?:little|young|small"
-        r"|grown|grown-up|adult|teenage|wonderful|beautiful|lovely|amazing|\d{1,2}[- ]year[- ]old"
-        r"|\d{1,2}[- ](?:month|week)s?[- ]old|\d{1,2}[- ]years?[- ]old|(?:two|three|four|five|six|seven"
+        r"|grown|grown-up|adult|teenage|wonderful|beautiful|lovely|amazing|\d{1,2}[- ](?:year"
+        r"|month|week)s?[- ]old|(?:two|three|four|five|six|seven"
         r"|eight|nine|ten)[- ](?:year|month|week)[- ]old|baby|older|younger) )*(?:kids|children"
         r"|daughters?|sons?|boys|girls|toddlers?|teenagers?|teens|twins|stepdaughters?|stepsons?|babies"
         r"|baby|newborn|child))\b(?!'| (?:on the way|brother|sister|carrot|steps))",

@@ -111,7 +111,7 @@ _INTRODUCED = re.compile(
 
 
 _HERE_IS = re.compile(
-    r"(?:(?:hi|hello|hey)(?: there| all)?[,!.]* )?(?:it's )?(?P<v>[\w-]+(?: [\w-]+){0,2}?) (?:here"
+    r"(?:(?:hi|hello|hey)(?: there| all)?[,!.]* )?(?:it's )?(?P<v>[\w-]{1,40}(?: [\w-]{1,40}){0,2}?) (?:here"
     r"|again|speaking)\b(?=$|[,.!:;\n]| -)",
     re.I,
 )
@@ -164,6 +164,7 @@ def _date(text: str) -> list[str]:
     return [re.sub(r"(\d)(?:st|nd|rd|th)\b", r"\1", re.sub(r"^the | of\b", "", found[1], flags=re.I))] if found else []
 
 
+_HOW = r"(?: (?:right|now|here|alone|happily|down|currently|mostly|up|out|over|together))*"
 RULES: list[Rule] = [
     rule(
         "name",
@@ -241,9 +242,8 @@ RULES: list[Rule] = [
     rule(
         "home",
         "do",
-        r"(?:live|living|reside|residing|settled|settled down)(?: (?:right|now|here|alone|happily|down"
-        r"|currently|mostly|up|out|over|together|with [\w ]{2,25}?))* (?:in|on the (?=Isle|Island"
-        r"|island)) ?(?P<v>.+)",
+        rf"(?:live|living|reside|residing|settled|settled down){_HOW}(?: with [\w ]{{2,25}}?{_HOW})? "
+        rf"(?:in|on the (?=Isle|Island|island)) ?(?P<v>.+)",
         values.place,
         dated=True,
         confidence=0.9,

@@ -56,16 +56,19 @@ _THEMES = r"(?:dark|light|night|high[- ]contrast)[- ](?:mode|theme)"
 _LANGUAGE = "|".join(sorted((re.escape(each) for each in words.LANGUAGES), key=len, reverse=True))
 _PROGRAMMING = "|".join(sorted((re.escape(each) for each in words.PROGRAMMING), key=len, reverse=True))
 # How a request begins; the rest of the pattern is what is wanted.
-_PLEASE = (
+_ASKED = (
     r"(?:(?:please|pls|kindly|also|and|but|just|ok|okay|so|hey|again|from now on|in future"
-    r"|in the future|going forward|always|for me|when you (?:answer|reply|respond|write"
-    r"|explain)[\w ]{0,20}"
-    r"|when (?:answering|replying|responding|writing)[\w ]{0,20}|for (?:all )?(?:future )?(?:answers"
+    r"|in the future|going forward|always|for me|for (?:all )?(?:future )?(?:answers"
     r"|replies|responses|code|coding)|in (?:your|all your|all) (?:answers|replies|responses)"
     r"|if possible|i (?:want|need) you to|i'd (?:like|love|prefer) you to|i would (?:like|love"
     r"|prefer) you to|i'd (?:like|prefer) (?:it )?if you(?:'d)?"
     r"|could you|can you|would you|you should|you can|you may|you must|make sure (?:you|to)|try to"
     r"|remember to|feel free to|do)[,:]? )*"
+)
+# Once: what follows "when" may be anything, and twice anything can be told apart in too many ways.
+_PLEASE = (
+    rf"{_ASKED}(?:when (?:you (?:answer|reply|respond|write|explain)|answering|replying|responding|writing)"
+    rf"[\w ]{{0,20}}[,:]? {_ASKED})?"
 )
 
 

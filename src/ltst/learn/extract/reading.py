@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+from ltst.learn import pasted
+
 LONGEST = 20_000
-# Nobody types such a line about themself: it was pasted.
+# Nobody types such a line about themself.
 LONGEST_LINE = 1_500
 
 _PLAIN = str.maketrans({"’": "'", "ʼ": "'", "´": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "\u00a0": " "})
-_FENCE = re.compile(r"(?:```|~~~).*?(?:```|~~~|\Z)", re.S)
 _CODE = re.compile(r"`[^`\n]{1,500}`")
 _SINGLE = re.compile(r"‘[^‘\n]{0,500}?’(?!\w)")
 _DOUBLE = re.compile(r'"([^"\n]{0,2000})"')
@@ -22,25 +23,6 @@ _BULLET = re.compile(r"^(?:[-*•·]|\d{1,2}[.)])\s+")
 _WRAPPED = re.compile(r"(?<=[a-z,])\n(?=(?!i\b|i'|im\b|my\b)[a-z])")
 _EMOJI = re.compile(r"[\U0001F000-\U0001FAFF\u2600-\u27BF\uFE0F\u200D\u200B]+")
 
-# From here on the words are no longer the writer's own about themself.
-_STOPS = re.compile(
-    r"\b(?:translat\w+|proof-?read|paraphrase|rephrase|rewrite|reword|summari[sz]e|continue|complete"
-    r"|correct|fix|improve|polish"
-    r"|edit|check|review|analy[sz]e|critique)\b[^.!?\n]{0,80}(?::|→|->|\n)"
-    r"|\b(?:role-?\s?play\w*|pretend|act as|act like you|you are now an?|let's play"
-    r"|my (?:main )?character\b|in character)"
-    r"|^(?:subject|from|fwd?|re):|^dear\s\w+|^(?:begin|start) of (?:text|document)"
-    r"|^[ *]{0,4}(?:lyrics|quote)\b[^:\n]{0,30}:"
-    r"|\b(?:sentence|phrase|headline|caption|slogan|lyrics|paragraph|passage|excerpt|article|transcript|review)\s?:"
-    r"|\b(?:wrote|writes?|reads|starts|begins|started|began|replied|sang|sings|texted|told|messaged"
-    r"|emailed|said|says|asked|goes"
-    r"|went)(?: (?:me|us|him|her|them|this|back))?\s?:|\b(?:the|this|first|last|his|her|their|a|an"
-    r"|opening|from the) (?:[\w-]+ )?(?:letter|line|message|email|note|bio|text|post|tweet|title|sign"
-    r"|card|song|chorus|ad|article|prompt|poem|diary|verse|example)(?: is| says| reads| goes)?\s?:"
-    r"|^(?:e\.g\.|for example|example|prompt|text|input|sample|template)\s?:|\b(?:in the blank"
-    r"|conjugate)\b[^\n]{0,20}:|^(?:q|a|user|assistant|human|bot|me|him|her)\s?:",
-    re.I | re.M,
-)
 # What follows on the same line is only supposed.
 _SUPPOSED = re.compile(
     r"\b(?:imagin(?:e|ing)|suppos(?:e|ing)|assum(?:e|ing)|let's say|say that i|hypothetically|what if"
@@ -63,23 +45,15 @@ _SUPPOSED = re.compile(
 
 def own_words(text: str) -> str:
     """The beginning of a message without code, quotations, links, pasted blocks, fiction and suppositions."""
-    text = _SINGLE.sub('""', text[:LONGEST].replace("\r", "\n")).translate(_PLAIN)
-    if "```" in text or "~~~" in text:
-        text = _FENCE.sub("\n", text)
+    text = pasted.own_words(_SINGLE.sub('""', text[:LONGEST]).translate(_PLAIN))
     text = _CODE.sub('""', text)
     text = _LINK.sub("", text)
     text = _DOUBLE.sub(_unquoted, text)
     text = _STRAIGHT.sub('""', text)
     text = text if text.isascii() else _EMOJI.sub(" . ", text)
     text = _SPACE.sub(" ", text)
-    text = "\n".join(_BULLET.sub("", line.strip()) for line in text.split("\n") if line and _typed(line))
-    text = _WRAPPED.sub(" ", text)
-    stop = _STOPS.search(text)
-    return _SUPPOSED.sub("", text[: stop.start()] if stop else text)
-
-
-def _typed(line: str) -> bool:
-    return len(line) <= LONGEST_LINE and not line.lstrip().startswith((">", "|", "♪", "♫"))
+    text = "\n".join(_BULLET.sub("", line.strip()) for line in text.split("\n") if len(line) <= LONGEST_LINE)
+    return _SUPPOSED.sub("", _WRAPPED.sub(" ", text))
 
 
 def _unquoted(quotation: re.Match[str]) -> str:

@@ -837,7 +837,7 @@ RULES: list[Rule] = [
         "car",
         "have,do",
         r"(?!.* from (?:19|20)\d\d)(?:(?:own|got|bought|have|leased|lease|purchased|traded it in for"
-        r"|traded in [\w ]{3,25}? for|upgraded to|ordered|just bought|picked up|gotten"
+        r"|(?>traded in [\w ]{3,25}? for)|upgraded to|ordered|just bought|picked up|gotten"
         r"|got myself) )*(?:an? |my |our )(?P<v>.+)",
         _vehicle,
         dated=True,
@@ -865,7 +865,7 @@ RULES: list[Rule] = [
         "phone",
         "have,do",
         r"(?:(?:own|got|bought|have|use|using|purchased|upgraded to|switched to|ordered|just bought"
-        r"|picked up|gotten|got myself|moved to|carry|swapped [\w ]{2,20} for) )*(?:an? |my |the )(?P<v>.+)",
+        r"|picked up|gotten|got myself|moved to|carry|(?>swapped [\w ]{2,20}? for)) )*(?:an? |my |the )(?P<v>.+)",
         _phone,
         dated=True,
         confidence=0.85,
@@ -881,7 +881,7 @@ RULES: list[Rule] = [
     rule(
         "phone",
         "my",
-        r"(?:new |current |mobile |cell ?|phone |cell phone |work )*(?:phone )?number(?:'s| is"
+        r"(?:new |current |mobile |cell ?|phone |work )*number(?:'s| is"
         r"|:)(?: now)? (?P<v>\+?[\d][\d ()-]{5,18}\d)",
         values.verbatim,
         confidence=0.9,

@@ -206,6 +206,10 @@ def _with_role(text: str) -> list[str]:
 
 
 _WORKPLACE = r"(?:at|for)"
+_HOW = (
+    r"(?: full[- ]time| part[- ]time| remotely| mostly| freelance| nights| days| shifts| weekends| here| there"
+    r"| \w+ days a week)*"
+)
 RULES: list[Rule] = [
     rule(
         "job",
@@ -236,9 +240,7 @@ RULES: list[Rule] = [
     rule(
         "job",
         "do",
-        r"(?:work|working|worked|freelance|freelancing)(?: full[- ]time| part[- ]time| remotely| mostly"
-        r"| freelance| nights| days| shifts| weekends| in [\w ]{2,20}| here| there"
-        r"| \w+ days a week)* as (?:an? |the )?(?P<v>.+)",
+        rf"(?:work|working|worked|freelance|freelancing){_HOW}(?: in [\w ]{{2,20}}{_HOW})? as (?:an? |the )?(?P<v>.+)",
         values.occupation,
         dated=True,
         confidence=0.9,

@@ -13,7 +13,7 @@ LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t\r\n]|\Z)")
 UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*[\r\n]*\Z")
-RULER = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t:|-]*)[\r\n]*\Z")
+RULER = re.compile(r"[ \t]*+\|?+[ \t]*+:?+-++:?+[ \t]*+\|[ \t:|-]*+[\r\n]*+\Z")
 ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]| {4}|\t|[ \t]*\|")
 LOOKS_WRITTEN = re.compile(r"^(?:#{2,6} \S|```|~~~)", re.MULTILINE)
 

@@ -18,7 +18,7 @@ ACCEPTED = (
 )
 TABLES = (Table("Sessions", "session", ("any@5", "all@5", "rec@10", "all@10", "ndcg@10")),)
 ABSENT = "_abs"
-WEEKDAY = re.compile(r"\s*\(\w+\)\s*")
+WEEKDAY = re.compile(r"\s{0,9}\(\w{1,9}\)\s{0,9}")
 
 Said = Sequence[Mapping[str, Any]]
 

@@ -1,0 +1,62 @@
+"""No text that a caller sends takes more than linear time, neither in a pattern nor in what is built of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from bench import pump
+
+FEW = 40
+
+
+@pytest.fixture(scope="module")
+def found() -> list[pump.Pattern]:
+    return pump.patterns()
+
+
+def test_all_are_found(found: list[pump.Pattern]) -> None:
+    places = {each.where.rsplit(":")[0] for each in found}
+    assert len(found) > 700
+    assert {"ltst.agents.quoting.QUESTION_MARK", "ltst.support.reading.markdown.RULER"} <= places
+    assert any(":" in each.where for each in found), "those that are written where they are used too"
+
+
+# What was too slow once: each in the form that it had.
+SLOW = (
+    (r"(?:new |current |mobile |cell ?|phone |cell phone |work )*(?:phone )?number(?:'s| is|:)", "match"),
+    (r"(?:work|working)(?: full[- ]time| remotely| in [\w ]{2,20}| here| \w+ days a week)* as (?P<v>.+)", "match"),
+    (r"(?:live|living)(?: (?:right|now|down|over|together|with [\w ]{2,25}?))* (?:in) ?(?P<v>.+)", "match"),
+    (r"(?:one |two )(?:(?:little|\d{1,2}[- ]year[- ]old|\d{1,2}[- ]years?[- ]old|baby) )*(?:kids|sons?)\b", "match"),
+    (r"(?:(?:please|when (?:answering|replying)[\w ]{0,20}|do)[,:]? )*be brief", "match"),
+    (r"(?:(?:own|got|traded in [\w ]{3,25}? for|ordered) )*(?:an? |my )(?P<v>.+)", "match"),
+    (r"[?？؟]+(?=[\s\"'”’»)\]*]|$)|？", "search"),
+    (r"\b(?:know|remember)\b.*\b(?:about|of)\s+(?:me|us)\b", "search"),
+    (r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t:|-]*)[\r\n]*\Z", "match"),
+    (r"""<(/?)([a-zA-Z][^\s/>]*)((?:[^>"']++|"[^"]*"|'[^']*')*+)>""", "match"),
+    (r"(?: (?:and|but|also))+ (?=I\b)", "search"),
+    (r"\s+$", "search"),
+)
+
+
+@pytest.mark.parametrize(("pattern", "method"), SLOW)
+def test_a_slow_one_is_seen(pattern: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pump, "HUNG", 2.0)
+    slow = pump.Pattern("here", re.compile(pattern, re.IGNORECASE), (method,))
+    assert [*pump.pumped([slow], FEW)]
+
+
+@pytest.mark.parametrize("pattern", [r"\bI am (\w+)", r"(?:a|b)*c", r"[^\n]*+\n", r"(?:\D*\d){4}.*", r"\w{1,40} here"])
+def test_a_quick_one_is_not(pattern: str) -> None:
+    assert not [*pump.pumped([pump.Pattern("here", re.compile(pattern), ("match",))], FEW)]
+
+
+def test_none_is_slow(found: list[pump.Pattern], rounds: Callable[[int], int]) -> None:
+    assert not [*pump.pumped(found, rounds(400))]
+
+
+@pytest.mark.parametrize("name", pump.READERS)
+def test_no_reader_is_slow(name: str, rounds: Callable[[int], int]) -> None:
+    assert not [*pump.read([name], rounds(1_048_576))]
