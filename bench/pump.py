@@ -198,8 +198,8 @@ def _known_by(node: ast.expr, module: ModuleType) -> object:
 
 
 def _named(node: ast.AST, module: ModuleType) -> object:
-    """What a name of the module stands for, or a name of a module that it knows."""
-    if isinstance(node, ast.Name):
+    """What a name that is read stands for: one of the module, or of a module that it knows."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         return vars(module).get(node.id)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         return getattr(vars(module).get(node.value.id), node.attr, None)
