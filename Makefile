@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --e
 # Where the public data sets lie that recall is measured on; see docs/evaluation.md.
 DATA ?= $(firstword $(wildcard data ../shared/eval))
 
-.PHONY: run demo test full check sync bench contract mcp-check crash soak rehearsal eval clean
+.PHONY: run demo test full check sync bench contract mcp-check crash attack soak rehearsal eval clean
 
 run: $(INSTALLED)
 	$(BIN)/ltst serve
@@ -51,6 +51,9 @@ crash: $(DEVELOPED)
 	$(BIN)/python -m bench.crash
 	$(BIN)/python -m bench.kills
 	$(BIN)/python -m bench.server_kills
+
+attack: $(DEVELOPED)
+	$(BIN)/python -m bench.attack
 
 soak: $(DEVELOPED)
 	$(BIN)/python -m bench.soak

@@ -18,8 +18,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from bench.pdf import pdf, sharing
 from ltst import AsyncMemory, Invalid, Memory, Settings
-from support.pdf import pdf, sharing
 
 PATIENCE = 300.0
 MEBIBYTE = 1024**2

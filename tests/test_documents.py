@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import ltst
+from bench.pdf import pdf
 from ltst import AsyncMemory, Memory, Settings, User
-from support.pdf import pdf
 from support.probes import Connection, superuser, value
 
 WORDS = [

@@ -17,11 +17,11 @@ import psycopg
 import pytest
 from typer.testing import CliRunner
 
+from bench.pdf import pdf
 from ltst import Memory, Settings
 from ltst.doors import cli
 from ltst.doors.cli.main import app
 from ltst.doors.cli.pages import HEADINGS, PAGES
-from support.pdf import pdf
 from support.shell import COMMAND, LEAVES, MODULE, SCRIPT, Run, commands, found
 
 ALL = sorted(commands())

@@ -28,6 +28,7 @@ from mcp_types import INVALID_PARAMS, PromptReference, ResourceTemplateReference
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
+from bench.pdf import pdf
 from ltst import AsyncMemory, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.doors.cli.main import app as cli
@@ -39,7 +40,6 @@ from ltst.recall.context import parse
 from support.hostile import hostile
 from support.household import furnish
 from support.mcp_clients import COMMAND, MODERN, WAYS, called, connected, listening, over_http, said
-from support.pdf import pdf
 from support.probes import cloned
 
 MISSING = "01900000-0000-7000-8000-000000000000"

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.pdf import pdf
 from ltst.errors import Invalid
 from ltst.support.reading import html, markdown, source
 from ltst.support.reading.chunks import LONGEST, Block, Chunk, chunks
-from support.pdf import pdf
 
 PIECES = st.sampled_from(
     [
