@@ -54,6 +54,7 @@ from ltst.records import (
     Hit,
     Measurement,
     Metadata,
+    Predecessor,
     Receipt,
     Restitution,
     SessionSummary,
@@ -349,6 +350,36 @@ class AsyncMemory:
         With `keep` they stay here too, as they are.
         """
         return await adoption.give_back(self._core, table, keep=keep)
+
+    async def adopt_predecessor(
+        self,
+        schema: str = "public",
+        *,
+        user_id: str | None = None,
+        dry_run: bool = False,
+        leave_out: bool = False,
+        zone: str = "UTC",
+        switch: bool = False,
+    ) -> Predecessor:
+        """Copy the tables of the system before ltst, which lie in another schema, and compare both sides.
+
+        Sessions keep their users; what names no user becomes `user_id`'s. What was copied before is not copied again.
+        With `switch`, names in this database mean ltst's tables from now on. With `leave_out`, rows that cannot be
+        taken over stay behind; else one such row stops all. See docs/migrating.md.
+        """
+        return await adoption.adopt_predecessor(
+            self._core, schema, user_id, dry_run=dry_run, leave_out=leave_out, zone=zone, switch=switch
+        )
+
+    async def give_predecessor_back(
+        self, schema: str = "public", *, user_id: str | None = None, zone: str = "UTC", drop: bool = False
+    ) -> Predecessor:
+        """Bring what was written since the switch into the tables of the system before, and let names mean them again.
+
+        ltst's own schema stays beside them; with `drop` it is removed, and with it what the old tables have no place
+        for.
+        """
+        return await adoption.give_predecessor_back(self._core, schema, user_id, zone=zone, drop=drop)
 
     async def rotate_master_key(self) -> int:
         """Wrap every user's data key with a new master key, while reads go on; how many were wrapped anew.

@@ -514,6 +514,23 @@ class Restitution:
     digest: str
 
 
+@dataclass(frozen=True, slots=True)
+class Predecessor:
+    """The tables of the system before ltst, in their schema: how many rows each has, of how many users.
+
+    `reasons` counts the rows that cannot be taken over, `faults` names the first. `digests` are the hashes of what both
+    sides say, the same in both. `switched` says whether names mean ltst's tables in this database.
+    """
+
+    schema: str
+    rows: Mapping[str, int]
+    users: int
+    faults: tuple[AdoptionFault, ...]
+    reasons: Mapping[str, int]
+    digests: Mapping[str, str] = field(default_factory=dict)
+    switched: bool = False
+
+
 class Measurement(NamedTuple):
     """One operation, as it was seen."""
 

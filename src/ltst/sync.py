@@ -45,6 +45,7 @@ from ltst.records import (
     Measurement,
     MemoryEntry,
     Metadata,
+    Predecessor,
     Receipt,
     Restitution,
     RetentionPolicy,
@@ -248,6 +249,38 @@ class Memory:
         With `keep` they stay here too, as they are.
         """
         return self._portal.run(self._inner.give_back(table, keep=keep))
+
+    def adopt_predecessor(
+        self,
+        schema: str = "public",
+        *,
+        user_id: str | None = None,
+        dry_run: bool = False,
+        leave_out: bool = False,
+        zone: str = "UTC",
+        switch: bool = False,
+    ) -> Predecessor:
+        """Copy the tables of the system before ltst, which lie in another schema, and compare both sides.
+
+        Sessions keep their users; what names no user becomes `user_id`'s. What was copied before is not copied again.
+        With `switch`, names in this database mean ltst's tables from now on. With `leave_out`, rows that cannot be
+        taken over stay behind; else one such row stops all. See docs/migrating.md.
+        """
+        return self._portal.run(
+            self._inner.adopt_predecessor(
+                schema, user_id=user_id, dry_run=dry_run, leave_out=leave_out, zone=zone, switch=switch
+            )
+        )
+
+    def give_predecessor_back(
+        self, schema: str = "public", *, user_id: str | None = None, zone: str = "UTC", drop: bool = False
+    ) -> Predecessor:
+        """Bring what was written since the switch into the tables of the system before, and let names mean them again.
+
+        ltst's own schema stays beside them; with `drop` it is removed, and with it what the old tables have no place
+        for.
+        """
+        return self._portal.run(self._inner.give_predecessor_back(schema, user_id=user_id, zone=zone, drop=drop))
 
     def rotate_master_key(self) -> int:
         """Wrap every user's data key with a new master key, while reads go on; how many were wrapped anew.

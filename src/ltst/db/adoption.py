@@ -166,7 +166,7 @@ async def give_back(database: Database, table: str, actor: str, *, keep: bool) -
     """Put the table back in its place, with what was written since; ltst forgets the sessions unless it keeps them."""
 
     async def work(connection: Connection) -> Restitution:
-        await _entitled(connection)
+        await entitled(connection)
         taken = await taken_by(connection, table)
         if taken is None:
             raise NotFound(f"no table {table!r} was adopted")
@@ -212,7 +212,7 @@ async def _patiently(database: Database, table: str, work: Callable[[Connection]
 
 async def _prepared(connection: Connection, wish: Wish) -> Legacy:
     """The table, and that it may be adopted."""
-    await _entitled(connection)
+    await entitled(connection)
     taken = await taken_by(connection, wish.table)
     if taken is not None:
         raise Conflict(
@@ -221,7 +221,7 @@ async def _prepared(connection: Connection, wish: Wish) -> Legacy:
     return await look(connection, wish.table, wish.own)
 
 
-async def _entitled(connection: Connection) -> None:
+async def entitled(connection: Connection) -> None:
     """One adoption at a time, by a role that may see all of ltst's rows; values are written in one way."""
     await connection.execute(SETTLED)
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", (ADOPTING,))

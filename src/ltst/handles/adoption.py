@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from ltst.db import adoption, migrate
+from ltst.db import adoption, migrate, predecessor
 from ltst.errors import Invalid
 from ltst.handles.desk import Core, checked_user
-from ltst.records import Adoption, Restitution
+from ltst.records import Adoption, Predecessor, Restitution
 from ltst.support import validate
 
 LONGEST_TABLE = 255
+LONGEST_NAME = 63
 
 
 async def adopt(core: Core, table: str, user_id: str | None, *, dry_run: bool, leave_out: bool, zone: str) -> Adoption:
@@ -30,6 +31,33 @@ async def adopt(core: Core, table: str, user_id: str | None, *, dry_run: bool, l
     adopted = await adoption.adopt(core.database, wish)
     core.written(owner)
     return adopted
+
+
+async def adopt_predecessor(
+    core: Core, schema: str, user_id: str | None, *, dry_run: bool, leave_out: bool, zone: str, switch: bool
+) -> Predecessor:
+    """Copy the tables of the system before, or tell what that would do; with `switch`, put ltst in their place."""
+    taking = _taking(core, schema, user_id, zone, leave_out)
+    if validate.flag(dry_run, "dry_run"):
+        return await predecessor.rehearse(core.database, taking)
+    return await predecessor.adopt(core.database, taking, switch=validate.flag(switch, "switch"))
+
+
+async def give_predecessor_back(core: Core, schema: str, user_id: str | None, *, zone: str, drop: bool) -> Predecessor:
+    """Bring what was written since into the tables of the system before, and let it use them again."""
+    taking = _taking(core, schema, user_id, zone, leave_out=True)
+    return await predecessor.give_back(core.database, taking, drop=validate.flag(drop, "drop"))
+
+
+def _taking(core: Core, schema: str, user_id: str | None, zone: str, leave_out: bool) -> predecessor.Taking:
+    return predecessor.Taking(
+        schema=validate.short(schema, "schema", LONGEST_NAME),
+        user_id=checked_user(core.settings.user if user_id is None else user_id),
+        zone=_zone(zone),
+        largest=core.settings.max_content_bytes,
+        leave_out=validate.flag(leave_out, "leave_out"),
+        actor=core.settings.actor,
+    )
 
 
 async def give_back(core: Core, table: str, *, keep: bool) -> Restitution:

@@ -41,7 +41,7 @@ PAGES = {
     "maintain": ("condition",),
     "keys": ("access",),
     "master-key": ("keys",),
-    "db": ("database", "adopting"),
+    "db": ("database", "adopting", "predecessor"),
     "eval": ("evaluation.commands",),
 }
 
