@@ -11,7 +11,7 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
-from ltst.db.pool import ENTER_TO_COMPARE
+from ltst.db.pool import ENTER, TO_COMPARE
 from ltst.db.queries import queries
 from ltst.rooms import messages
 
@@ -115,7 +115,7 @@ async def window(connection: AsyncConnection, user_id: str, session_id: str, lim
 async def candidates(connection: AsyncConnection, user_id: str, parameters: Mapping[str, Any]) -> bytes:
     """The query that every search makes, in one round trip; the packed units that it finds."""
     async with connection.pipeline():
-        await connection.execute(ENTER_TO_COMPARE, ("ltst_user", user_id))
+        await connection.execute(ENTER + TO_COMPARE, ("ltst_user", user_id))
         cursor = connection.cursor()
         await cursor.execute(queries()["search.candidates"], parameters, prepare=False, binary=True)
     (found,) = await cursor.fetchall()

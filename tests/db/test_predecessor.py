@@ -146,7 +146,17 @@ def run(url: str, tmp_path: Any) -> Run:
 
 
 def words(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "ltst.doors.cli.main", "db", "adopt-predecessor", "--json", "--user", "local", *arguments]
+    return [
+        sys.executable,
+        "-m",
+        "ltst.doors.cli.main",
+        "db",
+        "adopt-predecessor",
+        "--json",
+        "--user",
+        "local",
+        *arguments,
+    ]
 
 
 def environment(url: str, home: Any) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ import pytest
 from ltst import Invalid, ModelUnavailable, Settings
 from ltst.providers.language import CountedModel, OpenAILanguageModel, ask, configured
 from ltst.records import Completion
+from ltst.support.extras import how_to_install
 from support.language_server import Close, Hang, LanguageServer, Raw, Status, language_server
 
 KEY = "sk-very-secret"
@@ -273,7 +275,7 @@ def test_the_client_is_opened_once_for_all_threads(server):
 
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(ModelUnavailable, match=r'pip install "ltst\[openai\]"'):
+    with pytest.raises(ModelUnavailable, match=re.escape(how_to_install("openai"))):
         OpenAILanguageModel("small").complete(MESSAGES)
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Settings
 from ltst.db.embedded import EmbeddedServer
-from ltst.db.pool import ENTER_TO_COMPARE, Scope, user_scope
+from ltst.db.pool import ENTER, TO_COMPARE, Scope, user_scope
 from ltst.db.queries import queries
 from ltst.learn.index import written
 from ltst.recall.retrieve import UNIT
@@ -133,7 +133,7 @@ async def plan(url: str, user_id: str, *, large: bool, sort: str = "on") -> list
     await search.candidates(listening, asked, Filters(), large=large, depth=200)  # type: ignore[arg-type]
     explain = b"EXPLAIN (FORMAT JSON) " + queries()["search.candidates"]
     with psycopg.connect(url) as connection:
-        connection.execute(ENTER_TO_COMPARE, (listening.scope.role, user_id))
+        connection.execute(ENTER + TO_COMPARE, (listening.scope.role, user_id))
         connection.execute("SELECT set_config('enable_sort', %s, true)", (sort,))
         row = connection.execute(explain, listening.parameters, prepare=False).fetchone()
     assert row is not None

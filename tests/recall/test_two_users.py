@@ -24,7 +24,7 @@ from psycopg.rows import dict_row
 
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Settings
 from ltst.db.embedded import EmbeddedServer
-from ltst.db.pool import ENTER_TO_COMPARE, Scope, user_scope
+from ltst.db.pool import ENTER, TO_COMPARE, Scope, user_scope
 from ltst.db.queries import queries
 from ltst.learn.index import written
 from ltst.recall.retrieve import RANKS, UNIT
@@ -137,7 +137,7 @@ async def seen(memory: AsyncMemory, user_id: str, asked: Sequence[Asked]) -> lis
 
 def _answers(url: str, scope: Scope, heard: Sequence[Mapping[str, Any]]) -> list[Any]:
     with psycopg.connect(url, row_factory=dict_row) as connection:
-        connection.execute(ENTER_TO_COMPARE, (scope.role, scope.user_id))
+        connection.execute(ENTER + TO_COMPARE, (scope.role, scope.user_id))
         asked = (
             connection.cursor(binary=True).execute(queries()["search.candidates"], each, prepare=False)
             for each in heard

@@ -146,7 +146,7 @@ def test_a_rotation_that_fails_keeps_all_keys(tmp_path: Path) -> None:
 def test_a_rotation_keeps_the_key_before_and_drops_the_older_ones(tmp_path: Path) -> None:
     file = tmp_path / "master.key"
     ring = MasterKeys(None, file)
-    names = [ring.newest_id()]
+    names = [ring.new_user_key("ana").master_key_id]
     for _ in range(3):
         with ring.begin_rotation():
             pass
@@ -158,7 +158,7 @@ def test_a_rotation_keeps_the_key_before_and_drops_the_older_ones(tmp_path: Path
 
 def test_another_ring_learns_of_a_new_key_when_it_meets_one(tmp_path: Path) -> None:
     one, two = (MasterKeys(None, tmp_path / "master.key") for _ in range(2))
-    assert one.newest_id() == two.newest_id()
+    assert one.new_user_key("ana").master_key_id == two.newest_id()
     with one.begin_rotation():
         pass
     wrapped = one.new_user_key("ana")
