@@ -61,12 +61,13 @@ class _Child:
 
     def __init__(self) -> None:
         """Start it."""
+        python = _python()
         self._link, theirs = socket.socketpair()
         self._link.setblocking(False)
         try:
             # Its standard input is never written to: it tells the child that the parent is gone.
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
-                [_python(), *_flags(), "-c", BOOT, str(theirs.fileno()), json.dumps(_path())],
+                [python, *_flags(), "-c", BOOT, str(theirs.fileno()), json.dumps(_path())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
