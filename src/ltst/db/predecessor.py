@@ -59,6 +59,7 @@ async def beside(database_url: str, own: str, old: str) -> str:
     """Make a schema for ltst beside the old tables; the way to the database that finds ltst's tables there."""
     given = conninfo_to_dict(database_url)
     async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as connection:
+        await _tables(connection, old)
         await connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(own)))
     path = f"-csearch_path={own},{old}"
     return make_conninfo(database_url, options=f"{given.get('options') or ''} {path}".strip())
@@ -124,27 +125,25 @@ async def _brought_back(connection: Connection, taking: Taking, present: Sequenc
 
 async def _lock(connection: Connection, taking: Taking) -> None:
     """Keep writers of the old tables out until all is done."""
-    for table in await _found(connection, taking):
+    for table in await _tables(connection, taking.schema):
         await connection.execute(_sql("LOCK TABLE {old}.{table} IN EXCLUSIVE MODE", taking, table=table))
 
 
-async def _found(connection: Connection, taking: Taking) -> list[str]:
-    present = [str(name) for (name,) in await (await connection.execute(PRESENT, (taking.schema,))).fetchall()]
-    (own,) = await _one(connection, "SELECT current_schema()::text")
-    if own == taking.schema or LTST_TABLE in present:
-        raise Invalid(
-            f"the schema {taking.schema} is ltst's own: name the one that the tables of the system before are in"
-        )
+async def _tables(connection: psycopg.AsyncConnection[Any], schema: str) -> list[str]:
+    """The old tables that a schema has."""
+    present = [str(name) for (name,) in await (await connection.execute(PRESENT, (schema,))).fetchall()]
+    if LTST_TABLE in present:
+        raise Invalid(f"the schema {schema} is ltst's own: name the one that the tables of the system before are in")
     found = [name for name in TABLES if name in present]
     if not found:
-        raise NotFound(f"the schema {taking.schema} has none of the tables of the system before: {', '.join(TABLES)}")
+        raise NotFound(f"the schema {schema} has none of the tables of the system before: {', '.join(TABLES)}")
     return found
 
 
 async def _prepared(connection: Connection, taking: Taking) -> list[str]:
     """Stage the rows of the old tables as ltst can take them; the tables that there are."""
     await entitled(connection)
-    found = await _found(connection, taking)
+    found = await _tables(connection, taking.schema)
     await connection.execute("SELECT set_config('TimeZone', %s, true)", (taking.zone,))
     for table in TABLES:
         await connection.execute(_sql("DROP TABLE IF EXISTS {stage}", taking, table=table))

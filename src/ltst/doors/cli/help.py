@@ -81,7 +81,7 @@ class Root(TyperGroup):
 
 
 def _grid(rows: Sequence[Row], width: int) -> Table:
-    """Heading, name and meaning, with a line of air before each heading."""
+    """Heading, name and meaning, with a line of air between the headings."""
     from rich.table import Table
 
     names = max(len(name) for _, name, _ in rows)
@@ -89,8 +89,8 @@ def _grid(rows: Sequence[Row], width: int) -> Table:
     grid.add_column(style="bold", width=HEADING)
     grid.add_column(style="cyan", width=names)
     grid.add_column(overflow="ellipsis", no_wrap=True, width=max(20, width - HEADING - names - 4))
-    for heading, name, meaning in rows:
-        if heading:
+    for number, (heading, name, meaning) in enumerate(rows):
+        if heading and number:
             grid.add_row()
         grid.add_row(heading, name, show.plain(meaning))
     return grid
