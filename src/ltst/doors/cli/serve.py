@@ -9,6 +9,7 @@ from dataclasses import replace
 from http.client import HTTPException
 from ipaddress import ip_address
 from typing import Annotated
+from urllib.error import HTTPError
 from urllib.request import ProxyHandler, build_opener
 
 import typer
@@ -58,18 +59,18 @@ def serve(options: Options, host: Host = "127.0.0.1", port: Port = 8000, process
         keys = "Send a key with every request." if guarded else "No key is needed on this machine."
         url = f"http://{name_to_call(host, wanted.loopback)}:{address[1]}"
         banner = TRY.format(url=url, key=KEY if guarded else "", keys=keys)
-        with saying_when_it_answers(url, banner):
+        with saying_when_it_answers(f"{url}/healthz", banner):
             http.serve(replace(wanted, port=address[1]), taken, processes=processes)
 
 
 @contextmanager
-def saying_when_it_answers(url: str, banner: str) -> Iterator[None]:
-    """Print the banner once the server answers, so that what it tells to try works."""
-    over, direct = threading.Event(), build_opener(ProxyHandler({}))
+def saying_when_it_answers(address: str, banner: str) -> Iterator[None]:
+    """Print the banner once the server answers at this address, so that what it tells to try works."""
+    over = threading.Event()
 
     def watch() -> None:
         while not over.wait(LOOKS_EVERY):
-            with suppress(OSError, HTTPException), direct.open(f"{url}/healthz", timeout=5):
+            if _answers(address):
                 show.say(banner)
                 return
 
@@ -80,6 +81,16 @@ def saying_when_it_answers(url: str, banner: str) -> Iterator[None]:
     finally:
         over.set()
         watcher.join()
+
+
+def _answers(address: str) -> bool:
+    try:
+        with build_opener(ProxyHandler({})).open(address, timeout=5):
+            return True
+    except HTTPError:  # a refusal is an answer
+        return True
+    except (OSError, HTTPException):
+        return False
 
 
 def name_to_call(host: str, loopback: bool) -> str:
