@@ -26,7 +26,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench.pastes import pastes
+from bench.pastes import FORMS, HELD_BACK, pastes
 from bench.pdf import sharing
 from bench.pump import attacks, patterns
 from bench.served import ROOT, Server
@@ -108,7 +108,7 @@ def _listening(number: int) -> bytes:
 def _storm(plan: Plan) -> Storm:
     return {
         "pumped messages": [*map(_message, _pumped(plan.texts))],
-        "poisoned pastes": [_message(each.text) for each in islice(pastes(), plan.pastes)],
+        "poisoned pastes": [_message(each.text) for each in islice(pastes({**FORMS, **HELD_BACK}), plan.pastes)],
         "bombs": [*_bombs(plan.pages)],
     }
 
