@@ -82,6 +82,7 @@ def test_the_command_line(environment: dict[str, str]) -> None:
     _run(environment, "add", "user", SAID, "--chat", "monday", "--user", "ana")
     assert SAID in _run(environment, "search", ASKED, "--user", "ana")
     assert json.loads(_run(environment, "search", ASKED, "--user", "ana", "--json"))[0]["content"] == SAID
+    assert subprocess.run([*SCRIPT, "window"], env=environment, capture_output=True).returncode == 2
 
 
 def _run(environment: dict[str, str], *arguments: str) -> str:
