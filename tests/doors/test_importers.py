@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import io
 import json
 import logging
@@ -23,11 +24,13 @@ from hypothesis import HealthCheck, given, settings, strategies
 from typer.testing import CliRunner
 
 from bench import exports as generated
-from ltst import Imported, ImportedConversation, Invalid, Memory, NotFound, Settings, User
+from ltst import Imported, ImportedConversation, ImportedMessage, Invalid, Memory, NotFound, Settings, User
 from ltst.db import statistics
 from ltst.db.embedded import EmbeddedServer
 from ltst.doors.cli.main import app
 from ltst.doors.importers import documents, read, rows, trees
+from ltst.support import branches
+from ltst.support.branches import Tree
 from support import exports
 from support.exports import EVERY, FORMATS, NOON, chatgpt, claude, coded, node, pond, spoken, written
 from support.probes import cloned, counts, superuser
@@ -53,6 +56,89 @@ def told(conversation: ImportedConversation) -> list[tuple[str, str]]:
 
 def at(hour: int, minute: int = 0, second: int = 0) -> datetime:
     return datetime(2024, 3, 15, hour, minute, second, tzinfo=UTC)
+
+
+# --- files that are packed
+
+SIMPLE = chatgpt(node("a", None, "user", "hello"), node("b", "a", "assistant", "good day"), current="b")
+
+
+@pytest.mark.parametrize("name", ["conversations.json.gz", "conversations.JSON.GZ", "export"])
+def test_a_gzip_is_read_like_what_is_in_it(tmp_path: Path, name: str) -> None:
+    plain = written(tmp_path / "plain.json", [SIMPLE])
+    packed = tmp_path / name
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert told(only(packed)) == told(only(plain))
+
+
+def test_gzips_in_a_folder_are_found_by_the_name_inside(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    whole = json.dumps([SIMPLE]).encode()
+    (folder / "conversations.json.gz").write_bytes(gzip.compress(whole))
+    (folder / "picture.png.gz").write_bytes(gzip.compress(b"picture"))
+    with read([folder]) as export:
+        assert (export.conversations, len(export.files_passed_over)) == (1, 1)
+
+
+@pytest.mark.parametrize("kind", ["json", "csv"])
+def test_a_gzip_comes_through_a_pipe(kind: str, settings: Settings) -> None:
+    whole = json.dumps([SIMPLE]) if kind == "json" else "role,content,session_id\nuser,hello,one\n"
+    environment = {**os.environ, "DATABASE_URL": str(settings.database_url)}
+    done = subprocess.run(
+        [*COMMAND, "-"], input=gzip.compress(whole.encode()), env=environment, capture_output=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    with Memory(settings=settings) as memory:
+        assert len(memory.user("local").sessions.list()) == 1
+
+
+def test_a_broken_or_boundless_gzip_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "export.json.gz"
+    whole = gzip.compress(json.dumps([SIMPLE]).encode())
+    for broken in (whole[:-20], whole[:10] + b"broken" + whole[16:]):
+        file.write_bytes(broken)
+        with pytest.raises(Invalid, match=r"export\.json\.gz: this packed file is broken"):
+            found(file)
+    with gzip.open(file, "wb", compresslevel=9) as bomb:
+        bomb.write(b"[")
+        for _ in range(110):
+            bomb.write(b" " * 1024**2)
+    with pytest.raises(Invalid, match=r"export\.json\.gz: it unpacks to far more than texts do"):
+        found(file)
+
+
+def test_branches_that_repeat_too_much_are_refused_before_anything_is_written(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten conversations, each a trunk of 30 messages with 20 leaves: every leaf repeats the trunk."""
+    monkeypatch.setattr(branches, "MOST_COPIES", 3_000)
+    given = [_bushy(f"bush {number}") for number in range(10)]
+    assert Tree("s", {"a": None, "b": "a", "c": "a", "d": "c"}, "d").copies == 1
+    with Memory(settings=settings) as memory:
+        user = memory.user("ana")
+        with pytest.raises(Invalid, match=r"would repeat 5,700 messages, and 3,000 are the most"):
+            user.sessions.add_many(given)
+        assert user.sessions.list() == []
+        assert user.sessions.add_many(given[:5]).forks == 5 * 19
+
+
+def test_a_file_whose_branches_repeat_too_much_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [node("a", None, "user", "one"), node("b", "a", "user", "two"), node("c", "a", "user", "three")]
+    forked = [chatgpt(*said, current="c", id=f"c{number}", conversation_id=f"c{number}") for number in range(5)]
+    file = written(tmp_path / "many.json", forked)
+    assert len(found(file)) == 5
+    monkeypatch.setattr(branches, "MOST_COPIES", 4)
+    with pytest.raises(Invalid, match="would repeat 5 messages"):
+        found(file)
+
+
+def _bushy(name: str) -> ImportedConversation:
+    trunk = [ImportedMessage(f"t{n}", "user", f"trunk {n}", at(12), f"t{n - 1}" if n else None) for n in range(30)]
+    leaves = [ImportedMessage(f"l{n}", "user", f"leaf {n}", at(12), "t29") for n in range(20)]
+    return ImportedConversation(name, [*trunk, *leaves])
 
 
 # --- what each becomes

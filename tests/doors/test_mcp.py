@@ -833,3 +833,45 @@ def _until_up(http: httpx2.Client, where: str) -> None:
         else:
             return
     raise AssertionError("the server did not come up")
+
+
+# ── answers that the client takes ────────────────────────────────────────────────────────────────────────────────────
+
+HUGE = "ä" * 520_000
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_answers_stay_below_what_the_official_client_takes(
+    way: str, url: str, environment: dict[str, str]
+) -> None:
+    user = f"large of {way}"
+    async with connected(way, url, environment, user) as client:
+        stored = await called(client, "remember", content=HUGE, session_id="large")
+        await called(client, "remember", content="A short one.", session_id="large")
+        for tool, arguments in (
+            ("get_message", {"message_id": stored["ids"][0]}),
+            ("read_session", {"session_id": "large"}),
+            ("list_messages", {"session_id": "large"}),
+        ):
+            answer = await client.call_tool(tool, arguments)
+            assert not answer.is_error, answer
+            assert "are cut here" in answer.content[-1].text  # type: ignore[union-attr]
+            assert len(answer.model_dump_json(by_alias=True).encode()) < 1024 * 1024
+        listed = (await called(client, "list_messages", session_id="large"))["items"]
+        assert listed[1]["content"] == "A short one."
+        assert listed[0]["content"].endswith("…")
+        read = await client.read_resource("ltst://sessions/large")
+        assert len(read.model_dump_json(by_alias=True).encode()) < 1024 * 1024
+        refused = await client.call_tool("export_memory", {})
+        assert refused.is_error
+        assert "ltst export" in refused.content[0].text  # type: ignore[union-attr]
+
+
+async def test_a_list_that_is_too_long_even_when_cut_says_what_to_do(memory: AsyncMemory) -> None:
+    chat = memory.user("local").chat("many")
+    await chat.add_many([{"role": "user", "content": f"{number} " + "ä" * 250} for number in range(1_000)])
+    async with at_hand(memory) as client:
+        refused = await client.call_tool("list_messages", {"session_id": "many", "limit": 1_000})
+        assert refused.is_error
+        assert "ask for fewer with limit" in refused.content[0].text  # type: ignore[union-attr]
+        assert len((await called(client, "list_messages", session_id="many", limit=100))["items"]) == 100

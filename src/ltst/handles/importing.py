@@ -14,7 +14,7 @@ from ltst.records import Imported, ImportedConversation, ImportedMessage
 from ltst.rooms import events, messages, relationships, sessions
 from ltst.rooms.messages import Draft, Held, Turn
 from ltst.support import validate
-from ltst.support.branches import Branch, Tree
+from ltst.support.branches import Branch, Tree, refuse_copies
 from ltst.support.logs import LOGGER
 
 # From fewer the planner would learn nothing of value.
@@ -56,6 +56,7 @@ async def add_all(desk: Desk, conversations: Iterable[ImportedConversation]) -> 
     if not isinstance(conversations, Iterable):
         raise Invalid("conversations must be a list of ImportedConversation")
     checked = [_named(desk, position, each) for position, each in enumerate(conversations, start=1)]
+    refuse_copies(sum(each.tree.copies for each in checked))
     total = Imported()
     if not checked:
         return total

@@ -11,6 +11,8 @@ from ltst.support.validate import LONGEST_IDENTIFIER
 
 # What all branches of one tree may have together: each of them repeats what stands before it.
 MOST_MESSAGES = 200_000
+# What all trees of one import may repeat together.
+MOST_COPIES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,17 @@ class Tree:
         """The conversations that it may become: the shown one, and one for each key that has siblings."""
         forks = (key for siblings in self._children.values() if len(siblings) > 1 for key in siblings)
         return {self._session_id, *(fork_id(self._session_id, key) for key in forks)}
+
+    @property
+    def copies(self) -> int:
+        """How many messages its branches repeat: each has all that stands before it."""
+        rows, due = 0, list[tuple[str | None, int]]([(None, 0)])
+        while due:
+            key, depth = due.pop()
+            following = self._children.get(key, ())
+            due += [(each, depth + 1) for each in following]
+            rows += 0 if following else depth
+        return rows - len(self._keys)
 
     def branches(self, held: Mapping[str, Iterable[str]]) -> list[Branch]:
         """All of it as branches; what a conversation holds already goes on where it is, and nowhere else."""
@@ -108,6 +121,15 @@ class Tree:
                 if key in wanted:
                     return key
         return options[-1]
+
+
+def refuse_copies(count: int) -> None:
+    """Refuse an import whose branches repeat too much of what stands before them."""
+    if count > MOST_COPIES:
+        raise Invalid(
+            f"the branches of this import, each with what stands before it, would repeat {count:,} messages, and "
+            f"{MOST_COPIES:,} are the most: import fewer conversations at once"
+        )
 
 
 def fork_id(session_id: str, key: str) -> str:

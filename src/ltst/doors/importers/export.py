@@ -21,6 +21,7 @@ from ltst.doors.importers.words import clean
 from ltst.errors import Conflict, Invalid, NotFound
 from ltst.handles import importing
 from ltst.records import Imported, ImportedConversation, ImportedMessage, MemoryEntry
+from ltst.support.branches import refuse_copies
 
 if TYPE_CHECKING:
     from ltst.sync import User
@@ -247,7 +248,10 @@ def _will_be_taken(found: ImportedConversation, source: Source) -> bool:
     """Have it checked as it will be when it is written: then some of the import would be there, and some not."""
 
     def lay_out() -> bool:
-        importing.checked(found, source.wishes.largest).tree.branches({})
+        tree = importing.checked(found, source.wishes.largest).tree
+        tree.branches({})
+        refuse_copies(source.wishes.copies + tree.copies)
+        source.wishes.copies += tree.copies
         return True
 
     return source.attempt(f"conversation {found.session_id}", lay_out) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import gzip
 import lzma
 import shutil
 import stat
@@ -11,11 +12,11 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from string import ascii_letters
-from typing import IO
+from typing import IO, cast
 
 from ltst.doors.importers.words import clean
 from ltst.errors import Invalid, NotFound
@@ -25,6 +26,8 @@ TABLE = ".csv"
 COLUMN_BEGINS = {bytes([each]) for each in b'"_' + ascii_letters.encode()}
 LOOKED_AT = 64
 ZIP = b"PK\x03\x04"
+GZIP = b"\x1f\x8b"
+PACKED = ".gz"
 # What programs leave in folders and archives beside what is theirs.
 IGNORED = ("__MACOSX", ".git", "node_modules")
 BOMS = (
@@ -39,6 +42,7 @@ SUSPICIOUS_SIZE = 100 * 1024**2
 SUSPICIOUS_RATIO = 200
 BROKEN = (
     zipfile.BadZipFile,
+    gzip.BadGzipFile,
     zlib.error,
     lzma.LZMAError,
     EOFError,
@@ -107,7 +111,9 @@ class Text:
         try:
             data = self._raw.read(size)
         except BROKEN as problem:
-            raise Invalid(f"{self.name}: this zip is broken, encrypted or of an unknown kind: {problem}") from None
+            raise Invalid(
+                f"{self.name}: this packed file is broken, encrypted or of an unknown kind: {problem}"
+            ) from None
         self._tell(len(data))
         return data
 
@@ -141,12 +147,18 @@ def _add(path: Path, name: str, inputs: Inputs, *, named: bool) -> None:
             return
         raise Invalid(f"{name}: this is no file that can be read twice; pipe it in and name -")
     with path.open("rb") as file:
-        packed = file.read(4) == ZIP
-    if packed:
+        start = file.read(4)
+    packed = start.startswith(GZIP)
+    inner = path.with_suffix("") if packed and path.suffix.lower() == PACKED else path
+    if start == ZIP:
         _add_members(inputs.held.enter_context(path.open("rb")), name, inputs)
-    elif named or path.suffix.lower() in SUFFIXES:
-        table, size = path.suffix.lower() == TABLE, path.stat().st_size
-        inputs.files.append(Input(name, clean(path.stem), size, named, table, lambda: path.open("rb")))
+    elif named or inner.suffix.lower() in SUFFIXES:
+        table, size = inner.suffix.lower() == TABLE, path.stat().st_size
+
+        def opened() -> AbstractContextManager[IO[bytes]]:
+            return _unpacked(path.open("rb"), name, size) if packed else path.open("rb")
+
+        inputs.files.append(Input(name, clean(inner.stem), size, named, table, opened))
     else:
         inputs.passed_over.append(name)
 
@@ -170,6 +182,29 @@ def _add_members(packed: IO[bytes], name: str, inputs: Inputs) -> None:
         inputs.files.append(Input(called, inside.stem, member.file_size, False, table, opener))
 
 
+class _Unpacked(gzip.GzipFile):
+    """What a packed file holds, as long as it is not far more than texts become."""
+
+    def __init__(self, raw: IO[bytes], name: str, size: int) -> None:
+        super().__init__(fileobj=raw, mode="rb")
+        self._called = name
+        self._left = max(SUSPICIOUS_SIZE, SUSPICIOUS_RATIO * size)
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Some bytes; Invalid once there are too many."""
+        data = super().read(size)
+        self._left -= len(data)
+        if self._left < 0:
+            raise Invalid(f"{self._called}: it unpacks to far more than texts do")
+        return data
+
+
+@contextmanager
+def _unpacked(packed: AbstractContextManager[IO[bytes]], name: str, size: int) -> Iterator[IO[bytes]]:
+    with packed as raw, _Unpacked(raw, name, size) as unpacked:
+        yield cast(IO[bytes], unpacked)
+
+
 def _opener(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo, called: str
 ) -> Callable[[], AbstractContextManager[IO[bytes]]]:
@@ -180,6 +215,13 @@ def _opener(
             raise Invalid(f"{called}: this zip is broken, encrypted or of an unknown kind: {problem}") from None
 
     return opened
+
+
+def _start(unpacked: IO[bytes]) -> bytes:
+    try:
+        return unpacked.read(LOOKED_AT)
+    except BROKEN as problem:
+        raise Invalid(f"standard input: this packed file is broken: {problem}") from None
 
 
 def _add_standard_input(inputs: Inputs) -> None:
@@ -195,8 +237,13 @@ def _add_standard_input(inputs: Inputs) -> None:
 
     def opened() -> AbstractContextManager[IO[bytes]]:
         kept.seek(0)
-        return nullcontext(kept)  # closed with all the others
+        whole: AbstractContextManager[IO[bytes]] = nullcontext(kept)  # closed with all the others
+        return _unpacked(whole, "standard input", size) if packed else whole
 
+    packed = start.startswith(GZIP)
+    if packed:
+        with opened() as unpacked:
+            start = _start(unpacked)
     # What comes through a pipe has no name that would say it: a table begins with the name of a column.
     table = start.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in COLUMN_BEGINS
     inputs.files.append(Input("standard input", "stdin", size, True, table, opened))

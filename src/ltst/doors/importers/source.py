@@ -58,6 +58,8 @@ class Wishes:
     user: str | None = None
     """Whose the import is: the first that is named in it."""
     named_at: str = ""
+    copies: int = 0
+    """How many messages branches repeat so far."""
     passed_over: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 

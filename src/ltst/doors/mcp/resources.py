@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 from urllib.parse import quote, unquote
 
 import mcp_types as protocol
 from mcp.shared.exceptions import MCPError
 
 from ltst.doors.mcp import telling
+from ltst.doors.mcp.fitting import fitting
 from ltst.errors import Invalid
 from ltst.memory import AsyncUser
 from ltst.recall.context import PREAMBLE
@@ -81,16 +83,29 @@ async def transcript(user: AsyncUser, session_id: str) -> str | None:
     if session is None:
         return None
     found = await user.chat(session_id).window(SHOWN_MESSAGES)
-    return "\n".join([PREAMBLE, *telling.blocks([session, *found])])
+    return fitting([session, *found], _told, _size)
 
 
 async def _read(user: AsyncUser, uri: str) -> str | None:
     if uri == PROFILE:
-        return json.dumps(await user.profile(), ensure_ascii=False, indent=2)
+        return fitting(await user.profile(), lambda profile, _: _json(profile), _size)
     if uri == SESSIONS:
         found = await user.sessions.list(limit=SHOWN_SESSIONS)
-        return json.dumps([_summary(each) for each in found], ensure_ascii=False, indent=2)
+        return fitting([_summary(each) for each in found], lambda shown, _: _json(shown), _size)
     return await transcript(user, unquote(uri.removeprefix(ONE))) if uri.startswith(ONE) else None
+
+
+def _told(quoted: list[Any], note: str | None) -> str:
+    return "\n".join([PREAMBLE, *telling.blocks(quoted), *([] if note is None else [note])])
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _size(text: str) -> int:
+    """How large it is in an answer, where it is text in JSON."""
+    return len(json.dumps(text, ensure_ascii=False).encode())
 
 
 def _summary(session: ConversationSession) -> dict[str, object]:

@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 import mcp_types as protocol
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
+from ltst.doors.mcp.fitting import fitting
 from ltst.doors.mcp.shapes import Schema
 from ltst.doors.mcp.telling import tell
 from ltst.errors import Invalid, LtstError
@@ -85,6 +86,8 @@ class Tool:
     everyday: bool
     run: Callable[..., Coroutine[Any, Any, Any]]
     say: Callable[[Any], str]
+    whole: bool
+    """Whether it is worth nothing when texts in it are cut."""
 
     def spec(self) -> protocol.Tool:
         """The tool as the protocol describes one."""
@@ -110,13 +113,17 @@ class Tool:
             arguments = self._checked(given)
             done = await self.run(asked, **arguments)
             await asked.told()
-            structure = self.answer.model_validate(done).model_dump(mode="json", exclude_none=True)
-            return protocol.CallToolResult(content=[_text(self.say(done))], structured_content=structure)
+            return fitting(done, self._result, _size, cut=not self.whole)
         except LtstError as problem:
             return failed(str(problem), type(problem).__name__)
         except Exception as problem:  # noqa: BLE001 - the edge: the reason is for the log, it may hold what a user said
             LOGGER.error("a tool failed", exc_info=problem, extra={"tool": self.name})
             return failed(OPAQUE, LtstError.__name__)
+
+    def _result(self, done: Any, note: str | None) -> protocol.CallToolResult:
+        structure = self.answer.model_validate(done).model_dump(mode="json", exclude_none=True)
+        said = [self.say(done)] if note is None else [self.say(done), note]
+        return protocol.CallToolResult(content=[*map(_text, said)], structured_content=structure)
 
     def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         try:
@@ -134,6 +141,7 @@ def tool(
     say: Callable[[Any], str] | None = None,
     nothing: str = "There is nothing.",
     everyday: bool = False,
+    whole: bool = False,
 ) -> Callable[[Callable[..., Coroutine[Any, Any, Any]]], Tool]:
     """Make a function a tool: its name, docstring and parameters are what a model reads."""
 
@@ -148,6 +156,7 @@ def tool(
             everyday,
             function,
             say or (lambda done: tell(done, nothing)),
+            whole,
         )
 
     return made
@@ -156,6 +165,10 @@ def tool(
 def failed(sentence: str, kind: str) -> protocol.CallToolResult:
     """A result that says what went wrong."""
     return protocol.CallToolResult(content=[_text(sentence)], is_error=True, _meta={ERROR: kind})
+
+
+def _size(answer: protocol.CallToolResult) -> int:
+    return len(answer.model_dump_json(by_alias=True).encode())
 
 
 def _text(said: str) -> protocol.TextContent:

@@ -110,6 +110,7 @@ async def get_profile(asked: Asked) -> Any:
     READS,
     shapes.Exported,
     say=lambda done: "The structured answer has everything that the user owns, sensitive values in clear.",
+    whole=True,
 )
 async def export_memory(asked: Asked) -> Any:
     """Everything the user owns, sensitive values in clear, as a document that import_memory reads back."""

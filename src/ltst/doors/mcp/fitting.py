@@ -1,0 +1,46 @@
+"""Answers that a client takes: long texts in them are cut, and a sentence tells so."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from ltst.errors import Invalid
+
+R = TypeVar("R")
+
+# The official client reads events of at most one mebibyte; the rest is for what the protocol puts around an answer.
+LARGEST = 1024 * 1024 - 16 * 1024
+# So long a text may be, in characters; the first that makes the answer fit is taken. No id is longer than the last.
+CUTS = (64 * 1024, 16 * 1024, 4 * 1024, 1024, 256)
+CUT = "Texts longer than {longest:,} characters are cut here: the answer would be larger than clients take."
+TOO_MANY = "the answer is larger than clients take, which is one mebibyte: ask for fewer with limit"
+
+TOO_LARGE = "this is larger than clients take, which is one mebibyte: write it into a file with `ltst export`"
+
+
+def fitting(done: Any, made: Callable[[Any, str | None], R], size: Callable[[R], int], *, cut: bool = True) -> R:
+    """Make an answer of what was done, with a sentence about what was cut; Invalid where cutting is not enough."""
+    answer = made(done, None)
+    for longest in CUTS if cut else ():
+        if size(answer) <= LARGEST:
+            return answer
+        answer = made(shortened(done, longest), CUT.format(longest=longest))
+    if size(answer) <= LARGEST:
+        return answer
+    raise Invalid(TOO_MANY if cut else TOO_LARGE)
+
+
+def shortened(value: Any, longest: int) -> Any:
+    """The same with its texts cut, however deep they stand."""
+    if isinstance(value, str):
+        return value if len(value) <= longest else value[: longest - 1] + "…"
+    if isinstance(value, Mapping):
+        return {name: shortened(each, longest) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)([shortened(each, longest) for each in value])
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        held = {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if each.init}
+        return dataclasses.replace(value, **{name: shortened(each, longest) for name, each in held.items()})
+    return value
