@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, folders, zips or gzips; - reads standard input.")]
+Paths = Annotated[
+    list[Path], typer.Argument(metavar="PATH...", help="Files, folders, zips or gzips; - reads standard input.")
+]
 Format = Annotated[
     str | None,
     typer.Option("--format", metavar="NAME", help="What they are, if it is not to be told by their content."),
