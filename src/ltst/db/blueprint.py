@@ -66,7 +66,7 @@ class Blueprint:
         self._parts(kind)[name] = Part(statement, kept.following if kept else [])
 
     def _drop(self, kind: str, named: str) -> None:
-        for written in re.sub(r"\(.*?\)", "", named).split(","):
+        for written in re.sub(r"\([^()]*\)", "", named).split(","):
             name = written.replace(" ON ", " on ").strip()
             if kind == "TABLE":
                 self.columns.difference_update([each for each in self.columns if each.startswith(f"{name}.")])
