@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import random
+import re
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -33,6 +34,7 @@ from ltst.memory import AsyncChat
 from ltst.protocols import WindowCache
 from ltst.recall import window as window_module
 from ltst.rooms import windows as window_room
+from ltst.support.extras import how_to_install
 from support.probes import cloned, superuser
 from support.redis_server import RedisServer, running
 from support.waiting import PATIENCE
@@ -652,5 +654,5 @@ class TestSettings:
 
     def test_without_the_package(self, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "redis.exceptions", None)
-        with pytest.raises(Unavailable, match=r'pip install "ltst\[redis\]"'):
+        with pytest.raises(Unavailable, match=re.escape(how_to_install("redis"))):
             Memory(settings=replace(settings, redis_url="redis://localhost")).open()
