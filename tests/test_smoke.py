@@ -79,6 +79,7 @@ async def test_memory_manager(settings: Settings) -> None:
 
 
 def test_the_command_line(environment: dict[str, str]) -> None:
+    environment = {**environment, "COLUMNS": "200"}  # so that no table breaks what is said into lines
     _run(environment, "add", "user", SAID, "--chat", "monday", "--user", "ana")
     assert SAID in _run(environment, "search", ASKED, "--user", "ana")
     assert json.loads(_run(environment, "search", ASKED, "--user", "ana", "--json"))[0]["content"] == SAID

@@ -157,7 +157,7 @@ class Line:
             raise ltst.Invalid(problem.error.message) from None  # the gate let nobody of that name in
         finally:
             ASKING.reset(before)
-        (said,) = result.content
+        said = result.content[0]
         assert said.type == "text" and said.text
         if result.is_error:
             raise getattr(ltst, (result.meta or {})[ERROR])(said.text)
@@ -302,7 +302,12 @@ class McpChat:
 
     async def add_many(self, messages: Iterable[Mapping[str, Any]]) -> list[ConversationMessage]:
         batch = [dict(each) for each in messages]
-        return records(ConversationMessage, await self._call("add_messages", messages=batch, **self._opening))
+        answer = await self._call("add_messages", messages=batch, **self._opening)
+        told = records(ConversationMessage, answer)
+        if len(told) == len(batch):
+            return told
+        # An answer holds as many as clients take; the others are read.
+        return [*told, *await self.history(limit=len(batch) - len(told), offset=told[-1].message_index)]
 
     async def add_interaction(self, user_msg: str, ai_msg: str) -> list[ConversationMessage]:
         said = {"user_msg": user_msg, "ai_msg": ai_msg, **self._opening}

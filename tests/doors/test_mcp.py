@@ -875,3 +875,14 @@ async def test_a_list_that_is_too_long_even_when_cut_says_what_to_do(memory: Asy
         assert refused.is_error
         assert "ask for fewer with limit" in refused.content[0].text  # type: ignore[union-attr]
         assert len((await called(client, "list_messages", session_id="many", limit=100))["items"]) == 100
+
+
+async def test_what_was_written_is_never_told_as_refused(memory: AsyncMemory) -> None:
+    said = [{"role": "user", "content": f"{number} " + "ä" * 250} for number in range(3_000)]
+    async with at_hand(memory) as client:
+        answer = await client.call_tool("add_messages", {"session_id": "many", "messages": said})
+    assert not answer.is_error
+    assert "of 3,000" in answer.content[-1].text  # type: ignore[union-attr]
+    assert answer.structured_content is not None and answer.structured_content["items"]
+    summary = await memory.user("local").chat("many").summary()
+    assert summary.message_count == len(said)

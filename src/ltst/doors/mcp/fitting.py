@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
+from ltst.doors.mcp.shapes import Items
 from ltst.errors import Invalid
 
 R = TypeVar("R")
@@ -15,21 +16,31 @@ LARGEST = 1024 * 1024 - 16 * 1024
 # So long a text may be, in characters; the first that makes the answer fit is taken. No id is longer than the last.
 CUTS = (64 * 1024, 16 * 1024, 4 * 1024, 1024, 256)
 CUT = "Texts longer than {longest:,} characters are cut here: the answer would be larger than clients take."
+FEWER = "These are the first {shown:,} of {all:,}: with the others the answer would be larger than clients take."
 TOO_MANY = "the answer is larger than clients take, which is one mebibyte: ask for fewer with limit"
-
 TOO_LARGE = "this is larger than clients take, which is one mebibyte: write it into a file with `ltst export`"
 
 
-def fitting(done: Any, made: Callable[[Any, str | None], R], size: Callable[[R], int], *, cut: bool = True) -> R:
-    """Make an answer of what was done, with a sentence about what was cut; Invalid where cutting is not enough."""
-    answer = made(done, None)
-    for longest in CUTS if cut else ():
+def fitting(
+    done: Any, made: Callable[[Any, str | None], R], size: Callable[[R], int], *, cut: bool = True, drop: bool = False
+) -> R:
+    """Make an answer that fits, with a sentence about what was cut or dropped; Invalid where that is not enough."""
+    for smaller, note in _attempts(done, cut, drop):
+        answer = made(smaller, note)
         if size(answer) <= LARGEST:
             return answer
-        answer = made(shortened(done, longest), CUT.format(longest=longest))
-    if size(answer) <= LARGEST:
-        return answer
     raise Invalid(TOO_MANY if cut else TOO_LARGE)
+
+
+def _attempts(done: Any, cut: bool, drop: bool) -> Iterator[tuple[Any, str | None]]:
+    yield done, None
+    for longest in CUTS if cut else ():
+        yield shortened(done, longest), CUT.format(longest=longest)
+    if drop and isinstance(done, Items):
+        shown = len(done.items)
+        while (shown := shown // 2) > 0:
+            fewer = Items(done.items[:shown], done.next_offset)
+            yield shortened(fewer, CUTS[-1]), FEWER.format(shown=shown, all=len(done.items))
 
 
 def shortened(value: Any, longest: int) -> Any:

@@ -113,7 +113,9 @@ class Tool:
             arguments = self._checked(given)
             done = await self.run(asked, **arguments)
             await asked.told()
-            return fitting(done, self._result, _size, cut=not self.whole)
+            # A list that has no limit to ask with is told as far as it fits: what was written must not read as refused.
+            drop = "limit" not in self.arguments.model_fields
+            return fitting(done, self._result, _size, cut=not self.whole, drop=drop)
         except LtstError as problem:
             return failed(str(problem), type(problem).__name__)
         except Exception as problem:  # noqa: BLE001 - the edge: the reason is for the log, it may hold what a user said
