@@ -235,8 +235,10 @@ def test_a_leftover_server_is_adopted(home: Path) -> None:
     first_line(process)
     pid = postmaster(home)
     assert eventually(lambda: keeper.is_held(home / "postgres" / "locks" / "watcher"))
-    for watcher in watchers(home):
+    killed = watchers(home)
+    for watcher in killed:
         watcher.kill()
+    psutil.wait_procs(killed)  # as long as one holds its lock, no other is started
     process.kill()
     process.wait()
     server = EmbeddedServer.acquire(home)

@@ -8,6 +8,8 @@ no round trip, and connects on demand.
 from __future__ import annotations
 
 import asyncio
+import atexit
+import logging
 import math
 import os
 import select
@@ -45,6 +47,12 @@ def _adapters() -> AdaptersMap:
     adapters = AdaptersMap(psycopg.adapters)
     adapters.register_loader("uuid", TextLoader)
     return adapters
+
+
+@atexit.register
+def _silence_driver() -> None:
+    """Keep the driver from warning, on the terminal of a program that ends, of work that ends with it."""
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 class _Context:

@@ -162,6 +162,8 @@ def _called(
         return Returned()
     except ConnectionError:
         raise
+    except MemoryError:
+        return Raised(MemoryError())  # another one: it holds no frames, and sending it needs next to no memory
     except Exception as problem:  # noqa: BLE001 - it is for the caller to judge
         return Raised(_sendable(problem))
     finally:
