@@ -1,5 +1,8 @@
 """`python -m bench.attack`: attacks a running server in every known way, while others use it and one measures it.
 
+Before that, every regular expression of the package is pumped up to 100 KB and every reader up to a mebibyte: none may
+take more than linear time.
+
 Half-open connections and idle event streams are held all the time. Meanwhile messages come that pump every regular
 expression of the package, messages with poisoned pastes, and documents that are bombs. Another user adds, searches and
 asks for contexts, and none of that may fail. A process of its own asks for /healthz, and no answer may take a second of
@@ -18,7 +21,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, cycle, islice, repeat
 from pathlib import Path
@@ -28,13 +31,14 @@ from rich.table import Table
 
 from bench.pastes import FORMS, HELD_BACK, pastes
 from bench.pdf import sharing
-from bench.pump import attacks, patterns
+from bench.pump import READERS, attacks, patterns, pumped, read
 from bench.served import ROOT, Server
 from bench.wire import Broken, Wire, written
 from ltst.support.connections import places
 
 MEBIBYTE = 1024**2
 PUMPED_CHARACTERS = 4_000
+PUMPED_PARTS = 40  # so many of a pattern's own parts are repeated; `make full` tries ten times as many
 SLOWEST_SECONDS, LONGEST_STOP = 1.0, 10.0
 AT_ONCE = 8
 HALF = b"POST /api/chat HTTP/1.1\r\nHost: localhost\r\nContent-Le"
@@ -176,11 +180,14 @@ async def _thrown(port: int, name: str, requests: Iterable[bytes], siege: Siege)
     async def thrower() -> None:
         wire = Wire(port)
         for request in waiting:
-            with suppress(Broken):  # the server may end a connection, and is asked again
+            try:
                 answer = await wire.ask(request)
-                siege.sent[name] += 1
-                if answer.status not in EXPECTED:
-                    siege.wrong[f"{name}: {answer.status} {answer.body[:200]!r}"] += 1
+            except Broken:  # the server may end a connection, and is asked again
+                siege.sent[f"{name}, broken off"] += 1
+                continue
+            siege.sent[name] += 1
+            if answer.status not in EXPECTED:
+                siege.wrong[f"{name}: {answer.status} {answer.body[:200]!r}"] += 1
         await wire.close()
 
     await asyncio.gather(*(thrower() for _ in range(AT_ONCE)))
@@ -259,10 +266,19 @@ def main() -> int:
     options = _options()
     console = Console(highlight=False, soft_wrap=True)
     plan = Plan(options.half_open, options.streams, options.texts)
+    console.print("pumping every pattern and reader …")
+    slow = [*_slow(options.texts)]
     with tempfile.TemporaryDirectory(prefix="ltst-attack-", ignore_cleanup_errors=True) as folder:
         siege = run(Path(folder).resolve() / "home", plan, console.print)
+    siege.wrong.update(slow)
     missed = _sum_up(console, siege)
     return 1 if missed else 0
+
+
+def _slow(most: int | None) -> Iterator[str]:
+    """What takes more than linear time."""
+    yield from pumped([*islice(patterns(), most)], PUMPED_PARTS)
+    yield from read(READERS, MEBIBYTE)
 
 
 def _options() -> argparse.Namespace:

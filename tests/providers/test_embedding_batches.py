@@ -115,6 +115,16 @@ async def test_a_question_does_not_stand_behind_a_backlog(embedding, model):
     assert (await backlog).shape == (500, 2)
 
 
+async def test_the_background_waits_for_everyone_else(embedding, model):
+    await hold(embedding, model)
+    backlog = asyncio.create_task(embedding.vectors(["later"] * 3, background=True))
+    await asyncio.sleep(0.01)
+    tasks = await waiting(embedding, ["a"], ["b"])
+    model.free.set()
+    await asyncio.gather(backlog, *tasks)
+    assert model.batches == [["busy"], ["a", "b"], ["later"] * 3]
+
+
 async def test_everyone_has_their_turn(embedding, model):
     await hold(embedding, model)
     tasks = await waiting(embedding, *([f"{caller}-{number}" for number in range(3)] for caller in range(20)))

@@ -48,7 +48,7 @@ async def index_due(
         rows = await search.due(database.user(user_id), BATCH, skip=refused, terms_only=embedding is None)
         if not rows:
             break
-        left = await _index(database, user_id, embedding, rows)
+        left = await _index(database, user_id, embedding, rows, background=True)
         refused |= left
         done += len(rows) - len(left)
         batches = None if batches is None else batches - 1
@@ -99,7 +99,7 @@ async def _index_alone(database: Database, lease: Lease, embedding: Embedding, r
     calls = database.user(lease.user_id)
     try:
         await _index(database, lease.user_id, None, [row])  # its words are found, whatever comes
-        await _index(database, lease.user_id, embedding, [row], lease)
+        await _index(database, lease.user_id, embedding, [row], lease, background=True)
     except Exception as problem:
         if isinstance(problem, DatabaseUnavailable) or not await _answers(embedding):
             await work.give_back(calls, [lease])
@@ -150,10 +150,16 @@ def _cost(row: Due) -> int:
 
 
 async def _index(
-    database: Database, user_id: str, embedding: Embedding | None, rows: Sequence[Due], lease: Lease | None = None
+    database: Database,
+    user_id: str,
+    embedding: Embedding | None,
+    rows: Sequence[Due],
+    lease: Lease | None = None,
+    *,
+    background: bool = False,
 ) -> set[str]:
     """Give the rows their terms and vectors; the ids of those whose text the model refuses."""
-    indexed = await _indexed(rows, embedding)
+    indexed = await _indexed(rows, embedding, background=background)
     refused = set() if embedding is None else {row.id for row in indexed if row.vector is None}
     if refused and embedding is not None and not await _answers(embedding):
         raise ModelUnavailable(f"the embedding by {embedding.name} refuses every text")
@@ -173,11 +179,11 @@ def written(vector: NDArray[np.float32]) -> str:
     return "[" + ",".join([f"{number:.8g}" for number in vector.tolist()]) + "]"
 
 
-async def vectors_of(rows: Sequence[Due], embedding: Embedding) -> list[NDArray[np.float32]]:
+async def vectors_of(rows: Sequence[Due], embedding: Embedding, *, background: bool) -> list[NDArray[np.float32]]:
     """For each row the vectors of its parts, of which each carries the row's date and speaker."""
     texts = [await _parts(row, embedding) for row in rows]
     distinct = [*dict.fromkeys(part for parts in texts for part in parts)]
-    vectors = await embedding.vectors(distinct)
+    vectors = await embedding.vectors(distinct, background=background)
     place = {text: number for number, text in enumerate(distinct)}
     return [vectors[[place[part] for part in parts]] for parts in texts]
 
@@ -189,22 +195,25 @@ async def _parts(row: Due, embedding: Embedding) -> list[str]:
     return [known + part for part in parts]
 
 
-async def _indexed(rows: Sequence[Due], embedding: Embedding | None) -> list[Indexed]:
-    vectors = [None for _ in rows] if embedding is None else await known_vectors(rows, embedding)
+async def _indexed(rows: Sequence[Due], embedding: Embedding | None, *, background: bool) -> list[Indexed]:
+    known = None if embedding is None else await known_vectors(rows, embedding, background=background)
+    vectors = [None for _ in rows] if known is None else known
     return await asyncio.to_thread(lambda: [_row(*each) for each in zip(rows, vectors, strict=True)])
 
 
-async def known_vectors(rows: Sequence[Due], embedding: Embedding) -> Sequence[NDArray[np.float32] | None]:
+async def known_vectors(
+    rows: Sequence[Due], embedding: Embedding, *, background: bool = True
+) -> Sequence[NDArray[np.float32] | None]:
     """The vectors of each row's parts; of a row whose text the model refuses none: it is found by its terms."""
     try:
-        return await vectors_of(rows, embedding)
+        return await vectors_of(rows, embedding, background=background)
     except TextRefused as problem:
         if len(rows) == 1:
             told = {"kind": rows[0].kind, "id": rows[0].id, "reason": str(problem)}
             LOGGER.warning("a text has no vector", extra=told)
             return [None]
         # One row's text must not keep the others from having theirs.
-        return [(await known_vectors([row], embedding))[0] for row in rows]
+        return [(await known_vectors([row], embedding, background=background))[0] for row in rows]
 
 
 def _row(row: Due, parts: NDArray[np.float32] | None) -> Indexed:

@@ -34,6 +34,8 @@ R = TypeVar("R")
 
 MOST_TEXTS = 32
 MOST_CHARACTERS = 8_192
+# Whoever asks now waits for the batch at hand: one of the background takes about a tenth of a second.
+BACKGROUND_CHARACTERS = 2_048
 LONGEST_GOODBYE = 5.0
 
 
@@ -41,7 +43,8 @@ class Embedding:
     """Asks an embedder from one thread of its own; whoever calls while it is busy shares the next batch.
 
     Nobody waits for a batch to fill: the first caller goes alone, those who come in the meantime go together. A long
-    list takes turns with the others, so that a question does not stand behind a backlog. Belongs to no event loop.
+    list takes turns with the others, and the background is asked for only when nobody else waits, so that a question
+    does not stand behind a backlog. Belongs to no event loop.
     """
 
     def __init__(self, embedder: Embedder, *, texts: int = MOST_TEXTS, characters: int = MOST_CHARACTERS) -> None:
@@ -70,9 +73,9 @@ class Embedding:
         """The parts of each text; long ones take their time."""
         return await beside(self._asked, lambda: [self.embedder.parts(text, room=room) for text in texts])
 
-    async def vectors(self, texts: Sequence[str]) -> Vectors:
-        """A vector for each text, in their order."""
-        request = _Request(list(texts))
+    async def vectors(self, texts: Sequence[str], *, background: bool = False) -> Vectors:
+        """A vector for each text, in their order; those for the background come after everyone else's."""
+        request = _Request(list(texts), background)
         if not request.texts:
             return check_vectors([], 0, await self.dimensions())
         with self._bell:
@@ -127,9 +130,12 @@ class Embedding:
     def _batch(self) -> list[_Turn]:
         """An equal share of the next batch for everyone who waits; who needs more stands at the back again."""
         waiting = [request for request in self._waiting if not request.answer.done()]
-        served, later = waiting[: self._most_texts], waiting[self._most_texts :]
+        urgent = [request for request in waiting if not request.background]
+        characters = self._most_characters if urgent else min(self._most_characters, BACKGROUND_CHARACTERS)
+        served = (urgent or waiting)[: self._most_texts]
+        later = [request for request in waiting if request not in served]
         count = len(served) or 1
-        batch = [request.turn(self._most_texts // count, self._most_characters // count) for request in served]
+        batch = [request.turn(self._most_texts // count, characters // count) for request in served]
         self._waiting = deque(later + [request for request in served if request.asked < len(request.texts)])
         return batch
 
@@ -198,6 +204,7 @@ class _Request:
     """The texts of one caller and what is known about them."""
 
     texts: Sequence[str]
+    background: bool = False
     answer: Future[Vectors] = field(default_factory=Future)
     asked: int = 0
     known: list[Vectors] = field(default_factory=list)
