@@ -156,6 +156,26 @@ HELD_BACK: dict[str, Form] = {
     "transcript": lambda a, b: f"INTERVIEWER: Where are you from?\nANNA: {a}\nINTERVIEWER: And now?\nANNA: {b}",
     "forum": lambda a, b: f"anna_92 wrote:\n{a}\n\ntom wrote:\n{b}",
     "tweet": lambda a, b: f"Anna Berg @annaberg · Mar 12\n{a}\n{b}\n12 replies 3 reposts",
+    "bare headers": lambda a, b: f"From: Anna Berg\nSubject: hello\n\n{a} {b}",
+    "bare headers and signature": lambda a, b: (
+        f"From: Anna Berg\nTo: Me\nSubject: hello\n\nHi,\n\n{a}\n\n{b}\n\nBest,\nAnna"
+    ),
+    "german headers": lambda a, b: (
+        f"Von: Anna Berg\nGesendet: Dienstag, 12. März 2024\nAn: Tom\nBetreff: Hallo\n\n{a}\n\n{b}"
+    ),
+    "spanish headers": lambda a, b: f"De: Anna Berg\nEnviado: martes\nPara: Tom\nAsunto: hola\n\n{a}\n\n{b}",
+    "french headers": lambda a, b: f"De : Anna Berg\nEnvoyé : mardi\nÀ : Tom\nObjet : salut\n\n{a}\n\n{b}",
+    "italian headers": lambda a, b: f"Da: Anna Berg\nInviato: martedì\nA: Tom\nOggetto: ciao\n\n{a}\n\n{b}",
+    "bulleted speaker": lambda a, b: f"- Anna: {a} {b}",
+    "bulleted speakers": lambda a, b: f"* Anna: {a}\n* Tom: {b}",
+    "numbered speakers": lambda a, b: f"1. Anna: {a}\n2. **Tom**: {b}",
+    "homework": lambda a, b: f"My son's homework:\n{a} {b}",
+    "homework on one line": lambda a, b: f"My neighbour’s short bio: {a} {b}",
+    "essay to correct": lambda a, b: f"Here is my son's essay. {a} {b} Please correct it.",
+    "essay to correct below": lambda a, b: f"This is my daughter's homework.\n{a}\n{b}\n\nCan you review it?",
+    "intro to judge": lambda a, b: f"Is this a good intro? {a} {b}",
+    "bio to improve": lambda a, b: f"Can you improve this bio? {a}\n{b}",
+    "text to translate": lambda a, b: f"Please translate this. {a} {b}",
 }  # fmt: skip
 
 

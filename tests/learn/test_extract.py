@@ -40,6 +40,8 @@ My birthday's December 12 => birthday = December 12
 I was born on 3 March 1990 => birthday = 3 March 1990
 my bday is 12 april => birthday = 12 april
 Today is my birthday! => birthday = November 16
+I'm a nurse. I live in Rome. Just kidding! => job = nurse
+All kidding aside, I live in Rome => home = Rome
 I live in New York City with my cat. => home = New York City
 We live in the Netherlands => home = Netherlands
 I'm based in Tallinn these days => home = Tallinn
@@ -874,6 +876,9 @@ Always tell me the source => instruction = Always tell me the source
 """
 
 SILENT = """
+Just kidding, I live in Rome lol
+I live in Rome. Just kidding!
+jk, I'm a nurse
 Do I live in Lisbon?
 Am I a nurse or a doctor?
 Is my name Pedro?

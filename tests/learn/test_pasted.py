@@ -49,6 +49,12 @@ def test_a_model_is_not_shown_it_and_not_believed_about_it(paste: Paste) -> None
         "I'm a teacher (for now).\r\nI moved to Porto.",
         "I <3 my job: I'm a teacher.\nAt 10:30 I have class.\nI moved to Porto.",
         "From now on I live alone.\nI'm a teacher.\nI moved to Porto.",
+        "- Work: I'm a teacher.\n- Home: I moved to Porto.\n- Food: I eat no fish.",
+        "My email: ana@example.org\nI'm a teacher.\nI moved to Porto.",
+        "My wife's email: eva@example.org\nI'm a teacher.\nI moved to Porto.",
+        "Can you improve my CV? I'm a teacher. I moved to Porto.",
+        "This is my son's homework. I'm a teacher. I moved to Porto. He needs help.",
+        "Is this a good plan? I'm a teacher. I moved to Porto.",
     ],
 )
 def test_what_a_user_says_is_theirs(text: str) -> None:

@@ -70,8 +70,8 @@ _SAID = re.compile(
 )
 # From here on somebody else speaks, and nothing says where they end.
 _HANDED_ON = re.compile(
-    r"(?:from|to|cc|bcc|sent|date|subject|reply-to|message-id|received|return-path|von|betreff|objet|asunto|oggetto"
-    r"|fwd?|fw|re|wg|aw|tr)\s?:(?:\s|$)"
+    r"(?:from|to|cc|bcc|sent|date|subject|reply-to|message-id|received|return-path|von|an|gesendet|datum|betreff"
+    r"|de|para|enviado|fecha|asunto|envoyé|à|objet|da|inviato|data|oggetto|fwd?|fw|re|wg|aw|tr)\s?:(?:\s|$)"
     r"|[-_=*\s]{0,40}(?:original (?:message|appointment)|(?:begin )?forwarded (?:message|from|by|e?mail)"
     r"|weitergeleitete nachricht|message transféré|mensaje reenviado)\b"
     r"|(?:_{10,}|-{20,}|={20,})\s*$"
@@ -87,10 +87,23 @@ _HANDED_ON = re.compile(
     r"|dear\s\w+|(?:begin|start) of (?:text|document)",
     re.I,
 )
+# What is written to be handed in, sent or published; a writer who shows such a text does not speak in it.
+_TEXT = (
+    r"(?:homework|assignment|essay|composition|paper|bio|biography|intro|introduction|letter|e-?mail|mail|message|speech"
+    r"|statement|text|story|diary|paragraph|profile|post|draft|poem|note|cv|resume)"
+)
+_EDIT = (
+    r"(?:translat\w+|proof-?read|paraphrase|rephrase|rewrite|reword|summari[sz]e|continue|complete|correct|fix|improve"
+    r"|polish|edit|check|review|analy[sz]e|critique)"
+)
+_WHOSE = r"(?:this|these|his|her|their|[^\W\d_]{1,30}['’]s)"
 _ANNOUNCED = re.compile(
-    r"\b(?:translat\w+|proof-?read|paraphrase|rephrase|rewrite|reword|summari[sz]e|continue|complete"
-    r"|correct|fix|improve|polish"
-    r"|edit|check|review|analy[sz]e|critique)\b[^.!?\n]{0,80}(?::|→|->|\n)"
+    rf"\b{_EDIT}\b[^.!?\n]{{0,80}}(?::|→|->|\n)"
+    rf"|\b{_EDIT}\b[^.!?\n]{{0,40}}\b{_WHOSE} (?:[\w-]+ ){{0,2}}{_TEXT}\b[^.!?\n]{{0,40}}[.!?]"
+    r"|\b(?:translate|proof-?read|paraphrase|rephrase|rewrite|reword|polish) (?:this|these)\b[^.!?\n]{0,40}[.!?]"
+    rf"|\bis this (?:[\w-]+ ){{0,3}}{_TEXT}\b[^.!?\n]{{0,40}}\?"
+    # Not "my wife's email: eva@example.org".
+    rf"|\b{_WHOSE} (?:[\w-]+ ){{0,2}}{_TEXT}\s?:(?!\s?\S{{1,80}}@)"
     r"|\b(?:role-?\s?play\w*|pretend|act as|act like you|you are now an?|let's play"
     r"|my (?:main )?character\b|in character)"
     r"|^[ *]{0,4}(?:lyrics|quote)\b[^:\n]{0,30}:"
@@ -108,18 +121,25 @@ _ANNOUNCED = re.compile(
     r"|conjugate)\b[^\n]{0,20}:",
     re.I | re.M,
 )
+# Announces a text where the message also asks for help with it: "Here is my son's essay. … Please correct it."
+_SHOWN = re.compile(
+    rf"\b(?:here(?:['’]s| is)|this is|below is)\b[^.!?:\n]{{0,60}}\b{_TEXT}\b[^.!?:\n]{{0,30}}[.!]", re.I
+)
+_HELP_WANTED = re.compile(rf"\b{_EDIT} (?:it|this|that|them|the|his|her|their|my)\b", re.I)
 _SPEAKER = re.compile(
-    r"\s*[*_]{0,2}(@?[^\W\d_][\w.'’-]{0,30}(?: [^\W\d_][\w.'’-]{0,30}){0,2})(?: \([^()]{1,30}\))?"
+    r"\s*(?:(?:[-*•·–]|\d{1,2}[.)])\s{1,4})?[*_]{0,2}"
+    r"(@?[^\W\d_][\w.'’-]{0,30}(?: [^\W\d_][\w.'’-]{0,30}){0,2})(?: \([^()]{1,30}\))?"
     r"[*_]{0,2}:[*_]{0,2}\s"
 )
 # With these a writer begins a line about themself.
 _OWN_LABELS = frozenset(
     """
-    about me, address, age, allergies, allergy, also, background, birthday, btw, by the way, city, context, correction,
-    country, diet, dislikes, edit, email, employer, family, fact, facts, fun fact, fyi, goal, goals, hi, hello, hey,
-    hobbies, hobby, home, hometown, important, info, job, kids, languages, likes, location, name, nationality, note,
-    notes, occupation, pet, pets, phone, please, plus, preference, preferences, profession, ps, p.s, question,
-    quick update, reminder, role, so, sports, status, summary, thing is, tl;dr, tldr, todo, update, well, work
+    about me, address, age, allergies, allergy, also, background, birthday, books, btw, by the way, car, career, city,
+    context, correction, country, diet, dislikes, drinks, edit, education, email, employer, family, fact, facts, food,
+    fun fact, fyi, goal, goals, health, hi, hello, hey, hobbies, hobby, home, hometown, important, info, job, kids,
+    languages, likes, living, location, movies, music, name, nationality, note, notes, occupation, pet, pets, phone,
+    please, plus, preference, preferences, profession, ps, p.s, question, quick update, reminder, role, school, so,
+    sport, sports, status, studies, summary, thing is, tl;dr, tldr, todo, travel, update, well, work
     """.replace("\n    ", " ")
     .strip()
     .split(", ")
@@ -190,6 +210,7 @@ def _element_end(text: str, at: int, tag: str) -> int:
 
 def _own(lines: list[str]) -> Iterator[str]:
     several = sum(map(_speaks, lines)) > 1
+    wanted = any(map(_HELP_WANTED.search, lines))
     last = _last_paragraph(lines)
     pasted = until_blank = False
     for line, before, after, at in zip(lines, ["", *lines], _following(lines), range(len(lines)), strict=False):
@@ -198,14 +219,21 @@ def _own(lines: list[str]) -> Iterator[str]:
         until_blank = until_blank and bool(line.strip())
         if pasted or until_blank or not line.strip():
             yield ""
-        elif _SAID.match(line) or (several and _speaks(line)):
+        elif _SAID.match(line):
             until_blank = True
         elif _HANDED_ON.match(line):
             pasted = not _ends_itself(after)
+        elif several and _speaks(line):
+            until_blank = True
         elif not _is_pasted(line):
-            announced = _ANNOUNCED.search(f"{line}\n" if after else line)
+            announced = _announced(line, after, wanted)
             pasted = announced is not None and not _ends_itself(after)
             yield (line[: announced.start()] if announced else line).replace(_HOLE, " ")
+
+
+def _announced(line: str, after: str, wanted: bool) -> re.Match[str] | None:
+    """Where the line announces a text of others; `wanted` is whether the message asks for help with one."""
+    return _ANNOUNCED.search(f"{line}\n" if after else line) or (_SHOWN.search(line) if wanted else None)
 
 
 def _ends_itself(line: str) -> bool:

@@ -42,6 +42,13 @@ _SUPPOSED = re.compile(
     re.I,
 )
 
+# A joke is taken back, with the sentence before it and what follows on its line.
+_JOKE = re.compile(
+    r"(?:^|(?<=[.!?] ))(?:[^.!?\n]{1,300}[.!?]{1,3} )?"
+    r"(?:(?:i'm |i am |im )?(?:just |only )(?:kidding|joking)|jk)\b[^\n]*",
+    re.I | re.M,
+)
+
 
 def own_words(text: str) -> str:
     """The beginning of a message without code, quotations, links, pasted blocks, fiction and suppositions."""
@@ -53,7 +60,7 @@ def own_words(text: str) -> str:
     text = text if text.isascii() else _EMOJI.sub(" . ", text)
     text = _SPACE.sub(" ", text)
     text = "\n".join(_BULLET.sub("", line.strip()) for line in text.split("\n") if len(line) <= LONGEST_LINE)
-    return _SUPPOSED.sub("", _WRAPPED.sub(" ", text))
+    return _SUPPOSED.sub("", _JOKE.sub("", _WRAPPED.sub(" ", text)))
 
 
 def _unquoted(quotation: re.Match[str]) -> str:
