@@ -13,7 +13,7 @@ import pytest
 import ltst
 from ltst import AsyncMemory, Memory, NotFound, Settings
 from ltst.db.migrate import names_of
-from ltst.records import Measurement
+from ltst.records import ImportedConversation, ImportedMessage, Measurement, MemoryEntry
 from ltst.rooms import metrics
 from support.probes import Connection, holding, superuser, value
 from support.waiting import soon
@@ -293,3 +293,22 @@ async def test_stats_tell_how_long_conversations_last(memory: AsyncMemory) -> No
     assert sessions is not None
     assert sessions.within[float("inf")] == 2
     assert sessions.within == dict(sorted(sessions.within.items()))
+
+
+async def test_storing_many_counts_what_was_stored(memory: AsyncMemory) -> None:
+    heard: list[tuple[str, int]] = []
+    memory.watch(lambda seen: heard.append((seen.name, seen.results)))
+    user = memory.user("counted")
+    turns = [{"role": "user", "content": f"Turn {number}.", "key": str(number)} for number in range(5)]
+    await user.chat("one").add_many(turns[:3])
+    await user.chat("one").add_many(turns)
+    await user.entries.add_many([MemoryEntry("Ran ten miles."), MemoryEntry("Swam a mile.")])
+    said = ImportedMessage("first", "user", "Said.", datetime.now(UTC))
+    await user.sessions.add_many([ImportedConversation("two", [said])])
+    counted = [each for each in heard if each[0].endswith("add_many")]
+    assert counted == [
+        ("messages.add_many", 3),
+        ("messages.add_many", 2),
+        ("entries.add_many", 2),
+        ("sessions.add_many", 1),
+    ]

@@ -704,6 +704,7 @@ class AsyncChat:
             if added:
                 details = {"session_id": self._session_id, "count": len(added)}
                 await self._desk.tell(tx, "add", "message", str(added[0].message_id), details)
+            tx.seen = len(added)  # not the rows of the session and of the ledger
         return stored
 
     async def add_interaction(self, user_msg: str, ai_msg: str) -> builtins.list[ConversationMessage]:

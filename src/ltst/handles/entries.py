@@ -71,6 +71,7 @@ class AsyncEntries:
             added = await entries.add_many(tx, new)
             told = [events.Told("add", "entry", str(entry_id), {}) for entry_id in added]
             await events.add_many(tx, self._desk.settings.actor, told)
+            tx.seen = len(added)
         return Imported(entries=len(added), known=len(new) - len(added))
 
     async def get(self, entry_id: str) -> MemoryEntry | None:

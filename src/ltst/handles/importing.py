@@ -65,6 +65,7 @@ async def add_all(desk: Desk, conversations: Iterable[ImportedConversation]) -> 
         for distinct in _distinct(checked):
             plan = await _planned(tx, distinct)
             total += await _carried_out(desk, tx, plan)
+        tx.seen = total.messages
     if total.conversations >= ENOUGH_TO_TELL and not desk.core.looked_at_tables:
         desk.core.looked_at_tables = True
         await _look_at_tables(desk)
