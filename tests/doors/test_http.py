@@ -37,9 +37,11 @@ from ltst.db.embedded import EmbeddedServer
 from ltst.doors.cli.serve import name_to_call
 from ltst.doors.http import problems
 from ltst.doors.http.app import ROUTERS, is_loopback
+from ltst.support.logs import PLAIN_FIELDS
 from support.household import furnish
 from support.probes import cloned, holding, superuser
 from support.serving import Listening, listening
+from support.waiting import eventually
 
 ANA, EVE = "ana", "eve"
 MARK = "ANAS-OWN-WORDS"
@@ -634,6 +636,40 @@ def test_what_nobody_expected_tells_nothing(call: Call, door: Listening, capfd: 
     assert "CANARY" not in answer.text
     assert problem(answer, 500)["detail"] == problems.OPAQUE
     assert answer.headers["x-request-id"] == "r-1"
+
+
+def test_the_log_has_a_line_with_the_id_of_each_answer(
+    call: Call, door: Listening, keys: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def unreachable() -> None:
+        raise ltst.DatabaseUnavailable("the database does not answer")
+
+    async def failing() -> None:
+        raise RuntimeError("nobody expected this")
+
+    door.app.add_api_route("/unreachable", unreachable)
+    door.app.add_api_route("/failing", failing)
+    caplog.set_level("INFO", "ltst")
+    asked = {"logged-503": "/unreachable", "logged-500": "/failing", "logged-404": f"/v1/messages/{MARK}"}
+    for request_id, path in {**asked, "logged-200": "/v1/profile"}.items():
+        call("GET", path, key=keys[ANA], headers={"X-Request-Id": request_id, "Connection": "close"})
+    call("GET", "/v1/profile", headers={"X-Request-Id": "logged-421", "Host": "elsewhere"})
+
+    def lines() -> set[tuple[str, str, int, str]]:
+        records = [vars(each) for each in caplog.records if each.getMessage() == "request"]
+        return {(each["request_id"], each["levelname"], each["status"], each["route"]) for each in records}
+
+    eventually(lambda: len(lines()) == 5)
+    assert lines() == {
+        ("logged-503", "WARNING", 503, "/unreachable"),
+        ("logged-500", "WARNING", 500, "/failing"),
+        ("logged-404", "INFO", 404, "/v1/messages/{message_id}"),
+        ("logged-200", "INFO", 200, "/v1/profile"),
+        ("logged-421", "INFO", 421, "(no route)"),
+    }
+    told = {name for each in caplog.records if each.getMessage() == "request" for name in vars(each)}
+    own = told - PLAIN_FIELDS - {"message", "asctime"}
+    assert own == {"request_id", "method", "route", "status", "milliseconds"}
 
 
 # --- what those who run it look at

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import time
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
@@ -10,9 +12,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ltst.doors.http.meters import route_of
 from ltst.doors.http.problems import Misdirected, TooLarge, document, of_error, response
 from ltst.errors import Denied, LtstError
 from ltst.support.ids import new_id
+from ltst.support.logs import LOGGER
 from ltst.support.network import LOOPBACK
 
 REQUEST_ID = re.compile(r"[\w.:-]{1,128}", re.ASCII)
@@ -40,12 +44,13 @@ class Guard:
         scope.setdefault("state", {})["request_id"] = request_id
         # Routes are found in the path as it was sent: an id may contain a slash, which is not one of the path's own.
         scope["path"] = scope.get("raw_path", scope["path"].encode()).decode("latin-1").partition("?")[0]
-        started = False
+        status: int | None = None
+        began = time.perf_counter()
 
         async def answer(message: Message) -> None:
-            nonlocal started
+            nonlocal status
             if message["type"] == "http.response.start":
-                started = True
+                status = message["status"]
                 MutableHeaders(scope=message)["X-Request-Id"] = request_id
             await send(message)
 
@@ -53,12 +58,18 @@ class Guard:
             self._check(scope["path"], headers)
             await self._app(scope, _measured(receive, self._most), answer)
         except LtstError as problem:
-            if started:
+            if status is not None:
                 raise
-            await response(of_error(problem, request_id))(scope, receive, send)
+            await response(of_error(problem, request_id))(scope, receive, answer)
         except UnicodeDecodeError:
             told = document(400, "the path is not valid UTF-8 once its percent signs are read", request_id)
-            await response(told)(scope, receive, send)
+            await response(told)(scope, receive, answer)
+        except Exception:
+            status = 500  # answered outside of here
+            raise
+        finally:
+            if status is not None:  # else the client has left
+                _log(scope, status, began)
 
     def _check(self, path: str, headers: Headers) -> None:
         if path in UNGUARDED:
@@ -72,6 +83,20 @@ class Guard:
         declared = headers.get("content-length", "0")
         if not declared.isdecimal() or int(declared) > self._most:
             raise TooLarge(f"a request may have up to {self._most:,} bytes")
+
+
+def _log(scope: Scope, status: int, began: float) -> None:
+    """Write the line of an answered request; its route and not its path, which holds users' own words."""
+    level = logging.WARNING if status >= 500 else logging.INFO
+    if LOGGER.isEnabledFor(level):
+        told = {
+            "request_id": scope["state"]["request_id"],
+            "method": scope["method"],
+            "route": route_of(scope),
+            "status": status,
+            "milliseconds": round((time.perf_counter() - began) * 1000, 3),
+        }
+        LOGGER.log(level, "request", extra=told)
 
 
 def _request_id(given: str | None) -> str:

@@ -108,6 +108,11 @@ class Metered:
             await self._app(scope, receive, noted)
         finally:
             self._meters.under_way.dec()
-            route = getattr(scope.get("route"), "path_format", UNROUTED)
+            route = route_of(scope)
             self._meters.requests.labels(scope["method"], route, status).inc()
             self._meters.seconds.labels(scope["method"], route).observe(time.perf_counter() - started)
+
+
+def route_of(scope: Scope) -> str:
+    """The route that answered a request, in the words of the server's document."""
+    return getattr(scope.get("route"), "path_format", UNROUTED)
