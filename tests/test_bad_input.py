@@ -112,7 +112,7 @@ MOMENT: Bad = [
 ]
 DURATION: Bad = [
     (0, "longer than zero"),
-    (-1, "longer than zero"),
+    (-1, "longer than zero and at most 1,000 years, not -1 seconds"),
     (timedelta(0), "longer than zero"),
     (timedelta(days=-1), "longer than zero"),
     (timedelta(days=400_000), "at most 1,000 years"),

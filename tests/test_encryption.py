@@ -559,6 +559,7 @@ def test_health_tells_whether_the_master_key_fits(settings: Settings, tmp_path: 
         assert _master_key(memory).status == "ok"
         memory.user("ana").preferences.set("diet", "secret", sensitive=True)
         assert _master_key(memory).status == "ok"
+        assert _master_key(memory).detail.endswith("opens the data keys of 1 user")
     used = MasterKeys(None, settings.home / "master.key").newest_id()
     kept = (settings.home / "master.key").rename(tmp_path / "kept")
     with Memory(settings=settings) as memory:

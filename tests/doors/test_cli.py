@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from bench.pdf import pdf
 from ltst import Memory, Settings
 from ltst.doors import cli
+from ltst.doors.cli.access import about_keys
 from ltst.doors.cli.main import app
 from ltst.doors.cli.pages import HEADINGS, PAGES
 from support.shell import COMMAND, LEAVES, MODULE, SCRIPT, Run, commands, found
@@ -136,9 +137,43 @@ def test_keys_are_made_listed_and_revoked(run: Run, answer: Callable[..., Any]) 
         run("keys", "revoke", each["key_id"], status=1 if each["revoked_at"] else 0)
     run("keys", "open", input="n\n", status=1)
     assert answer("keys", "open", "--yes") == {"open": True}
-    neither = run("keys", "create", status=1).stderr
-    assert "(--for) or for everyone (--admin), not for both and not for none" in neither
-    assert "not for both" in run("keys", "create", "--for", "ana", "--admin", status=1).stderr
+    neither = plain(run("keys", "create", status=2).stderr)
+    assert "--for USER, or --admin for everyone" in neither
+    assert "one of them" in plain(run("keys", "create", "--for", "ana", "--admin", status=2).stderr)
+
+
+def plain(boxed: str) -> str:
+    """The words of an error without the box around them."""
+    return " ".join(boxed.replace("│", " ").split())
+
+
+def test_without_keys_it_is_told_whether_servers_ask_for_one(run: Run, answer: Callable[..., Any]) -> None:
+    assert "still ask" not in run("keys", "list").output
+    made = answer("keys", "create", "--for", "ana")
+    assert "still ask" not in run("keys", "list").output
+    answer("keys", "revoke", made["key_id"])
+    revoked = plain(run("keys", "list").output)
+    answer("erase", "--user", "ana", "--yes")
+    erased = plain(run("keys", "list").output)
+    for told in (revoked, erased):
+        assert "still ask" in told
+        assert "ltst keys create" in told
+        assert "ltst keys open" in told
+    asked = plain(run("keys", "open", input="y\n").output)
+    assert asked.count("on this machine") == 2
+    assert asked.count("at other addresses ask for keys all the same") == 2
+    assert "still ask" not in run("keys", "list").output
+
+
+def test_what_a_server_says_of_keys(sync_memory: Memory) -> None:
+    assert about_keys(sync_memory, tokens=False) == "No key is needed on this machine."
+    made = sync_memory.keys.create("ana")
+    assert about_keys(sync_memory, tokens=False) == "Send a key with every request."
+    sync_memory.keys.revoke(made.key_id)
+    assert about_keys(sync_memory, tokens=True) == "Send a key with every request."
+    told = about_keys(sync_memory, tokens=False)
+    assert "ltst keys create" in told
+    assert "ltst keys open" in told
 
 
 def test_version() -> None:
@@ -719,3 +754,14 @@ def test_a_worker_runs_until_it_is_told_to_stop(run: Run, database_url: str) -> 
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert out.decode().startswith("Stopped")
+
+
+def test_the_history_of_a_fact_goes_by_the_clock(run: Run) -> None:
+    run("facts", "set", "city", "Porto", "--from", "2020-01-01")
+    run("facts", "set", "city", "Lisbon", "--from", "2021-01-01")
+    run("facts", "set", "city", "Madrid", "--from", "2999-01-01")
+    shown = run("facts", "history", "city").stdout.splitlines()
+    states = {city: next(line for line in shown if city in line) for city in ("Porto", "Lisbon", "Madrid")}
+    assert "closed" in states["Porto"]
+    assert "holds" in states["Lisbon"]
+    assert "planned" in states["Madrid"]

@@ -30,6 +30,8 @@ FINGERPRINTS = {
     "FROM pg_trigger WHERE NOT tgisinternal",
     "views": "SELECT array_agg(pg_get_viewdef(oid) || relacl::text || reloptions::text ORDER BY relname) FROM pg_class "
     "WHERE relkind = 'v' AND relnamespace = 'public'::regnamespace",
+    "isolation": "SELECT array_agg((relname, relrowsecurity, relforcerowsecurity)::text ORDER BY relname) "
+    "FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace",
     "functions": "SELECT array_agg(pg_get_functiondef(oid) || coalesce(proacl::text, '') ORDER BY proname) "
     "FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND proname ~ '^(ltst_|update_|clean_)'",
 }
@@ -46,6 +48,9 @@ DAMAGES = {
     "LANGUAGE sql AS 'SELECT word'",
     "a dropped function": "DROP FUNCTION ltst_write_adopted() CASCADE",
     "a function with its trigger": "DROP FUNCTION ltst_note_update() CASCADE",
+    "row-level security that is off": "ALTER TABLE user_facts DISABLE ROW LEVEL SECURITY",
+    "row-level security that spares the owner": "ALTER TABLE user_facts NO FORCE ROW LEVEL SECURITY; "
+    "ALTER TABLE conversation_messages NO FORCE ROW LEVEL SECURITY",
     "all at once": "DROP FUNCTION update_session_length() CASCADE; DROP VIEW user_preference_summary; "
     "DROP INDEX idx_claims_key",
 }

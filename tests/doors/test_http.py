@@ -402,6 +402,8 @@ def test_what_a_server_that_others_can_reach_tells_to_try_works(database_url: st
             replies = [_curled(line.replace("YOUR_KEY", key)) for line in shown.split("  curl -s ")[1:]]
         finally:
             process.terminate()
+    assert re.search(r"listens on 0\.0\.0\.0:\d+", shown)
+    assert "LTST_ALLOWED_HOSTS" in shown
     assert "name: Piyush" in replies[0] and "home: Lisbon" in replies[1]
 
 

@@ -29,18 +29,25 @@ INDEXES = b"""
 SELECT class.relname::text, indisvalid FROM pg_index JOIN pg_class AS class ON class.oid = indexrelid
 WHERE class.relnamespace = current_schema()::regnamespace
 """
+ISOLATION = b"""
+SELECT relname::text, relrowsecurity AND relforcerowsecurity FROM pg_class
+WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+"""
 DIMENSIONS = b"""
 SELECT atttypmod FROM pg_attribute WHERE attrelid = to_regclass('conversation_messages') AND attname = 'embedding'
 """
 
 
+UNPROTECTED = "row-level security is not forced"
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that is not as the migrations left it: a column, function, view, trigger or index."""
+    """One thing that is not as the migrations left it: a column, table, function, view, trigger or index."""
 
     kind: str
     name: str
-    problem: str  # missing, replaced (a function), disabled (a trigger) or invalid (an index)
+    problem: str  # missing, replaced (a function), disabled (a trigger), invalid (an index) or UNPROTECTED (a table)
 
     def __str__(self) -> str:
         """What it is and what is wrong with it, in words."""
@@ -72,8 +79,10 @@ async def _compare(connection: Connection) -> list[Difference]:
     there = {name for (name,) in await _rows(connection, COLUMNS)}
     bodies = {*await _rows(connection, FUNCTIONS)}
     views = {name for (name,) in await _rows(connection, VIEWS)}
+    forced = dict(await _rows(connection, ISOLATION))
     return [
         *(Difference("column", name, "missing") for name in sorted(wanted.columns - there)),
+        *(Difference("table", name, UNPROTECTED) for name in migrate.names_of("TABLE") if forced.get(name) is False),
         *_functions(wanted.functions, bodies),
         *(Difference("view", name, "missing") for name in sorted({*wanted.views} - views)),
         *_states("trigger", wanted.triggers, dict(await _rows(connection, TRIGGERS)), "disabled"),
@@ -114,7 +123,9 @@ def _steps(found: list[Difference]) -> Iterator[str]:
     for part in functions:
         yield from part.following
     for each in found:
-        if each.kind == "view":
+        if each.kind == "table":
+            yield f"ALTER TABLE {each.name} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY"
+        elif each.kind == "view":
             yield from _made(blueprint().views[each.name])
         elif each.kind == "trigger":
             yield _trigger(each)

@@ -40,7 +40,7 @@ async def check_isolation(tx: Executor, tables: Collection[str]) -> Check:
     """That row-level security is forced on every table."""
     open_tables = await tx.values("health.unprotected_tables", tables=[*tables])
     if open_tables:
-        return Check("isolation", "error", f"row-level security is not forced on {', '.join(open_tables)}")
+        return Check("isolation", "error", f"row-level security is not forced on {', '.join(open_tables)}; {REPAIR}")
     return Check("isolation", "ok", f"row-level security is forced on {len(tables)} tables")
 
 
@@ -69,11 +69,15 @@ async def check_master_key(tx: Executor, keys: MasterKeys) -> Check:
         return Check("master key", "error", str(problem))
     if not used:
         return Check("master key", "ok", "no sensitive value is kept yet")
-    if missing := [f"{id} ({users} users)" for id, users in used.items() if id not in here]:
+    if missing := [f"{id} ({_users(users)})" for id, users in used.items() if id not in here]:
         return Check("master key", "error", _unfitting(missing, keys.where, others=len(missing) < len(used) or here))
     if len(used) > 1:
         return Check("master key", "warning", "some data keys are wrapped by an older key; run: ltst master-key rotate")
-    return Check("master key", "ok", f"the key in {keys.where} opens the data keys of {sum(used.values())} users")
+    return Check("master key", "ok", f"the key in {keys.where} opens the data keys of {_users(sum(used.values()))}")
+
+
+def _users(count: int) -> str:
+    return f"{count:,} user{'' if count == 1 else 's'}"
 
 
 def _unfitting(missing: Collection[str], where: str, *, others: object) -> str:

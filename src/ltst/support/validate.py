@@ -197,7 +197,7 @@ def duration(value: object, what: str) -> timedelta | None:
     except (TypeError, ValueError, OverflowError):
         raise Invalid(f"{what} must be a timedelta or a number of seconds, not {shown(value)}") from None
     if not timedelta(0) < span <= timedelta(days=365_000):
-        raise Invalid(f"{what} must be longer than zero and at most 1,000 years, not {span}")
+        raise Invalid(f"{what} must be longer than zero and at most 1,000 years, not {span.total_seconds():g} seconds")
     return span
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, Yes, command, found, opened
-from ltst.errors import Invalid
 from ltst.records import ApiKey
+
+if TYPE_CHECKING:
+    from ltst.sync import Memory
 
 app = typer.Typer(no_args_is_help=True, help="Keys to the server.\n\nExample: ltst keys create --for ana")
 
@@ -17,6 +19,26 @@ For = Annotated[str | None, typer.Option("--for", metavar="USER", help="Whose me
 Admin = Annotated[bool, typer.Option("--admin", help="It opens everyone's memory.")]
 Name = Annotated[str, typer.Option("--name", metavar="TEXT", help="What it is for.")]
 KeyId = Annotated[str, typer.Argument(metavar="ID", help="The key, as `ltst keys list` shows it.")]
+
+GONE = (
+    "Servers still ask for a key, and no key can be used. "
+    "Make one: ltst keys create --for ana. Or ask for none on this machine: ltst keys open"
+)
+ELSEWHERE = "servers at other addresses ask for keys all the same"
+
+
+def about_keys(memory: Memory, *, tokens: bool) -> str:
+    """Whether a server of this memory asks for a key, and what to do where nobody has one."""
+    if tokens:
+        return "Send a key with every request."
+    if not memory.keys.required():
+        return "No key is needed on this machine."
+    return f"{GONE}." if _are_gone(memory) else "Send a key with every request."
+
+
+def _are_gone(memory: Memory) -> bool:
+    """Whether servers ask for a key that nobody can have."""
+    return memory.keys.required() and all(each.revoked_at is not None for each in memory.keys.list())
 
 
 def _opens(key: ApiKey) -> str:
@@ -42,7 +64,7 @@ def create(options: Options, owner: For = None, admin: Admin = False, name: Name
     Example: ltst keys create --for ana --name laptop
     """
     if admin == (owner is not None):
-        raise Invalid("a key is for one user (--for) or for everyone (--admin), not for both and not for none")
+        raise typer.BadParameter("say whose memory it opens, with --for USER, or --admin for everyone: one of them")
     with opened(options) as memory:
         made = memory.keys.create(owner, admin=admin, name=name)
     if options.json:
@@ -62,11 +84,14 @@ def list_keys(
     Example: ltst keys list
     """
     with opened(options) as memory:
-        kept = memory.keys.list(owner)
+        kept, gone = memory.keys.list(owner), _are_gone(memory)
     if options.json:
         show.document([_told(each) for each in kept])
         return
-    show.records(False, kept, COLUMNS, title="Keys", empty="There are no keys. Make one: ltst keys create --for ana")
+    empty = "There are no keys." if gone else "There are no keys. Make one: ltst keys create --for ana"
+    show.records(False, kept, COLUMNS, title="Keys", empty=empty)
+    if gone:
+        show.hint(GONE)
 
 
 @command(app, "revoke")
@@ -85,17 +110,17 @@ def open_server(options: Options, yes: Yes = False) -> None:
     """Let everybody on this machine in without a key.
 
     From the first key on a server asks for one, also when all of them are revoked or their users erased. Only this
-    command changes that, until the next key is made. Keys that can be used must be revoked before.
+    command changes that, until the next key is made, for servers that nobody else can reach: those at other addresses
+    ask for keys all the same. Keys that can be used must be revoked before.
 
     Example: ltst keys open --yes
     """
     with opened(options) as memory:
         if not yes:
-            typer.confirm(
-                "Serve everyone's memory without a key to whoever reaches this machine?", abort=True, err=True
-            )
+            wanted = f"Serve everyone's memory without a key to everybody on this machine ({ELSEWHERE})?"
+            typer.confirm(wanted, abort=True, err=True)
         memory.keys.lift_requirement()
-    show.done(options.json, {"open": True}, "No key is needed on this machine until one is made.")
+    show.done(options.json, {"open": True}, f"No key is needed on this machine until one is made; {ELSEWHERE}.")
 
 
 def _told(key: ApiKey) -> dict[str, object]:

@@ -77,8 +77,9 @@ def schema(options: Options) -> None:
 def repair(options: Options) -> None:
     """Make anew what is missing in the schema.
 
-    Indexes, triggers, views and functions that were dropped, replaced or switched off: all of it or, when something
-    fails, nothing. Writers wait while an index is built. The exit status is 1 where a column is lost with its data.
+    Indexes, triggers, views and functions that were dropped, replaced or switched off, and row-level security that is
+    not forced: all of it or, when something fails, nothing. Writers wait while an index is built. The exit status is 1
+    where a column is lost with its data.
 
     Example: ltst db repair
     """

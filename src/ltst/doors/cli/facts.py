@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,10 +29,13 @@ COLUMNS: show.Columns = {"Key": "key", "Value": "value", "Confidence": "confiden
 
 
 def state(fact: Fact) -> str:
-    """Whether a value holds, held, or was struck out."""
+    """Whether a value holds now, held before, will hold, or was struck out."""
+    now = datetime.now(UTC)
     if fact.rejected_at is not None:
         return "rejected"
-    return "holds" if fact.valid_to is None else "closed"
+    if fact.valid_from is not None and fact.valid_from > now:
+        return "planned"
+    return "holds" if fact.valid_to is None or fact.valid_to > now else "closed"
 
 
 HISTORY: show.Columns = {

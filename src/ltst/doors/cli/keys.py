@@ -45,7 +45,7 @@ def rotate(options: Options) -> None:
     show.done(
         options.json,
         {"wrapped": wrapped, "where": where, "ids": ids},
-        f"{wrapped:,} data keys are wrapped by {ids[0]} now. Keep a copy of {where}.",
+        f"{wrapped:,} data {'key is' if wrapped == 1 else 'keys are'} wrapped by {ids[0]} now. Keep a copy of {where}.",
     )
 
 

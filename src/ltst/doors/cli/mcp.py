@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from ltst.doors.cli import show
+from ltst.doors.cli.access import about_keys
 from ltst.doors.cli.options import Options, command, opened
 from ltst.doors.cli.serve import name_to_call, saying_when_it_answers
 from ltst.errors import Denied, Invalid
@@ -61,12 +62,12 @@ def mcp(
         return
     wanted = door.Serving(options.settings, host, port, tools)
     with door.bound(wanted) as taken, opened(options, worker=False) as memory:
-        guarded = memory.keys.required() or door.has_tokens(memory.settings)
-        if not guarded and not wanted.loopback:
+        tokens = door.has_tokens(memory.settings)
+        if not (tokens or memory.keys.required()) and not wanted.loopback:
             raise Denied(f"{host} can be reached by others, and no key is set up: make one with `ltst keys create`")
         address = taken.getsockname()
         url = f"http://{name_to_call(host, wanted.loopback)}:{address[1]}"
-        keys = "Send a key with every request." if guarded else "No key is needed on this machine."
+        keys = about_keys(memory, tokens=tokens)
         banner = TOLD.format(url=url, path=door.PATH, sse=door.SSE_PATH, keys=keys)
         with saying_when_it_answers(url + door.PATH, banner):
             door.serve(replace(wanted, port=address[1]), taken)

@@ -15,6 +15,7 @@ from urllib.request import ProxyHandler, build_opener
 import typer
 
 from ltst.doors.cli import show
+from ltst.doors.cli.access import about_keys
 from ltst.doors.cli.options import Options, command, opened
 from ltst.errors import Denied, Invalid
 from ltst.support.extras import how_to_install
@@ -26,6 +27,7 @@ Port = Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help
 Processes = Annotated[int, typer.Option("--processes", metavar="N", min=1, max=64, help="How many share the work.")]
 
 TRY = """Memory is served at {url}   (docs: {url}/docs)
+It listens on {address}.{hosts}
 
 Try it:
   curl -s {url}/api/chat{key} -H 'Content-Type: application/json' \\
@@ -34,6 +36,7 @@ Try it:
     -d '{{"message": "Where do I live?"}}'
 
 {keys} Stop it with Ctrl-C."""
+HOSTS = " Callers that use a name of this machine need it in LTST_ALLOWED_HOSTS."
 LOOKS_EVERY = 0.05  # seconds
 KEY = " -H 'Authorization: Bearer YOUR_KEY'"
 
@@ -52,15 +55,21 @@ def serve(options: Options, host: Host = "127.0.0.1", port: Port = 8000, process
         raise Invalid(f"the server needs {problem.name}, which is missing: {how_to_install('server')}") from None
     wanted = http.Serving(options.settings, host, port)
     with http.bound(wanted) as taken, opened(options, worker=False) as memory:
-        guarded = memory.keys.required() or http.has_tokens(memory.settings)
+        tokens = http.has_tokens(memory.settings)
+        guarded = memory.keys.required() or tokens
         if not guarded and not wanted.loopback:
             raise Denied(f"{host} can be reached by others, and no key is set up: make one with `ltst keys create`")
-        address = taken.getsockname()
-        keys = "Send a key with every request." if guarded else "No key is needed on this machine."
-        url = f"http://{name_to_call(host, wanted.loopback)}:{address[1]}"
-        banner = TRY.format(url=url, key=KEY if guarded else "", keys=keys)
+        port = taken.getsockname()[1]
+        url = f"http://{name_to_call(host, wanted.loopback)}:{port}"
+        banner = TRY.format(
+            url=url,
+            address=f"{host}:{port}",
+            hosts="" if wanted.loopback or memory.settings.allowed_hosts else HOSTS,
+            key=KEY if guarded else "",
+            keys=about_keys(memory, tokens=tokens),
+        )
         with saying_when_it_answers(f"{url}/healthz", banner):
-            http.serve(replace(wanted, port=address[1]), taken, processes=processes)
+            http.serve(replace(wanted, port=port), taken, processes=processes)
 
 
 @contextmanager
