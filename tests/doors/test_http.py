@@ -188,7 +188,7 @@ def test_without_a_key_nothing_is_answered(call: Call, method: str, path: str) -
     for headers in ({}, {"X-User-Id": ANA}, {"Authorization": "Bearer ltst_guessed"}, {"X-API-Key": "guessed"}):
         answer = call(method, filled(path), headers=headers, content=b"[" * 100)
         if path in OPENAI:
-            assert (answer.status_code, answer.json()["error"]["code"]) == (401, 401), answer.text
+            assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthorized"), answer.text
         else:
             problem(answer, 401)
         assert answer.headers["www-authenticate"] == "Bearer"
@@ -638,6 +638,24 @@ def test_what_nobody_expected_tells_nothing(call: Call, door: Listening, capfd: 
     assert "CANARY" not in answer.text
     assert problem(answer, 500)["detail"] == problems.OPAQUE
     assert answer.headers["x-request-id"] == "r-1"
+
+
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded"])
+def test_a_body_of_another_type_is_refused_with_the_header_it_needs(
+    call: Call, keys: dict[str, str], kind: str | None
+) -> None:
+    headers = {} if kind is None else {"Content-Type": kind}
+    said = json.dumps({"role": "user", "content": "Hello."})
+    for path in ("/v1/sessions/typed/messages", "/v1/search"):
+        told = problem(call("POST", path, key=keys[EVE], content=said, headers=headers), 422)
+        assert "Content-Type: application/json" in told["detail"]
+    wrong = problem(call("POST", "/v1/search", key=keys[EVE], json=["no object"]), 422)
+    assert "Content-Type" not in wrong["detail"]
+
+
+@pytest.mark.parametrize("path", ["/", "/nothing", "/v1/nothing/here"])
+def test_where_nothing_is_the_document_is_named(call: Call, path: str) -> None:
+    assert "/docs" in problem(call("GET", path), 404)["detail"]
 
 
 def test_the_log_has_a_line_with_the_id_of_each_answer(

@@ -216,3 +216,41 @@ def test_a_request_that_is_none_is_refused(address: str, upstream: LanguageServe
     with pytest.raises(openai.UnprocessableEntityError, match="messages"):
         client(address).chat.completions.create(model="scripted", messages=[])
     assert upstream.asked == []
+
+
+def refused(address: str, body: dict[str, Any], status: int) -> dict[str, Any]:
+    answer = httpx.post(f"{address}/v1/chat/completions", json=body, timeout=60)
+    assert answer.status_code == status, answer.text
+    told: dict[str, Any] = answer.json()["error"]
+    assert told["code"] is None or isinstance(told["code"], str)
+    return told
+
+
+def test_errors_name_what_is_wrong_with_a_request(settings: Settings) -> None:
+    with listening(settings) as server:
+        missing = refused(server.url, {"messages": says("hello")}, 422)
+        assert missing["message"].startswith("model is missing")
+        assert "ltst/recall" in missing["message"]
+        unknown = refused(server.url, {"model": "gpt", "messages": says("hello")}, 404)
+        assert "no model 'gpt'" in unknown["message"]
+        assert unknown["code"] == "not_found"
+        spoken = [{"role": "robot", "content": "beep"}, *says("hello")]
+        role = refused(server.url, {"model": "ltst/recall", "messages": spoken}, 422)
+        assert "'robot'" in role["message"]
+        assert "system, developer, user, assistant, tool" in role["message"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"proxy_base_url": "http://127.0.0.1:9/v1"}, "LTST_PROXY_BASE_URL"),
+        ({"llm_model": "gpt", "llm_base_url": "http://127.0.0.1:9/v1"}, "LTST_LLM_BASE_URL"),
+    ],
+)
+def test_an_upstream_that_cannot_be_reached_is_told_with_its_setting(
+    settings: Settings, changed: dict[str, Any], named: str
+) -> None:
+    with listening(replace(settings, **changed)) as server:
+        told = refused(server.url, {"model": "gpt", "messages": says("hello")}, 502)
+    assert "cannot be reached" in told["message"]
+    assert named in told["message"]

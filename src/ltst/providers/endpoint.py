@@ -90,12 +90,18 @@ class Passage:
 class Endpoint:
     """One server that speaks OpenAI's protocol. Connects when it is first asked; use it from one event loop."""
 
-    def __init__(self, base_url: str | None = None, api_key: str | None = None, *, timeout: float = 60.0) -> None:
-        """`base_url` ends before /chat/completions; `timeout` in seconds, in a stream between its parts."""
+    def __init__(
+        self, base_url: str | None = None, api_key: str | None = None, *, timeout: float = 60.0, setting: str = ""
+    ) -> None:
+        """`base_url` ends before /chat/completions; `timeout` in seconds, in a stream between its parts.
+
+        `setting` is where the address comes from, which is named when nobody answers there.
+        """
         self._url = (base_url or DEFAULT_BASE_URL).rstrip("/")
         self._key, self._timeout = api_key, timeout
         self._client = OfProcess(self._open)
         self.host = host_of(self._url)
+        self._named = f"{self.host} ({setting})" if setting else self.host
 
     def __repr__(self) -> str:
         """Without the key."""
@@ -134,7 +140,7 @@ class Endpoint:
             raise Invalid("path must stay below the address of the endpoint: it has no '..'")
         client = self._client.get()
         passed = {name: value for name, value in (headers or {}).items() if name.lower() in PASSED_ON}
-        with _failures(self.host, self._timeout):
+        with _failures(self._named, self._timeout):
             request = client.build_request(method, self._url + "/" + path.lstrip("/"), content=body, headers=passed)
             response = await client.send(request, stream=stream)
         kept = {name.lower(): value for name, value in response.headers.items() if name.lower() not in KEPT_BACK}
@@ -276,11 +282,15 @@ def model_endpoint(settings: Settings) -> Endpoint | None:
     """The endpoint of the language model; None where no model is set."""
     if settings.llm_model is None:
         return None
-    return Endpoint(settings.llm_base_url, settings.llm_api_key, timeout=settings.llm_timeout)
+    return Endpoint(
+        settings.llm_base_url, settings.llm_api_key, timeout=settings.llm_timeout, setting="LTST_LLM_BASE_URL"
+    )
 
 
 def proxy_endpoint(settings: Settings) -> Endpoint | None:
     """The endpoint behind the proxy: its own, else that of the language model, else None."""
     if settings.proxy_base_url is None:
         return model_endpoint(settings)
-    return Endpoint(settings.proxy_base_url, settings.proxy_api_key, timeout=settings.llm_timeout)
+    return Endpoint(
+        settings.proxy_base_url, settings.proxy_api_key, timeout=settings.llm_timeout, setting="LTST_PROXY_BASE_URL"
+    )

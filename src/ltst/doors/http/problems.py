@@ -44,6 +44,8 @@ STATUSES: Mapping[type[LtstError], int] = {
 NAMED: Mapping[type[LtstError], Sequence[str]] = {Unanswered: ("chat_id", "message_id"), ForeignCursor: ("go_on",)}
 HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 FEW = 5
+NO_JSON = 'the body is read as JSON only with the header "Content-Type: application/json"'
+NOTHING_HERE = "there is nothing at this path; /docs describes every path"
 OPAQUE = "something went wrong here; the log of the server tells what"
 
 
@@ -126,6 +128,13 @@ def sentence(problem: RequestValidationError) -> str:
     return "; ".join(f"{where}: {said}" for where, said in faults(problem)[:FEW])
 
 
+def _is_unread(request: Request, problem: RequestValidationError) -> bool:
+    """Whether a body was sent that is not read, since no header says that it is JSON."""
+    unread = any(each["loc"] == ("body",) and each["type"] != "missing" for each in problem.errors())
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return unread and kind != "application/json" and not kind.endswith("+json")
+
+
 def register(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
     """Answer every error in the one shape."""
 
@@ -136,7 +145,8 @@ def register(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
     @app.exception_handler(RequestValidationError)
     async def malformed(request: Request, problem: RequestValidationError) -> JSONResponse:
         errors = [{"where": where, "problem": said} for where, said in faults(problem)]
-        return response(document(422, sentence(problem), request.state.request_id, errors=errors))
+        detail = NO_JSON if _is_unread(request, problem) else sentence(problem)
+        return response(document(422, detail, request.state.request_id, errors=errors))
 
     @app.exception_handler(RecursionError)
     async def too_deep(request: Request, problem: RecursionError) -> JSONResponse:
@@ -150,7 +160,8 @@ def register(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
     async def refused(request: Request, problem: HTTPException) -> JSONResponse:
         if isinstance(problem.__cause__, RecursionError):  # while the body was read
             return await too_deep(request, problem.__cause__)
-        answer = response(document(problem.status_code, str(problem.detail), request.state.request_id))
+        detail = NOTHING_HERE if problem.status_code == 404 else str(problem.detail)
+        answer = response(document(problem.status_code, detail, request.state.request_id))
         answer.headers.update(problem.headers or {})
         if problem.status_code == 405:
             answer.headers["Allow"] = ", ".join(_methods(routes, request.scope["path"])) or "GET"

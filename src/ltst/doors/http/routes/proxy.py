@@ -12,8 +12,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.routing import APIRoute
 
-from ltst.agents.history import turn
-from ltst.agents.relay import Relay, Relayed, checked, conversation_id, remember
+from ltst.agents.history import STORED_AS, turn
+from ltst.agents.relay import LEADING, Relay, Relayed, checked, conversation_id, remember
 from ltst.agents.turns import Turn, Turns
 from ltst.doors.http import problems
 from ltst.doors.http.callers import Calling, memory_of
@@ -54,6 +54,7 @@ router = APIRouter(prefix="/v1", tags=["OpenAI-compatible proxy"], route_class=W
 
 # A model of this name is an agent of this server.
 OWN = "ltst/"
+ROLES = (*LEADING, *STORED_AS)
 CHAT_HEADER = "X-Chat-Id"
 
 ChatId = Annotated[
@@ -113,9 +114,10 @@ async def complete(
         return await _own(request, user, body, chat_id, key)
     relay: Relay = request.app.state.relay
     if not relay.leads_somewhere:
-        raise NotFound(
-            f"there is no model {model!r} here: ask for {OWN}recall, or set LTST_PROXY_BASE_URL or LTST_LLM_MODEL"
-        )
+        others = f"ask for {OWN}recall, or set LTST_PROXY_BASE_URL or LTST_LLM_MODEL"
+        if not model:
+            raise Invalid(f"model is missing: {others}")
+        raise NotFound(f"there is no model {model!r} here: {others}")
     return _passed(await relay.complete(user, body, chat_id=chat_id, agent=agent, headers=dict(request.headers)))
 
 
@@ -171,6 +173,8 @@ async def _own(
     request: Request, user: AsyncUser, body: Mapping[str, Any], chat_id: str | None, key: str | None
 ) -> Response:
     """Answered by an agent of this server, which knows the turns before the newest from the memory."""
+    if unknown := [each["role"] for each in body["messages"] if each["role"] not in ROLES]:
+        raise Invalid(f"the role of a message must be one of {', '.join(ROLES)}, not {unknown[0]!r}")
     said = turn(body["messages"][-1])
     if said is None or said["role"] != "human":
         raise Invalid("the last of messages must be what the user says: an agent answers nothing else")
@@ -210,7 +214,8 @@ async def _streamed(begun: Turn, model: str, request_id: str) -> AsyncIterator[s
 
 def _worded(problem: LtstError, request_id: str) -> dict[str, Any]:
     told = problems.of_error(problem, request_id)
-    return {"error": {"message": told.pop("detail"), "code": told["status"], "param": None, **told}}
+    code = told["type"].rpartition(":")[2].replace("-", "_")
+    return {"error": {"message": told.pop("detail"), "code": code, "param": None, **told}}
 
 
 def _refusal(problem: LtstError, request_id: str) -> Response:
