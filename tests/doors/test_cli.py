@@ -611,7 +611,7 @@ def test_master_key(run: Run, answer: Callable[..., Any], settings: Settings) ->
     assert rotated["wrapped"] == 1 and rotated["ids"][0] not in before["ids"]
     assert answer("master-key", "show")["ids"] == rotated["ids"]
     assert answer("preferences", "get", "passport")["preference_value"] == "X1234567"
-    assert "data keys are wrapped" in run("master-key", "rotate").stdout
+    assert "1 data key is wrapped" in run("master-key", "rotate").stdout
     shown = run("master-key", "show").output
     assert key not in shown and (settings.home / "master.key").read_text().split(",")[0] not in shown
 

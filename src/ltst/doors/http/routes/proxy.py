@@ -70,16 +70,16 @@ REQUEST: dict[str, Any] = {
                 "schema": {
                     "type": "object",
                     "description": "As OpenAI describes it. What is not named here is passed on untouched.",
-                    "required": ["messages"],
+                    "required": ["model", "messages"],
                     "properties": {
-                        "model": {"type": "string"},
+                        "model": {"type": "string", "minLength": 1},
                         "messages": {
                             "type": "array",
                             "minItems": 1,
                             "items": {
                                 "type": "object",
                                 "required": ["role", "content"],
-                                "properties": {"role": {"type": "string"}, "content": {}},
+                                "properties": {"role": {"enum": [*ROLES]}, "content": {}},
                             },
                         },
                         "stream": {"type": "boolean"},
