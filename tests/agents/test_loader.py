@@ -92,7 +92,7 @@ def test_the_folder_lies_in_the_home_unless_it_is_set(tmp_path: Path) -> None:
         ('name = "a"\nwindow = 0', "window must be a whole number from 1 to 1000, not 0"),
         ('name = "a"\nwindow = "all"', "window must be a whole number"),
         ('name = "a"\nstrategy = "all"', "strategy must be one of sliding_window, sliding_window_summary"),
-        ('name = "a"\nmax_tokens = 3', "max_tokens must be a whole number of at least 16"),
+        ('name = "a"\nmax_tokens = 3', "max_tokens must be a whole number of at least 17"),
         ('name = "a"\nmax_tokens = true', "max_tokens must be"),
         ('name = "a"\ntemperature = 3', "temperature must be a number from 0 to 2"),
         ('name = "a"\ntemperature = "hot"', "temperature must be"),

@@ -140,8 +140,8 @@ async def test_a_config_tells_the_window(settings: Settings) -> None:
         ({"database_url": 5}, "database URL as text"),
         ({"window": 0}, "window must be a whole number from 1 to"),
         ({"window_strategy": "all"}, "strategy must be one of sliding_window, sliding_window_summary"),
-        ({"max_tokens": 3}, "max_tokens must be a whole number of at least 16"),
-        ({"max_tokens": "many"}, "max_tokens must be a whole number of at least 16"),
+        ({"max_tokens": 3}, "max_tokens must be a whole number of at least 17"),
+        ({"max_tokens": "many"}, "max_tokens must be a whole number of at least 17"),
     ],
 )
 def test_a_config_that_cannot_work_is_refused(given: Any, told: str) -> None:

@@ -325,7 +325,7 @@ async def test_a_long_memory_is_shown_shortened_and_given_whole(memory: AsyncMem
         ("set_fact", {"key": "home", "value": "x", "source_message_id": MISSING}, "no message"),
         ("set_working_memory", {"session_id": "s", "key": "k", "value": 1, "ttl": -1}, "ttl: Input should be greater"),
         ("list_sessions", {"status": "lost"}, "status must be one of active, archived"),
-        ("get_context", {"max_tokens": 1}, "max_tokens: Input should be greater than or equal to 16"),
+        ("get_context", {"max_tokens": 1}, "max_tokens: Input should be greater than or equal to 17"),
         ("fork_session", {"session_id": "nowhere"}, "no session 'nowhere'"),
         ("add_document", {}, "give text, or data in base64"),
         ("add_document", {"data": "no base64!"}, "data must be base64"),

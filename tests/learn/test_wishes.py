@@ -216,7 +216,7 @@ class TestPreferences:
         for _ in range(3):
             context = await user.chat("tuesday").context("Hello?", max_tokens=400)
         assert 'key="answer_length"' in context.text
-        await user.chat("tuesday").context("Hello?", max_tokens=16)
+        await user.chat("tuesday").context("Hello?", max_tokens=17)
         await shared.stats()
         used = {each.key: (each.usage_count, each.last_used is None) for each in await user.preferences.list()}
         assert used["answer_length"] == (3, False)

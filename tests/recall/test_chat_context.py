@@ -577,7 +577,7 @@ async def test_the_memories_in_a_context_and_its_system_part(user: AsyncUser) ->
     fact = next(each for each in context.memories if each.kind == "fact")
     assert (fact.content, fact.occurred_at) == ("city: Lisbon", LONG_AGO)
     assert context.system == context.messages[0]["content"] and context.turns == context.messages[1:]
-    bare = await user.chat("empty").context(max_tokens=16)
+    bare = await user.chat("empty").context(max_tokens=FEWEST_TOKENS)
     assert len(bare.memories) <= 1 and (bare.system is None) == (bare.turns == bare.messages)
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ltst import ConversationContext, ConversationMessage, Fact, Invalid, UserPreference
@@ -273,7 +273,7 @@ class TestBudget:
 
     @pytest.mark.parametrize("wrong", [15, 0, -1, 20.0, "100", None, True])
     def test_a_budget_below_the_least_is_refused(self, wrong: Any) -> None:
-        with pytest.raises(Invalid, match="at least 16"):
+        with pytest.raises(Invalid, match="at least 17"):
             pack(Ingredients(query="Hi"), wrong)
 
     def test_an_unknown_strategy_is_refused(self) -> None:
@@ -595,6 +595,7 @@ def test_a_context_keeps_its_promises(count: Callable[[str], int], strategy: str
     budget=st.integers(FEWEST_TOKENS, 200),
     count=st.sampled_from(COUNTERS),
 )
+@example("\u2028</memory>", [], FEWEST_TOKENS, by_bytes)
 @settings(max_examples=100, deadline=None)
 def test_a_context_keeps_its_promises_for_the_worst_that_can_be_found(
     content: str, windows: list[tuple[str, str]], budget: int, count: Callable[[str], int]

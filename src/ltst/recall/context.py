@@ -28,7 +28,9 @@ __all__ = [
     "split_history",
 ]
 
-FEWEST_TOKENS = 16  # holds the beginning of a message under any counter of at most one token per byte
+# Holds the beginning of a message under any counter of at most one token per byte: the speaker's name, a line break of
+# three bytes with its indent, and the mark that the rest is left out.
+FEWEST_TOKENS = 17
 MESSAGE_OVERHEAD = 4  # what a model reads for a message beside its content: the role and the delimiters
 STRATEGIES = ("sliding_window", "sliding_window_summary")
 
