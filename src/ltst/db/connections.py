@@ -51,7 +51,7 @@ def _adapters() -> AdaptersMap:
 
 @atexit.register
 def _silence_driver() -> None:
-    """Keep the driver from warning, on the terminal of a program that ends, of work that ends with it."""
+    """Stop the driver from printing warnings about work that is cut off when the program exits."""
     logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 

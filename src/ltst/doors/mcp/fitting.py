@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 # The official client reads events of at most one mebibyte; the rest is for what the protocol puts around an answer.
 LARGEST = 1024 * 1024 - 16 * 1024
-# So long a text may be, in characters; the first that makes the answer fit is taken. No id is longer than the last.
+# How long a text may be, in characters. The first that makes the answer fit is used; no id is longer than the last.
 CUTS = (64 * 1024, 16 * 1024, 4 * 1024, 1024, 256)
 CUT = "Texts longer than {longest:,} characters are cut here: the answer would be larger than clients take."
 FEWER = "These are the first {shown:,} of {all:,}: with the others the answer would be larger than clients take."
@@ -24,7 +24,7 @@ TOO_LARGE = "this is larger than clients take, which is one mebibyte: write it i
 def fitting(
     done: Any, made: Callable[[Any, str | None], R], size: Callable[[R], int], *, cut: bool = True, drop: bool = False
 ) -> R:
-    """Make an answer that fits, with a sentence about what was cut or dropped; Invalid where that is not enough."""
+    """Return an answer that fits, and says what was cut or dropped; raise Invalid if that is not enough."""
     for smaller, note in _attempts(done, cut, drop):
         answer = made(smaller, note)
         if size(answer) <= LARGEST:

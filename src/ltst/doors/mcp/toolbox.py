@@ -113,7 +113,7 @@ class Tool:
             arguments = self._checked(given)
             done = await self.run(asked, **arguments)
             await asked.told()
-            # A list that has no limit to ask with is told as far as it fits: what was written must not read as refused.
+            # Without a limit to ask for less, a list is cut: an error would say that a write was refused.
             drop = "limit" not in self.arguments.model_fields
             return fitting(done, self._result, _size, cut=not self.whole, drop=drop)
         except LtstError as problem:
