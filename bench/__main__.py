@@ -13,25 +13,21 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from bench import embedding, http, imports, lengths, search, start, windows, writes
-from bench.report import Report, Row
+from bench.report import Report, Row, readable
 from bench.stage import QUICK, Plan, Stage
 from ltst import Memory, Settings
 from ltst.db.embedded import EmbeddedServer
 
-READABLE_WIDTH = 120
 PARTS = ("writes", "imports", "windows", "search", "embedding", "http")
 
 
 def main() -> int:
     """Measure, print, save; the exit code says something about the bounds only when asked."""
     options = _options()
-    console = Console()
-    if not console.is_terminal:
-        console.width = READABLE_WIDTH  # a file has no width, and 80 columns would fold every row
     plan = QUICK if options.quick else Plan()
     with tempfile.TemporaryDirectory(prefix="ltst-bench-", ignore_cleanup_errors=True) as folder:
         report = Report([*_rows(Path(folder), plan, options.only or PARTS)])
-    report.show(console)
+    report.show(readable())
     if options.json:
         report.save(options.json)
     return 1 if options.strict and not report.ok else 0

@@ -1,18 +1,17 @@
-"""The other side of the comparison: psycopg alone, writing the very rows that ltst writes and asking what it asks."""
+"""The other side of the comparison: psycopg alone, writing the very rows that ltst writes and reading them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
-from ltst.db.pool import ENTER, TO_COMPARE
-from ltst.db.queries import queries
 from ltst.rooms import messages
 
 Row = tuple[Any, ...]
@@ -32,14 +31,56 @@ WINDOW = (
     f"SELECT {COLUMNS}, message_type, relevance_score, is_context_message FROM conversation_messages "
     "WHERE user_id = %s AND session_id = %s ORDER BY message_index DESC LIMIT %s"
 ).encode()
-LARGE = b"SELECT true FROM large_users WHERE user_id = %s AND ready"
-MARKED = b"SELECT count(*) FROM conversation_messages WHERE user_id = %s AND ann"
-VECTORS = (
-    b"SELECT uuid_send(message_id), vector_send(embedding) FROM conversation_messages "
-    b"WHERE user_id = %(user)s AND embedding IS NOT NULL "
-    b"UNION ALL SELECT uuid_send(owner_id), vector_send(embedding) FROM embedding_parts WHERE user_id = %(user)s"
-)
+# Where the vectors of messages lie; those named BEFORE are for a schema that had no table for them.
+VECTORS = """
+    SELECT row_id AS id, embedding FROM search_units JOIN search_vectors USING (user_id, unit_no)
+    WHERE user_id = %(user)s AND kind = 'message' AND embedding IS NOT NULL
+"""
+VECTORS_BEFORE = """
+    SELECT message_id AS id, embedding FROM conversation_messages
+    WHERE user_id = %(user)s AND embedding IS NOT NULL
+    UNION ALL
+    SELECT owner_id, embedding FROM embedding_parts WHERE user_id = %(user)s
+"""
+LARGE = b"SELECT EXISTS (SELECT FROM search_users WHERE user_id = %s AND ready)"
+LARGE_BEFORE = b"SELECT EXISTS (SELECT FROM large_users WHERE user_id = %s AND ready)"
+# Where there is an index, no other way may be left: an exact one would find everything, and nothing would be measured.
+TO_COMPARE = b"""
+    SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '400', true),
+           set_config('hnsw.max_scan_tuples', '1000000', true), set_config('jit', 'off', true),
+           set_config('enable_sort', (NOT %s::boolean)::text, true)
+"""
+DEPTH = 100  # vectors that are looked at, of which several may be of one message
+NEAREST = b"""
+    WITH near AS MATERIALIZED (
+        SELECT unit_no, embedding <=> %(vector)s::vector AS far FROM search_vectors
+        WHERE user_id = %(user)s AND ann = %(large)s ORDER BY embedding <=> %(vector)s::vector LIMIT %(depth)s)
+    SELECT row_id FROM near JOIN search_units USING (unit_no) WHERE user_id = %(user)s AND kind = 'message'
+    GROUP BY row_id ORDER BY min(far) LIMIT %(limit)s
+"""
+NEAREST_BEFORE = b"""
+    WITH near AS MATERIALIZED (
+        SELECT message_id, embedding <=> %(vector)s::vector AS far FROM conversation_messages
+        WHERE user_id = %(user)s AND ann = %(large)s ORDER BY embedding <=> %(vector)s::vector LIMIT %(depth)s)
+    SELECT message_id FROM near ORDER BY far LIMIT %(limit)s
+"""
 VECTOR_HEAD = 4  # bytes before the numbers
+# What searches read: tables of their own, columns of terms in others, and indexes of vectors.
+INDEX_TABLES = rb"""
+    SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
+    WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname ~ '^(search_|embedding_parts$)'
+"""
+HNSW = rb"""
+    SELECT coalesce(sum(pg_relation_size(indexrelid)), 0) FROM pg_index
+    JOIN pg_class AS index ON index.oid = indexrelid JOIN pg_class AS indexed ON indexed.oid = indrelid
+    JOIN pg_am ON pg_am.oid = index.relam AND amname = 'hnsw'
+    WHERE indexed.relnamespace = current_schema()::regnamespace AND indexed.relname !~ '^(search_|embedding_parts$)'
+"""
+COLUMNS_NAMED = rb"""
+    SELECT table_name FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+    WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' AND column_name = %s
+      AND table_name !~ '^(search_|embedding_parts$)'
+"""
 SESSION = b"INSERT INTO conversation_sessions (user_id, session_id) VALUES (%s, %s)"
 
 SENTENCE = (
@@ -112,19 +153,62 @@ async def window(connection: AsyncConnection, user_id: str, session_id: str, lim
     return (await cursor.fetchall())[::-1]
 
 
-async def candidates(connection: AsyncConnection, user_id: str, parameters: Mapping[str, Any]) -> bytes:
-    """The query that every search makes, in one round trip; the packed units that it finds."""
-    async with connection.pipeline():
-        await connection.execute(ENTER + TO_COMPARE, ("ltst_user", user_id))
-        cursor = connection.cursor()
-        await cursor.execute(queries()["search.candidates"], parameters, prepare=False, binary=True)
-    (found,) = await cursor.fetchall()
-    return bytes(found[0] or b"")
+async def nearest(connection: AsyncConnection, user_id: str, vector: str, limit: int) -> list[UUID]:
+    """The messages that ltst's own vectors find, by way of the index where the user has so many; the nearest first."""
+    return [each for (each,) in await _compared(connection, user_id, vector, limit)]
 
 
-async def vectors(connection: AsyncConnection, user_id: str) -> tuple[Sequence[bytes], NDArray[np.float32]]:
+async def by_index(connection: AsyncConnection, user_id: str, vector: str) -> bool:
+    """Whether `nearest` asks the index."""
+    plan = await _compared(connection, user_id, vector, 1, b"EXPLAIN ")
+    return any("Index Scan using" in line and "_embedding" in line for (line,) in plan)
+
+
+async def _compared(
+    connection: AsyncConnection, user_id: str, vector: str, limit: int, before: bytes = b""
+) -> list[Row]:
+    query, of_size = (NEAREST, LARGE) if await _has_units(connection) else (NEAREST_BEFORE, LARGE_BEFORE)
+    large = await one(connection, of_size, (user_id,))
+    wanted = {"user": user_id, "vector": vector, "limit": limit, "depth": DEPTH, "large": large}
+    async with connection.transaction():
+        await connection.execute(TO_COMPARE, (large,))
+        return await (await connection.execute(before + query, wanted)).fetchall()
+
+
+async def vectors(connection: AsyncConnection, user_id: str) -> tuple[Sequence[UUID], NDArray[np.float32]]:
     """The keys of a user's messages and their vectors, as they are stored; a long one has several."""
     cursor = connection.cursor(binary=True)
-    await cursor.execute(VECTORS, {"user": user_id})
+    query = f"SELECT id, vector_send(embedding) FROM ({await stored(connection)}) AS stored"
+    await cursor.execute(query.encode(), {"user": user_id})
     ids, packed = zip(*await cursor.fetchall(), strict=True)
     return ids, np.array([np.frombuffer(each, ">f4", offset=VECTOR_HEAD) for each in packed], np.float32)
+
+
+async def stored(connection: AsyncConnection) -> str:
+    """The query for the keys of a user's messages and their vectors."""
+    return VECTORS if await _has_units(connection) else VECTORS_BEFORE
+
+
+async def index_bytes(connection: AsyncConnection) -> int:
+    """What the index takes on the disk, with what belongs to it in other tables but their vectors."""
+    tables = await one(connection, INDEX_TABLES) + await one(connection, HNSW)
+    return int(tables) + await column_bytes(connection, "terms")
+
+
+async def column_bytes(connection: AsyncConnection, column: str) -> int:
+    """What all columns of a name take, outside of the index."""
+    tables = await (await connection.execute(COLUMNS_NAMED, (column,))).fetchall()
+    sizes = [f"SELECT coalesce(sum(pg_column_size({column})), 0) FROM {table}".encode() for (table,) in tables]
+    return sum([int(await one(connection, each)) for each in sizes])
+
+
+async def one(connection: AsyncConnection, query: bytes, parameters: Sequence[object] = ()) -> Any:
+    """The only value of the only row."""
+    row = await (await connection.execute(query, parameters or None)).fetchone()
+    assert row is not None
+    return row[0]
+
+
+async def _has_units(connection: AsyncConnection) -> bool:
+    """Whether vectors have a table of their own; before, they were columns of what they belong to."""
+    return bool(await one(connection, b"SELECT to_regclass('search_vectors') IS NOT NULL"))

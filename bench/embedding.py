@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import resources
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,11 @@ from bench.stage import Block, Samples, timed, timed_async
 from ltst.providers import local
 from ltst.providers.embedding import Embedding, LocalEmbedder
 
-THROUGHPUT_BOUND, LATENCY_BOUND = 0.9, 1.11
+THROUGHPUT_BOUND, BACKGROUND_BOUND, LATENCY_BOUND = 0.9, 0.85, 1.11
 TEXTS, PLAIN_BATCH, SINGLES = 128, 32, 20
+BACKLOG, BACKLOG_BLOCKS, QUESTIONS, PAUSE = 300, 2, 12, 0.15
+# How many words a turn of each kind has: what a user says is short, a part of a long answer some 250 word pieces.
+SAID, ANSWERED, PART = (3, 40), (20, 120), (215, 245)
 SETTLING = 0.2
 QUESTION = "Where did I say my sister is going to celebrate her birthday?"
 WORDS = """
@@ -36,8 +40,16 @@ began = time.perf_counter()
 LocalEmbedder().embed(["first"])
 loaded = (time.perf_counter() - began) * 1000
 for length in (1, 10, 60, 200):
-    LocalEmbedder().embed(["word " * length] * 64)
+    LocalEmbedder().embed(["word " * length] * 16)
 print(loaded, psutil.Process().memory_info().rss / 1e6)
+"""
+
+LOAD_BACKLOG = """
+import psutil
+from ltst.providers.local import LocalEmbedder
+for length in (10, 60, 200):
+    LocalEmbedder().embed([f"{'word ' * length}{number}" for number in range(32)])
+print(psutil.Process().memory_info().rss / 1e6)
 """
 
 
@@ -81,6 +93,13 @@ def texts() -> list[str]:
     return [" ".join(chance.choices(WORDS.split(), k=length)).capitalize() + "." for length in lengths]
 
 
+def backlog() -> list[str]:
+    """What an import brings: short turns of users, and the parts of long answers; in the order of the conversations."""
+    chance = random.Random(11)
+    kinds = [kind for _ in range(BACKLOG // 5) for kind in (SAID, ANSWERED, SAID, PART, PART)]
+    return [" ".join(chance.choices(WORDS.split(), k=chance.randint(*kind))).capitalize() + "." for kind in kinds]
+
+
 def rows(blocks: int) -> Iterator[Comparison]:
     """Throughput and latency, each beside plain onnxruntime."""
     ours, plain, given = LocalEmbedder(), Plain(), texts()
@@ -103,7 +122,53 @@ def rows(blocks: int) -> Iterator[Comparison]:
             blocks, lambda: runner.run(_crowd(embedding, given)), partial(_block, plain.embed_all, given)
         )
         yield _throughput(f"embed, {TEXTS} callers at once", f"onnxruntime, {PLAIN_BATCH} as they come", *crowd)
+        yield _in_the_background(runner, embedding, plain)
         runner.run(embedding.close())
+
+
+def _in_the_background(runner: asyncio.Runner, embedding: Embedding, plain: Plain) -> Comparison:
+    """A backlog in the order in which it comes, beside plain onnxruntime on the same texts sorted by length."""
+    given = backlog()
+    by_length = sorted(given, key=len)
+    embedded = partial(embedding.vectors, given, background=True)
+    _same(runner.run(embedded())[:PLAIN_BATCH], plain.embed(given[:PLAIN_BATCH]))
+    samples = _alternate(
+        BACKLOG_BLOCKS,
+        lambda: runner.run(timed_async([embedded])),
+        partial(_block, plain.embed_all, by_length),
+        settled=True,
+    )
+    figures = [throughput(each.rates(len(given))) for each in samples]
+    other = f"onnxruntime, {PLAIN_BATCH} sorted by length"
+    return Comparison("embed in the background, sorted pool", figures[0], other, figures[1], BACKGROUND_BOUND)
+
+
+def _waits() -> Iterator[Reading]:
+    """How long a question waits for its vector while a backlog is embedded, and while nothing is."""
+    with asyncio.Runner() as runner:
+        embedding = Embedding(LocalEmbedder())
+        runner.run(embedding.vectors(backlog(), background=True))  # a process that has been at it for a while
+        usual = runner.run(_asked_meanwhile(embedding, []))
+        busy = runner.run(_asked_meanwhile(embedding, backlog()))
+        runner.run(embedding.close())
+    yield Reading("the vector of a question while nothing else is embedded, median", median(usual) * 1000, "ms")
+    named = f"the vector of a question while {BACKLOG} texts are embedded in the background"
+    yield Reading(f"{named}, median", median(busy) * 1000, "ms")
+    yield Reading(f"{named}, longest of {len(busy)}", max(busy) * 1000, "ms")
+
+
+async def _asked_meanwhile(embedding: Embedding, given: Sequence[str]) -> list[float]:
+    """The seconds that each of some questions takes, asked now and then."""
+    going = asyncio.create_task(embedding.vectors(given, background=True))
+    seconds = []
+    for _ in range(QUESTIONS):
+        await asyncio.sleep(PAUSE)
+        block = await timed_async([partial(embedding.vectors, [QUESTION])])
+        seconds += block.seconds
+    if given and going.done():
+        raise RuntimeError("the backlog was embedded before all questions were asked")
+    await going
+    return seconds
 
 
 def readings() -> Iterator[Reading]:
@@ -112,6 +177,9 @@ def readings() -> Iterator[Reading]:
     loaded, resident = map(float, start.python(LOAD).split())
     yield Reading("the first vector: imports, check and load of the model", loaded, "ms")
     yield Reading("resident memory of a process that embeds", resident, "MB")
+    backlogged = float(start.python(LOAD_BACKLOG))
+    yield Reading("resident memory of a process that has embedded a backlog", backlogged, "MB")
+    yield from _waits()
     packages = installed.packages()
     yield Reading(
         f"installed size of all {len(packages)} packages that ltst needs", installed.megabytes(packages), "MB"
@@ -120,10 +188,13 @@ def readings() -> Iterator[Reading]:
         yield Reading(f"installed size of {package}", installed.megabytes([package]), "MB")
 
 
-def _alternate(blocks: int, *sides: Callable[[], Block]) -> list[Samples]:
-    """Blocks of the sides in turn, so that what else the machine does falls on all alike."""
+def _alternate(blocks: int, *sides: Callable[[], Block], settled: bool = False) -> list[Samples]:
+    """Blocks of the sides in turn, so that what else the machine does falls on all alike.
+
+    The first of each fills caches and does not count, unless they are `settled`.
+    """
     samples = [Samples() for _ in sides]
-    for side in sides:
+    for side in () if settled else sides:
         side()
     for _ in range(blocks):
         for taken, side in zip(samples, sides, strict=True):

@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.table import Table
 
 Unit = Literal["ms", "per second"]
+READABLE_WIDTH = 120
+FEW_MILLISECONDS = 20  # so few that their fractions tell something
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +69,28 @@ class Reading:
 
     name: str
     value: float
-    unit: Literal["ms", "MB", "of 1"]
+    unit: Literal["ms", "MB", "bytes", "of 1"]
     least: float | None = None
+    most: float | None = None
 
     @property
     def ok(self) -> bool:
-        """Whether it is at least what it should be, where there is such a thing."""
-        return self.least is None or self.value >= self.least
+        """Whether it is at least and at most what it should be, where there is such a thing."""
+        enough = self.least is None or self.value >= self.least
+        return enough and (self.most is None or self.value <= self.most)
+
+    @property
+    def rule(self) -> str:
+        """The bounds with their directions."""
+        named = {"≥": self.least, "≤": self.most}
+        return " ".join(f"{sign} {bound:g}" for sign, bound in named.items() if bound is not None)
 
     def __str__(self) -> str:
         """As a person reads it."""
-        return f"{self.value:.4f}" if self.unit == "of 1" else f"{self.value:,.0f} {self.unit}"
+        if self.unit == "of 1":
+            return f"{self.value:.4f}"
+        digits = 2 if self.unit == "ms" and abs(self.value) < FEW_MILLISECONDS else 0
+        return f"{self.value:,.{digits}f} {self.unit}"
 
 
 Row = Comparison | Reading
@@ -88,6 +101,7 @@ class Report:
     """Everything that one run measured."""
 
     rows: Sequence[Row]
+    title: str = "ltst beside what one would write by hand, on the same server and with the same model"
 
     @property
     def comparisons(self) -> Sequence[Comparison]:
@@ -106,7 +120,7 @@ class Report:
 
     def show(self, console: Console) -> None:
         """Print both tables."""
-        console.print(_comparison_table(self.comparisons))
+        console.print(_comparison_table(self.comparisons, self.title))
         console.print(_reading_table(self.readings))
 
     def save(self, path: Path) -> None:
@@ -119,6 +133,14 @@ class Report:
             "comparisons": [asdict(each) | {"ratio": each.ratio, "ok": each.ok} for each in self.comparisons],
             "readings": [asdict(each) | {"ok": each.ok} for each in self.readings],
         }
+
+
+def readable() -> Console:
+    """A console for the tables; a file has no width, and 80 columns would fold every row."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = READABLE_WIDTH
+    return console
 
 
 def milliseconds(seconds: Sequence[float]) -> Figure:
@@ -142,8 +164,8 @@ def percentile(values: Sequence[float], percent: int) -> float:
     return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]
 
 
-def _comparison_table(comparisons: Sequence[Comparison]) -> Table:
-    table = Table(title="ltst beside what one would write by hand, on the same server and with the same model")
+def _comparison_table(comparisons: Sequence[Comparison], title: str) -> Table:
+    table = Table(title=title)
     for heading in ("what", "ltst", "beside", "its figure"):
         table.add_column(heading)
     for heading in ("ratio", "bound", ""):
@@ -161,8 +183,7 @@ def _reading_table(readings: Sequence[Reading]) -> Table:
     for heading in ("figure", "bound", ""):
         table.add_column(heading, justify="right", no_wrap=True)
     for each in readings:
-        bounded = each.least is not None
-        table.add_row(each.name, str(each), f"≥ {each.least:g}" if bounded else "", _verdict(each) if bounded else "")
+        table.add_row(each.name, str(each), each.rule, _verdict(each) if each.rule else "")
     return table
 
 

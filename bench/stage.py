@@ -6,14 +6,19 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import psycopg
+from psycopg.conninfo import make_conninfo
+from psycopg.sql import SQL, Composed, Identifier
 
 from bench import bare
-from bench.shelf import Shelf
+from bench.cpu import Meter, Spent
+from bench.shelf import Crowd, Shelf
 from ltst import AsyncMemory, Settings
 from ltst.protocols import Embedder
+
+CROWD = Crowd(1_000, 1_000, 1.3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +40,11 @@ class Plan:
     long: int = 100_000
     window_messages: int = 10_000
     shelves: Sequence[Shelf] = (
-        Shelf("ten", 1, 10_000),
-        Shelf("crowd", 100, 1_000, turn=20),
-        Shelf("hundred", 1, 100_000),
+        Shelf("one", 1_000, 4.0),
+        Shelf("ten", 10_000, 2.0),
+        Shelf("hundred", 100_000, 4.0),
     )
+    crowd: Crowd = CROWD
     large_memory: int = 50_000
     question_blocks: int = 25
     questions: int = 8
@@ -68,7 +74,8 @@ class Plan:
     @property
     def search_steps(self) -> int:
         """How many steps the searches make."""
-        return sum(2 * self.question_blocks + shelf.steps + shelf.users for shelf in self.shelves)
+        filled = sum(shelf.steps for shelf in self.shelves) + 3 * self.crowd.alone.steps
+        return filled + (2 * len(self.shelves) + 1) * self.question_blocks
 
     @property
     def http_steps(self) -> int:
@@ -84,7 +91,8 @@ QUICK = Plan(
     bulk=2_000,
     conversations=200,
     long=20_000,
-    shelves=(Shelf("one", 1, 1_000), Shelf("crowd", 10, 200, turn=20), Shelf("three", 1, 3_000)),
+    shelves=(Shelf("one", 1_000, 4.0), Shelf("three", 3_000, 4.0)),
+    crowd=Crowd(20, 1_000, 1.3),
     large_memory=2_000,
     question_blocks=5,
     recalls=40,
@@ -96,10 +104,11 @@ QUICK = Plan(
 
 @dataclass(slots=True)
 class Block:
-    """A few operations in a row: the seconds of each, and of all together."""
+    """A few operations in a row: the seconds of each, of all together, and of the processors where that was read."""
 
     seconds: Sequence[float]
     elapsed: float
+    spent: Spent = field(default_factory=Spent)
 
 
 @dataclass(slots=True)
@@ -117,6 +126,15 @@ class Samples:
         """Per second, of every block; `rows` is what one operation counts for."""
         return [rows * len(block.seconds) / block.elapsed for block in self.blocks]
 
+    @property
+    def spent(self) -> Spent:
+        """Of the processors, for one operation."""
+        amount = len(self.seconds)
+        return Spent(
+            sum(block.spent.client for block in self.blocks) / amount,
+            sum(block.spent.postgres for block in self.blocks) / amount,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -132,6 +150,13 @@ class Stage:
         """A session that only psycopg writes to."""
         with psycopg.connect(self.dsn, autocommit=True) as connection:
             return bare.Session(connection, session_id)
+
+    def beside(self, name: str) -> Stage:
+        """A stage on another database of the same server, which is made for it."""
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            connection.execute(Composed([SQL("CREATE DATABASE "), Identifier(name)]))
+        dsn = make_conninfo(self.dsn, dbname=name)
+        return replace(self, dsn=dsn, settings=replace(self.settings, database_url=dsn))
 
     @contextmanager
     def memory(
@@ -165,6 +190,18 @@ class Stage:
                 samples.blocks.append(block())
             self.tick()
         return sides[0][0], sides[1][0]
+
+
+def metered(meter: Meter, block: Callable[[], Block]) -> Callable[[], Block]:
+    """The same block, with what it took of the processors."""
+
+    def read() -> Block:
+        spent = Spent()
+        with meter.adding_to(spent):
+            done = block()
+        return replace(done, spent=spent)
+
+    return read
 
 
 def timed(operations: Iterable[Callable[[], object]]) -> Block:

@@ -14,7 +14,7 @@ from bench.report import Comparison, milliseconds, throughput
 from bench.stage import Block, Stage, timed, timed_async, timed_crowd
 from ltst import Memory, Settings
 
-ASYNC_BOUND, SYNC_BOUND, CROWD_BOUND, BULK_BOUND, LEARNING_BOUND = 1.5, 2.5, 0.6, 0.5, 1.1
+ASYNC_BOUND, SYNC_BOUND, CROWD_BOUND, BULK_BOUND, LEARNING_BOUND = 1.3, 2.5, 0.6, 0.5, 1.1
 BACKLOG_TURNS = 20
 
 

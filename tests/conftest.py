@@ -49,6 +49,9 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LTST_HOME", str(tmp_path / "home"))
     # What is due is done when a test asks for it; the worker has tests of its own.
     monkeypatch.setenv("LTST_WORKER", "off")
+    # Nor is the model loaded before a test needs it, however its settings are made.
+    monkeypatch.setenv("LTST_WARM", "off")
+    monkeypatch.setitem(Settings.__init__.__kwdefaults__, "warm", False)
 
 
 @pytest.fixture(scope="session")

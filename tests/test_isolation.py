@@ -216,7 +216,10 @@ def ana(shared: Memory, url: str) -> tuple[User, dict[str, Any]]:
         shared.user(name).search("who moved?")
     with superuser(url) as connection:
         for name in (ANA, EVE):
-            connection.execute("INSERT INTO large_users (user_id) VALUES (%s)", (name,))
+            connection.execute("INSERT INTO search_speakers VALUES (%s, %s, 1) ON CONFLICT DO NOTHING", (name, name))
+            connection.execute(
+                "INSERT INTO search_due (user_id, kind, row_id) VALUES (%s, 'fact', gen_random_uuid())", (name,)
+            )
             connection.execute(
                 "INSERT INTO adopted_messages (user_id, message_id, adoption_id, session_text, row_integer) "
                 "SELECT user_id, message_id, gen_random_uuid(), session_id, message_index FROM conversation_messages "
@@ -430,7 +433,7 @@ def rows_of(connection: Connection, relation: str, user_id: str) -> int:
 def test_the_working_role_sees_its_own_rows_in_every_table_and_view_and_no_others(url: str) -> None:
     with superuser(url) as all_seeing, acting(url, EVE) as eve:
         relations = owned(all_seeing) + [name for name in views(all_seeing) if name != "chat_message_history"]
-        assert len(relations) == 24
+        assert len(relations) == 29
         for relation in relations:
             assert rows_of(all_seeing, relation, ANA) > 0, f"{relation} has nothing to hide"
             assert rows_of(eve, relation, ANA) == 0, relation
@@ -468,9 +471,11 @@ def test_a_row_cannot_be_inserted_for_another_user(url: str) -> None:
         for table in owned(all_seeing):
             name = sql.Identifier(table)
             row = value(all_seeing, sql.SQL("SELECT to_jsonb(t) FROM {} AS t WHERE user_id = %s").format(name), ANA)
+            written = {*columns(all_seeing, table)} - {"ranked"}  # which is computed
+            given = sql.SQL(", ").join(map(sql.Identifier, written))
             insert = sql.SQL(
-                "INSERT INTO {} OVERRIDING SYSTEM VALUE SELECT (jsonb_populate_record(NULL::{}, %s::jsonb)).*"
-            ).format(name, name)
+                "INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM jsonb_populate_record(NULL::{}, %s::jsonb)"
+            ).format(name, given, given, name)
             refusal = "permission denied" if table in ("event_ledger", "adopted_messages") else "row-level security"
             with pytest.raises(psycopg.errors.InsufficientPrivilege, match=refusal):
                 eve.execute(insert, (json.dumps(row),))
@@ -533,12 +538,16 @@ GRANTED = {
         "derived_work",
         "document_chunks",
         "documents",
-        "embedding_parts",
         "memory_entries",
         "memory_performance_metrics",
         "memory_retrieval_cache",
         "retention_policies",
-        "large_users",
+        "search_due",
+        "search_speakers",
+        "search_terms",
+        "search_units",
+        "search_users",
+        "search_vectors",
         "session_relationships",
         "unsettled_claims",
         "user_agent_prompt_customizations",
@@ -554,6 +563,7 @@ GRANTED = {
         "event_ledger",
         "ledger_epochs",
         "ltst_migrations",
+        "search_sources",
         "session_summary",
         "user_preference_summary",
     },
@@ -667,7 +677,7 @@ def test_row_level_security_is_forced_on_every_table(url: str) -> None:
             "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') "
             "AND NOT (relrowsecurity AND relforcerowsecurity)"
         ).fetchall()
-        assert len(tables(connection)) == 29
+        assert len(tables(connection)) == 33
     assert open_tables == []
 
 

@@ -14,16 +14,14 @@ import pytest
 from numpy.typing import NDArray
 
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Memory, ModelUnavailable, Settings
+from ltst.learn.index import BATCH
 from ltst.providers.vectors import TextRefused
-from ltst.worker import BATCHES_AT_ONCE, USERS_AT_ONCE
+from ltst.worker import USERS_AT_ONCE
 from support.embedders import hashed
-from support.probes import Connection, superuser, value
+from support.probes import UNINDEXED, Connection, superuser, tables, value
 
 Vectors = NDArray[np.float64]
 TABLES = ("conversation_messages", "user_facts", "memory_entries", "document_chunks")
-LACKING = " UNION ALL ".join(
-    f"SELECT user_id FROM {table} WHERE terms IS NULL OR embedding IS NULL" for table in TABLES
-)
 PATIENCE = 120.0
 
 
@@ -50,8 +48,8 @@ def opened(settings: Settings, function: Callable[[Sequence[str]], Any] = hashed
 
 
 def lacking(database: Connection) -> set[str]:
-    """The users who have something without its terms or its vector."""
-    return {user for (user,) in database.execute(LACKING)}
+    """The users who have something without its words or its vectors."""
+    return {user for user, *_ in database.execute(UNINDEXED)}
 
 
 async def eventually(condition: Callable[[], object], patience: float = PATIENCE) -> bool:
@@ -131,15 +129,15 @@ class TestBackground:
         """Nobody has to write again for it to go on, nor to wait until it looks by itself."""
         monkeypatch.setattr("ltst.worker.IDLE_SECONDS", 600.0)
         async with opened(busy) as memory:
-            await talk(memory.user("ana"), 64 * BATCHES_AT_ONCE + 100)
+            await talk(memory.user("ana"), 3 * BATCH + 100)
             assert await eventually(lambda: not lacking(database), 20)
 
     async def test_large_memories_go_into_their_index(self, busy: Settings, database: Connection) -> None:
         async with opened(replace(busy, large_memory=10)) as memory:
             await talk(memory.user("ana"), 30)
-            ready = "SELECT count(*) FROM large_users WHERE ready"
+            ready = "SELECT count(*) FROM search_users WHERE ready"
             assert await eventually(lambda: value(database, ready) == 1)
-        assert value(database, "SELECT count(*) FROM conversation_messages WHERE ann") == 30
+        assert value(database, "SELECT count(*) FROM search_vectors WHERE ann") == 30
 
     async def test_it_works_again_when_the_memory_is_opened_again(self, busy: Settings, database: Connection) -> None:
         memory = opened(busy)
@@ -185,7 +183,7 @@ class TestOff:
             return hashed(texts)
 
         async with opened(settings, embed) as memory:
-            assert memory._worker._task is None
+            assert memory._worker._tasks == []
             await talk(memory.user("ana"))
             await memory.user("ana").facts.set("city", "Lisbon")
             await asyncio.sleep(0.5)
@@ -377,14 +375,14 @@ class TestTrouble:
     ) -> None:
         monkeypatch.setattr("ltst.worker.IDLE_SECONDS", 0.05)
         async with opened(busy):
-            database.execute("ALTER TABLE conversation_messages RENAME COLUMN terms TO words")
+            database.execute("ALTER TABLE search_terms RENAME COLUMN postings TO places")
             with database.transaction():
                 database.execute("SELECT set_config('ltst.user_id', 'ana', true)")
                 message = '{"type": "human", "data": {"content": "hello"}}'
                 insert = "INSERT INTO chat_message_history (session_id, message) VALUES ('monday', %s)"
                 database.execute(insert, (message,))
             await asyncio.sleep(0.3)
-            database.execute("ALTER TABLE conversation_messages RENAME COLUMN words TO terms")
+            database.execute("ALTER TABLE search_terms RENAME COLUMN places TO postings")
             assert await eventually(lambda: not lacking(database))
 
     async def test_one_users_text_does_not_keep_the_others_from_theirs(
@@ -419,7 +417,7 @@ class TestTrouble:
         async with opened(busy, embed) as memory:
             await memory.user("ana").chat("monday").add("user", "UNSPEAKABLE")
             await talk(memory.user("ana"))
-            assert await eventually(lambda: len(database.execute(LACKING).fetchall()) == 1)
+            assert await eventually(lambda: len(database.execute(UNINDEXED).fetchall()) == 1)
             await asyncio.sleep(0.5)
         assert sum("UNSPEAKABLE" in text for text in asked) < 20
 
@@ -439,5 +437,7 @@ class TestTrouble:
             await user.erase()
             await memory.settle()
             await asyncio.sleep(0.3)
-        for table in (*TABLES, "embedding_parts", "large_users", "memory_retrieval_cache"):
+        index = [name for name in tables(database) if name.startswith("search_")]
+        assert len(index) == 6
+        for table in (*TABLES, *index, "memory_retrieval_cache"):
             assert value(database, f"SELECT count(*) FROM {table}") == 0

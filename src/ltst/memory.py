@@ -118,7 +118,15 @@ class AsyncMemory:
         if not isinstance(settings, Settings | None) or not isinstance(database_url, str | None):
             raise Invalid("Memory takes a database URL as text, and settings=Settings(...)")
         given = settings or Settings.from_environment()
-        models = Models(embedder, reranker, given.embedder_api_key, configured(given, language_model))
+        language = configured(given, language_model)
+        models = Models(
+            embedder,
+            reranker,
+            given.embedder_api_key,
+            language,
+            parts=given.embedded_parts,
+            threads=given.embedder_threads,
+        )
         self._core = Core(given if database_url is None else replace(given, database_url=database_url), models)
         if window_cache is not None:
             validate.implements(window_cache, "window_cache", WindowCache)
@@ -126,6 +134,7 @@ class AsyncMemory:
         self._worker = Worker(self._core, self.maintain)
         self._held = AsyncExitStack()
         self._flusher: asyncio.Task[None] | None = None
+        self._warming: asyncio.Task[None] | None = None
         self._parents: object = None
 
     @property
@@ -165,6 +174,8 @@ class AsyncMemory:
             raise
         self._flusher = background(self._flush_now_and_then())
         self._worker.open()
+        if self.settings.warm:
+            self._warming = background(self.warm())
         LEFT_OPEN.add(self)
 
     async def close(self) -> None:
@@ -182,7 +193,7 @@ class AsyncMemory:
             await self._rest()
             await self._core.models.close()
         finally:
-            self._core.opened = self._core.windows = self._flusher = None
+            self._core.opened = self._core.windows = self._flusher = self._warming = None
             LEFT_OPEN.discard(self)
             await self._held.aclose()
 
@@ -222,6 +233,14 @@ class AsyncMemory:
         """
         validate.function(progress, "progress")
         await self._worker.settle(None if user_id is None else validate.identifier(user_id, "user_id"), progress)
+
+    async def warm(self) -> None:
+        """Return when the embedding model is loaded, so that the first search need not wait for it.
+
+        That is for a model of this machine, and begins by itself in the background of `open`, where the settings say
+        so. One that cannot be loaded is told by the log, and by what needs its vectors.
+        """
+        await self._core.models.warm(self._core.database)
 
     async def embedder_model(self) -> str | None:
         """The name of the embedding model whose vectors the database holds; None before the first is made."""
@@ -409,14 +428,14 @@ class AsyncMemory:
         """Stop the work in the background and write what is pending."""
         await self._worker.stop()
         await self._core.finish()
-        await end(self._flusher)
+        await end(self._flusher, self._warming)
         await self._core.flush()
 
     def _forget(self) -> None:
         """In a forked child: leave to the parent what is its own."""
         # Kept, since what is thrown away may end connections that the parent uses.
-        self._parents = self._held, self._core.opened, self._flusher
-        self._held, self._flusher = AsyncExitStack(), None
+        self._parents = self._held, self._core.opened, self._flusher, self._warming
+        self._held, self._flusher, self._warming = AsyncExitStack(), None, None
         self._core.forget()
         self._worker = Worker(self._core, self.maintain)
 
@@ -555,7 +574,7 @@ class AsyncUser:
     ) -> builtins.list[Hit]:
         """What is remembered about a question, the best first; nothing when nothing is relevant.
 
-        `kinds` are message, fact, entry and document; `entry_type` keeps to the entries that are long_term or
+        `kinds` are message, fact, entry, document and context; `entry_type` keeps to the entries that are long_term or
         episodic. A session also brings the sessions related to it. `where` asks for metadata: {"topic": "food"} for
         equal values, {"price": {"gte": 5, "lt": 10}} for ranges. Dates in the question ("last May") count from `now`.
         `floor` is the least relevance, from 0 to 1, that the best must have. Messages that say exactly `without` are

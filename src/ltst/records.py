@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 Metadata = Mapping[str, Any]
 # Where the words of a message come from elsewhere, as its metadata may say.
 FOREIGN = ("tool", "web", "document", "email", "file", "paste")
+# What can be found.
+KINDS = ("message", "fact", "entry", "document", "context")
 # Who stands for everyone: owns the defaults, and the keys that open every user's memory. No user has this id.
 EVERYONE = "system"
 # What the ids begin with under which the ledger keeps the events of erasures.
@@ -321,6 +323,21 @@ class Document:
     def text(self) -> str:
         """The whole text, from the chunks."""
         return "".join(chunk.content for chunk in self.chunks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What a search is limited to."""
+
+    kinds: Sequence[str] = KINDS
+    entry_type: str | None = None  # of the entries; other kinds have none
+    session_id: str | None = None
+    related: bool = True  # whether sessions related to that one count as well
+    since: datetime | None = None
+    until: datetime | None = None
+    equal: str = "{}"  # metadata that must be there, as JSON
+    ranges: Sequence[tuple[str, str, str]] = ()  # a key of the metadata, gt, gte, lt or lte, and a bound as JSON
+    without: str | None = None  # the hash of a content: messages that say exactly this are left out
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,9 @@ class Settings:
     """Whether the time of each operation is recorded."""
     worker: bool = True
     """LTST_WORKER: whether derived work is done in the background of this process; on or off."""
+    warm: bool = True
+    """LTST_WARM: whether the embedding model is loaded in the background when a memory is opened, and by a server
+    before it is ready; on or off. Only a model of this machine is loaded: none is asked over the network."""
     retention: bool = False
     """LTST_RETENTION: whether `maintain` deletes the conversations of users without a policy of their own after
     memory_retention_days without activity; on or off."""
@@ -75,8 +78,11 @@ class Settings:
     """The most episodes that are kept for one user; the least important go first."""
     lease: float = 60.0
     """LTST_LEASE: seconds after which the work of a worker that ended is taken up by another."""
+    embedded_parts: int = 16
+    """LTST_EMBEDDED_PARTS: how many parts of a text that is too long for the embedding model get a vector; all of it is
+    found by its words."""
     large_memory: int = 50_000
-    """From how many vectors on a user's are found by the HNSW index instead of being compared one by one."""
+    """From how many units on a user's vectors are found by the HNSW index instead of being compared one by one."""
     redis_url: str | None = field(default=None, repr=False)
     """LTST_REDIS_URL: a Redis that keeps windows near, over Postgres; redis://, rediss:// or unix://."""
     window_cache: str | None = None
@@ -86,6 +92,9 @@ class Settings:
     """Counts the tokens of a text for the budget of a context; unset means a quarter of its bytes."""
     embedder_api_key: str | None = field(default=None, repr=False)
     """LTST_EMBEDDER_API_KEY: the key for an embedding model behind an OpenAI-compatible endpoint."""
+    embedder_threads: int | None = None
+    """LTST_EMBEDDER_THREADS: how many threads the local embedding model computes with; unset means one for each
+    processor, four at most."""
     llm_model: str | None = None
     """LTST_LLM_MODEL: the language model that helps to learn and to summarise; unset means that none does."""
     llm_base_url: str | None = None
@@ -148,16 +157,10 @@ class Settings:
         object.__setattr__(self, "home", Path(self.home))
         if self.agents is not None:
             object.__setattr__(self, "agents", Path(self.agents))
-        for name in WHOLE_NUMBERS:
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise Invalid(f"{name} must be at least 1, a whole number, not {shown(value)}")
-        for name in SECONDS:
-            value = getattr(self, name)
-            if not _is_number(value) or value <= 0:
-                raise Invalid(f"{name} must be a number of seconds above 0, not {shown(value)}")
-        if not isinstance(self.retention, bool):
-            raise Invalid(f"retention must be True or False, not {shown(self.retention)}")
+        self._check_numbers()
+        for name in ("retention", "warm"):
+            if not isinstance(getattr(self, name), bool):
+                raise Invalid(f"{name} must be True or False, not {shown(getattr(self, name))}")
         object.__setattr__(self, "learn", _features(self.learn))
         if not isinstance(self.actor, str) or not 1 <= len(self.actor.strip()) <= 255:
             raise Invalid("actor must be 1 to 255 characters and not blank")
@@ -169,6 +172,18 @@ class Settings:
         self._check_language_model()
         self._check_server()
         self._check_proxy()
+
+    def _check_numbers(self) -> None:
+        for name in WHOLE_NUMBERS:
+            value = getattr(self, name)
+            if value is None and name in MAY_BE_UNSET:
+                continue
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise Invalid(f"{name} must be at least 1, a whole number, not {shown(value)}")
+        for name in SECONDS:
+            value = getattr(self, name)
+            if not _is_number(value) or value <= 0:
+                raise Invalid(f"{name} must be a number of seconds above 0, not {shown(value)}")
 
     def _check_server(self) -> None:
         for name in ("allowed_hosts", "allowed_origins"):
@@ -295,6 +310,7 @@ SWITCH = {"on": True, "off": False, "1": True, "0": False, "true": True, "false"
 WHOLE_NUMBERS = (
     "pool_size",
     "max_content_bytes",
+    "embedded_parts",
     "large_memory",
     "summary_tokens",
     "episode_budget",
@@ -304,7 +320,9 @@ WHOLE_NUMBERS = (
     "document_memory",
     "document_pages",
     "document_unpacked_bytes",
+    "embedder_threads",
 )
+MAY_BE_UNSET = ("embedder_threads",)
 SECONDS = (
     "pool_timeout",
     "statement_timeout",
@@ -326,6 +344,7 @@ VARIABLES: Mapping[str, tuple[str, Any]] = {
     "LTST_LOG": ("log", str),
     "LTST_STATEMENT_TIMEOUT": ("statement_timeout", _number("LTST_STATEMENT_TIMEOUT")),
     "LTST_WORKER": ("worker", _switch("LTST_WORKER")),
+    "LTST_WARM": ("warm", _switch("LTST_WARM")),
     "LTST_RETENTION": ("retention", _switch("LTST_RETENTION")),
     "LTST_LEARN": ("learn", str),
     "LTST_LEARN_SECONDS": ("learn_seconds", _number("LTST_LEARN_SECONDS")),
@@ -333,7 +352,9 @@ VARIABLES: Mapping[str, tuple[str, Any]] = {
     "LTST_LEASE": ("lease", _number("LTST_LEASE")),
     "LTST_REDIS_URL": ("redis_url", str),
     "LTST_WINDOW_CACHE": ("window_cache", str.lower),
+    "LTST_EMBEDDED_PARTS": ("embedded_parts", _whole("LTST_EMBEDDED_PARTS")),
     "LTST_EMBEDDER_API_KEY": ("embedder_api_key", str),
+    "LTST_EMBEDDER_THREADS": ("embedder_threads", _whole("LTST_EMBEDDER_THREADS")),
     "LTST_LLM_MODEL": ("llm_model", str),
     "LTST_LLM_BASE_URL": ("llm_base_url", str),
     "LTST_LLM_API_KEY": ("llm_api_key", str),

@@ -158,6 +158,14 @@ class Memory:
         """
         self._portal.run(self._inner.settle(user_id, progress=progress))
 
+    def warm(self) -> None:
+        """Return when the embedding model is loaded, so that the first search need not wait for it.
+
+        That is for a model of this machine, and begins by itself in the background of `open`, where the settings say
+        so. One that cannot be loaded is told by the log, and by what needs its vectors.
+        """
+        self._portal.run(self._inner.warm())
+
     def embedder_model(self) -> str | None:
         """The name of the embedding model whose vectors the database holds; None before the first is made."""
         return self._portal.run(self._inner.embedder_model())
@@ -369,7 +377,7 @@ class User:
     ) -> builtins.list[Hit]:
         """What is remembered about a question, the best first; nothing when nothing is relevant.
 
-        `kinds` are message, fact, entry and document; `entry_type` keeps to the entries that are long_term or
+        `kinds` are message, fact, entry, document and context; `entry_type` keeps to the entries that are long_term or
         episodic. A session also brings the sessions related to it. `where` asks for metadata: {"topic": "food"} for
         equal values, {"price": {"gte": 5, "lt": 10}} for ranges. Dates in the question ("last May") count from `now`.
         `floor` is the least relevance, from 0 to 1, that the best must have. Messages that say exactly `without` are

@@ -11,13 +11,13 @@ from typing import Any
 
 from ltst.errors import ModelUnavailable, Unavailable
 from ltst.handles.desk import Core
-from ltst.handles.learning import Features, features, rules
+from ltst.handles.learning import Features, rules, switched
 from ltst.learn.large import index_large
 from ltst.protocols import LanguageModel
 from ltst.providers.vectors import TextRefused
 from ltst.records import Check
 from ltst.rooms import claims, work
-from ltst.rooms.work import Lease, LeaseLost
+from ltst.rooms.work import Lease, LeaseLost, Todo
 from ltst.support.children import OutOfTime
 from ltst.support.logs import LOGGER
 from ltst.support.place import background, end
@@ -28,15 +28,76 @@ MAINTENANCE_SECONDS = 3600.0
 WAIT_SECONDS = 0.05
 REST_SECONDS = 10.0  # how long the background does without a model that does not answer
 USERS_AT_ONCE = 100
-BATCHES_AT_ONCE = 4
 SESSIONS_AT_ONCE = 16
+FEW_SESSIONS = 2  # of one user, before the others have their turn
 
 Action = Callable[[Lease], Awaitable[object]]
 Step = Callable[[], Awaitable[bool]]
 
 
+class Round:
+    """Serves the users that something was written for, one after the other, once it has been quiet for a moment."""
+
+    def __init__(self, find: Callable[[], Awaitable[list[str]]], serve: Callable[[str], Awaitable[bool]]) -> None:
+        """`find` tells for whom something is due; `serve` does some of it for a user, and tells whether it did."""
+        self._find = find
+        self._serve = serve
+        self._bell = asyncio.Event()
+        self._rung: set[str] = set()
+
+    def ring(self, user_id: str) -> None:
+        """Something was written for a user."""
+        self._rung.add(user_id)
+        self._bell.set()
+
+    async def run(self) -> None:
+        """Go on for ever; whoever has more to do waits for the others' turns."""
+        looked, busy = 0.0, set[str]()
+        while True:
+            rung = busy | (await self._wait() if looked and not busy else self._taken())
+            try:
+                if not rung or time.monotonic() - looked > IDLE_SECONDS:
+                    rung |= set(await self._find())
+                    looked = time.monotonic()
+            except Exception as problem:  # noqa: BLE001 - whatever it is, the work is still due
+                await put_off(problem)
+            busy = {user for user in sorted(rung) if await self._attempt(user)}
+
+    async def _attempt(self, user_id: str) -> bool:
+        """Some of the work for one user, whose trouble must not keep the others from theirs."""
+        try:
+            return await self._serve(user_id)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the work is still due
+            await put_off(problem)
+            return False
+
+    async def _wait(self) -> set[str]:
+        """Until something was written and it has been quiet since, or for a while; the users for whom it was."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(IDLE_SECONDS):
+                await self._bell.wait()
+                while self._bell.is_set():
+                    self._bell.clear()
+                    await asyncio.sleep(QUIET_SECONDS)
+        return self._taken()
+
+    def _taken(self) -> set[str]:
+        rung, self._rung = self._rung, set()
+        self._bell.clear()
+        return rung
+
+
+async def put_off(problem: Exception) -> None:
+    """Tell what went wrong, and rest a moment."""
+    LOGGER.warning("derived work is put off", extra={"reason": str(problem)})
+    await asyncio.sleep(QUIET_SECONDS)
+
+
 class Worker:
-    """Indexes what was written and learns from it, once it has been quiet for a moment: writing goes first."""
+    """Indexes what was written and learns from it, once it has been quiet for a moment: writing goes first.
+
+    Vectors take the longest by far, so they are made beside everything else: nobody's learning waits for them.
+    """
 
     def __init__(self, core: Core, maintain: Callable[[], Awaitable[object]]) -> None:
         """Work for one memory; `maintain` is called now and then."""
@@ -44,27 +105,31 @@ class Worker:
         self._maintain = maintain
         self._rules = rules(core)
         self._resting: dict[str, float] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._deeds = 0  # of the background
 
     def open(self) -> None:
         """Be ready on the loop that the memory was opened on; where the settings say so, work in the background."""
-        self._bell = asyncio.Event()
-        self._rung: set[str] = set()
-        self._turn = asyncio.Lock()  # the background and who waits for it would stand in each other's way
+        # The background and who waits for it would stand in each other's way.
+        self._turns = {"learning": asyncio.Lock(), "vectors": asyncio.Lock()}
         if self._core.settings.worker:
+            learning = Round(self.due, self._learn_some)
+            vectors = Round(self.due, self._embed_some)
+            self._rounds = learning, vectors
             self._core.written = self._ring
-            self._task = background(self._run())
+            self._tasks = [background(each) for each in (learning.run(), vectors.run(), self._maintained())]
 
     async def stop(self) -> None:
         """Stop at once; what is not done is found again."""
-        await end(self._task)
-        self._task = None
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            await end(task)
 
     def check(self) -> Check:
         """Whether the background works, where it is meant to."""
         if not self._core.settings.worker:
             return Check("worker", "ok", "off: another process works, or nobody")
-        alive = self._task is not None and not self._task.done()
+        alive = bool(self._tasks) and not any(task.done() for task in self._tasks)
         return Check("worker", "ok" if alive else "error", "runs in this process" if alive else "has ended")
 
     async def settle(self, user_id: str | None = None, progress: Callable[[int, int], None] | None = None) -> None:
@@ -92,7 +157,7 @@ class Worker:
         keeper = self._core.database.keeper()
         while True:
             # Asked before and afterwards: what another gives up in between is for this one to do.
-            held, done = await work.held(keeper, user_id), False
+            held, done, deeds = await work.held(keeper, user_id), False, self._deeds
             for user in [user_id] if user_id else await self.due():
                 did, problem = await self._work_for(user)
                 done, missing = done or did, missing or problem
@@ -100,74 +165,73 @@ class Worker:
                 continue
             if missing is not None:
                 raise missing
-            if not held and not await work.held(keeper, user_id):
+            if not held and not await work.held(keeper, user_id) and self._quiet_since(deeds):
                 break
             await asyncio.sleep(WAIT_SECONDS)  # another worker is at it
         if (reason := await work.without_vectors(keeper, user_id)) is not None:
             raise ModelUnavailable(f"not all is indexed, and it is tried again in a while: {reason}")
 
+    def _quiet_since(self, deeds: int) -> bool:
+        """Whether the background is at nothing, and has done nothing since: what it does may bring more to do."""
+        return self._deeds == deeds and not any(turn.locked() for turn in self._turns.values())
+
     def _ring(self, user_id: str) -> None:
-        self._rung.add(user_id)
-        self._bell.set()
+        for each in self._rounds:
+            each.ring(user_id)
 
-    async def _run(self) -> None:
-        maintained = time.monotonic()
-        looked = 0.0
+    async def _maintained(self) -> None:
         while True:
-            rung = await self._wait() if looked else set[str]()
+            await asyncio.sleep(MAINTENANCE_SECONDS)
             try:
-                if not rung or time.monotonic() - looked > IDLE_SECONDS:
-                    rung |= set(await self.due())
-                    looked = time.monotonic()
-                if time.monotonic() - maintained > MAINTENANCE_SECONDS:
-                    maintained = time.monotonic()
-                    await self._maintain()
-            except Exception as problem:  # noqa: BLE001 - whatever it is, the work is still due
-                await self._put_off(problem)
-            for user in sorted(rung):
-                await self._attempt(user)
-
-    async def _attempt(self, user_id: str) -> None:
-        """Some of the work for one user, whose trouble must not keep the others from theirs."""
-        try:
-            done, missing = await self._work_for(user_id, BATCHES_AT_ONCE)
-            if done:
-                self._ring(user_id)  # there may be more
-            if missing is not None:
-                await self._put_off(missing)
-        except Exception as problem:  # noqa: BLE001 - whatever it is, the work is still due
-            await self._put_off(problem)
-
-    async def _put_off(self, problem: Exception) -> None:
-        LOGGER.warning("derived work is put off", extra={"reason": str(problem)})
-        await asyncio.sleep(QUIET_SECONDS)
-
-    async def _wait(self) -> set[str]:
-        """Until something was written and it has been quiet since, or for a while; the users for whom it was."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(IDLE_SECONDS):
-                await self._bell.wait()
-                while self._bell.is_set():
-                    self._bell.clear()
-                    await asyncio.sleep(QUIET_SECONDS)
-        rung, self._rung = self._rung, set()
-        self._bell.clear()
-        return rung
+                await self._maintain()
+            except Exception as problem:  # noqa: BLE001 - it is tried again
+                await put_off(problem)
 
     async def due(self) -> list[str]:
         """Users for whom something is due that nobody is at."""
         return await work.due_users(self._core.database.keeper(), self._rules, USERS_AT_ONCE)
 
-    async def _work_for(self, user_id: str, batches: int | None = None) -> tuple[bool, ModelUnavailable | None]:
-        """Do what is due for a user, in the background so many batches of it; whether there was something.
+    async def _learn_some(self, user_id: str) -> bool:
+        """Words first, then a little of what is to be learnt, so that others have their turn soon; vectors follow."""
+        done, missing = await self._do_steps("learning", user_id, some=True)
+        if done:
+            self._deeds += 1
+            self._rounds[1].ring(user_id)
+        if missing is not None:
+            await put_off(missing)
+        return done
+
+    async def _embed_some(self, user_id: str) -> bool:
+        """One batch of vectors; what waited for them goes on."""
+        done, missing = await self._do_steps("vectors", user_id, some=True)
+        if done:
+            self._deeds += 1
+            self._rounds[0].ring(user_id)
+        if missing is not None:
+            await put_off(missing)
+        return done
+
+    async def _work_for(self, user_id: str) -> tuple[bool, ModelUnavailable | None]:
+        """Do all that is due for a user; whether there was something."""
+        # First, though the background may be at them: what has no words yet is not seen to lack vectors.
+        worded = await self._words(user_id)
+        vectors, missing = await self._do_steps("vectors", user_id, some=False)
+        learnt, lacking = await self._do_steps("learning", user_id, some=False)
+        return worded or vectors or learnt, missing or lacking
+
+    async def _do_steps(self, what: str, user_id: str, *, some: bool) -> tuple[bool, ModelUnavailable | None]:
+        """Do what is due for a user, or in the background `some` of it; whether there was something.
 
         A model that is missing keeps nothing from being done that does without it.
         """
-        done, missing = False, None
-        async with self._turn:
-            await work.set_aside_crashed(self._core.database.user(user_id), user_id)
-            for name, step in self._steps(user_id, await features(self._core, user_id), batches):
-                if batches is not None and self._rests(name):
+        done, missing, calls = False, None, self._core.database.user(user_id)
+        async with self._turns[what]:
+            todo = await work.todo(calls, self._rules, user_id, self._core.settings.large_memory)
+            if todo.crashed:
+                await work.set_aside_crashed(calls, user_id)
+            steps = self._vectors if what == "vectors" else self._learning
+            for name, step in steps(user_id, todo, some):
+                if some and self._rests(name):
                     continue
                 try:
                     done |= await step()
@@ -180,39 +244,46 @@ class Worker:
         """Whether the model for a step did not answer a moment ago: to wait for it again would hold up the others."""
         return time.monotonic() < self._resting.get(name, 0.0)
 
-    def _steps(self, user_id: str, wanted: Features, batches: int | None) -> Iterator[tuple[str, Step]]:
-        """What there is to do for a user, in this order."""
-        yield "index", partial(self._index, user_id, batches)
-        yield "weigh", partial(self._weigh, user_id)
-        if wanted.extraction:
-            yield "listen", partial(self._listen, user_id, wanted)
-            yield "refine", partial(self._refine, user_id)
-        if wanted.episodes:
-            yield "tell", partial(self._tell, user_id)
-        if wanted.consolidation:
+    def _vectors(self, user_id: str, todo: Todo, some: bool) -> Iterator[tuple[str, Step]]:
+        if todo.vectors or todo.careful:
+            yield "index", partial(self._index, user_id, todo.careful, 1 if some else None)
+        if todo.large:
+            yield "large", partial(index_large, self._core.database, user_id, self._core.settings.large_memory)
+
+    def _learning(self, user_id: str, todo: Todo, some: bool) -> Iterator[tuple[str, Step]]:
+        """What there is to do for a user beside vectors, in this order."""
+        sessions, wanted = FEW_SESSIONS if some else SESSIONS_AT_ONCE, switched(self._core, todo.switches)
+        if todo.words:
+            yield "words", partial(self._words, user_id)
+        if todo.unsettled:
+            yield "weigh", partial(self._weigh, user_id)
+        if wanted.extraction and (todo.unlearnt or todo.unread):
+            yield "listen", partial(self._listen, user_id, wanted, sessions)
+        if wanted.extraction and todo.unrefined:
+            yield "refine", partial(self._refine, user_id, sessions)
+        if wanted.episodes and todo.untold:
+            yield "tell", partial(self._tell, user_id, sessions)
+        if wanted.consolidation and todo.unconsolidated:
             yield "consolidate", partial(self._consolidate, user_id, wanted)
-        yield "large", partial(index_large, self._core.database, user_id, self._core.settings.large_memory)
 
-    async def _index(self, user_id: str, batches: int | None) -> bool:
-        """Give rows their terms and vectors."""
-        from ltst.learn.index import index_due, index_under  # late: it needs the model's libraries
-        from ltst.rooms import search
+    async def _words(self, user_id: str) -> bool:
+        """Give rows their words."""
+        from ltst.learn.index import index_words
 
-        database = self._core.database
-        careful = await work.careful(database.user(user_id), user_id)
-        if not careful and not await search.due(database.user(user_id), 1):
-            return False
-        done = 0
+        return bool(await index_words(self._core.database, user_id))
+
+    async def _index(self, user_id: str, careful: bool, batches: int | None) -> bool:
+        """Give rows their vectors; one by one where one must be `careful`."""
+        from ltst.learn.index import index_under  # late: it needs the model's libraries
+
+        database, parts, done = self._core.database, self._core.settings.embedded_parts, 0
 
         async def index(lease: Lease) -> None:
             nonlocal done
             alone = careful or lease.attempts > 1
-            try:
-                embedding = await self._core.embedding()
-                done = await index_under(database, lease, embedding, self._rules, careful=alone, batches=batches)
-            except ModelUnavailable:
-                await index_due(database, user_id, None)  # what was said is found by its words meanwhile
-                raise
+            embedding = await self._core.embedding()
+            how: dict[str, Any] = {"parts": parts, "careful": alone, "batches": batches}
+            done += await index_under(database, lease, embedding, self._rules, **how)
             await work.finish(database.user(user_id), lease)
 
         await self._do(await self._claimed(user_id, "index"), index)
@@ -224,26 +295,24 @@ class Worker:
         from ltst.learn.weigh import weigh
 
         database = self._core.database
-        if not await claims.unsettled(database.user(user_id)):
-            return False
         async with database.transaction(user_scope(user_id)) as tx:
             unsettled = await claims.unsettled(tx)
             await weigh(tx, unsettled)
         return bool(unsettled)
 
-    async def _listen(self, user_id: str, wanted: Features) -> bool:
+    async def _listen(self, user_id: str, wanted: Features, most: int) -> bool:
         """Read what people say of themselves."""
         from ltst.learn.listen import listen, listen_again
 
         database = self._core.database
         how: dict[str, Any] = {"inference": wanted.inference, "limits": self._rules.limits}
-        done = await self._sessions(user_id, "learn", lambda lease: listen(database, lease, **how))
-        for message_id in await work.unread(database.user(user_id), user_id, SESSIONS_AT_ONCE):
+        done = await self._sessions(user_id, "learn", most, lambda lease: listen(database, lease, **how))
+        for message_id in await work.unread(database.user(user_id), user_id, most):
             leases = await self._claimed(user_id, work.READ, message_id)
             done |= await self._do(leases, lambda lease: listen_again(database, lease, **how))
         return done
 
-    async def _refine(self, user_id: str) -> bool:
+    async def _refine(self, user_id: str, most: int) -> bool:
         """The same with a language model, where there is one."""
         model = self._core.models.language
         if model is None:
@@ -251,39 +320,37 @@ class Worker:
         from ltst.learn.refine import refine
 
         limits = self._rules.limits
-        return await self._sessions(user_id, "refine", lambda lease: refine(self._core.database, lease, model, limits))
+        database = self._core.database
+        return await self._sessions(user_id, "refine", most, lambda lease: refine(database, lease, model, limits))
 
-    async def _tell(self, user_id: str) -> bool:
+    async def _tell(self, user_id: str, most: int) -> bool:
         """Tell the episodes of conversations that rest."""
         from ltst.learn.episodes import tell
         from ltst.rooms import search
 
         calls = self._core.database.user(user_id)
         waits = self._rests("index") or await work.blocked(calls, user_id, "index")
-        if not waits and await search.due(calls, 1):
+        if not waits and await search.lacks_vectors(calls, search.OTHER_VECTOR):
             return False  # the words that tell most are found by their vectors, which are on their way
         model: LanguageModel | None = None if self._rests("refine") else self._core.models.language
         return await self._sessions(
-            user_id, "episode", lambda lease: tell(self._core.database, lease, self._rules, model)
+            user_id, "episode", most, lambda lease: tell(self._core.database, lease, self._rules, model)
         )
 
     async def _consolidate(self, user_id: str, wanted: Features) -> bool:
         """Compare new entries with the others."""
         from ltst.learn.consolidate import consolidate
-        from ltst.rooms import entries
 
         database = self._core.database
-        if not await entries.unconsolidated(database.user(user_id), 1):
-            return False
         leases = await self._claimed(user_id, "consolidate")
         return await self._do(
             leases, lambda lease: consolidate(database, lease, limits=self._rules.limits, relate=wanted.relationships)
         )
 
-    async def _sessions(self, user_id: str, task: str, action: Action) -> bool:
+    async def _sessions(self, user_id: str, task: str, most: int, action: Action) -> bool:
         """A task for the sessions of a user that it is due for, some at a time."""
         calls = self._core.database.user(user_id)
-        claiming = work.claim_sessions(calls, self._rules, user_id, task, SESSIONS_AT_ONCE)
+        claiming = work.claim_sessions(calls, self._rules, user_id, task, most)
         return await self._do(await self._taken(claiming), action)
 
     async def _claimed(self, user_id: str, task: str, subject: str = "") -> list[Lease]:

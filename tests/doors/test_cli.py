@@ -23,6 +23,7 @@ from ltst.doors import cli
 from ltst.doors.cli.access import about_keys
 from ltst.doors.cli.main import app
 from ltst.doors.cli.pages import HEADINGS, PAGES
+from support.probes import UNINDEXED
 from support.shell import COMMAND, LEAVES, MODULE, SCRIPT, Run, commands, found
 
 ALL = sorted(commands())
@@ -734,8 +735,7 @@ def test_a_worker_does_what_is_due_and_ends(run: Run, answer: Callable[..., Any]
     run("add", "user", "I live in Porto.", "--chat", "monday")
     assert answer("worker", "--once") == {"retried": 0, "set_aside": "nothing was set aside"}
     with psycopg.connect(database_url) as connection:
-        lacking = connection.execute("SELECT count(*) FROM conversation_messages WHERE embedding IS NULL").fetchone()
-    assert lacking == (0,)
+        assert connection.execute(UNINDEXED).fetchall() == []
     assert "nothing was set aside" in run("worker", "--once", "--retry").stdout
 
 

@@ -33,7 +33,7 @@ from ltst.support import branches
 from ltst.support.branches import Tree
 from support import exports
 from support.exports import EVERY, FORMATS, NOON, chatgpt, claude, coded, node, pond, spoken, written
-from support.probes import cloned, counts, superuser
+from support.probes import UNINDEXED, cloned, counts, superuser
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "imports"
 COMMAND = [sys.executable, "-m", "ltst.doors.cli.main", "import"]
@@ -1142,8 +1142,8 @@ def test_the_command_imports_indexes_and_tells(command: Callable[..., Any], data
         "indexing",
     }
     with superuser(database_url) as connection:
-        due = "SELECT count(*) FROM conversation_messages WHERE terms IS NULL OR embedding IS NULL"
-        assert connection.execute(due).fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM search_units WHERE kind = 'message'").fetchone() == (10,)
+        assert connection.execute(UNINDEXED).fetchall() == []
     again = command(str(file))
     assert "Everything was there already." in again.stdout and "2 empty messages" in again.stderr
     packed = io.BytesIO()

@@ -311,6 +311,15 @@ def test_a_long_message_is_compared_as_a_whole(storage: ConversationStorage, ses
     )
 
 
+def test_what_was_stored_just_now_is_compared_although_it_is_much(storage: ConversationStorage, session: str) -> None:
+    """What has no vector is not found here: none is left to the background, unless there is far more."""
+    storage.store_message(message(session, "The lighthouse stands on the cape and shines."))
+    for number in range(60):
+        storage.store_message(message(session, f"Bread {number} needs flour, water, salt and a little time."))
+    found = storage.search_messages("Where does the lighthouse stand?", session, threshold=0)
+    assert found[0][0].content.startswith("The lighthouse")
+
+
 def test_search_without_a_session_covers_all_sessions_of_the_user(url: str, shared: Memory) -> None:
     ana, bob = (f"{name}-{uuid.uuid4().hex}" for name in ("ana", "bob"))
     for user in (ana, bob):

@@ -25,6 +25,7 @@ from ltst.db.pool import SingleCall
 from ltst.handles.learning import rules
 from ltst.learn.consolidate import consolidate
 from ltst.learn.episodes import tell
+from ltst.learn.index import index_words
 from ltst.learn.listen import listen
 from ltst.providers.vectors import TextRefused
 from ltst.rooms import work
@@ -32,14 +33,21 @@ from ltst.rooms.work import Lease, LeaseLost
 from support import slow_rules
 from support.embedders import hashed, opened
 from support.language_server import Hang, Status, language_server
-from support.probes import Connection, cloned, superuser, value
+from support.probes import UNINDEXED, Connection, cloned, superuser, tables, value
 from support.workers import POISON, Noted, forked, settle_and_note, settle_or_die
 
 LONG_AGO = datetime(2024, 3, 1, 9, tzinfo=UTC)
 CITIES = ("Lisbon", "Porto", "Utrecht", "Bergen", "Kyoto", "Quito")
 PATIENCE = 120.0
 WORK = "SELECT task, subject, attempts, set_aside_at IS NOT NULL FROM derived_work ORDER BY task, subject"
-LACKING = "SELECT content FROM conversation_messages WHERE embedding IS NULL"
+LACKING = f"""
+SELECT content FROM conversation_messages
+WHERE embedding IS NULL OR message_id IN (SELECT row_id FROM ({UNINDEXED}) AS lacking)
+"""
+WORDLESS = """
+SELECT count(*) FROM search_sources AS source
+WHERE NOT EXISTS (SELECT FROM search_units WHERE user_id = source.user_id AND row_id = source.row_id)
+"""
 REST = "SELECT extract(epoch FROM not_before - now())::float FROM derived_work"
 
 
@@ -407,6 +415,7 @@ class TestFailures:
             await settled(memory)
             for user in ("ana", "bob"):
                 await memory.user(user).facts.set("city", "Lisbon")
+                await index_words(memory._core.database, user)  # which come first, and wait for no model
             lease = await claim(memory, "index")
             assert lease
             await work.put_off(calls(memory), lease, "no model", counted=False)
@@ -533,7 +542,7 @@ class TestPoison:
         assert lacking(database) == [f"{POISON} and a zebra"]
         ((task, _, attempts, is_aside),) = left(database)
         assert (task, attempts, is_aside) == ("embed", 5, True)
-        assert value(database, "SELECT count(*) FROM conversation_messages WHERE terms IS NULL") == 0
+        assert value(database, WORDLESS) == 0
         assert count(database, "user_facts") == 2
         assert [each.status for each in sync_memory.health().checks if each.name == "derived work"] == ["warning"]
 
@@ -559,7 +568,8 @@ class TestGone:
             await memory.user("ana").erase()
             gate.open.set()
             await task
-        for table in ("conversation_messages", "derived_work", "claims", "user_facts", "embedding_parts"):
+        index = [name for name in tables(database) if name.startswith("search_")]
+        for table in ("conversation_messages", "derived_work", "claims", "user_facts", *index):
             assert count(database, table) == 0
 
     @pytest.mark.parametrize("task", ["listen", "episodes"])
@@ -685,7 +695,8 @@ class TestSettling:
             await settled(memory)
         first = value(database, "SELECT entry_id FROM memory_entries ORDER BY created_at, entry_id LIMIT 1")
         vector = value(database, "SELECT embedding::text FROM memory_entries WHERE entry_id = %s", first)
-        database.execute("UPDATE memory_entries SET embedding = NULL, terms = NULL WHERE entry_id = %s", (first,))
+        database.execute("UPDATE memory_entries SET embedding = NULL WHERE entry_id = %s", (first,))
+        database.execute("SELECT ltst_index_again('ana', 'entry', ARRAY[%s::uuid])", (first,))
         async with opened(settings) as memory:
             lease = await claim(memory, "consolidate")
             assert (
@@ -786,7 +797,7 @@ class TestWithoutAModel:
                 await settled(memory)
             assert [fact.fact_value for fact in await user.facts.list()] == ["Lisbon"]
             assert count(database, "memory_entries") == 1
-            assert value(database, "SELECT count(*) FROM conversation_messages WHERE terms IS NULL") == 0
+            assert value(database, WORDLESS) == 0
             assert {hit.kind for hit in await user.search("river")} == {"message", "entry"}
             assert "Lisbon" in (await user.chat("monday").context("Where do I live?")).text
         rested(database)

@@ -24,12 +24,17 @@ class Model:
         self.free = threading.Event()
         self.free.set()
         self.poison: dict[str, Exception] = {}
+        self.slow_text: str | None = None
+        self.at_slow_text, self.over_it = threading.Event(), threading.Event()
 
     def __call__(self, texts: Sequence[str]) -> list[list[float]]:
         self.batches.append(list(texts))
         self.threads.add(threading.current_thread().name)
         self.started.set()
         assert self.free.wait(120)
+        if self.slow_text in texts:
+            self.at_slow_text.set()
+            assert self.over_it.wait(120)
         for text in texts:
             if text in self.poison:
                 raise self.poison[text]
@@ -123,6 +128,115 @@ async def test_the_background_waits_for_everyone_else(embedding, model):
     model.free.set()
     await asyncio.gather(backlog, *tasks)
     assert model.batches == [["busy"], ["a", "b"], ["later"] * 3]
+
+
+class PacedModel(CallableEmbedder):
+    """An embedder that says itself how long texts are, and that two of them take a moment."""
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        return [len(text) for text in texts]
+
+    def moment(self, lengths: Sequence[int]) -> int:
+        assert list(lengths) == sorted(lengths, reverse=True)
+        return 2
+
+
+@pytest.fixture
+async def paced(model: Model) -> AsyncIterator[Embedding]:
+    made = Embedding(PacedModel(model, "model", 2), texts=8, characters=1000)
+    yield made
+    model.free.set()
+    await made.close()
+
+
+def in_the_background(embedding: Embedding, *lists: list[str]) -> list[asyncio.Task[object]]:
+    return [asyncio.create_task(embedding.vectors(texts, background=True)) for texts in lists]
+
+
+async def test_the_background_is_sorted_by_length_over_all_callers(paced, model):
+    await hold(paced, model)
+    first, second = in_the_background(paced, ["aaa", "a", "aaaaa"], ["bbbb", "bb", "bbbbbb"])
+    await asyncio.sleep(0.01)
+    model.free.set()
+    for task, lengths in ((first, [3, 1, 5]), (second, [4, 2, 6])):
+        vectors = await task
+        assert vectors[:, 0] / vectors[:, 1] == pytest.approx(lengths)
+    assert [sorted(batch) for batch in model.batches[1:]] == [["aaaaa", "bbbbbb"], ["aaa", "bbbb"], ["a", "bb"]]
+
+
+async def test_a_question_waits_for_one_moment_of_the_background(paced, model):
+    model.free.clear()
+    (backlog,) = in_the_background(paced, ["x" * length for length in range(1, 301)])
+    await asyncio.to_thread(model.started.wait, 120)
+    (question,) = await waiting(paced, ["question"])
+    model.free.set()
+    await question
+    assert model.batches[1] == ["question"]
+    assert (await backlog).shape == (300, 2)
+    assert {len(batch) for batch in [model.batches[0], *model.batches[2:]]} == {2}
+
+
+async def test_a_backlog_leaves_room_for_others_in_the_background(paced, model, monkeypatch):
+    monkeypatch.setattr("ltst.providers.embedding.POOL", 8)
+    await hold(paced, model)
+    backlog, other = in_the_background(paced, ["long " * 9] * 100, ["short"])
+    await asyncio.sleep(0.01)
+    model.free.set()
+    await other
+    assert ["short" in batch for batch in model.batches].index(True) <= 3
+    assert (await backlog).shape == (100, 2)
+
+
+async def test_long_texts_that_come_later_do_not_go_first_for_ever(paced, model):
+    model.free.clear()
+    (early,) = in_the_background(paced, ["xx", "xx", "x"])
+    await asyncio.to_thread(model.started.wait, 120)
+    late = in_the_background(paced, ["longer"], ["longer still"])
+    await asyncio.sleep(0.01)
+    model.free.set()
+    await asyncio.gather(early, *late)
+    assert model.batches == [["xx", "xx"], ["x"], ["longer still", "longer"]]
+
+
+async def test_an_embedder_that_does_not_say_how_much_a_moment_is_gets_few_characters(model):
+    embedding = Embedding(CallableEmbedder(model, "model", 2))
+    await embedding.vectors(["x" * 900] * 3 + ["y" * 5000] + ["z"] * 64, background=True)
+    await embedding.close()
+    assert [len(batch) for batch in model.batches] == [1, 2, 32, 32, 1]
+    assert model.batches[2].count("z") == 31
+
+
+async def test_texts_that_cannot_be_measured_are_embedded_even_so(paced, model, monkeypatch):
+    monkeypatch.setattr(PacedModel, "lengths", lambda self, texts: 1 / 0)
+    assert (await paced.vectors(["a", "bb", "ccc"], background=True)).shape == (3, 2)
+    assert model.batches == [["ccc", "bb", "a"]]
+
+
+async def test_closing_refuses_what_waits_in_the_background(paced, model):
+    model.free.clear()
+    (backlog,) = in_the_background(paced, ["x"] * 5)
+    await asyncio.to_thread(model.started.wait, 120)
+    closing = asyncio.create_task(paced.close())
+    await asyncio.sleep(0.01)
+    model.free.set()
+    await closing
+    with pytest.raises(ModelUnavailable, match="closed"):
+        await backlog
+    assert model.batches == [["x", "x"]]
+
+
+async def test_who_leaves_the_background_is_not_asked_for(paced, model):
+    model.slow_text = "xxx"
+    await hold(paced, model)
+    gone, stays = in_the_background(paced, ["xxx", "xx", "x"], ["yyy", "yy", "y"])
+    await asyncio.sleep(0.01)
+    model.free.set()
+    await asyncio.to_thread(model.at_slow_text.wait, 120)
+    gone.cancel()
+    await asyncio.sleep(0.01)
+    model.over_it.set()
+    assert (await stays).shape == (3, 2)
+    assert model.batches == [["busy"], ["xxx", "yyy"], ["yy"], ["y"]]
 
 
 async def test_everyone_has_their_turn(embedding, model):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -164,13 +165,127 @@ def test_threads_are_at_least_one():
         LocalEmbedder(threads=0)
 
 
-def test_batches_hold_every_text_once_and_pad_little():
+def test_runs_hold_every_text_once_and_pad_little():
     lengths = [int(length) for length in np.random.default_rng(0).integers(2, 257, 500)]
-    batches = list(local._batches(lengths))
-    assert sorted(number for batch in batches for number in batch) == list(range(500))
-    padded = sum(len(batch) * max(lengths[number] for number in batch) for batch in batches)
-    assert padded < 1.1 * sum(lengths)
-    assert len(batches) < 400
+    runs = list(local._runs(lengths, 512))
+    assert sorted(number for run in runs for number in run) == list(range(500))
+    sizes = [len(run) * max(lengths[number] for number in run) for run in runs]
+    assert sum(sizes) < 1.1 * sum(lengths)
+    assert max(sizes) <= 512
+    assert len(runs) < 400
+
+
+@pytest.mark.parametrize(
+    ("threads", "lengths", "taken"),
+    [
+        (2, [250] * 9, 2),  # one for each thread
+        (2, [150] * 9, 2),  # a third would leave a thread idle for as long as it takes
+        (2, [100] * 9, 4),
+        (2, [10] * 99, 50),
+        (4, [250] * 9, 4),
+        (1, [250] * 9, 1),
+        (2, [250], 1),
+        (1, [300, 5], 1),  # at least one, or it would never be embedded
+    ],
+)
+def test_a_moment_keeps_all_threads_at_work(threads, lengths, taken):
+    assert LocalEmbedder(threads=threads).moment(lengths) == taken
+
+
+def test_lengths_are_those_that_the_model_reads(embedder):
+    assert embedder.lengths(["one two three", "", "word " * 500]) == [5, 2, 256]
+
+
+class Session:
+    """Notes its runs: with how many threads it was loaded, and how many texts of which length there were."""
+
+    def __init__(self, threads: int, runs: list[tuple[int, tuple[int, int]]], meet: threading.Barrier | None) -> None:
+        self.threads, self.runs, self.meet = threads, runs, meet
+
+    def run(self, names, given):
+        self.runs.append((self.threads, given["input_ids"].shape))
+        if self.meet is not None and self.threads == 1:
+            self.meet.wait(60)
+        return [np.ones((*given["input_ids"].shape, 384), dtype=np.float32)]
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    noted: list[tuple[int, tuple[int, int]]] = []
+    monkeypatch.setattr(local, "_embedded_at_length", 0)
+    monkeypatch.setattr(local, "_session", lambda threads: Session(threads, noted, None))
+    return noted
+
+
+def test_a_question_has_all_threads_to_itself(runs, monkeypatch):
+    monkeypatch.setattr(local, "_embedded_at_length", local.MANY_PIECES)
+    LocalEmbedder(threads=2).embed(["Where do I live?"])
+    LocalEmbedder(threads=2).embed(["Where do I live?", "And where did I live before I moved to where I live now?"])
+    assert {threads for threads, _ in runs} == {2}
+
+
+def test_the_model_is_loaded_a_second_time_only_for_a_backlog(runs):
+    embedder, long = LocalEmbedder(threads=2), "word " * 254
+    for _ in range(local.MANY_PIECES // 512):
+        embedder.embed([long, long])
+    assert {threads for threads, _ in runs} == {2}
+    embedder.embed([long, long])
+    assert runs[-2:] == [(1, (1, 256)), (1, (1, 256))]
+
+
+def test_one_thread_needs_no_second_model(runs, monkeypatch):
+    monkeypatch.setattr(local, "_embedded_at_length", local.MANY_PIECES)
+    LocalEmbedder(threads=1).embed(["word " * 254] * 4)
+    assert [shape for _, shape in runs] == [(2, 256), (2, 256)]
+
+
+def test_a_backlog_is_embedded_by_all_threads_at_once(monkeypatch):
+    meet, noted = threading.Barrier(3), []
+    monkeypatch.setattr(local, "_embedded_at_length", local.MANY_PIECES)
+    monkeypatch.setattr(local, "_session", lambda threads: Session(threads, noted, meet))
+    # Each run waits for two others: one after the other they would wait in vain.
+    vectors = LocalEmbedder(threads=3).embed(["word " * 254] * 6)
+    assert vectors.shape == (6, 384)
+    assert noted == [(1, (1, 256))] * 6
+
+
+def test_a_run_that_fails_fails_the_whole(monkeypatch):
+    class Broken:
+        def run(self, names, given):
+            raise RuntimeError("out of order")
+
+    monkeypatch.setattr(local, "_embedded_at_length", local.MANY_PIECES)
+    monkeypatch.setattr(local, "_session", lambda threads: Broken())
+    with pytest.raises(RuntimeError, match="out of order"):
+        LocalEmbedder(threads=2).embed(["word " * 254] * 6)
+    assert not [each for each in threading.enumerate() if each.name == "ltst-embedding-run"]
+
+
+def test_vectors_of_a_backlog_are_those_of_single_texts(monkeypatch):
+    texts = [f"{'word ' * (number * 9)}{number}" for number in range(24)]
+    embedder = LocalEmbedder(threads=2)
+    alone = np.concatenate([embedder.embed([text]) for text in texts])
+    monkeypatch.setattr(local, "_embedded_at_length", local.MANY_PIECES)
+    assert (embedder.embed(texts) * alone).sum(axis=1).min() > 0.99999
+
+
+def test_warming_stops_when_it_is_told_to(monkeypatch):
+    loads = []
+    monkeypatch.setattr(local, "_sessions", {})
+    monkeypatch.setattr(local, "_load", lambda threads: loads.append(threads))
+    answers = iter([True, True, True, False])
+    LocalEmbedder(threads=2).warm(lambda: next(answers))
+    assert loads == []
+
+
+def test_a_warm_model_is_not_loaded_again(monkeypatch):
+    loads = []
+    monkeypatch.setattr(local, "_sessions", {})
+    monkeypatch.setattr(local, "_load", lambda threads: loads.append(threads) or Session(threads, [], None))
+    embedder = LocalEmbedder(threads=2)
+    embedder.warm()
+    embedder.embed(["text"])
+    assert loads == [2]
 
 
 def test_nothing_is_imported_before_it_is_used():

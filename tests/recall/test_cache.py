@@ -32,6 +32,16 @@ ADD_EVENT = "INSERT INTO event_ledger (user_id, actor, action, noun, row_id) VAL
 ADD_MESSAGE = """
 INSERT INTO conversation_messages (user_id, session_id, role, content) VALUES (%s, 'monday', 'human', 'apple by hand')
 """
+UNITS = "SELECT unit_no, row_id::text FROM search_units WHERE user_id = %s"
+GATE = 4711
+GATED = """
+CREATE OR REPLACE FUNCTION ltst_is_due(whose TEXT) RETURNS BOOLEAN LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock_shared(4711);
+    RETURN false;
+END $$
+"""
+WAITING = "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = %s AND NOT granted)"
 HOUR = timedelta(hours=1)
 
 
@@ -126,8 +136,11 @@ class TestUse:
         (row,) = database.execute(f"SELECT {columns} FROM memory_retrieval_cache WHERE user_id = %s", (user.user_id,))
         session, context, scores, milliseconds, length, version = row
         assert (session, length) == ("monday", 64)
-        assert [each["key"] for each in context] == [hit.id for hit in hits]
-        assert scores == {hit.id: pytest.approx(hit.score) for hit in hits}
+        units = dict(database.execute(UNITS, (user.user_id,)).fetchall())
+        assert [units[each["key"]] for each in context] == [hit.id for hit in hits]
+        assert {units[int(key)]: score for key, score in scores.items()} == {
+            hit.id: pytest.approx(hit.score) for hit in hits
+        }
         assert milliseconds > 0
         newest = value(database, "SELECT max(event_id) FROM event_ledger WHERE user_id = %s", user.user_id)
         assert version == newest
@@ -273,7 +286,7 @@ class TestWrites:
     async def test_a_message_inserted_by_hand_is_found(
         self, memory: AsyncMemory, user: AsyncUser, database: Connection
     ) -> None:
-        """No event tells of it; but it lacks its terms, and so the memory has changed."""
+        """No event tells of it; but it lacks its words, and so the memory has changed."""
         await furnish(user)
         assert "apple by hand" not in await asked(memory, user)
         database.execute(ADD_MESSAGE, (user.user_id,))
@@ -334,20 +347,29 @@ class TestTwoUsers:
         keys = "SELECT count(DISTINCT cache_key), count(*) FROM memory_retrieval_cache WHERE user_id IN (%s, %s)"
         assert database.execute(keys, (user.user_id, other.user_id)).fetchone() == (1, 2)
 
-    async def test_ids_of_another_user_in_it_lead_nowhere(
+    async def test_numbers_of_another_user_in_it_lead_nowhere(
         self, memory: AsyncMemory, user: AsyncUser, database: Connection
     ) -> None:
-        """Even a row that was forged holds ids alone, and they are looked up as the user."""
+        """Even a row that was forged holds numbers alone, and they are looked up as the user: one's own, or nothing."""
         other = memory.user(f"user-{uuid.uuid4().hex}")
-        for each in (user, other):
-            await furnish(each)
-            await asked(memory, each)
-        database.execute(
+        forge = (
             "UPDATE memory_retrieval_cache SET retrieved_context = theirs.retrieved_context "
-            "FROM memory_retrieval_cache AS theirs WHERE memory_retrieval_cache.user_id = %s AND theirs.user_id = %s",
-            (user.user_id, other.user_id),
+            "FROM memory_retrieval_cache AS theirs WHERE memory_retrieval_cache.user_id = %s AND theirs.user_id = %s"
         )
-        assert await asked(memory, user) == []
+        await furnish(user)
+        await asked(memory, user)
+        await other.chat("diary").add("user", "A secret apple.")
+        await other.facts.set("secret", "apple")
+        assert len(await asked(memory, other)) == 2
+        database.execute(forge, (user.user_id, other.user_id))
+        mine = {row_id for _, row_id in database.execute(UNITS, (user.user_id,))}
+        hits = await user.search("apple")
+        assert hits, "from the cache, by numbers that both have"
+        assert {hit.id for hit in hits if hit.kind != "document"} <= mine
+        assert not [hit for hit in hits if "secret" in hit.content]
+        shift = "UPDATE search_units SET unit_no = unit_no + 100 WHERE user_id = %s"
+        database.execute(shift, (user.user_id,))
+        assert await asked(memory, user) == [], "numbers that only the other has"
 
 
 async def test_it_holds_no_content(memory: AsyncMemory, user: AsyncUser, database: Connection) -> None:
@@ -407,15 +429,16 @@ class TestWritersMeanwhile:
         self, memory: AsyncMemory, user: AsyncUser, database: Connection, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         await furnish(user)
-        candidates = search.candidates
+        look = search.look
 
         async def interrupted(*args: Any, **others: Any) -> Any:
-            found = await candidates(*args, **others)
-            await user.chat("monday").add("user", "A late apple.")
+            found = await look(*args, **others)
+            if found.looked:
+                await user.chat("monday").add("user", "A late apple.")
             return found
 
         with monkeypatch.context() as patch:
-            patch.setattr(search, "candidates", interrupted)
+            patch.setattr(search, "look", interrupted)
             assert "A late apple." not in await asked(memory, user)
         assert value(database, ROWS, user.user_id) == 0
         assert "A late apple." in await asked(memory, user)
@@ -425,7 +448,7 @@ class TestWritersMeanwhile:
     ) -> None:
         """It began before, with a lower number than the newest that the search knows."""
         await furnish(user)
-        candidates = search.candidates
+        look = search.look
         with psycopg.connect(url) as slow:
             slow.execute(BEGIN_WRITING, (user.user_id,))
             slow.execute(ADD_EVENT, (user.user_id,))
@@ -433,13 +456,42 @@ class TestWritersMeanwhile:
             await user.chat("other").add("user", "A faster apple.")
 
             async def meanwhile(*args: Any, **others: Any) -> Any:
-                slow.commit()
-                return await candidates(*args, **others)
+                if others["anyway"]:
+                    slow.commit()
+                return await look(*args, **others)
 
             with monkeypatch.context() as patch:
-                patch.setattr(search, "candidates", meanwhile)
+                patch.setattr(search, "look", meanwhile)
                 await asked(memory, user)
         assert "apple by hand" in await asked(memory, user)
+
+    async def test_a_write_that_ends_while_the_database_looks(
+        self, memory: AsyncMemory, user: AsyncUser, url: str, database: Connection
+    ) -> None:
+        """The same, after the look has seen the version, and before it asks who is writing."""
+        await furnish(user)
+        await memory.settle(user.user_id)
+        ungated = value(database, "SELECT pg_get_functiondef('ltst_is_due'::regproc)")
+        with psycopg.connect(url) as slow, superuser(url) as gate:
+            slow.execute(BEGIN_WRITING, (user.user_id,))
+            slow.execute(ADD_EVENT, (user.user_id,))
+            slow.execute("DELETE FROM conversation_sessions WHERE user_id = %s", (user.user_id,))
+            await user.preferences.set("colour", "red")
+            gate.execute("SELECT pg_advisory_lock(%s)", (GATE,))
+            database.execute(GATED)
+            try:
+                searching = asyncio.create_task(asked(memory, user))
+                while not value(database, WAITING, GATE):  # noqa: ASYNC110 - only the database knows
+                    await asyncio.sleep(0.01)
+                slow.commit()
+                gate.execute("SELECT pg_advisory_unlock(%s)", (GATE,))
+                await searching
+            finally:
+                database.execute(ungated)
+        there = {number for number, _ in database.execute(UNITS, (user.user_id,))}
+        kept = "SELECT retrieved_context FROM memory_retrieval_cache WHERE user_id = %s"
+        ((context,),) = database.execute(kept, (user.user_id,)).fetchall()
+        assert {each["key"] for each in context} <= there, "what is kept is of after that write"
 
     async def test_an_erasure_that_comes_before_the_answer_is_kept(
         self,

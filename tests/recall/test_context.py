@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ltst import ConversationContext, ConversationMessage, Fact, Invalid, UserPreference
+from ltst import ConversationContext, ConversationMessage, Fact, Hit, Invalid, UserPreference
 from ltst.recall.context import (
     FEWEST_TOKENS,
     INDENT,
@@ -25,7 +25,6 @@ from ltst.recall.context import (
     Block,
     Context,
     Ingredients,
-    Recalled,
     Section,
     pack,
     parse,
@@ -62,9 +61,10 @@ def context_of(key: str, value: str, *, type: str = "project") -> ConversationCo
     return ConversationContext("monday", type, key, value, context_id=f"c-{key}")
 
 
-def recalled(id: str, content: str, *, score: float = 0.5, days: int = 1, **others: Any) -> Recalled:
-    given: dict[str, Any] = {"kind": "message", "speaker": "human", "session_id": "sunday", "sources": (id,)} | others
-    return Recalled(id=id, content=content, occurred_at=DAY - timedelta(days=days), score=score, **given)
+def recalled(id: str, content: str, *, score: float = 0.5, days: int = 1, **others: Any) -> Hit:
+    told: dict[str, Any] = {"kind": "message", "speaker": "human", "session_id": "sunday", "sources": (id,)}
+    given = {"scores": {}, "role": None} | told | others
+    return Hit(id=id, content=content, occurred_at=DAY - timedelta(days=days), score=score, **given)
 
 
 def everything() -> Ingredients:
@@ -549,7 +549,7 @@ def random_contents(rng: random.Random, most: int) -> list[str]:
     return [random_content(rng) for _ in range(rng.randrange(most + 1))]
 
 
-def random_memories(rng: random.Random, most: int, kind: str) -> list[Recalled]:
+def random_memories(rng: random.Random, most: int, kind: str) -> list[Hit]:
     return [
         recalled(f"m{n}", content, kind=kind, score=rng.random(), days=rng.randrange(9))
         for n, content in enumerate(random_contents(rng, most))

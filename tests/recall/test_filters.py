@@ -14,6 +14,7 @@ import pytest_asyncio
 
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Invalid, Settings
 from ltst.db.embedded import EmbeddedServer
+from ltst.rooms.search import WORDS
 from support.probes import cloned, counts, superuser
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -334,8 +335,8 @@ async def test_a_refused_search_writes_nothing(memory: AsyncMemory, user: AsyncU
             with pytest.raises(Invalid):
                 await user.search(**{"query": "apple", **arguments})
         assert counts(connection) == before
-        due = "SELECT terms IS NULL FROM conversation_messages WHERE user_id = %s"
-        assert connection.execute(due, (user.user_id,)).fetchall() == [(True,)]
+        due = "SELECT kind, stage FROM search_due WHERE user_id = %s"
+        assert connection.execute(due, (user.user_id,)).fetchall() == [("message", WORDS)]
 
 
 @pytest.mark.parametrize("kinds", [["message"], ("message",), {"message"}, {"message": 1}, iter(["message"])])

@@ -1,7 +1,7 @@
 """Large memories: found by the index of vectors, which users share, as exactly as if each had one of their own.
 
-Memories that fit into a test are smaller than those that Postgres finds an index worth for, so it is told here that
-sorting is dear; except where the test is about what it chooses by itself.
+Memories that fit into a test are smaller than those of which only some units are ranked, so all are larger than that
+here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import zlib
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 import psycopg
@@ -21,13 +20,14 @@ import pytest_asyncio
 from numpy.typing import NDArray
 
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Settings
+from ltst.db.connections import Reals
 from ltst.db.embedded import EmbeddedServer
-from ltst.db.pool import ENTER, TO_COMPARE, Scope, user_scope
 from ltst.db.queries import queries
-from ltst.learn.index import written
-from ltst.recall.retrieve import UNIT
+from ltst.recall import retrieve
+from ltst.recall.retrieve import NEAR, UNIT
+from ltst.records import Filters
 from ltst.rooms import search
-from ltst.rooms.search import Asked, Filters
+from ltst.rooms.search import Asked
 from support.probes import Connection, cloned, superuser, value
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -36,10 +36,16 @@ THRESHOLD = 50
 SIZES = {"ana": 90, "bob": 300, "eve": 900, "tiny": 12}
 LARGE = ("ana", "bob", "eve")
 QUESTIONS = ["number seven", "the colour of the sea", "topic 3", "topic 11 item 5", "nothing of that", "eve and bob"]
-INDEXES = {"idx_conversation_messages_embedding", "idx_embedding_parts_embedding"}
-STATE = "SELECT user_id, ready FROM large_users ORDER BY user_id"
-MARKED = "SELECT count(*) FILTER (WHERE ann), count(*) FROM conversation_messages WHERE user_id = %s"
-VECTORS = "SELECT message_id, embedding::real[] FROM conversation_messages WHERE user_id = %s"
+DEPTH = 200
+INDEX = "idx_search_vectors_embedding"
+STATE = "SELECT user_id, ready FROM search_users WHERE large ORDER BY user_id"
+MARKED = "SELECT count(*) FILTER (WHERE ann), count(*) FROM search_vectors WHERE user_id = %s"
+IS_LARGE = "SELECT count(*) FROM search_users WHERE user_id = %s AND large"
+IS_READY = "SELECT ready FROM search_users WHERE user_id = %s AND large"
+VECTORS = """
+SELECT message_id::text, message.embedding::real[] FROM conversation_messages AS message WHERE user_id = %s
+"""
+ROWS = "SELECT unit_no, row_id::text FROM search_units WHERE user_id = %s"
 
 
 def drawn(seed: str) -> NDArray[np.float64]:
@@ -54,10 +60,13 @@ def clustered(texts: Sequence[str]) -> NDArray[np.float64]:
 @pytest.fixture(scope="module")
 def url(server: EmbeddedServer, template: str) -> Iterator[str]:
     with cloned(server, template) as made:
-        with superuser(made) as connection:
-            name = value(connection, "SELECT current_database()")
-            connection.execute(f"ALTER DATABASE {name} SET enable_sort = off")
         yield made
+
+
+@pytest.fixture(autouse=True)
+def all_are_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of no memory all units are ranked."""
+    monkeypatch.setattr(retrieve, "EVERY", 0)
 
 
 @pytest.fixture
@@ -70,7 +79,9 @@ def database(url: str) -> Iterator[Connection]:
 async def memory(url: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[AsyncMemory]:
     """Three users with large memories and one with a small one, who talk about the same."""
     home = tmp_path_factory.mktemp("home")
-    settings = Settings(worker=False, database_url=url, home=home, large_memory=THRESHOLD, pool_size=1)
+    settings = Settings(
+        worker=False, database_url=url, home=home, large_memory=THRESHOLD, embedded_parts=100, pool_size=1
+    )
     async with AsyncMemory(settings=settings, embedder=CallableEmbedder(clustered, "clustered", 384)) as opened:
         for name, size in SIZES.items():
             given = [
@@ -95,16 +106,23 @@ async def newcomer(memory: AsyncMemory, size: int) -> AsyncUser:
 def question(text: str, terms: Sequence[str] = ()) -> tuple[NDArray[np.float64], Asked]:
     vector = clustered([text])[0]
     vector /= np.linalg.norm(vector)
-    return vector, Asked("clustered", written(vector.astype(np.float32)), terms, datetime.now(UTC))
+    return vector, asked_for(vector, terms)
 
 
-async def nearest(memory: AsyncMemory, user_id: str, asked: Asked, *, large: bool) -> list[str]:
-    """The ids of what the database compares the question with, the nearest first."""
-    calls = memory._core.database.user(user_id)
-    _, packed = await search.candidates(calls, asked, Filters(kinds=("message",)), large=large, depth=200)
-    units = np.frombuffer(packed["units"], UNIT)
-    order = np.argsort(-units["dense"], kind="stable")
-    return [str(UUID(bytes=units["id"][number].tobytes())) for number in order]
+def asked_for(vector: NDArray[np.float64], terms: Sequence[str] = ()) -> Asked:
+    return Asked("no such key", "clustered", Reals.of(vector.tolist()), terms, datetime.now(UTC))
+
+
+async def nearest(memory: AsyncMemory, user_id: str, asked: Asked, *, every: int = 0) -> list[str]:
+    """The ids of the messages that the database compares the question with, the nearest first."""
+    database, only = memory._core.database, Filters(kinds=("message",))
+    seen = await search.look(database, user_id, asked, only, anyway=True, every=every, depth=DEPTH, most=0)
+    there = {*np.frombuffer(seen.units or b"", UNIT)["number"].tolist()}
+    near = np.frombuffer(seen.dense or b"", NEAR)
+    near = near[np.argsort(-near["similarity"], kind="stable")]
+    with superuser(memory.database_url) as connection:
+        rows = dict(connection.execute(ROWS, (user_id,)).fetchall())
+    return [*dict.fromkeys(rows[number] for number in near["number"].tolist() if number in there)]
 
 
 def exactly_nearest(database: Connection, user_id: str, vector: NDArray[np.float64]) -> list[str]:
@@ -117,39 +135,32 @@ def exactly_nearest(database: Connection, user_id: str, vector: NDArray[np.float
 class Eavesdropper:
     """Stands in for the database, to learn what it would be asked."""
 
-    def __init__(self, scope: Scope) -> None:
-        self.scope = scope
+    def __init__(self) -> None:
         self.parameters: Mapping[str, Any] = {}
 
-    async def packed(self, first: str, name: str, parameters: Mapping[str, Any]) -> tuple[bool, dict[str, Any]]:
+    async def call_rows(self, name: str, record: Any, /, *, binary: bool, **parameters: Any) -> list[Any]:
         self.parameters = parameters
-        return False, {}
+        return [None]
 
 
-async def plan(url: str, user_id: str, *, large: bool, sort: str = "on") -> list[dict[str, Any]]:
-    """The nodes of the plan of a search, asked for as the program asks."""
-    listening = Eavesdropper(user_scope(user_id))
+async def scans(memory: AsyncMemory, user_id: str, *relations: str, every: int = 0) -> list[int]:
+    """How often a search scans each index, or from its beginning to its end each table, asked as the program asks."""
+    listening = Eavesdropper()
     _, asked = question("topic 3", ["topic", "3"])
-    await search.candidates(listening, asked, Filters(), large=large, depth=200)  # type: ignore[arg-type]
-    explain = b"EXPLAIN (FORMAT JSON) " + queries()["search.candidates"]
-    with superuser(url) as connection:  # the tests before have added users, and what autovacuum saw of them is luck
-        connection.execute("ANALYZE")
-    with psycopg.connect(url) as connection:
-        connection.execute(ENTER + TO_COMPARE, (listening.scope.role, user_id))
-        connection.execute("SELECT set_config('enable_sort', %s, true)", (sort,))
-        row = connection.execute(explain, listening.parameters, prepare=False).fetchone()
-    assert row is not None
-    return [*nodes(row[0][0]["Plan"])]
+    how: dict[str, Any] = {"anyway": True, "every": every, "depth": DEPTH, "most": 1000}
+    await search.look(listening, user_id, asked, Filters(), **how)  # type: ignore[arg-type]
+    with superuser(memory.database_url) as analyst:
+        analyst.execute("ANALYZE")  # what autovacuum saw of the users that the tests before have added is luck
+    async with memory._core.database.owner() as connection:
+        before = await scanned(connection, relations)
+        await connection.execute(queries()["search.look"], listening.parameters)
+        return [now - then for then, now in zip(before, await scanned(connection, relations), strict=True)]
 
 
-def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield node
-    for each in node.get("Plans", []):
-        yield from nodes(each)
-
-
-def indexes(plan: Sequence[Mapping[str, Any]]) -> set[str]:
-    return {str(node["Index Name"]) for node in plan if "Index Name" in node}
+async def scanned(connection: psycopg.AsyncConnection[Any], relations: Sequence[str]) -> list[int]:
+    """How often this connection has scanned each, as far as it has not told the others yet."""
+    counted = "SELECT pg_stat_get_xact_numscans(relation::regclass) FROM unnest(%s::text[]) AS relation"
+    return [count for (count,) in await (await connection.execute(counted, ([*relations],))).fetchall()]
 
 
 class TestBecomingLarge:
@@ -161,24 +172,21 @@ class TestBecomingLarge:
 
     async def test_the_threshold_itself_is_not_above_it(self, memory: AsyncMemory, database: Connection) -> None:
         user = await newcomer(memory, THRESHOLD)
-        assert value(database, "SELECT count(*) FROM large_users WHERE user_id = %s", user.user_id) == 0
+        assert value(database, IS_LARGE, user.user_id) == 0
         await user.chat("monday").add("user", "one more")
         await memory.settle(user.user_id)
-        assert value(database, "SELECT ready FROM large_users WHERE user_id = %s", user.user_id)
+        assert value(database, IS_READY, user.user_id)
         assert database.execute(MARKED, (user.user_id,)).fetchone() == (THRESHOLD + 1, THRESHOLD + 1)
 
-    async def test_the_parts_of_long_texts_count_and_are_in_the_index(
-        self, memory: AsyncMemory, database: Connection
-    ) -> None:
-        user = memory.user(f"user-{uuid.uuid4().hex}")
+    async def test_the_parts_of_long_texts_are_in_the_index(self, memory: AsyncMemory, database: Connection) -> None:
+        user = await newcomer(memory, THRESHOLD + 1)
         pages = "\n\n".join(f"topic {number} page {number}. " * 60 for number in range(THRESHOLD + 10))
         await user.chat("monday").add("user", pages)
         await memory.settle(user.user_id)
-        parts = "SELECT count(*) FILTER (WHERE ann), count(*) FROM embedding_parts WHERE user_id = %s"
-        marked, total = database.execute(parts, (user.user_id,)).fetchone() or (0, 0)
-        assert marked == total > THRESHOLD
+        marked, total = database.execute(MARKED, (user.user_id,)).fetchone() or (0, 0)
+        assert marked == total > 2 * THRESHOLD
         hits = await user.search("topic 44 page 44. " * 60)
-        assert [hit.content for hit in hits] == [pages]
+        assert hits[0].content == pages
 
     async def test_settling_again_changes_nothing(self, memory: AsyncMemory, database: Connection) -> None:
         before = [database.execute(MARKED, (name,)).fetchone() for name in SIZES]
@@ -187,13 +195,13 @@ class TestBecomingLarge:
 
     async def test_one_that_was_stopped_on_the_way_goes_on(self, memory: AsyncMemory, database: Connection) -> None:
         user = await newcomer(memory, THRESHOLD + 20)
-        database.execute("UPDATE large_users SET ready = false WHERE user_id = %s", (user.user_id,))
-        half = "UPDATE conversation_messages SET ann = false WHERE user_id = %s AND message_index %% 2 = 0"
+        database.execute("UPDATE search_users SET ready = false WHERE user_id = %s", (user.user_id,))
+        half = "UPDATE search_vectors SET ann = false WHERE user_id = %s AND unit_no %% 2 = 0"
         database.execute(half, (user.user_id,))
         assert (await user.search("topic 3 item 3"))[0].content == "new: topic 3 item 3", "found meanwhile"
         await user.chat("monday").add("user", "wakes the worker")
         await memory.settle(user.user_id)
-        assert value(database, "SELECT ready FROM large_users WHERE user_id = %s", user.user_id)
+        assert value(database, IS_READY, user.user_id)
         assert database.execute(MARKED, (user.user_id,)).fetchone() == (THRESHOLD + 21, THRESHOLD + 21)
 
     async def test_an_erasure_meanwhile_leaves_no_trace(
@@ -212,33 +220,29 @@ class TestBecomingLarge:
         with monkeypatch.context() as patch:
             patch.setattr(search, "large", erased_after)
             await memory.settle(user.user_id)
-        assert value(database, "SELECT count(*) FROM large_users WHERE user_id = %s", user.user_id) == 0
+        for table in ("search_users", "search_units", "search_terms", "search_vectors", "search_due"):
+            assert value(database, f"SELECT count(*) FROM {table} WHERE user_id = %s", user.user_id) == 0
 
 
 class TestPlans:
-    async def test_a_large_memory_is_searched_by_the_index_of_vectors(self, memory: AsyncMemory, url: str) -> None:
-        assert "idx_conversation_messages_embedding" in indexes(await plan(url, "eve", large=True))
-
-    async def test_so_are_all_large_ones_in_these_tests(self, memory: AsyncMemory, url: str) -> None:
+    async def test_a_large_memory_is_searched_by_the_index_of_vectors(self, memory: AsyncMemory) -> None:
         for name in LARGE:
-            assert indexes(await plan(url, name, large=True, sort="off")) >= INDEXES
+            (by_index,) = await scans(memory, name, INDEX)
+            assert by_index == 1
 
-    async def test_a_small_one_is_not(self, memory: AsyncMemory, url: str) -> None:
-        for sort in ("on", "off"):
-            assert not indexes(await plan(url, "tiny", large=False, sort=sort)) & INDEXES
+    async def test_a_small_one_is_not(self, memory: AsyncMemory) -> None:
+        for every in (0, 2000):
+            (by_index,) = await scans(memory, "tiny", INDEX, every=every)
+            assert by_index == 0
 
-    async def test_a_small_one_reads_the_rows_of_its_user_alone(self, memory: AsyncMemory, url: str) -> None:
-        found = await plan(url, "tiny", large=False)
-        scans = [node for node in found if node.get("Relation Name") == "conversation_messages"]
-        assert scans
-        for scan in scans:
-            conditions = [str(node.get("Index Cond", "")) for node in nodes(scan)]
-            assert any("user_id" in condition for condition in conditions), scan
+    async def test_all_that_a_memory_holds_is_compared_without_it(self, memory: AsyncMemory) -> None:
+        (by_index,) = await scans(memory, "eve", INDEX, every=2000)
+        assert by_index == 0
 
-    async def test_what_is_compared_is_not_written_down_first(self, memory: AsyncMemory, url: str) -> None:
-        """A memory is larger than what the server sorts in its own; anything volatile in there would do it."""
-        for large in (True, False):
-            assert "owned" not in {node.get("CTE Name") for node in await plan(url, "eve", large=large)}
+    @pytest.mark.parametrize("every", [0, 2000])
+    async def test_a_small_one_reads_the_rows_of_its_user_alone(self, memory: AsyncMemory, every: int) -> None:
+        tables = ("search_units", "search_vectors", "search_terms", "search_due")
+        assert await scans(memory, "tiny", *tables, every=every) == [0] * len(tables)
 
     async def test_searches_are_planned_anew(self, memory: AsyncMemory) -> None:
         """The pool has one connection, which would have prepared by now what was asked of it often."""
@@ -258,30 +262,29 @@ class TestExactness:
         self, memory: AsyncMemory, database: Connection, name: str, text: str
     ) -> None:
         vector, asked = question(text)
-        found = await nearest(memory, name, asked, large=True)
+        found = await nearest(memory, name, asked)
         assert found[:10] == exactly_nearest(database, name, vector)[:10]
 
     async def test_as_many_come_as_there_are_up_to_the_depth(self, memory: AsyncMemory) -> None:
         for name in LARGE:
             for text in QUESTIONS:
                 _, asked = question(text)
-                assert len(await nearest(memory, name, asked, large=True)) == min(200, SIZES[name])
+                found = len(await nearest(memory, name, asked))
+                assert min(DEPTH, SIZES[name]) <= found <= SIZES[name]
 
     async def test_the_nearest_of_each_message_is_itself(self, memory: AsyncMemory, database: Connection) -> None:
         """Every vector is reachable in the index, however many others stand around it."""
         rows = database.execute(VECTORS + " ORDER BY message_index", ("ana",)).fetchall()
         for message_id, vector in rows[::6]:
-            asked = Asked("clustered", written(np.array(vector, dtype=np.float32)), [], datetime.now(UTC))
-            assert (await nearest(memory, "ana", asked, large=True))[0] == str(message_id)
+            asked = asked_for(np.array(vector))
+            assert (await nearest(memory, "ana", asked))[0] == str(message_id)
 
     @pytest.mark.parametrize("text", QUESTIONS)
     async def test_large_and_small_are_the_same_engine(self, memory: AsyncMemory, text: str) -> None:
         """All that ana has is near enough to be compared in either way, so nothing may differ."""
         for name in ("ana", "tiny"):
             _, asked = question(text)
-            assert await nearest(memory, name, asked, large=False) == await nearest(
-                memory, name, asked, large=name in LARGE
-            )
+            assert await nearest(memory, name, asked, every=2000) == await nearest(memory, name, asked)
 
 
 class TestSearch:
@@ -306,7 +309,7 @@ class TestSearch:
             said = await user.chat("tuesday").add("user", f"topic {70 + number} pelican{number}")
             assert (await user.search(f"pelican{number}"))[0].id == said.message_id
             _, asked = question(f"[{said.timestamp:%d %B %Y}] User: {said.content}")
-            assert (await nearest(memory, user.user_id, asked, large=True))[0] == said.message_id
+            assert (await nearest(memory, user.user_id, asked))[0] == said.message_id
         assert database.execute(MARKED, (user.user_id,)).fetchone() == (THRESHOLD + 15, THRESHOLD + 15)
 
     async def test_deleted_messages_are_gone_at_once(self, memory: AsyncMemory) -> None:
@@ -316,8 +319,8 @@ class TestSearch:
         await user.sessions.delete("tuesday")
         assert said.message_id not in {hit.id for hit in await user.search("topic 77 pelican", limit=200, floor=0.0)}
         _, asked = question("topic 77 pelican")
-        assert said.message_id not in await nearest(memory, user.user_id, asked, large=True)
-        assert len(await nearest(memory, user.user_id, asked, large=True)) == THRESHOLD + 10
+        assert said.message_id not in await nearest(memory, user.user_id, asked)
+        assert len(await nearest(memory, user.user_id, asked)) == THRESHOLD + 10
 
     async def test_one_who_lost_almost_all_is_still_found(self, memory: AsyncMemory) -> None:
         user = await newcomer(memory, THRESHOLD + 30)
@@ -326,12 +329,12 @@ class TestSearch:
         await user.sessions.delete("monday")
         assert [hit.content for hit in await user.search("pelican")] == ["topic 77 pelican"]
         _, asked = question("something else")
-        assert len(await nearest(memory, user.user_id, asked, large=True)) == 1
+        assert len(await nearest(memory, user.user_id, asked)) == 1
 
     async def test_an_erased_user_is_not_large_any_more(self, memory: AsyncMemory, database: Connection) -> None:
         user = await newcomer(memory, THRESHOLD + 10)
         receipt = await user.erase()
-        assert receipt.removed["large_users"] == 1
+        assert receipt.removed["search_users"] == 1
         assert set(receipt.remaining.values()) == {0}
         assert await user.search("topic 3", floor=0.0) == []
         await user.chat("monday").add("user", "topic 3 again")
@@ -344,6 +347,7 @@ class TestSearch:
         hits = await user.search("new: topic 3 item 3", limit=2)
         assert hits[0].session_id in {"monday", "branch"}
         assert hits[1].content != hits[0].content, "the copy is not found beside it"
+        await memory.settle(user.user_id)
         count = 2 * (THRESHOLD + 10)
         assert database.execute(MARKED, (user.user_id,)).fetchone() == (count, count)
 

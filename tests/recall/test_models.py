@@ -32,8 +32,16 @@ from support.probes import Connection, superuser, value
 
 Vectors = NDArray[np.float64]
 MODELS = "SELECT name, dimensions, source, state FROM embedding_models ORDER BY name"
-LACKING = "SELECT count(*) FROM conversation_messages WHERE embedding IS NULL"
-WITHOUT_TERMS = "SELECT count(*) FROM conversation_messages WHERE terms IS NULL"
+# Both the row's own vector and the one that is searched.
+LACKING = """
+SELECT count(*) FROM conversation_messages AS message
+WHERE embedding IS NULL OR NOT EXISTS (
+    SELECT FROM search_units JOIN search_vectors AS vector USING (user_id, unit_no)
+    WHERE row_id = message_id AND vector.embedding IS NOT NULL)
+"""
+WITHOUT_WORDS = """
+SELECT count(*) FROM conversation_messages WHERE message_id NOT IN (SELECT row_id FROM search_units WHERE words > 0)
+"""
 WITHOUT_VECTORS = "search goes without vectors"
 SYNONYMS = {"vessel": "ship", "vessels": "ship", "ships": "ship"}
 
@@ -178,7 +186,7 @@ class TestAnother:
         (reason, *_) = warnings(caplog, WITHOUT_VECTORS)
         assert "'hashed'" in reason
         assert value(database, LACKING) == 1, "no vectors of another model"
-        assert value(database, WITHOUT_TERMS) == 0
+        assert value(database, WITHOUT_WORDS) == 0
         assert database.execute(MODELS).fetchall() == [("hashed", 384, None, "active")]
 
     async def test_a_program_without_that_model_searches_by_words(
@@ -259,7 +267,7 @@ class TestAnother:
             with pytest.raises(ModelUnavailable, match="'newer'"):
                 async with asyncio.timeout(120):
                     await memory.settle("ana")
-        assert (value(database, WITHOUT_TERMS), value(database, LACKING)) == (0, 3)
+        assert (value(database, WITHOUT_WORDS), value(database, LACKING)) == (0, 3)
 
 
 def raises(problem: Exception) -> Callable[[Sequence[str]], Any]:
@@ -299,7 +307,7 @@ class TestUnavailable:
             with caplog.at_level(logging.WARNING, logger="ltst"):
                 assert "A ship lies in the harbour." in await contents(user, "ship")
             assert warnings(caplog, WITHOUT_VECTORS)
-            assert (value(database, LACKING), value(database, WITHOUT_TERMS)) == (3, 0)
+            assert (value(database, LACKING), value(database, WITHOUT_WORDS)) == (3, 0)
             await memory._core.finish()
             assert value(database, "SELECT count(*) FROM memory_retrieval_cache") == 0, "half an answer is not kept"
             model.fails = None
@@ -401,7 +409,7 @@ class TestRefused:
                 assert (await contents(user, "vessel"))[0] == "A ship lies in the harbour."
             assert len(warnings(caplog, "a text has no vector")) == 1
             assert (await contents(user, "speakable unspeakable"))[0] == "An UNSPEAKABLE ship."
-            assert (value(database, LACKING), value(database, WITHOUT_TERMS)) == (1, 0)
+            assert (value(database, LACKING), value(database, WITHOUT_WORDS)) == (1, 0)
 
     async def test_a_question_that_is_refused_is_asked_in_words(
         self, opened: Callable[..., Any], model: Model, refuse: Callable[[Sequence[str]], Vectors]
@@ -433,8 +441,10 @@ class TestRefused:
             many = [{"role": "user", "content": f"UNSPEAKABLE {number}"} for number in range(70)]
             await user.chat("tuesday").add_many(many)
             assert (await contents(user, "ship"))[0] == "A ship lies in the harbour."
+            for _ in range(4):  # each search embeds a handful
+                await user.search("bakery")
             assert (await contents(user, "vessel"))[0] == "A ship lies in the harbour."
-        assert (value(database, LACKING), value(database, WITHOUT_TERMS)) == (70, 0)
+        assert (value(database, LACKING), value(database, WITHOUT_WORDS)) == (70, 0)
 
 
 class TestStored:

@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Memory, Settings
+from ltst.learn.index import WORDED, index_words
 from support.embedders import hashed
 from support.probes import superuser
 
@@ -73,11 +74,17 @@ async def missed(memory: AsyncMemory, count: int, write: Write = add) -> list[in
     return lost
 
 
+NOT_INDEXED = """
+SELECT FROM search_sources AS source WHERE NOT EXISTS (
+    SELECT FROM search_units AS unit JOIN search_vectors AS vector USING (user_id, unit_no)
+    WHERE unit.user_id = source.user_id AND unit.row_id = source.row_id AND words > 0 AND embedding IS NOT NULL)
+UNION ALL SELECT FROM search_due
+"""
+
+
 def everything_indexed(url: str) -> bool:
-    tables = ("conversation_messages", "user_facts", "memory_entries", "document_chunks")
     with superuser(url) as connection:
-        lacking = [f"SELECT FROM {table} WHERE terms IS NULL OR embedding IS NULL" for table in tables]
-        return connection.execute(" UNION ALL ".join(lacking)).fetchone() is None
+        return connection.execute(NOT_INDEXED).fetchone() is None
 
 
 async def test_a_thousand_times(settings: Settings, rounds: Callable[[int], int]) -> None:
@@ -158,17 +165,23 @@ async def test_by_meaning_with_the_local_model(settings: Settings) -> None:
 
 
 async def test_after_a_large_import_words_are_enough(settings: Settings) -> None:
-    """More than a search embeds while someone waits: the newest have their vectors, the rest their words."""
+    """More than a search indexes while someone waits: the newest have their words at once, the rest before vectors."""
     count = 1500
     async with AsyncMemory(settings=settings, embedder=CallableEmbedder(hashed, "hashed", 384)) as memory:
         user = memory.user("ana")
         given = [{"role": "user", "content": sentence(number)} for number in range(count)]
         stored = await user.chat("import").add_many(given)
-        for number in (0, count // 2, count - 1):
+
+        async def is_found(number: int) -> bool:
             hits = await user.search(f"guest {number} parcel P{number * 7919}", limit=1)
-            assert [hit.id for hit in hits] == [stored[number].message_id]
+            return [hit.id for hit in hits] == [stored[number].message_id]
+
+        assert all([await is_found(number) for number in (count - 1, count - 100, count - WORDED // 2)])
+        await index_words(memory._core.database, "ana")  # as the background does before anything else
+        assert all([await is_found(number) for number in (0, count // 2, count - 1)])
         with superuser(memory.database_url) as connection:
-            lacking = "SELECT count(*) FILTER (WHERE terms IS NULL) FROM conversation_messages"
-            assert connection.execute(lacking).fetchone() == (0,)
+            lacking = "SELECT count(*) FILTER (WHERE stage = 0), count(*) > 1000 FROM search_due"
+            assert connection.execute(lacking).fetchone() == (0, True)
         await memory.settle("ana")
         assert everything_indexed(memory.database_url)
+        assert all([await is_found(number) for number in (0, count // 2, count - 1)])

@@ -220,7 +220,7 @@ class TestMeaning:
         asked = {"fact": "who do I work for?", "entry": "an injured leg", "document": "when must I pay a bill?"}
         assert (await user.search(asked[kind]))[0].kind == kind
 
-    async def test_a_fact_deep_in_a_long_message(self, user: AsyncUser) -> None:
+    async def test_a_fact_deep_in_a_long_message(self, memory: AsyncMemory, user: AsyncUser) -> None:
         filler = [
             f"Chapter {number}. The committee discussed the budget of the department, postponed the vote on the new "
             "printers, and thanked the treasurer for the careful preparation of the tables and the charts. " * 3
@@ -229,13 +229,14 @@ class TestMeaning:
         filler.insert(20, "By the way, our wedding took place on a sailing boat off the coast of Croatia.")
         (long,) = await told(user, "\n\n".join(filler))
         await told(user, *TALK)
+        await memory.settle(user.user_id)
         hit = (await user.search("where did we get married?"))[0]
         assert (hit.id, hit.scores["lexical"], hit.scores["dense"]) == (long, 0.0, 1.0)
 
     async def test_the_parts_of_a_long_message_go_with_it(self, memory: AsyncMemory, user: AsyncUser) -> None:
         await told(user, "The committee discussed the budget of the department. " * 80)
-        await user.search("budget")
-        parts = "SELECT count(*) FROM embedding_parts WHERE user_id = %s"
+        await memory.settle(user.user_id)
+        parts = "SELECT count(*) FROM search_vectors WHERE user_id = %s"
         with superuser(memory.database_url) as connection:
             assert value(connection, parts, user.user_id) > 1
             await user.sessions.delete("monday")

@@ -63,7 +63,7 @@ async def furnish(memory: AsyncMemory, name: str = "ana", count: int = 200) -> N
 def dimensions(connection: psycopg.Connection[Any]) -> set[int]:
     return {
         each
-        for table in (*TABLES, "embedding_parts")
+        for table in (*TABLES, "search_vectors")
         for (each,) in connection.execute(f"SELECT DISTINCT vector_dims(embedding) FROM {table}")
     }
 
@@ -119,7 +119,11 @@ async def test_reads_and_writes_go_on_during_a_switch(memory: AsyncMemory, setti
     with superuser(str(settings.database_url)) as connection:
         assert dimensions(connection) == {64}
         for table in TABLES:
-            assert value(connection, f"SELECT count(*) FROM {table} WHERE embedding IS NULL OR terms IS NULL") == 0
+            assert value(connection, f"SELECT count(*) FROM {table} WHERE embedding IS NULL") == 0
+        assert value(connection, "SELECT count(*) FROM search_due") == 0
+        rows = sum(value(connection, f"SELECT count(*) FROM {table}") for table in TABLES)
+        assert value(connection, "SELECT count(*) FROM search_units") == rows
+        assert value(connection, "SELECT count(*) FROM search_vectors WHERE part = 0") == rows
 
 
 async def test_a_switch_that_was_stopped_goes_on_where_it_was(memory: AsyncMemory, settings: Settings) -> None:
@@ -223,6 +227,7 @@ def test_a_switch_that_was_killed_is_taken_up_and_every_process_follows(settings
         user.chat("old").add_many(
             {"role": "user", "content": f"number {at} is about topic{at % 40}"} for at in range(600)
         )
+        reader.settle()
         assert user.search("topic7")[0].scores["dense"] > 0
         switching = subprocess.Popen(command(settings, "switch", name), stderr=subprocess.PIPE)
         while filled(connection) < 100 and switching.poll() is None:

@@ -13,23 +13,20 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
-from uuid import UUID
 
 import numpy as np
-import psycopg
 import pytest
 import pytest_asyncio
 from numpy.typing import NDArray
-from psycopg.rows import dict_row
 
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Settings
+from ltst.db.connections import Reals
 from ltst.db.embedded import EmbeddedServer
-from ltst.db.pool import ENTER, TO_COMPARE, Scope, user_scope
-from ltst.db.queries import queries
-from ltst.learn.index import written
-from ltst.recall.retrieve import RANKS, UNIT
+from ltst.recall import retrieve
+from ltst.recall.retrieve import NEAR, UNIT
+from ltst.records import Filters
 from ltst.rooms import search
-from ltst.rooms.search import Asked, Filters
+from ltst.rooms.search import Asked, Look
 from ltst.support.terms import distinct
 from support.probes import cloned, superuser
 
@@ -42,6 +39,8 @@ SIZES = {"small": 40, "large": 260}
 WORDS = ["harbour", "ship", "baker", "bread", "garden", "rose", "engine", "wheel"]
 WORDS += ["doctor", "tooth", "violin", "concert", "river", "bridge", "winter", "coat"]
 LOOKS, LOOKS_BACK = 200, 50
+DEPTH = 100
+ROWS = "SELECT unit_no, row_id::text FROM search_units WHERE user_id = %s"
 
 
 @cache
@@ -64,8 +63,8 @@ def questions(count: int) -> list[Asked]:
     texts = [f"{phrase(number * 37 + 5)} and {phrase(number)}" for number in range(count)]
     vectors = summed(texts)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    pairs = zip(texts, vectors.astype(np.float32), strict=True)
-    return [Asked("summed", written(vector), distinct(text), NOW) for text, vector in pairs]
+    pairs = zip(texts, vectors.tolist(), strict=True)
+    return [Asked("no such key", "summed", Reals.of(vector), distinct(text), NOW) for text, vector in pairs]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", params=["small", "large"])
@@ -75,10 +74,6 @@ async def memory(
     """Ana and Eve, who said the same things; in a large memory, by way of one and the same index of vectors."""
     large = request.param == "large"
     with cloned(server, template) as url:
-        with superuser(url) as connection:
-            if large:  # or Postgres would not find the index worth it
-                (name,) = connection.execute("SELECT current_database()").fetchone() or ("",)
-                connection.execute(f"ALTER DATABASE {name} SET enable_sort = off")
         settings = Settings(
             worker=False,
             database_url=url,
@@ -105,56 +100,47 @@ async def furnish(user: AsyncUser) -> None:
     await user.documents.add(". ".join(phrase(number) for number in range(100, 140)))
 
 
+@pytest.fixture(autouse=True)
+def not_all_is_ranked(memory: AsyncMemory, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the large memories, only what may be among the best."""
+    if request.node.callspec.params["memory"] == "large":
+        monkeypatch.setattr(retrieve, "EVERY", THRESHOLD)
+        monkeypatch.setattr(retrieve, "DEPTH", DEPTH)
+
+
 async def is_large(memory: AsyncMemory, user_id: str) -> bool:
-    return (await search.state(memory._core.database.user(user_id), "no such key")).large
-
-
-class Eavesdropper:
-    """Stands in for the database, to learn what it would be asked."""
-
-    def __init__(self, user_id: str) -> None:
-        self.scope = user_scope(user_id)
-        self.heard: list[Mapping[str, Any]] = []
-
-    async def packed(self, first: str, name: str, parameters: Mapping[str, Any]) -> tuple[bool, dict[str, Any]]:
-        self.heard.append(parameters)
-        return False, {}
+    return (await search.large(memory._core.database.user(user_id))).ready
 
 
 async def seen(memory: AsyncMemory, user_id: str, asked: Sequence[Asked]) -> list[Any]:
-    """For each question all that is compared with it, row by row: as the program asks, but many in one go."""
-    listening, large = Eavesdropper(user_id), await is_large(memory, user_id)
-    for each in asked:
-        await search.candidates(listening, each, Filters(), large=large, depth=200)  # type: ignore[arg-type]
-    halves = listening.heard[::2], listening.heard[1::2]
-    even, odd = await asyncio.gather(
-        *(asyncio.to_thread(_answers, memory.database_url, listening.scope, half) for half in halves)
-    )
-    answers = [*even, *odd]
-    answers[::2], answers[1::2] = even, odd
-    return answers
-
-
-def _answers(url: str, scope: Scope, heard: Sequence[Mapping[str, Any]]) -> list[Any]:
-    with psycopg.connect(url, row_factory=dict_row) as connection:
-        connection.execute(ENTER + TO_COMPARE, (scope.role, scope.user_id))
-        asked = (
-            connection.cursor(binary=True).execute(queries()["search.candidates"], each, prepare=False)
-            for each in heard
+    """For each question all that is compared with it, row by row."""
+    database, how = memory._core.database, {"depth": retrieve.DEPTH, "most": retrieve.MOST_POSTINGS}
+    with superuser(memory.database_url) as connection:
+        rows = dict(connection.execute(ROWS, (user_id,)).fetchall())
+    return [
+        _in_order(
+            rows, each, await search.look(database, user_id, each, Filters(), anyway=True, every=retrieve.EVERY, **how)
         )
-        return [_in_order(cursor.fetchone() or {}) for cursor in asked]
+        for each in asked
+    ]
 
 
-def _in_order(packed: dict[str, Any]) -> Any:
+def _in_order(rows: Mapping[int, str], asked: Asked, look: Look) -> Any:
     """What the database sends, in an order of its own: it comes as it is found."""
-    units = np.frombuffer(packed["units"] or b"", UNIT)
-    order = np.argsort(np.ascontiguousarray(units["id"]).view("S16"))
-    ranks = np.sort(np.frombuffer(packed["ranks"] or b"", f"S{RANKS.itemsize}"))
-    return units[order].tobytes(), ranks.tobytes(), packed["speakers"], packed["messages"], packed["sessions"]
+    assert look.looked
+    units = np.sort(np.frombuffer(look.units or b"", UNIT), order="number")
+    near = np.sort(np.frombuffer(look.dense or b"", NEAR))
+    frequencies, holders = retrieve._frequencies(units["number"].astype(np.int64), look, asked.terms)
+    return (
+        [rows.get(number, f"unit {number} of another") for number in units["number"].tolist()],
+        *(each.tobytes() for each in (units, near, frequencies, holders)),
+        sorted(look.speakers or ()),
+        (look.total, look.total_words, look.conversations, look.version),
+    )
 
 
 def ids(answer: Any) -> set[str]:
-    return {str(UUID(bytes=each.tobytes())) for each in np.frombuffer(answer[0], UNIT)["id"]}
+    return {*answer[0]}
 
 
 OWNED = """
@@ -261,5 +247,5 @@ async def test_large_means_by_the_index(memory: AsyncMemory, request: pytest.Fix
     large = request.node.callspec.params["memory"] == "large"
     assert await is_large(memory, "ana") == large
     with superuser(memory.database_url) as connection:
-        marked = "SELECT bool_and(ann), bool_or(ann) FROM conversation_messages WHERE user_id = 'ana'"
+        marked = "SELECT bool_and(ann), bool_or(ann) FROM search_vectors WHERE user_id = 'ana'"
         assert connection.execute(marked).fetchone() == (large, large)

@@ -15,7 +15,8 @@ DERIVED = {
     "instructions": "user_agent_prompt_customizations",
     "entries": "memory_entries",
     "relationships": "session_relationships",
-    "parts": "embedding_parts",
+    "parts": "(SELECT user_id FROM search_vectors WHERE part > 0) AS parts",
+    "orphans": "(SELECT user_id FROM search_units WHERE row_id NOT IN (SELECT row_id FROM search_sources)) AS orphans",
     "unsettled": "unsettled_claims",
 }
 

@@ -23,6 +23,15 @@ WHERE relnamespace = 'public'::regnamespace AND relkind::text = ANY(%s) ORDER BY
 COLUMNS = """
 SELECT attname::text FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped
 """
+# Whatever can be found and is not: it has no words or no vector in the index, or something of it is still due. What a
+# message only retells has words alone.
+UNINDEXED = """
+SELECT user_id, kind, row_id FROM search_sources AS source
+WHERE NOT EXISTS (SELECT FROM search_units LEFT JOIN search_vectors AS made USING (user_id, unit_no)
+                  WHERE user_id = source.user_id AND row_id = source.row_id
+                    AND (part = 0 AND made.embedding IS NOT NULL OR source.kind = 'message' AND source.retold))
+UNION SELECT user_id, kind, row_id FROM search_due
+"""
 
 
 @contextmanager

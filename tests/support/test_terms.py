@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ltst.db.embedded import EmbeddedServer
-from ltst.support.terms import LONGEST_TERM, as_tsvector, distinct, terms
+from ltst import Memory
+from ltst.support.terms import LONGEST_TERM, distinct, terms
+from support.probes import superuser, value
 
 
 @pytest.mark.parametrize(
@@ -36,12 +36,15 @@ def test_each_term_once() -> None:
 @settings(max_examples=200)
 @given(st.text())
 def test_any_text_has_terms_of_bounded_length(text: str) -> None:
-    assert all(0 < len(term) <= LONGEST_TERM for term in terms(text))
+    assert all(0 < len(term) <= LONGEST_TERM and " " not in term for term in terms(text))
 
 
-def test_postgres_reads_the_terms_back(server: EmbeddedServer) -> None:
+def test_postgres_reads_the_terms_back(sync_memory: Memory, database_url: str) -> None:
     text = "Where's 東京 — it's a café; O'Brien & 42 'quotes' \\ backslash " * 50
-    with psycopg.connect(server.dsn, dbname="postgres") as connection:
-        found = connection.execute("SELECT tsvector_to_array(%s::tsvector)", (as_tsvector(terms(text)),)).fetchone()
-    assert found is not None
-    assert set(found[0]) == set(terms(text))
+    sync_memory.user("ana").chat("monday").add("user", text)
+    assert sync_memory.user("ana").search("O'Brien 東京")
+    asked = " ".join(distinct(text))  # as a question's terms are sent
+    with superuser(database_url) as connection:
+        kept = dict(connection.execute("SELECT term, postings[1] / 1024 FROM search_terms").fetchall())
+        assert value(connection, "SELECT string_to_array(%s, ' ')", asked) == distinct(text)
+    assert {term: kept[term] for term in terms(text)} == dict.fromkeys(terms(text), 31), "as often as is counted"

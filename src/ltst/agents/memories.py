@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from ltst.recall.context import Context, Recalled
+from ltst.recall.context import Context
 from ltst.records import Fact, Hit, UserPreference
 
 MOST_KEPT = 200
@@ -14,7 +14,7 @@ MOST_KEPT = 200
 Memory = dict[str, Any]
 
 
-def plain(memory: Recalled | Hit) -> Memory:
+def plain(memory: Hit) -> Memory:
     """One memory: kind, id, content, date, session_id, score (None where it was not searched for) and sources."""
     return _memory(
         memory.kind,

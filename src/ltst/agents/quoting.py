@@ -90,8 +90,8 @@ async def _latest(user: AsyncUser) -> list[Fact]:
 async def _found(user: AsyncUser, question: str) -> list[Hit]:
     """The best few: facts that hold, then what was said, noted or read; not what was asked, nor this agent's words."""
     facts = _best(await user.search(question, kinds=("fact",), limit=SEARCHED))
-    others = _best(await user.search(question, kinds=OTHERS, limit=SEARCHED, without=question))
-    worth = [hit for hit in others if _quotable(hit, question)]
+    others = await user.search(question, kinds=OTHERS, limit=SEARCHED, without=question)
+    worth = _best([hit for hit in others if _quotable(hit, question)])
     return [*facts[:FACTS], *worth][:QUOTED]
 
 

@@ -6,12 +6,14 @@ inside each transaction, and a call of a single query is a transaction of its ow
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +25,7 @@ from ltst.db.connections import Connection, ConnectionPool
 from ltst.db.queries import queries
 from ltst.errors import Conflict, DatabaseUnavailable, Denied, Invalid, LtstError, NotFound
 from ltst.support.logs import LOGGER
-from ltst.support.place import Place
+from ltst.support.place import Place, background
 
 R = TypeVar("R")
 Parameters = Mapping[str, Any]
@@ -153,29 +155,11 @@ class SingleCall(Executor):
 
         return await self._database.attempt(work, repeatable=False)
 
-    async def packed(self, first: str, name: str, parameters: Parameters) -> tuple[Any, dict[str, Any]]:
-        """The value of a first query and the row of a second, in binary; planned anew, as vectors must be.
-
-        A plan that is kept would not know of the settings made here, nor of the values that it is for.
-        """
-
-        async def work(connection: Connection, retried: bool) -> tuple[Any, dict[str, Any]]:
-            async with connection.pipeline():
-                await connection.execute(*self._database.entry_to_compare(self.scope))
-                before = connection.cursor(row_factory=scalar_row)
-                await before.execute(queries()[first], parameters)
-                cursor = connection.cursor(row_factory=dict_row)
-                await cursor.execute(queries()[name], parameters, prepare=False, binary=True)
-            (row,) = await cursor.fetchall()
-            return await before.fetchone(), row
-
-        started = time.perf_counter()
-        found = await self._database.attempt(work, repeatable=True)
-        _log(name, started, 1)
-        return found
-
     async def compared(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """All rows, as dictionaries, of a query that orders by vectors; planned anew, likewise."""
+        """All rows, as dictionaries, of a query that orders by vectors.
+
+        It is planned anew: a plan that is kept would not know of the settings made here, nor of the values.
+        """
 
         async def work(connection: Connection, retried: bool) -> list[dict[str, Any]]:
             async with connection.pipeline():
@@ -185,6 +169,54 @@ class SingleCall(Executor):
             return await cursor.fetchall()
 
         return await self._database.attempt(work, repeatable=True)
+
+
+class Together(Executor):
+    """Reads that are asked for at the same time: they go in one transaction, in one round trip."""
+
+    def __init__(self, database: Database, scope: Scope) -> None:
+        """Act as the scope."""
+        self._database = database
+        self.scope = scope
+        self._asked: list[tuple[str, BaseRowFactory[Any], Parameters, asyncio.Future[list[Any]]]] = []
+
+    async def _ask(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[list[R]] = loop.create_future()
+        self._asked.append((name, factory, parameters, answer))
+        if len(self._asked) == 1:
+            # When everyone who was about to ask has asked.
+            loop.call_soon(lambda: background(self._send()))
+        return await answer
+
+    async def _change(self, name: str, parameters: Parameters) -> int:
+        raise NotImplementedError("what is asked together only reads")
+
+    async def _send(self) -> None:
+        asked, self._asked = self._asked, []
+        try:
+            found = await self._database.attempt(partial(self._read, asked), repeatable=True)
+        except BaseException as problem:  # noqa: BLE001 - it is the callers' to handle
+            for *_, answer in asked:
+                if not answer.done():
+                    answer.set_exception(problem)
+            return
+        for (*_, answer), rows in zip(asked, found, strict=True):
+            if not answer.done():
+                answer.set_result(rows)
+
+    async def _read(
+        self,
+        asked: Sequence[tuple[str, BaseRowFactory[Any], Parameters, object]],
+        connection: Connection,
+        retried: bool,
+    ) -> list[list[Any]]:
+        async with connection.pipeline():
+            await connection.execute(*self._database.entry(self.scope))
+            cursors = [connection.cursor(row_factory=factory) for _, factory, _, _ in asked]
+            for cursor, (name, _, parameters, _) in zip(cursors, asked, strict=True):
+                await cursor.execute(queries()[name], parameters)
+        return [await cursor.fetchall() for cursor in cursors]
 
 
 class Database:
@@ -212,6 +244,10 @@ class Database:
     def user(self, user_id: str) -> SingleCall:
         """Single calls for one user."""
         return SingleCall(self, user_scope(user_id))
+
+    def together(self, user_id: str) -> Together:
+        """Reads for one user that are asked for at the same time."""
+        return Together(self, user_scope(user_id))
 
     def keeper(self) -> SingleCall:
         """Single calls for what crosses users."""
@@ -291,12 +327,14 @@ class Database:
         _log(name, started, 1)
         return found
 
-    async def call_rows(self, name: str, record: Callable[..., R], /, **parameters: Any) -> list[R]:
+    async def call_rows(
+        self, name: str, record: Callable[..., R], /, *, binary: bool = False, **parameters: Any
+    ) -> list[R]:
         """A reading function of the database that sets its own user; what is made of the columns of each row."""
 
         async def work(connection: Connection, retried: bool) -> list[R]:
             cursor = connection.cursor(row_factory=kwargs_row(record))
-            await cursor.execute(queries()[name], parameters)
+            await cursor.execute(queries()[name], parameters, binary=binary)
             return await cursor.fetchall()
 
         started = time.perf_counter()

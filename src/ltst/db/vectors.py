@@ -13,86 +13,82 @@ from typing import Any
 
 import psycopg
 from psycopg import errors, sql
-from psycopg.rows import class_row, scalar_row
+from psycopg.rows import class_row
 
 from ltst.db.connections import Connection
 from ltst.db.pool import ENTER, KEEPER, Database, translated
 from ltst.errors import Conflict
 
-TABLES = ("conversation_messages", "user_facts", "memory_entries", "document_chunks", "embedding_parts")
-DUE_INDEXES = tuple(f"idx_{table}_due" for table in TABLES[:-1])
-NEAREST_INDEXES = ("idx_conversation_messages_embedding", "idx_embedding_parts_embedding")
-# A longer row would not fit a page with the rest of it; a longer vector cannot be indexed.
-LARGEST_INLINE = 1_800
-LARGEST_INDEXED = 2_000
-# The graph is built as in the migrations.
-CAREFUL = "WITH (ef_construction = 200)"
-BEFORE_ALL = ("", "00000000-0000-0000-0000-000000000000")
-# A change of a table waits for whoever uses it, and everyone else behind it: not for long, but again and again.
-PATIENCE = "500ms"
-ATTEMPTS = 240
-SWITCHING = 0x6C747374_0002
-
 SOURCES = {
-    "message": """
-        SELECT 'message' AS kind, user_id, message_id::text AS id, content, role,
-               coalesce(metadata ->> 'speaker', metadata ->> 'name') AS said_by,
-               (SELECT session_name FROM conversation_sessions AS session
-                WHERE session.user_id = row.user_id AND session.session_id = row.session_id) AS title,
-               timestamp AS occurred_at, NULL AS heading
-        FROM conversation_messages AS row
-        WHERE embedding_next IS NULL AND (user_id, message_id) > (%s::text, %s::uuid)
-        ORDER BY user_id, message_id LIMIT %s""",
-    "fact": """
-        SELECT 'fact' AS kind, user_id, fact_id::text AS id, fact_key || ': ' || fact_value AS content,
-               NULL AS role, NULL AS said_by, NULL AS title, valid_from AS occurred_at, NULL AS heading
-        FROM user_facts WHERE embedding_next IS NULL AND (user_id, fact_id) > (%s::text, %s::uuid)
-        ORDER BY user_id, fact_id LIMIT %s""",
-    "entry": """
-        SELECT 'entry' AS kind, user_id, entry_id::text AS id, content,
-               NULL AS role, NULL AS said_by, NULL AS title, occurred_at, NULL AS heading
-        FROM memory_entries WHERE embedding_next IS NULL AND (user_id, entry_id) > (%s::text, %s::uuid)
-        ORDER BY user_id, entry_id LIMIT %s""",
-    "document": """
-        SELECT 'document' AS kind, user_id, chunk_id::text AS id, content, NULL AS role, NULL AS said_by,
-               (SELECT title FROM documents AS document
-                WHERE document.user_id = row.user_id AND document.document_id = row.document_id) AS title,
-               NULL::timestamptz AS occurred_at, metadata ->> 'heading' AS heading
-        FROM document_chunks AS row
-        WHERE embedding_next IS NULL AND (user_id, chunk_id) > (%s::text, %s::uuid)
-        ORDER BY user_id, chunk_id LIMIT %s""",
-}
-OWNERS = {
     "message": ("conversation_messages", "message_id"),
     "fact": ("user_facts", "fact_id"),
     "entry": ("memory_entries", "entry_id"),
     "document": ("document_chunks", "chunk_id"),
 }
+TABLES = (*(table for table, _ in SOURCES.values()), "search_vectors")
+NEAREST_INDEXES = {
+    "conversation_messages": "idx_conversation_messages_embedding",
+    "search_vectors": "idx_search_vectors_embedding",
+}
+# A longer row would not fit a page with the rest of it; a longer vector cannot be indexed.
+LARGEST_INLINE = 1_800
+LARGEST_INDEXED = 2_000
+# The graph is built as in the migrations.
+CAREFUL = "WITH (ef_construction = 200)"
+BEFORE_ALL = ("", -1)
+# A change of a table waits for whoever uses it, and everyone else behind it: not for long, but again and again.
+PATIENCE = "500ms"
+ATTEMPTS = 240
+SWITCHING = 0x6C747374_0002
+
+# A message that only quotes gets no vector, whatever the model.
+UNFILLED = """
+    WITH unit AS MATERIALIZED (
+        SELECT user_id, unit_no, kind, row_id FROM search_units AS unit
+        WHERE (user_id, unit_no) > (%s::text, %s::integer) AND NOT (kind = 'message' AND retold)
+          AND NOT EXISTS (SELECT FROM search_vectors AS made WHERE made.user_id = unit.user_id
+                          AND made.unit_no = unit.unit_no AND part = 0 AND embedding_next IS NOT NULL)
+        ORDER BY user_id, unit_no LIMIT %s)
+    SELECT unit.user_id, unit_no, unit.kind, unit.row_id::text AS id, content, role, said_by, title,
+           source.occurred_at, heading
+    FROM unit JOIN search_sources AS source
+      ON source.user_id = unit.user_id AND source.row_id = unit.row_id AND source.kind = unit.kind
+    WHERE source.user_id = ANY(ARRAY(SELECT user_id FROM unit)) AND source.row_id = ANY(ARRAY(SELECT row_id FROM unit))
+    ORDER BY unit.user_id, unit_no"""
 FILL = """
     UPDATE {table} AS row SET embedding_next = given.embedding::vector
     FROM unnest(%s::text[], %s::uuid[], %s::text[]) AS given (user_id, id, embedding)
-    WHERE row.user_id = given.user_id AND row.{key} = given.id
-    RETURNING row.{key}::text"""
-FILL_PARTS = """
-    INSERT INTO embedding_parts (user_id, owner_id, part_index, embedding_next, ann)
-    SELECT given.*, EXISTS (SELECT FROM large_users WHERE large_users.user_id = given.user_id)
-    FROM (SELECT user_id, owner, part, embedding::vector
-          FROM unnest(%s::text[], %s::uuid[], %s::integer[], %s::text[])
-              AS listed (user_id, owner, part, embedding)) AS given
-    ON CONFLICT (user_id, owner_id, part_index) DO UPDATE SET embedding_next = EXCLUDED.embedding_next"""
+    WHERE row.user_id = given.user_id AND row.{key} = given.id"""
+# A unit that is gone meanwhile gets none.
+FILL_UNITS = """
+    INSERT INTO search_vectors (user_id, unit_no, part, embedding_next, ann)
+    SELECT given.user_id, given.unit_no, part, vector::vector,
+           coalesce((SELECT large FROM search_users WHERE search_users.user_id = given.user_id), false)
+    FROM unnest(%s::text[], %s::integer[], %s::smallint[], %s::text[]) AS given (user_id, unit_no, part, vector)
+    JOIN search_units AS unit ON unit.user_id = given.user_id AND unit.unit_no = given.unit_no
+    ON CONFLICT (user_id, unit_no, part) DO UPDATE SET embedding_next = EXCLUDED.embedding_next"""
 LEFT = """
-    SELECT (SELECT count(*) FROM conversation_messages WHERE embedding_next IS NULL)
-         + (SELECT count(*) FROM user_facts WHERE embedding_next IS NULL)
-         + (SELECT count(*) FROM memory_entries WHERE embedding_next IS NULL)
-         + (SELECT count(*) FROM document_chunks WHERE embedding_next IS NULL)"""
+    SELECT count(*) FROM search_units AS unit
+    WHERE NOT (kind = 'message' AND retold)
+      AND NOT EXISTS (SELECT FROM search_vectors AS made WHERE made.user_id = unit.user_id
+                      AND made.unit_no = unit.unit_no AND part = 0 AND embedding_next IS NOT NULL)"""
+# What was indexed after the last round waits for its vector, as if it were new.
+DUE_AGAIN = """
+    INSERT INTO search_due (user_id, kind, row_id, stage)
+    SELECT user_id, kind, row_id, CASE WHEN by_machine OR kind = 'document' THEN 2 ELSE 1 END FROM search_units AS unit
+    WHERE NOT (kind = 'message' AND retold)
+      AND NOT EXISTS (SELECT FROM search_vectors AS made
+                      WHERE made.user_id = unit.user_id AND made.unit_no = unit.unit_no AND part = 0)
+    ON CONFLICT DO NOTHING"""
 
 
 @dataclass(frozen=True, slots=True)
 class Unfilled:
     """A row that has no vector of the next model yet."""
 
-    kind: str
     user_id: str
+    unit_no: int
+    kind: str
     id: str
     content: str
     role: str | None
@@ -104,12 +100,10 @@ class Unfilled:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The vectors of a row by the next model: of the whole, and of its parts if it is long."""
+    """The vectors of a row by the next model: of the whole, then of its parts if it is long."""
 
-    user_id: str
-    id: str
-    vector: str
-    parts: Sequence[str]
+    row: Unfilled
+    vectors: Sequence[str]
 
 
 class Switch:
@@ -142,7 +136,7 @@ class Switch:
         drop = "ALTER TABLE {} DROP COLUMN IF EXISTS embedding_next"
         changes: list[sql.Composed | sql.SQL] = [sql.SQL(drop).format(sql.Identifier(table)) for table in TABLES]
         changes.append(sql.SQL("DELETE FROM embedding_models WHERE state = 'next'"))
-        changes.append(sql.SQL("DELETE FROM embedding_parts WHERE embedding IS NULL"))
+        changes.append(sql.SQL("DELETE FROM search_vectors WHERE embedding IS NULL"))
         await self._patiently(changes)
 
     async def left(self) -> int:
@@ -150,40 +144,33 @@ class Switch:
         left: int = await self._value(LEFT)
         return left
 
-    async def unfilled(self, kind: str, after: tuple[str, str], limit: int) -> list[Unfilled]:
-        """The next such rows of a kind."""
+    async def unfilled(self, after: tuple[str, int], limit: int) -> list[Unfilled]:
+        """The next such rows, of any kind."""
         async with self._as_keeper():
             cursor = self._connection.cursor(row_factory=class_row(Unfilled))
-            await cursor.execute(SOURCES[kind].encode(), (*after, limit), prepare=False)
+            await cursor.execute(UNFILLED.encode(), (*after, limit), prepare=False)
             return await cursor.fetchall()
 
-    async def fill(self, kind: str, rows: Sequence[Filled]) -> None:
-        """Write vectors; rows that are gone meanwhile leave no parts behind."""
-        if not rows:
-            return
-        table, key = OWNERS[kind]
-        update = sql.SQL(FILL).format(table=sql.Identifier(table), key=sql.Identifier(key))
+    async def fill(self, rows: Sequence[Filled]) -> None:
+        """Write vectors, into the index and into the columns of the kinds that have one."""
         async with self._as_keeper():
-            cursor = self._connection.cursor(row_factory=scalar_row)
-            given = [[each.user_id for each in rows], [each.id for each in rows], [each.vector for each in rows]]
-            await cursor.execute(update, given, prepare=False)
-            there = {*await cursor.fetchall()}
-            parts = [
-                (each.user_id, each.id, number, part)
+            for kind, (table, key) in SOURCES.items():
+                if mine := [each for each in rows if each.row.kind == kind]:
+                    update = sql.SQL(FILL).format(table=sql.Identifier(table), key=sql.Identifier(key))
+                    given = [(each.row.user_id, each.row.id, each.vectors[0]) for each in mine]
+                    await self._connection.execute(update, _columns(given), prepare=False)
+            made = [
+                (each.row.user_id, each.row.unit_no, part, vector)
                 for each in rows
-                if each.id in there
-                for number, part in enumerate(each.parts)
+                for part, vector in enumerate(each.vectors)
             ]
-            if parts:
-                await cursor.execute(FILL_PARTS.encode(), [[*column] for column in zip(*parts, strict=True)])
+            if made:
+                await self._connection.execute(FILL_UNITS.encode(), _columns(made), prepare=False)
 
     async def index(self, dimensions: int) -> None:
         """Build the indexes over the new columns, beside those in use."""
-        for table, name in zip(TABLES, DUE_INDEXES, strict=False):
-            columns = "user_id, created_at" if table == TABLES[0] else "user_id"
-            await self._build(name, f"ON {table} ({columns}) WHERE terms IS NULL OR embedding_next IS NULL")
         if dimensions <= LARGEST_INDEXED:
-            for table, name in zip((TABLES[0], TABLES[-1]), NEAREST_INDEXES, strict=True):
+            for table, name in NEAREST_INDEXES.items():
                 await self._build(name, f"ON {table} USING hnsw (embedding_next vector_cosine_ops) {CAREFUL} WHERE ann")
 
     async def swap(self) -> None:
@@ -193,13 +180,14 @@ class Switch:
             changes.append(sql.SQL("ALTER TABLE {} DROP COLUMN embedding").format(sql.Identifier(table)))
             rename = "ALTER TABLE {} RENAME COLUMN embedding_next TO embedding"
             changes.append(sql.SQL(rename).format(sql.Identifier(table)))
-        for name in (*DUE_INDEXES, *NEAREST_INDEXES):
+        for name in NEAREST_INDEXES.values():
             rename = "ALTER INDEX IF EXISTS {} RENAME TO {}"
             changes.append(sql.SQL(rename).format(sql.Identifier(f"{name}_next"), sql.Identifier(name)))
         changes += [
             sql.SQL("DELETE FROM embedding_models WHERE state = 'active'"),
             sql.SQL("UPDATE embedding_models SET state = 'active', since = now() WHERE state = 'next'"),
-            sql.SQL("DELETE FROM embedding_parts WHERE embedding IS NULL"),
+            sql.SQL("DELETE FROM search_vectors WHERE embedding IS NULL"),
+            sql.SQL(DUE_AGAIN),
             sql.SQL("DELETE FROM memory_retrieval_cache"),
         ]
         await self._patiently(changes)
@@ -236,6 +224,10 @@ class Switch:
         async with self._connection.transaction():
             await self._connection.execute(ENTER, (KEEPER.role, KEEPER.user_id))
             yield
+
+
+def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+    return [[*column] for column in zip(*rows, strict=True)]
 
 
 @asynccontextmanager

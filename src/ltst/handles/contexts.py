@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import json
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -106,7 +107,7 @@ class AsyncWorking:
 
     async def all(self) -> dict[str, Any]:
         """Every living value by its key."""
-        return {each.context_key: json.loads(each.context_value) for each in await self._contexts.list("working")}
+        return values(await self._contexts.list("working"))
 
     async def forget(self, key: str) -> bool:
         """Remove one value; whether there was one."""
@@ -115,3 +116,8 @@ class AsyncWorking:
     async def clear(self) -> int:
         """Remove every value; how many there were."""
         return await self._contexts.forget("working")
+
+
+def values(working: Iterable[ConversationContext]) -> dict[str, Any]:
+    """What is kept as working memory, by its keys."""
+    return {each.context_key: json.loads(each.context_value) for each in working}

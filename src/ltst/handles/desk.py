@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
-from ltst.db.connections import as_url
+from ltst.db.connections import Reals, as_url
 from ltst.db.pool import KEEPER, Database, Executor, SingleCall, Transaction, user_scope
 from ltst.errors import DatabaseUnavailable, Invalid, Unavailable
 from ltst.handles.models import Models
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ltst.recall.window import Windows
 
 SLOW_MILLISECONDS = 5000.0
+# How many questions' vectors are kept.
+QUESTIONS = 256
 # How long what was found waits for company, before it is written to the cache.
 GATHERING_SECONDS = 0.2
 
@@ -93,6 +95,7 @@ class Core:
         self._tasks: set[asyncio.Task[None]] = set()
         self._shown: dict[str, Counter[tuple[str, str]]] = {}
         self._found: dict[tuple[str, str], cache.Retrieval] = {}
+        self._questions: dict[tuple[str, str], Reals] = {}
         self._finishing = asyncio.Event()
         self.keys = MasterKeys(settings.master_key, settings.home / "master.key")
         self.recorder = metrics.Recorder()
@@ -141,6 +144,16 @@ class Core:
     async def embedding(self) -> Embedding:
         """The embedder of the model whose vectors the database holds."""
         return await self.models.embedding(self.database, await search.model(self.database.keeper()))
+
+    async def question_vector(self, embedding: Embedding, text: str) -> Reals:
+        """The vector of a question; those asked lately are kept, as people ask again."""
+        asked = embedding.name, text
+        if asked not in self._questions:
+            (vector,) = await embedding.vectors([text])
+            while len(self._questions) >= QUESTIONS:
+                self._questions.pop(next(iter(self._questions)))
+            self._questions[asked] = Reals.of(vector.tolist())
+        return self._questions[asked]
 
     def later(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something that nobody waits for and that is not worth an error to anyone."""

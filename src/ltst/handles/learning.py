@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 
@@ -144,7 +145,11 @@ class AsyncLearning:
 
 async def features(core: Core, user_id: str) -> Features:
     """What is on for a user: as the settings say, unless it was switched for this user."""
-    own = await learning.switches(core.database.user(user_id))
+    return switched(core, await learning.switches(core.database.user(user_id)))
+
+
+def switched(core: Core, own: Mapping[str, bool]) -> Features:
+    """What is on where some of it is switched."""
     return Features(**{name: bool(own.get(name, name in core.settings.learn)) for name in FEATURES})
 
 

@@ -12,6 +12,7 @@ from ltst.protocols import Embedder, Reranker
 from ltst.records import Usage
 from ltst.rooms import search
 from ltst.support import validate
+from ltst.support.logs import LOGGER
 
 if TYPE_CHECKING:
     from ltst.providers.embedding import Embedding
@@ -29,8 +30,15 @@ class Models:
         reranker: Reranker | None,
         api_key: str | None = None,
         language: CountedModel | None = None,
+        *,
+        parts: int,
+        threads: int | None = None,
     ) -> None:
-        """Nothing is loaded before it is needed; the key is for an embedder that is asked over the network."""
+        """Nothing is loaded before it is needed; the key is for an embedder that is asked over the network.
+
+        Of a long text, so many `parts` get a vector when the model is changed. The local model computes with so many
+        `threads`.
+        """
         for given, what, protocol in ((embedder, "embedder", Embedder), (reranker, "reranker", Reranker)):
             if given is not None:
                 validate.implements(given, what, protocol)
@@ -38,12 +46,19 @@ class Models:
         self.language = language
         self._counted: Usage | None = None if language is None else language.usage
         self._api_key = api_key
+        self._parts = parts
+        self._threads = threads
         self._given = embedder
         self._brought = {} if embedder is None else {_name(embedder): embedder}
         self._embedding: Embedding | None = None
         self._known: search.Model | None = None
         self._length = 0
         self._retired: list[Embedding] = []
+
+    @property
+    def known(self) -> search.Model | None:
+        """The model of the database when it was last asked for; None before that."""
+        return self._known
 
     async def embedding(self, database: Database, active: search.Model | None) -> Embedding:
         """The embedder of the model whose vectors the database holds; ModelUnavailable if it is not at hand.
@@ -67,6 +82,19 @@ class Models:
             )
         return self._embedding
 
+    async def warm(self, database: Database) -> None:
+        """Load the model that the first search will need; one that is asked over the network is let be.
+
+        A database without a model stays so. What fails is told by the log, and by whoever needs the model.
+        """
+        from ltst.providers.warming import warmed
+
+        try:
+            active = await search.model(database.keeper())
+            await warmed(self._chosen() if active is None else self._made(active))
+        except Exception as problem:  # noqa: BLE001 - nothing is lost: the first search tries again
+            LOGGER.warning("the embedding model is not loaded", extra={"reason": str(problem)})
+
     async def switch(
         self, database: Database, embedder: Embedder | str, progress: Callable[[int, int], None] | None
     ) -> int:
@@ -78,12 +106,12 @@ class Models:
         if not isinstance(embedder, str):
             validate.implements(embedder, "embedder (or its name)", Embedder)
         source = embedder if isinstance(embedder, str) else None
-        chosen = embedder_named(embedder, self._api_key) if isinstance(embedder, str) else embedder
+        chosen = embedder_named(embedder, self._api_key, self._threads) if isinstance(embedder, str) else embedder
         # Known before it is in use: a search may be the first to see the change.
         self._brought[_name(chosen)] = chosen
         embedding = Embedding(chosen)
         try:
-            return await switch(database, embedding, source, progress or _unseen)
+            return await switch(database, embedding, source, self._parts, progress or _unseen)
         finally:
             await embedding.close()
 
@@ -110,9 +138,8 @@ class Models:
         """Name the model of a database that has none yet; another process may have been faster."""
         from ltst.learn.switch import adopt
         from ltst.providers.embedding import Embedding
-        from ltst.providers.named import embedder_named
 
-        chosen = self._given or embedder_named(DEFAULT)
+        chosen = self._chosen()
         source = None if self._given else DEFAULT
         dimensions = await Embedding(chosen).dimensions()
         await adopt(database, search.Model(chosen.name, dimensions, source))
@@ -120,13 +147,19 @@ class Models:
         assert active is not None, "one of those who named a model was the first"
         return active
 
+    def _chosen(self) -> Embedder:
+        """The embedder of a database that has no model yet."""
+        from ltst.providers.named import embedder_named
+
+        return self._given or embedder_named(DEFAULT, threads=self._threads)
+
     def _made(self, model: search.Model) -> Embedder:
         from ltst.providers.named import embedder_named
 
         if model.name in self._brought:
             return self._brought[model.name]
         if model.source is not None:
-            return embedder_named(model.source, self._api_key)
+            return embedder_named(model.source, self._api_key, self._threads)
         raise ModelUnavailable(
             f"the vectors of this database are of the model {model.name!r}, which this program does not bring: "
             "give it as `embedder`, or change the database's model with `ltst embedder switch`"

@@ -10,21 +10,20 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ltst.db.pool import SingleCall
+from ltst.db.pool import Executor
 from ltst.errors import Invalid, ModelUnavailable, shown
 from ltst.handles import windows
-from ltst.handles.contexts import AsyncWorking
+from ltst.handles.contexts import values
 from ltst.handles.desk import Desk, now
 from ltst.handles.preferences import AsyncPreferences, left_out
 from ltst.learn.weigh import NO_AGENT
 from ltst.providers.rerank import reranked
-from ltst.recall.context import STRATEGIES, Context, Ingredients, Recalled, checked_budget, pack, parse
+from ltst.recall.context import STRATEGIES, Context, Ingredients, checked_budget, pack
 from ltst.recall.temporal import mentions_time
-from ltst.records import ConversationContext, ConversationMessage, Hit
-from ltst.rooms import cache, contexts, facts, instructions, search, sessions
+from ltst.records import KINDS, ConversationContext, ConversationMessage, Filters, Hit, UserPreference
+from ltst.rooms import cache, contexts, facts, instructions, preferences, search, sessions
 from ltst.rooms.entries import ENTRY_TYPES
 from ltst.rooms.messages import Opening
-from ltst.rooms.search import KINDS, Filters, State
 from ltst.rooms.sessions import Progress
 from ltst.support import tokens, validate
 from ltst.support.logs import LOGGER
@@ -32,7 +31,9 @@ from ltst.support.terms import terms
 from ltst.support.text import sha256
 
 if TYPE_CHECKING:
+    from ltst.providers.embedding import Embedding
     from ltst.recall.retrieve import Question
+    from ltst.rooms.search import Look
 
 RANGES = ("gt", "gte", "lt", "lte")
 RECALLED = 30
@@ -102,19 +103,10 @@ async def find(desk: Desk, wanted: Search) -> list[Hit]:
     from ltst.recall.retrieve import hits  # late: it needs numpy
 
     core, reranker = desk.core, desk.core.models.reranker
-    calls = core.database.user(desk.user_id)
     async with core.measured("context_search", "search", desk.user_id, wanted.filters.session_id) as tally:
         pool = wanted if reranker is None else replace(wanted, limit=max(RERANKED, wanted.limit))
-        key = pool.key()
-        state = await search.state(calls, key)
-        # What was written by hand is in no ledger, but due.
-        tally.cache_hit = state.cached is not None and not state.due
-        if state.cached is None or state.due:
-            best = await _retrieved(desk, pool, key, state)
-        else:
-            best = state.cached
-            core.later(cache.count_hit(calls, key))
-        found = await hits(calls, best)
+        best, tally.cache_hit = await _best(desk, pool, pool.key())
+        found = await hits(core.database, desk.user_id, best)
         if reranker is not None:
             found = await asyncio.to_thread(reranked, reranker, wanted.text, found)
         tally.rows = min(len(found), wanted.limit)
@@ -167,68 +159,66 @@ async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
         count = desk.settings.token_counter or tokens.count
         packed = pack(ingredients, wanted.max_tokens, count, wanted.strategy)
         tally.rows = len(packed.sections)
-    _count_shown(desk, ingredients, packed)
+    _count_shown(desk, packed)
     return packed
 
 
-def _count_shown(desk: Desk, ingredients: Ingredients, packed: Context) -> None:
+def _count_shown(desk: Desk, packed: Context) -> None:
     """Count the uses of what fitted into the prompt."""
-    shown = {(block.kind, block.attributes.get("key") or block.attributes.get("id")) for block in parse(packed.text)}
-    wanted = [each for each in ingredients.preferences if ("preference", each.preference_key) in shown]
-    desk.core.shown(desk.user_id, "preference", [each.preference_id for each in wanted])
-    desk.core.shown(desk.user_id, "entry", [each.id for each in ingredients.episodes if ("entry", each.id) in shown])
+    desk.core.shown(desk.user_id, "preference", packed.preferences)
+    desk.core.shown(desk.user_id, "entry", [each.id for each in packed.memories if each.kind == "entry"])
 
 
-async def _retrieved(desk: Desk, wanted: Search, key: str, state: State) -> list[dict[str, Any]]:
-    """The keys and scores of the best, kept for the next time if they may be."""
-    from ltst.recall.retrieve import retrieve
+async def _best(desk: Desk, wanted: Search, key: str) -> tuple[list[dict[str, Any]], bool]:
+    """The numbers and scores of the best, and whether the cache had them."""
+    from ltst.recall.retrieve import ranked
 
-    calls, started = desk.core.database.user(desk.user_id), time.perf_counter()
+    core, started = desk.core, time.perf_counter()
+    active = core.models.known or await search.model(core.database.keeper())
     for _ in range(ATTEMPTS):
-        question, complete = await _question(desk, wanted, state)
-        found = await retrieve(
-            calls,
-            question,
-            wanted.filters,
-            limit=wanted.limit,
-            floor=wanted.floor,
-            large=state.large and question.vector is not None and not wanted.filters.narrow,
-        )
-        if not found.other_model:
+        question, embedding = await _question(desk, wanted, active)
+        seen, complete = await _look(desk, wanted, key, question, embedding)
+        if seen.cached is not None:
+            core.later(cache.count_hit(core.database.user(desk.user_id), key))
+            return seen.cached, True
+        if seen.looked:
             break
-        state = await search.state(calls, key)
-    if complete and not found.changing:
+        active = None if seen.model is None else search.Model(seen.model, seen.dimensions or 0, seen.source)
+    best = ranked(question, seen, limit=wanted.limit, floor=wanted.floor)
+    if complete and not seen.changing:
         elapsed, said = (time.perf_counter() - started) * 1000, sha256(wanted.text)
-        session_id = wanted.filters.session_id
-        desk.core.keep(cache.Retrieval(desk.user_id, key, said, session_id, found.best, state.version, elapsed))
-    return found.best
+        core.keep(cache.Retrieval(desk.user_id, key, said, wanted.filters.session_id, best, seen.version, elapsed))
+    return best, False
 
 
-async def _question(desk: Desk, wanted: Search, state: State) -> tuple[Question, bool]:
-    """What is asked, once what is due is indexed, and whether nothing of that is left over."""
-    from ltst.learn.index import index_due
+async def _look(
+    desk: Desk, wanted: Search, key: str, question: Question, embedding: Embedding | None
+) -> tuple[Look, bool]:
+    """What there is to rank, once what can be indexed soon is indexed; and whether nothing of that is left over."""
+    from ltst.learn.index import index_soon
+    from ltst.recall.retrieve import look
+
+    database, asked = desk.core.database, (question, wanted.filters, key)
+    seen = await look(database, desk.user_id, *asked, limit=wanted.limit, anyway=False)
+    if not seen.due:
+        return seen, embedding is not None
+    complete = await index_soon(database, desk.user_id, embedding, parts=desk.settings.embedded_parts)
+    return await look(database, desk.user_id, *asked, limit=wanted.limit, anyway=True), complete
+
+
+async def _question(desk: Desk, wanted: Search, active: search.Model | None) -> tuple[Question, Embedding | None]:
+    """What is asked, with its vector, and the embedder that made it; none where the model cannot be had."""
     from ltst.recall.retrieve import Question
 
     question = Question(wanted.text, wanted.now or now(), given=wanted.now is not None)
     try:
-        return await _embedded(desk, question, state)
+        embedding = await desk.core.models.embedding(desk.core.database, active)
+        vector = await desk.core.question_vector(embedding, wanted.text)
     except ModelUnavailable as problem:
         # What was said must be found even so: by its words.
         LOGGER.warning("search goes without vectors", extra={"reason": str(problem)})
-        await index_due(desk.core.database, desk.user_id, None)
-        return question, False
-
-
-async def _embedded(desk: Desk, question: Question, state: State) -> tuple[Question, bool]:
-    """The question with its vector, once what is due is indexed; and whether nothing of that is left over."""
-    from ltst.learn.index import index_soon, written
-
-    database = desk.core.database
-    active = None if state.model is None else search.Model(state.model, state.dimensions or 0, state.source)
-    embedding = await desk.core.models.embedding(database, active)
-    complete = await index_soon(database, desk.user_id, embedding) if state.due else True
-    (vector,) = await embedding.vectors([question.text])
-    return replace(question, model=embedding.name, vector=written(vector)), complete
+        return question, None
+    return replace(question, model=embedding.name, vector=vector), embedding
 
 
 def _ending_with(asking: ConversationMessage, window: Sequence[ConversationMessage]) -> list[ConversationMessage]:
@@ -243,13 +233,15 @@ async def _ingredients(
     strategy, turns = wanted.strategy, wanted.window
     # Where the older turns are summarised, those that are not shown word for word are looked at too.
     fetched = turns if turns is not None and strategy == "sliding_window" else WINDOW[strategy]
-    calls = desk.core.database.user(desk.user_id)
-    orders, progress, preferences, known, (merged, working), recent = await asyncio.gather(
+    calls = desk.core.database.together(desk.user_id)
+    orders, progress, wishes, known, (merged, working), recent = await asyncio.gather(
         _orders(calls, opening.agent or NO_AGENT),
         sessions.progress(calls, opening.session_id),
-        AsyncPreferences(desk).list(),
+        _preferences(desk, calls),
         facts.list_all(calls, None),
-        asyncio.gather(contexts.merged(calls, opening.session_id), AsyncWorking(desk, opening).all()),
+        asyncio.gather(
+            contexts.merged(calls, opening.session_id), contexts.list_all(calls, opening.session_id, "working")
+        ),
         windows.read(desk.core, desk.user_id, opening.session_id, fetched, None),
     )
     if opening.agent is None and progress is not None and progress.agent_name is not None:
@@ -258,20 +250,26 @@ async def _ingredients(
     return Ingredients(
         instructions=orders[0],
         wishes=orders[1],
-        preferences=[each for each in preferences if each.note is None],
-        notes=left_out(preferences),
+        preferences=[each for each in wishes if each.note is None],
+        notes=left_out(wishes),
         facts=known,
         summary=summary,
         contexts=_bearing(merged, opening.session_id, topic),
         # The window tells of this conversation itself.
-        episodes=_recalled([hit for hit in found if hit.session_id != opening.session_id], "entry"),
-        documents=_recalled(found, "document"),
-        recalled=_recalled(_as_shown(found, window), "message"),
-        working=working,
+        episodes=[hit for hit in _of("entry", found) if hit.session_id != opening.session_id],
+        documents=_of("document", found),
+        recalled=_of("message", _as_shown(found, window)),
+        working=values(working),
         window=window,
         query=wanted.query,
         turns=turns,
     )
+
+
+async def _preferences(desk: Desk, calls: Executor) -> list[UserPreference]:
+    """The preferences; sensitive ones are read with their key, of one moment."""
+    found = await preferences.list_all(calls, None)
+    return await AsyncPreferences(desk).list() if any(each.sensitive for each in found) else found
 
 
 def _bearing(merged: list[ConversationContext], session_id: str, topic: str | None) -> list[ConversationContext]:
@@ -287,7 +285,7 @@ def _said_in(context: ConversationContext) -> set[str]:
     return {*terms(context.context_key.replace("_", " ")), *terms(context.context_value)}
 
 
-async def _orders(calls: SingleCall, agent: str) -> tuple[str | None, list[str]]:
+async def _orders(calls: Executor, agent: str) -> tuple[str | None, list[str]]:
     """What was set by hand for an agent, and what was learnt since: only the first may speak as the system."""
     active = await instructions.get(calls, agent)
     if active is None or not active.learned:
@@ -321,22 +319,8 @@ def _as_shown(found: list[Hit], window: Sequence[ConversationMessage]) -> list[H
     return [replace(hit, id=copies.get((hit.content, hit.occurred_at), hit.id)) for hit in found]
 
 
-def _recalled(found: list[Hit], kind: str) -> list[Recalled]:
-    return [
-        Recalled(
-            hit.kind,
-            hit.id,
-            hit.content,
-            hit.occurred_at,
-            hit.speaker,
-            hit.session_id,
-            hit.score,
-            hit.sources,
-            trusted=hit.trusted,
-        )
-        for hit in found
-        if hit.kind == kind
-    ]
+def _of(kind: str, found: list[Hit]) -> list[Hit]:
+    return [hit for hit in found if hit.kind == kind]
 
 
 def _kinds(kinds: Iterable[str] | None) -> tuple[str, ...]:

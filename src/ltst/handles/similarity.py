@@ -76,12 +76,12 @@ async def _near(
     desk: Desk, text: str, session_id: str | None, limit: int
 ) -> tuple[NDArray[np.float32], Embedding, list[Nearby]]:
     """The vector of the question, its model, and the messages nearest to it, once what is due is indexed."""
-    from ltst.learn.index import index_soon, mean, written
+    from ltst.learn.index import index_compared, mean, written
 
     database, calls = desk.core.database, desk.core.database.user(desk.user_id)
     for _ in range(ATTEMPTS):
         embedding = await desk.core.embedding()
-        await index_soon(database, desk.user_id, embedding)
+        await index_compared(database, desk.user_id, embedding, parts=desk.settings.embedded_parts)
         asked = mean(
             await embedding.vectors([text])
         )  # of a question, the beginning counts that the model reads at once

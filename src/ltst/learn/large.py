@@ -6,22 +6,21 @@ from ltst.db.pool import Database, user_scope
 from ltst.rooms import search
 
 BATCH = 500
-BEFORE_ALL = "00000000-0000-0000-0000-000000000000"
 
 
 async def index_large(database: Database, user_id: str, threshold: int) -> bool:
-    """Put the vectors of a user who has more than so many into the index; whether it did."""
+    """Put the vectors of a user who has more than so many into the HNSW index; whether it did."""
     calls = database.user(user_id)
     known = await search.large(calls)
-    if known.ready or not (known.begun or known.vectors > threshold):
+    if known.ready or not (known.begun or known.units > threshold):
         return False
-    # From here on, what is indexed goes there by itself; what was indexed before follows.
+    # From here on, new vectors go there by themselves; those from before follow.
     async with database.transaction(user_scope(user_id)) as tx:
         await search.begin_large(tx)
-    for mark in (search.mark_messages, search.mark_parts):
-        last: str | None = BEFORE_ALL
-        while last is not None:
-            async with database.transaction(user_scope(user_id)) as tx:
-                last = await mark(tx, last, BATCH)
+    after, more = -1, True
+    while more:
+        async with database.transaction(user_scope(user_id)) as tx:
+            more = await search.mark_large(tx, after, BATCH)
+        after += BATCH
     await search.finish_large(calls)
     return True

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
 from ltst.db.pool import Database
-from ltst.db.vectors import BEFORE_ALL, SOURCES, Filled, Switch, Unfilled, switching
+from ltst.db.vectors import BEFORE_ALL, Filled, Switch, Unfilled, switching
 from ltst.errors import Conflict
-from ltst.learn.index import known_vectors, mean, written
+from ltst.learn.index import all_vectors, mean, written
 from ltst.providers.embedding import Embedding
 from ltst.rooms import search
-from ltst.rooms.search import Due
+from ltst.rooms.search import WORDS, Due
 
 BATCH = 64
 # What was written while the rest was filled is filled in further rounds; what then remains is soon done by searches.
@@ -19,15 +20,18 @@ ROUNDS = 3
 Progress = Callable[[int, int], None]
 
 
-async def switch(database: Database, embedding: Embedding, source: str | None, progress: Progress) -> int:
-    """Change the model of the database; the number of rows that got a vector. Stopped, it goes on where it was."""
+async def switch(database: Database, embedding: Embedding, source: str | None, parts: int, progress: Progress) -> int:
+    """Change the model of the database; the number of rows that got a vector. Stopped, it goes on where it was.
+
+    Of a long text, so many `parts` get one.
+    """
     active = await search.model(database.keeper())
     if active is not None and active.name == embedding.name:
         return 0
     dimensions = await embedding.dimensions()
     async with switching(database) as change:
         await _begin(change, embedding.name, dimensions, source)
-        done = sum([await _fill(change, embedding, progress) for _ in range(ROUNDS)])
+        done = sum([await _fill(change, embedding, parts, progress) for _ in range(ROUNDS)])
         await change.index(dimensions)
         await change.swap()
     return done
@@ -62,27 +66,26 @@ async def _begin(change: Switch, name: str, dimensions: int, source: str | None)
         raise Conflict(f"a switch to {begun!r} has begun: finish it, or give it up with `ltst embedder cancel`")
 
 
-async def _fill(change: Switch, embedding: Embedding, progress: Progress) -> int:
+async def _fill(change: Switch, embedding: Embedding, parts: int, progress: Progress) -> int:
     """One round over everything that has no vector of the next model."""
-    total, done = await change.left(), 0
-    for kind in SOURCES:
-        after = BEFORE_ALL
-        while rows := await change.unfilled(kind, after, BATCH):
-            await change.fill(kind, await _filled(rows, embedding))
-            after = rows[-1].user_id, rows[-1].id
-            done += len(rows)
-            progress(done, max(total, done))
+    total, done, after = await change.left(), 0, BEFORE_ALL
+    while rows := await change.unfilled(after, BATCH):
+        await change.fill(await _filled(rows, embedding, parts))
+        after = rows[-1].user_id, rows[-1].unit_no
+        done += len(rows)
+        progress(done, max(total, done))
     return done
 
 
-async def _filled(rows: Sequence[Unfilled], embedding: Embedding) -> list[Filled]:
-    vectors = await known_vectors([_asked(row) for row in rows], embedding)
+async def _filled(rows: Sequence[Unfilled], embedding: Embedding, parts: int) -> list[Filled]:
+    vectors = await all_vectors([_asked(row) for row in rows], embedding, parts)
     return [
-        Filled(row.user_id, row.id, written(mean(parts)), [*map(written, parts)] if len(parts) > 1 else [])
-        for row, parts in zip(rows, vectors, strict=True)
-        if parts is not None
+        Filled(row, [written(mean(made)), *(map(written, made) if len(made) > 1 else ())])
+        for row, made in zip(rows, vectors, strict=True)
+        if made is not None
     ]
 
 
 def _asked(row: Unfilled) -> Due:
-    return Due(row.kind, row.id, row.content, row.role, row.said_by, row.title, row.occurred_at, row.heading)
+    told = (row.role, row.said_by, row.title, row.occurred_at, row.heading)
+    return Due(row.kind, row.id, WORDS, datetime.now(UTC), row.content, *told, by_machine=False)

@@ -9,9 +9,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakSet
 
@@ -19,6 +16,7 @@ from ltst.errors import Invalid, LtstError, ModelUnavailable
 from ltst.providers.function import CallableEmbedder
 from ltst.providers.local import LocalEmbedder
 from ltst.providers.remote import OpenAIEmbedder
+from ltst.providers.turns import Paced, Request, Turn, moments
 from ltst.providers.vectors import TextRefused, check_vectors
 from ltst.support.logs import LOGGER
 from ltst.support.place import beside
@@ -34,7 +32,11 @@ R = TypeVar("R")
 
 MOST_TEXTS = 32
 MOST_CHARACTERS = 8_192
-# Whoever asks now waits for the batch at hand: one of the background takes about a tenth of a second.
+# How many texts of the background are sorted by length at once: enough for neighbours that are nearly as long, and few
+# enough to be measured in a tenth of a second.
+POOL = 256
+# Whoever asks now waits for the batch at hand: one of the background takes about a tenth of a second. This is for
+# embedders that do not say themselves how much that is.
 BACKGROUND_CHARACTERS = 2_048
 LONGEST_GOODBYE = 5.0
 
@@ -44,7 +46,8 @@ class Embedding:
 
     Nobody waits for a batch to fill: the first caller goes alone, those who come in the meantime go together. A long
     list takes turns with the others, and the background is asked for only when nobody else waits, so that a question
-    does not stand behind a backlog. Belongs to no event loop.
+    does not stand behind a backlog. What waits in the background is sorted by length over all callers before it is cut
+    into batches. Belongs to no event loop.
     """
 
     def __init__(self, embedder: Embedder, *, texts: int = MOST_TEXTS, characters: int = MOST_CHARACTERS) -> None:
@@ -54,7 +57,9 @@ class Embedding:
         self.embedder = embedder
         self._most_texts = texts
         self._most_characters = characters
-        self._waiting: deque[_Request] = deque()
+        self._waiting: deque[Request] = deque()
+        self._measured: list[Turn] = []
+        self._moments: deque[list[Turn]] = deque()
         self._bell = threading.Condition()
         self._thread: threading.Thread | None = None
         self._process = os.getpid()
@@ -75,7 +80,7 @@ class Embedding:
 
     async def vectors(self, texts: Sequence[str], *, background: bool = False) -> Vectors:
         """A vector for each text, in their order; those for the background come after everyone else's."""
-        request = _Request(list(texts), background)
+        request = Request(list(texts), background)
         if not request.texts:
             return check_vectors([], 0, await self.dimensions())
         with self._bell:
@@ -93,8 +98,10 @@ class Embedding:
         """Finish the batch at hand and refuse the rest."""
         with self._bell:
             self._closed = True
-            refused, thread = list(self._waiting), self._thread
+            pooled = [*self._measured, *(turn for batch in self._moments for turn in batch)]
+            refused, thread = [*self._waiting, *(turn.request for turn in pooled)], self._thread
             self._waiting.clear()
+            self._moments.clear()
             self._bell.notify()
         for request in refused:
             request.fail(ModelUnavailable(f"the embedding by {self.name} was closed"))
@@ -117,29 +124,70 @@ class Embedding:
         while batch := self._next():
             self._serve(batch)
 
-    def _next(self) -> list[_Turn]:
+    def _next(self) -> list[Turn]:
         """The next batch; none when there is to be no other."""
-        with self._bell:
-            while True:
-                self._bell.wait_for(lambda: self._waiting or self._closed or ENDING.is_set())
+        while True:
+            with self._bell:
+                self._bell.wait_for(lambda: self._waiting or self._moments or self._closed or ENDING.is_set())
                 if self._closed or ENDING.is_set():
                     return []
-                if batch := self._batch():
+                if batch := self._urgent() or self._moment():
                     return batch
+                self._measured = self._pool()
+            self._sort()
 
-    def _batch(self) -> list[_Turn]:
-        """An equal share of the next batch for everyone who waits; who needs more stands at the back again."""
-        waiting = [request for request in self._waiting if not request.answer.done()]
-        urgent = [request for request in waiting if not request.background]
-        characters = self._most_characters if urgent else min(self._most_characters, BACKGROUND_CHARACTERS)
-        served = (urgent or waiting)[: self._most_texts]
-        later = [request for request in waiting if request not in served]
+    def _urgent(self) -> list[Turn]:
+        """What is asked for now: an equal share for everyone; who needs more stands at the back again."""
+        served = [each for each in self._waiting if not each.background and not each.answer.done()][: self._most_texts]
         count = len(served) or 1
-        batch = [request.turn(self._most_texts // count, characters // count) for request in served]
-        self._waiting = deque(later + [request for request in served if request.asked < len(request.texts)])
+        batch = [request.turn(self._most_texts // count, self._most_characters // count) for request in served]
+        self._line_up(served)
         return batch
 
-    def _serve(self, batch: Sequence[_Turn]) -> None:
+    def _moment(self) -> list[Turn]:
+        """The next of the background's batches, without those who have gone away."""
+        while self._moments:
+            if batch := [turn for turn in self._moments.popleft() if not turn.request.answer.done()]:
+                return batch
+        return []
+
+    def _pool(self) -> list[Turn]:
+        """The texts to be sorted next: an equal share for everyone, so that no one waits for ever."""
+        served = [request for request in self._waiting if not request.answer.done()][:POOL]
+        pool = [request.turn(POOL // len(served)) for request in served]
+        self._line_up(served)
+        return pool
+
+    def _line_up(self, served: Sequence[Request]) -> None:
+        waiting = [each for each in self._waiting if not each.answer.done() and each not in served]
+        self._waiting = deque(waiting + [each for each in served if each.asked < len(each.texts)])
+
+    def _sort(self) -> None:
+        """Cut the pool into batches; callers need not wait for that, and a question that comes meanwhile goes first."""
+        batches = self._cut(self._measured)
+        with self._bell:
+            # Whoever closed it has refused them.
+            self._moments, self._measured = deque([] if self._closed else batches), []
+
+    def _cut(self, pool: Sequence[Turn]) -> list[list[Turn]]:
+        if isinstance(self.embedder, Paced):
+            try:
+                return [*moments(pool, self.embedder.lengths, self.embedder.moment)]
+            except Exception as problem:  # noqa: BLE001 - a model that is missing is told when it is asked for vectors
+                LOGGER.debug("texts could not be measured", extra={"reason": repr(problem)})
+        return [*moments(pool, lambda texts: [len(text) for text in texts], self._moment_of_characters)]
+
+    def _moment_of_characters(self, lengths: Sequence[int]) -> int:
+        """How many of the longest go together to an embedder that does not say so itself."""
+        most, count = min(self._most_characters, BACKGROUND_CHARACTERS), 0
+        for length in lengths[: self._most_texts]:
+            most -= length
+            if most < 0:
+                break
+            count += 1
+        return count
+
+    def _serve(self, batch: Sequence[Turn]) -> None:
         texts = [text for turn in batch for text in turn.texts]
         started = time.perf_counter()
         try:
@@ -152,8 +200,8 @@ class Embedding:
         else:
             start = 0
             for turn in batch:
-                turn.request.give(vectors[start : start + len(turn.texts)])
-                start += len(turn.texts)
+                turn.request.give(turn.places, vectors[start : start + len(turn.places)])
+                start += len(turn.places)
             milliseconds = round((time.perf_counter() - started) * 1000, 3)
             LOGGER.debug("embedded", extra={"texts": len(texts), "milliseconds": milliseconds})
 
@@ -171,7 +219,7 @@ class Embedding:
         told.__cause__ = problem
         return told
 
-    def _refuse(self, batch: Sequence[_Turn], problem: TextRefused) -> None:
+    def _refuse(self, batch: Sequence[Turn], problem: TextRefused) -> None:
         """Ask for each alone, since one caller's text must not fail the others'."""
         if len(batch) == 1:
             batch[0].request.fail(problem)
@@ -189,47 +237,3 @@ def _end_all() -> None:
     ENDING.set()
     for embedding in [*AT_WORK]:
         embedding.end()
-
-
-@dataclass(slots=True)
-class _Turn:
-    """What one request has in one batch."""
-
-    request: _Request
-    texts: Sequence[str]
-
-
-@dataclass(slots=True, eq=False)
-class _Request:
-    """The texts of one caller and what is known about them."""
-
-    texts: Sequence[str]
-    background: bool = False
-    answer: Future[Vectors] = field(default_factory=Future)
-    asked: int = 0
-    known: list[Vectors] = field(default_factory=list)
-
-    def turn(self, most: int, characters: int) -> _Turn:
-        """The next few texts: at least one, or a long one would never be asked for."""
-        start = self.asked
-        while self.asked < len(self.texts) and self.asked - start < most:
-            characters -= len(self.texts[self.asked])
-            if characters < 0 and self.asked > start:
-                break
-            self.asked += 1
-        return _Turn(self, self.texts[start : self.asked])
-
-    def give(self, vectors: Vectors) -> None:
-        """Take the vectors of one turn; with the last, the caller has their answer."""
-        import numpy as np
-
-        self.known.append(vectors)
-        if sum(map(len, self.known)) == len(self.texts):
-            # The caller may have gone away.
-            with suppress(InvalidStateError):
-                self.answer.set_result(np.concatenate(self.known))
-
-    def fail(self, problem: Exception) -> None:
-        """Let the caller know; what is left of their texts is not asked for."""
-        with suppress(InvalidStateError):
-            self.answer.set_exception(problem)

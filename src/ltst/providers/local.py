@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from hashlib import file_digest
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +34,11 @@ MOST_ROOM = 80
 MOST_THREADS = 4
 # Beyond this many pieces at once the numbers between two layers no longer fit the processor's cache.
 MOST_PIECES_AT_ONCE = 512
+# What one thread embeds in about a tenth of a second: one text at its longest, or several short ones.
+PIECES_A_MOMENT = 256
+# From here on it pays to load the model a second time: for runs of one thread each, which do not wait for each other
+# after every layer. Together they embed a third more; loading takes as long as some seven thousand pieces.
+MANY_PIECES = 8_192
 # What a run costs by itself, in pieces: padding beyond that is dearer than another run.
 COST_OF_A_RUN = 8
 # Long enough to wait for the next layer, too short to burn the time of the database beside us.
@@ -44,7 +52,10 @@ class LocalEmbedder:
     dimensions = DIMENSIONS
 
     def __init__(self, *, threads: int | None = None) -> None:
-        """`threads` that compute one text; unset means one for each processor, four at most."""
+        """`threads` that compute; unset means one for each processor, four at most.
+
+        They share a question. Of a backlog each takes texts of its own, for which the model is loaded once more.
+        """
         if threads is not None and threads < 1:
             raise Invalid(f"threads must be at least 1, not {threads}")
         self._threads = threads or min(_processors(), MOST_THREADS)
@@ -53,30 +64,112 @@ class LocalEmbedder:
         """The text cut into what the model reads whole, with room for up to 80 word pieces before each part."""
         return word_pieces().parts(text, LONGEST - MARKS - min(max(room, 0), MOST_ROOM))
 
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """How many word pieces of each text are read."""
+        return [len(word_pieces().ids(text, LONGEST)) for text in texts]
+
+    def moment(self, lengths: Sequence[int]) -> int:
+        """How many texts of these lengths, longest first, all threads embed in about a tenth of a second.
+
+        They are as many as leave no thread idle while another is still at work.
+        """
+        loads, taken = [0] * self._threads, 0
+        for run in _runs(lengths, PIECES_A_MOMENT):
+            least = loads.index(min(loads))
+            if taken and loads[least] + len(run) * lengths[run[0]] > PIECES_A_MOMENT:
+                break
+            loads[least] += len(run) * lengths[run[0]]
+            taken += len(run)
+        return taken
+
     def embed(self, texts: Sequence[str]) -> Vectors:
         """A vector for each text, of which the first 256 word pieces count."""
         import numpy as np
 
         rows = [word_pieces().ids(text, LONGEST) for text in texts]
+        lengths = [len(row) for row in rows]
         vectors = np.empty((len(rows), DIMENSIONS), dtype=np.float32)
-        for batch in _batches([len(row) for row in rows]):
-            vectors[batch] = _sums(_session(self._threads), [rows[number] for number in batch])
+
+        def embed_run(session: Any, run: list[int]) -> None:
+            vectors[run] = _sums(session, [rows[number] for number in run])
+
+        if self._threads > 1 and _is_backlog(sum(lengths)):
+            runs = _runs(lengths, PIECES_A_MOMENT)
+            _at_once(partial(embed_run, _session(1)), runs, self._threads)
+        else:
+            for run in _runs(lengths, MOST_PIECES_AT_ONCE):
+                embed_run(_session(self._threads), run)
         return check_vectors(vectors, len(rows), DIMENSIONS)
 
+    def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
+        """Load the model in a few steps, before each of which it asks whether to go on."""
+        for step in (_import_numpy, word_pieces, _runtime, partial(_session, self._threads)):
+            if not go_on():
+                return
+            with _loading:
+                step()
+        if go_on():
+            self.embed([NAME])  # the first run sets up what all others use
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """The texts, shortest first, in batches in which little is padded."""
-    batch: list[int] = []
-    for number in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch:
-            length = lengths[number]
-            padding = len(batch) * (length - lengths[batch[-1]])
-            if padding > COST_OF_A_RUN or (len(batch) + 1) * length > MOST_PIECES_AT_ONCE:
-                yield batch
-                batch = []
-        batch.append(number)
-    if batch:
-        yield batch
+
+def _import_numpy() -> None:
+    import_module("numpy")
+
+
+_embedded_at_length = 0
+
+
+def _is_backlog(pieces: int) -> bool:
+    """Whether these are more than a moment's work in a process that has had much of it."""
+    global _embedded_at_length
+    if pieces <= PIECES_A_MOMENT:
+        return False
+    _embedded_at_length += pieces
+    return _embedded_at_length > MANY_PIECES
+
+
+def _runs(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """The texts, longest first, in runs of at most so many pieces in which little is padded."""
+    run: list[int] = []
+    for number in sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True):
+        if run:
+            longest = lengths[run[0]]
+            if longest - lengths[number] > COST_OF_A_RUN or (len(run) + 1) * longest > most:
+                yield run
+                run = []
+        run.append(number)
+    if run:
+        yield run
+
+
+def _at_once(work: Callable[[list[int]], None], runs: Iterator[list[int]], threads: int) -> None:
+    """Do the work in so many threads, the caller's among them; a failure is raised when all have come to their end.
+
+    The threads last for this one call: none is there that a fork would lose, or the end of the process tear out.
+    """
+    left, failures = deque(runs), list[Exception]()
+
+    def take() -> None:
+        try:
+            while left:
+                work(left.popleft())
+        except IndexError:
+            return  # another thread was faster
+        except Exception as problem:  # noqa: BLE001 - it is raised below
+            failures.append(problem)
+            left.clear()
+
+    helpers = [threading.Thread(target=take, name="ltst-embedding-run") for _ in range(min(threads, len(left)) - 1)]
+    for helper in helpers:
+        helper.start()
+    try:
+        take()
+    finally:
+        left.clear()
+        for helper in helpers:
+            helper.join()
+    if failures:
+        raise failures[0]
 
 
 def _sums(session: Any, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
@@ -95,7 +188,8 @@ def _sums(session: Any, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
 
 
 _sessions: dict[tuple[int, int], Any] = {}
-_loading = threading.Lock()
+# Held while something is loaded, so that a fork waits: a child would find libraries half imported, for ever.
+_loading = threading.RLock()
 
 
 def _session(threads: int) -> Any:
@@ -109,10 +203,18 @@ def _session(threads: int) -> Any:
     return loaded
 
 
+def _wait_for_loading() -> None:
+    _loading.acquire()
+
+
+def _go_on_loading() -> None:
+    _loading.release()
+
+
 def _begin_anew() -> None:
-    """In a forked child: the lock may be held by a thread that stayed behind, and so do a session's own threads."""
+    """In a forked child: the lock is held by whoever forked, and a session's own threads stayed behind."""
     global _loading
-    _loading = threading.Lock()
+    _loading = threading.RLock()
     if _sessions:
         from ctypes import py_object, pythonapi
 
@@ -122,7 +224,7 @@ def _begin_anew() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(before=_wait_for_loading, after_in_parent=_go_on_loading, after_in_child=_begin_anew)
 
 
 def _load(threads: int) -> Any:

@@ -12,14 +12,13 @@ from typing import Any
 
 from ltst.errors import Invalid, shown
 from ltst.recall.summary import MODEL_ROLES, TokenCounter, cut, summarise
-from ltst.records import ConversationContext, ConversationMessage, Fact, UserPreference
+from ltst.records import ConversationContext, ConversationMessage, Fact, Hit, UserPreference
 from ltst.support import tokens, validate
 
 __all__ = [
     "Block",
     "Context",
     "Ingredients",
-    "Recalled",
     "Section",
     "TokenCounter",
     "pack",
@@ -102,21 +101,6 @@ INDENT = "  "
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
-    """One remembered thing; `sources` are the ids of the messages it rests on."""
-
-    kind: str  # message, fact, entry, document or context
-    id: str
-    content: str
-    occurred_at: datetime | None
-    speaker: str | None
-    session_id: str | None
-    score: float
-    sources: tuple[str, ...]
-    trusted: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class Ingredients:
     """All that may go into a context, in the order in which it is merged."""
 
@@ -126,9 +110,9 @@ class Ingredients:
     facts: Sequence[Fact] = ()
     summary: str | None = None
     contexts: Sequence[ConversationContext] = ()  # the most relevant first
-    episodes: Sequence[Recalled] = ()
-    documents: Sequence[Recalled] = ()
-    recalled: Sequence[Recalled] = ()
+    episodes: Sequence[Hit] = ()
+    documents: Sequence[Hit] = ()
+    recalled: Sequence[Hit] = ()
     working: Mapping[str, Any] = field(default_factory=dict)
     window: Sequence[ConversationMessage] = ()
     query: str | None = None
@@ -161,8 +145,9 @@ class Context:
     tokens: int
     sources: tuple[str, ...]
     dropped: Mapping[str, int]
-    memories: tuple[Recalled, ...] = ()
+    memories: tuple[Hit, ...] = ()
     notes: tuple[str, ...] = ()
+    preferences: tuple[str, ...] = ()  # the ids of those that are shown
 
     @property
     def system(self) -> str | None:
@@ -292,7 +277,8 @@ class _Item:
     id: str | None = None  # of the message that this is, so that it is not shown twice
     role: str | None = None  # of a turn; all else stands in the system message
     whole: bool = True
-    memory: Recalled | None = None
+    memory: Hit | None = None
+    preference: str | None = None  # the id of the preference that this is
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +309,7 @@ def _preferences(preferences: Iterable[UserPreference]) -> list[_Item]:
             each.preference_value,
             partial(_block, "memory", {"kind": "preference", "key": each.preference_key}),
             (_moment(each.created_at), each.preference_key),
+            preference=each.preference_id,
         )
         for each in sorted(preferences, key=lambda each: (-each.confidence_score, each.preference_key))
     ]
@@ -348,11 +335,10 @@ def _facts(facts: Iterable[Fact]) -> list[_Item]:
     ]
 
 
-def _fact_recalled(fact: Fact) -> Recalled:
+def _fact_recalled(fact: Fact) -> Hit:
     sources = () if fact.source_message_id is None else (fact.source_message_id,)
-    return Recalled(
-        "fact", fact.fact_id, f"{fact.fact_key}: {fact.fact_value}", fact.valid_from, None, None, 0.0, sources
-    )
+    told = f"{fact.fact_key}: {fact.fact_value}"
+    return Hit("fact", fact.fact_id, told, 0.0, {}, fact.valid_from, None, None, sources)
 
 
 def _fact_attributes(fact: Fact) -> dict[str, str | None]:
@@ -382,14 +368,14 @@ def _contexts(contexts: Iterable[ConversationContext]) -> list[_Item]:
     ]
 
 
-def _context_recalled(context: ConversationContext) -> Recalled:
+def _context_recalled(context: ConversationContext) -> Hit:
     told = f"{context.context_key}: {context.context_value}"
-    return Recalled("context", str(context.context_id), told, context.created_at, None, context.session_id, 0.0, ())
+    return Hit("context", str(context.context_id), told, 0.0, {}, context.created_at, context.session_id, None, ())
 
 
-def _recalled(recalled: Iterable[Recalled]) -> list[_Item]:
+def _recalled(recalled: Iterable[Hit]) -> list[_Item]:
     """The best first; shown in the order of time. What was found twice is taken once."""
-    unique: dict[tuple[str, str, str], Recalled] = {}
+    unique: dict[tuple[str, str, str], Hit] = {}
     for each in sorted(recalled, key=lambda each: (-each.score, -_seconds(each.occurred_at), each.id, each.content)):
         unique.setdefault((each.kind, each.id, each.content), each)
     return [
@@ -405,7 +391,7 @@ def _recalled(recalled: Iterable[Recalled]) -> list[_Item]:
     ]
 
 
-def _recalled_attributes(recalled: Recalled) -> dict[str, str | None]:
+def _recalled_attributes(recalled: Hit) -> dict[str, str | None]:
     return {
         "kind": recalled.kind,
         "id": recalled.id,
@@ -632,12 +618,18 @@ class _Draft:
         messages, sections = prompt.messages, prompt.sections
         sources = dict.fromkeys(source for section in sections for source in section.sources)
         cost = prompt.tokens(each["content"] for each in messages)
-        return Context(messages, prompt.text, sections, cost, tuple(sources), self._dropped(), self._memories())
-
-    def _memories(self) -> tuple[Recalled, ...]:
-        """What is remembered in it, as it stands there; facts are in every context, so they have no score."""
-        shown = [each.item.memory for name in TITLES for each in self.shelves[name].in_order()]
-        return tuple(each for each in shown if each is not None)
+        # Facts are in every context, so they have no score.
+        shown = [each.item for name in TITLES for each in self.shelves[name].in_order()]
+        return Context(
+            messages,
+            prompt.text,
+            sections,
+            cost,
+            tuple(sources),
+            self._dropped(),
+            memories=tuple(item.memory for item in shown if item.memory is not None),
+            preferences=tuple(item.preference for item in shown if item.preference is not None),
+        )
 
     def _prompt(self) -> _Prompt:
         parts = [

@@ -39,6 +39,16 @@ TERSE_WORDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
+class Whole:
+    """A memory of which only some units are ranked."""
+
+    units: int
+    words: float | None  # of a unit, on average
+    conversations: int
+    holders: Floats  # how many units hold each term
+
+
+@dataclass(frozen=True, slots=True)
 class Scores:
     """What the database found: one value per unit, in the same order."""
 
@@ -49,14 +59,13 @@ class Scores:
     matched: Integers  # the units that hold any term of the query
     frequencies: Floats  # (matched, terms): how often
     retold: NDArray[np.bool_] | None = None  # what was drawn from the others: it is measured by them, not they by it
-    units: int | None = None  # how many there are in all, where not all were looked at
-    conversations: int | None = None  # how many sessions there are in all, likewise
+    whole: Whole | None = None  # of what these are a part, where not all were looked at
 
     @property
     def said(self) -> int:
         """How many there are in all, without what is retold of them."""
         retold = 0 if self.retold is None else int(self.retold.sum())
-        return self.units or len(self.sessions) - retold or len(self.sessions)
+        return self.whole.units if self.whole else len(self.sessions) - retold or len(self.sessions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,26 +80,25 @@ class Ranked:
 def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
     """One score per unit."""
     order = np.lexsort((scores.positions, scores.sessions))
-    positions, groups = scores.positions[order], np.unique(scores.sessions[order], return_inverse=True)[1]
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
+    line = _Line.of(scores.sessions[order], scores.positions[order])
     said = _said(scores.retold, order)
-    rows = place[scores.matched]
-    spread = np.zeros((len(order), scores.frequencies.shape[1]))
-    spread[rows] = scores.frequencies
-    idf = rarity(spread[said], scores.said)
+    whole, rows = scores.whole, place[scores.matched]
+    idf = rarity(whole.holders if whole else held(scores.frequencies[said[rows]]), scores.said)
     words, dense = scores.words[order], scores.dense[order]
-    usual = max(float(words[said].mean()), 1.0)
+    usual = max(whole.words if whole and whole.words else float(words[said].mean()), 1.0)
     compared = bool((dense > -2).any())
-    around = windowed(spread, groups, positions, REACH)
-    lexical = portions(bm25(spread, idf, words / usual), said)
+    near, around = line.around(rows, scores.frequencies)
+    lexical = portions(line.spread(rows, bm25(scores.frequencies, idf, words[rows] / usual)), said)
+    sessions = _session_lexical(line, rows, scores.frequencies, said, whole.conversations if whole else None)
     arms = {
         "lexical": lexical,
-        "window": portions(bm25(around, idf, None), said),
-        # What waits for its vector must not fall behind what has one and says less.
-        "dense": np.where(dense > -2, scaled(_known(dense), said, SPREAD), lexical if compared else 0.0),
-        "session_lexical": scaled(_session_lexical(spread, groups, said, scores.conversations), said),
-        "session_dense": scaled(_session_dense(dense, groups), said, SPREAD),
+        "window": portions(line.spread(near, bm25(around, idf, None)), said),
+        # What waits for its vector must not fall behind what has one and says less. What is retold may never get one.
+        "dense": np.where(dense > -2, scaled(_known(dense), said, SPREAD), lexical * said if compared else 0.0),
+        "session_lexical": scaled(sessions, said),
+        "session_dense": scaled(_session_dense(dense, line.groups), said, SPREAD),
     }
     # Terse turns lean on what stands around them; long ones speak for themselves.
     lean = min(1.0, TERSE_WORDS / usual)
@@ -99,14 +107,66 @@ def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
         + WEIGHTS["dense"] * arms["dense"]
         + lean * WEIGHTS["window"] * arms["window"]
     )
-    total = own + lean * NEIGHBOURS * beside(own, groups, positions)
-    total += sum(WEIGHTS[arm] * arms[arm] for arm in ("session_lexical", "session_dense"))
+    total = own + lean * NEIGHBOURS * line.beside(own)
+    for arm in ("session_lexical", "session_dense"):
+        total += WEIGHTS[arm] * arms[arm]
     total = total[place]
     return Ranked(
         total if boost is None else total + boost,
         {arm: values[place] for arm, values in arms.items() if compared or not arm.endswith("dense")},
-        relevance(dense, coverage(around, idf))[place],
+        relevance(dense, line.spread(near, coverage(around, idf)))[place],
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The units in a line, those of a session beside each other in the order of their positions."""
+
+    groups: Integers  # of the session that each belongs to
+    positions: Integers
+
+    @classmethod
+    def of(cls, sessions: Integers, positions: Integers) -> _Line:
+        """Of units that are sorted by session and position."""
+        return cls(np.cumsum(np.diff(sessions, prepend=sessions[:1]) != 0), positions)
+
+    def around(self, rows: Integers, values: Floats) -> tuple[Integers, Floats]:
+        """The rows that stand near those with values, which are few, and the sums of what stands around each."""
+        reached = np.zeros(len(self.groups) + 2 * REACH, dtype=bool)
+        for step in range(2 * REACH + 1):
+            reached[rows + step] = True
+        near = np.flatnonzero(reached[REACH : len(reached) - REACH])
+        # Whoever has no values has the last ones, which are zeros.
+        slots = np.full(len(self.groups), len(rows))
+        slots[rows] = np.arange(len(rows))
+        held = np.vstack([values, np.zeros((1, values.shape[1]))])
+        sums = held[slots[near]]
+        for step in (step for step in range(-REACH, REACH + 1) if step):
+            there = np.minimum(np.maximum(near + step, 0), len(self.groups) - 1)
+            counted = self._beside(near, there, REACH) & (there - near == step)
+            sums += held[np.where(counted, slots[there], len(rows))]
+        return near, sums
+
+    def beside(self, values: Floats) -> Floats:
+        """The sum of the two neighbours in the same session."""
+        rows = np.arange(1, len(values))
+        same = self._beside(rows, rows - 1, 1)
+        total = np.zeros(len(values))
+        total[1:] = np.where(same, values[:-1], 0.0)
+        total[:-1] += np.where(same, values[1:], 0.0)
+        return total
+
+    def spread(self, rows: Integers, values: Floats) -> Floats:
+        """Values of some rows as values of all; 0 for the others."""
+        total = np.zeros(len(self.groups))
+        total[rows] = values
+        return total
+
+    def _beside(self, rows: Integers, others: Integers, reach: int) -> NDArray[np.bool_]:
+        """Rows may be missing in between, so what stands next in the line need not stand near."""
+        near: NDArray[np.bool_] = np.abs(self.positions[rows] - self.positions[others]) <= reach
+        same: NDArray[np.bool_] = near & (self.groups[rows] == self.groups[others])
+        return same
 
 
 def _said(retold: NDArray[np.bool_] | None, order: Integers) -> NDArray[np.bool_]:
@@ -116,41 +176,30 @@ def _said(retold: NDArray[np.bool_] | None, order: Integers) -> NDArray[np.bool_
     return ~retold[order]
 
 
-def rarity(frequencies: Floats, total: int) -> Floats:
+def held(frequencies: Floats) -> Floats:
+    """How many hold each term."""
+    return np.asarray((frequencies > 0).sum(axis=0), np.float64)
+
+
+def rarity(holders: Floats, total: int) -> Floats:
     """How rare each term is within the user's own memories."""
-    holders = (frequencies > 0).sum(axis=0)
-    rare: Floats = np.log(1 + (total - holders + 0.5) / (holders + 0.5))
+    rare: Floats = np.log(1 + np.maximum(total - holders + 0.5, 0.0) / (holders + 0.5))
     return rare
 
 
 def bm25(frequencies: Floats, idf: Floats, lengths: Floats | None) -> Floats:
     """The sum over the terms of rarity times saturated frequency, discounted by relative length where it is given."""
-    relative = np.ones(len(frequencies)) if lengths is None else lengths
+    relative = 1.0 if lengths is None else lengths[:, None]
     damping = SATURATION * (1 - LENGTH_DISCOUNT + LENGTH_DISCOUNT * relative)
-    weighed: Floats = (idf * frequencies * (SATURATION + 1) / (frequencies + damping[:, None])).sum(axis=1)
+    weighed: Floats = (frequencies / (frequencies + damping)) @ (idf * (SATURATION + 1))
     return weighed
-
-
-def windowed(values: Floats, groups: Integers, positions: Integers, reach: int) -> Floats:
-    """Each row with the rows around it in its own session added."""
-    total = values.copy()
-    for step in range(1, reach + 1):
-        # Rows may be missing in between, so what stands next in the list need not stand near.
-        same = (groups[step:] == groups[:-step]) & (positions[step:] - positions[:-step] <= reach)
-        total[step:] += np.where(same[:, None], values[:-step], 0)
-        total[:-step] += np.where(same[:, None], values[step:], 0)
-    return total
-
-
-def beside(values: Floats, groups: Integers, positions: Integers) -> Floats:
-    """The sum of the two neighbours in the same session."""
-    return windowed(values[:, None], groups, positions, 1)[:, 0] - values
 
 
 def scaled(values: Floats, said: NDArray[np.bool_], spread: float = 1e-9) -> Floats:
     """From 0, the least, to 1, the most; where they differ by less than `spread`, they are not drawn apart to that."""
-    low, high = float(values[said].min()), float(values[said].max())
-    return np.clip((values - low) / max(high - low, spread), 0.0, 1.0)
+    measured = values[said]
+    low, high = float(measured.min()), float(measured.max())
+    return np.minimum(np.maximum((values - low) / max(high - low, spread), 0.0), 1.0)
 
 
 def portions(values: Floats, said: NDArray[np.bool_]) -> Floats:
@@ -160,7 +209,7 @@ def portions(values: Floats, said: NDArray[np.bool_]) -> Floats:
 
 def coverage(frequencies: Floats, idf: Floats) -> Floats:
     """The share of the query's weight that a unit holds."""
-    share: Floats = ((frequencies > 0) * idf).sum(axis=1) / max(float(idf.sum()), 1e-9)
+    share: Floats = ((frequencies > 0) @ idf) / max(float(idf.sum()), 1e-9)
     return share
 
 
@@ -176,21 +225,22 @@ def _known(dense: Floats) -> Floats:
 
 
 def _session_lexical(
-    frequencies: Floats, groups: Integers, said: NDArray[np.bool_], conversations: int | None
+    line: _Line, rows: Integers, frequencies: Floats, said: NDArray[np.bool_], conversations: int | None
 ) -> Floats:
     """How well the whole session of each unit matches."""
-    starts = np.flatnonzero(np.diff(groups, prepend=-1))
-    totals: Floats = np.add.reduceat(frequencies, starts, axis=0)
+    starts = np.flatnonzero(np.diff(line.groups, prepend=-1))
+    totals = np.zeros((len(starts), frequencies.shape[1]))
+    np.add.at(totals, line.groups[rows], frequencies)
     counted = said[starts]
-    return bm25(totals, rarity(totals[counted], conversations or int(counted.sum())), None)[groups]
+    weighed = bm25(totals, rarity(held(totals[counted]), conversations or int(counted.sum())), None)
+    return weighed[line.groups]
 
 
 def _session_dense(dense: Floats, groups: Integers, best: int = 3) -> Floats:
     """The mean of the most similar units of each unit's session."""
     known = _known(dense)
-    order = np.lexsort((-known, groups))
-    starts = np.searchsorted(groups[order], np.arange(int(groups.max()) + 1 if len(groups) else 0))
-    ranks = np.arange(len(order)) - starts[groups[order]]
-    top = order[ranks < best]
+    order = np.argsort(4.0 * groups - known)  # similarities differ by two at the most
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    top = order[np.arange(len(order)) - starts[groups] < best]
     sums = np.bincount(groups[top], weights=known[top])
     return (sums / np.bincount(groups[top]))[groups]

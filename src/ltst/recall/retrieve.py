@@ -7,23 +7,28 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
+from hashlib import md5
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 
-from ltst.db.pool import SingleCall
+from ltst.db.connections import Reals
+from ltst.db.pool import Database
 from ltst.recall import rank, temporal
-from ltst.records import Hit
+from ltst.records import Filters, Hit
 from ltst.rooms import search
-from ltst.rooms.search import Asked, Filters
+from ltst.rooms.search import Asked, Look
 from ltst.support import answers
 from ltst.support.speech import speaker
 from ltst.support.terms import SLOTS, distinct, terms
 from ltst.support.text import sha256
 
-# How many of the nearest the index brings, at the least, for users whose vectors are not all compared.
+# Of a memory of up to so many units all are ranked; of a larger one those that may be among the best: the nearest by
+# their vectors, so many at the least, and what holds a term, unless that is very much.
+EVERY = 2_000
 DEPTH = 200
+MOST_POSTINGS = 8_000
 # The relevance that the best of many memories must have; of many unrelated texts the best looks similar by chance, so
 # the floor rises with their number up to here.
 FLOOR = 0.35
@@ -39,97 +44,166 @@ ADDRESSED = re.compile(
     r"|\byou(?:['’](?:ve|d)| have| had)?(?: just| already| also)? (?:\w+ed|said|told|gave|made|wrote|sent|found)\b",
     re.IGNORECASE,
 )
-# The database tells how often a term stands in a text by a sum of inverse squares; this finds the number again.
-FREQUENCIES = np.cumsum(1 / np.arange(1, 257) ** 2) / 1.64493406685
-
-# One unit in the bytes that the database sends; `facets` are whether it is retold, whether it only asks the same,
-# whether it holds what is asked for, how many words it has, its strength, whether a nameless machine said it, and
-# whether it has ranks.
+# A unit as the database sends it, in the order of the column `ranked` of `search_units`.
 UNIT = np.dtype(
     [
-        ("id", "V16"),
-        ("session", ">i8"),
-        ("microseconds", ">i8"),
-        ("speaker", ">i4"),
+        ("number", ">i4"),
+        ("place", ">i8"),
         ("position", ">i4"),
-        ("facets", ">i4"),
-        ("dense", ">f4"),
+        ("microseconds", ">i8"),
+        ("words", ">i4"),
+        ("speaker", ">i4"),
+        ("by_machine", "?"),
+        ("retold", "?"),
+        ("importance", ">f4"),
+        ("used", ">i8"),
+        ("said", ">i8"),
     ]
 )
-# An array of numbers as Postgres sends it: a head, then each with its size.
-RANKS = np.dtype([("head", "V20"), ("each", [("size", ">i4"), ("rank", ">f4")], SLOTS)])
+NEAR = np.dtype([("number", ">i4"), ("similarity", ">f4")])
+# Postings of a block: an array as Postgres sends it, a head, then each number with its size.
+HEAD = 20
+POSTING = np.dtype([("size", ">i4"), ("posting", ">i2")])
+BLOCK = 1024
+# An entry halves in half a year that it is not used.
+HALF_LIFE = 15_552_000e6
+LEAST_IMPORTANCE = 1e-9
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC).timestamp()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Question:
     """What was asked, when, and its vector, of which model; none if there is no model."""
 
     text: str
     now: datetime
     model: str | None = None
-    vector: str | None = None
+    vector: Reals | None = None
     given: bool = False  # whether the time is the caller's, not this machine's clock
+
+    @cached_property
+    def terms(self) -> list[str]:
+        """The terms that are compared."""
+        return distinct(self.text)[:SLOTS]
+
+    @cached_property
+    def answer(self) -> answers.Kind | None:
+        """The kind of answer that it asks for."""
+        return answers.wanted(self.text)
+
+    @property
+    def sought(self) -> list[str]:
+        """The terms, and last the one of the answer, if it asks for one that can be told."""
+        return [*self.terms, *([self.answer.term] if self.answer else [])]
+
+    @cached_property
+    def echo(self) -> int | None:
+        """What tells a message that only asks the same, if this is a question."""
+        return search.beginning(sha256(self.text)) if self.text.rstrip().endswith(QUESTION_MARKS) else None
+
+
+async def look(
+    database: Database, user_id: str, question: Question, filters: Filters, cache_key: str, *, limit: int, anyway: bool
+) -> Look:
+    """What there is to rank for a question."""
+    moment = question.now if question.given else None
+    asked = Asked(cache_key, question.model, question.vector, question.sought, moment)
+    return await search.look(
+        database,
+        user_id,
+        asked,
+        filters,
+        anyway=anyway,
+        every=EVERY,
+        depth=max(DEPTH, limit),
+        most=MOST_POSTINGS,
+    )
+
+
+def ranked(question: Question, seen: Look, *, limit: int, floor: float | None) -> list[dict[str, Any]]:
+    """The numbers and scores of the best, best first; none when even the best is below the floor."""
+    units = np.frombuffer(seen.units or b"", UNIT)
+    if not len(units):
+        return []
+    numbers = units["number"].astype(np.int64)
+    if (np.diff(numbers) < 0).any():
+        order = np.argsort(numbers)
+        units, numbers = units[order], numbers[order]
+    memory = _Memory(units, _nearness(numbers, seen.dense), *_frequencies(numbers, seen, question.sought))
+    echoes = np.zeros(len(units), dtype=bool) if question.echo is None else units["said"] == question.echo
+    # What only asks the same is for when nothing answers: it is something that was said, too.
+    best = _answers(question, memory.only(~echoes), seen, limit, floor)
+    return best or _answers(question, memory.only(echoes), seen, limit, floor)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The best of a search, by their keys; and whether the user's memory, or the model, was changing meanwhile."""
+class _Memory:
+    """Units with how near each is, how often it holds each term of the question, and how many hold that in all."""
 
-    best: list[dict[str, Any]]
-    changing: bool
-    other_model: bool = False
+    units: Any
+    near: rank.Floats
+    frequencies: rank.Floats
+    holders: rank.Floats
 
-
-async def retrieve(
-    calls: SingleCall, question: Question, filters: Filters, *, limit: int, floor: float | None, large: bool
-) -> Found:
-    """The keys and scores of the best, best first; none when even the best is below the floor."""
-    moment = question.now if question.given else None
-    asked = Asked(
-        question.model,
-        question.vector,
-        distinct(question.text)[:SLOTS],
-        moment,
-        answer=kind.term if (kind := answers.wanted(question.text)) else None,
-        echo=_echo(question.text),
-    )
-    changing, packed = await search.candidates(calls, asked, filters, large=large, depth=max(DEPTH, limit))
-    if not packed["units"]:
-        return Found([], changing)
-    if question.model is not None and not packed["same_model"]:
-        return Found([], changing, other_model=True)
-    units = np.frombuffer(packed["units"], UNIT)
-    ranks = np.frombuffer(packed["ranks"] or b"", RANKS)["each"]["rank"][:, : len(asked.terms)]
-    echoes = (units["facets"] >> 29 & 1).astype(bool)
-    ranked = echoes[np.flatnonzero(units["facets"] & 1)]
-    # What only asks the same is for when nothing answers: it is something that was said, too.
-    best = _answers(question, units[~echoes], ranks[~ranked], packed, limit, floor)
-    return Found(best or _answers(question, units[echoes], ranks[ranked], packed, limit, floor), changing)
+    def only(self, chosen: Any) -> _Memory:
+        """Those that are chosen."""
+        if chosen.all():
+            return self
+        return _Memory(self.units[chosen], self.near[chosen], self.frequencies[chosen], self.holders)
 
 
-def _answers(
-    question: Question, units: Any, ranks: Any, packed: Mapping[str, Any], limit: int, floor: float | None
-) -> list[dict[str, Any]]:
+def _nearness(numbers: Any, packed: bytes | None) -> rank.Floats:
+    """The similarity of each unit: that of its most similar part; -2 where there is no vector."""
+    near = np.full(len(numbers), -2.0)
+    parts = np.frombuffer(packed or b"", NEAR)
+    owners, similarities = parts["number"].astype(np.int64), parts["similarity"].astype(np.float64)
+    place = np.minimum(np.searchsorted(numbers, owners), len(numbers) - 1)
+    known = (numbers[place] == owners) & (similarities >= -1.5)  # which those are not that are no number
+    if (np.diff(owners) > 0).all():
+        near[place[known]] = similarities[known]
+    else:
+        np.maximum.at(near, place[known], similarities[known])
+    return near
+
+
+def _frequencies(numbers: Any, seen: Look, asked: Sequence[str]) -> tuple[rank.Floats, rank.Floats]:
+    """How often each unit holds each term, and how many units of the memory hold it."""
+    column = {term: number for number, term in enumerate(asked)}
+    frequencies, holders = np.zeros((len(numbers), len(asked))), np.zeros(len(asked))
+    start, packed = 0, seen.postings or b""
+    for term, block in zip(seen.terms or (), seen.blocks or (), strict=True):
+        amount = int.from_bytes(packed[start + HEAD - 8 : start + HEAD - 4])
+        postings = np.frombuffer(packed, POSTING, amount, start + HEAD)["posting"].astype(np.int64)
+        start += HEAD + amount * POSTING.itemsize
+        holding = block * BLOCK + (postings & BLOCK - 1)
+        place = np.minimum(np.searchsorted(numbers, holding), len(numbers) - 1)
+        known = numbers[place] == holding
+        frequencies[place[known], column[term]] = (postings // BLOCK)[known]
+        holders[column[term]] += amount
+    return frequencies, holders
+
+
+def _answers(question: Question, memory: _Memory, seen: Look, limit: int, floor: float | None) -> list[dict[str, Any]]:
     """The best of these units; none when even the best is below the floor."""
+    units = memory.units
     if not len(units):
         return []
-    scores = _scores(units, ranks, packed)
-    boosts = _boosts(question, units, packed["speakers"] or {})
+    scores = _scores(memory, len(question.terms), seen)
+    boosts = _boosts(question, memory, seen.speakers or ())
     ranked = rank.rank(scores, sum(boosts.values(), np.zeros(len(units))))
     best = float(ranked.relevance.max())
     if best < (default_floor(scores.said) if floor is None else floor):
         return []
-    order = _once(units, np.argsort(-ranked.total, kind="stable"), limit)
+    order = _once(memory, np.argsort(-ranked.total, kind="stable"), limit)
     order = order[np.argsort(-ranked.total[order], kind="stable")]
     return _best(units, order, ranked, {**ranked.arms, **boosts}, best)
 
 
-async def hits(calls: SingleCall, best: Sequence[Mapping[str, Any]]) -> list[Hit]:
+async def hits(database: Database, user_id: str, best: Sequence[Mapping[str, Any]]) -> list[Hit]:
     """What was found, with its content; what is gone meanwhile is left out."""
-    keys = [str(each["key"]) for each in best]
-    rows = await search.hits(calls, keys) if keys else {}
-    return [_hit(rows[key], each) for key, each in zip(keys, best, strict=True) if key in rows]
+    numbers = [int(each["key"]) for each in best]
+    rows = await search.found(database, user_id, numbers) if numbers else {}
+    return [_hit(rows[number], each) for number, each in zip(numbers, best, strict=True) if number in rows]
 
 
 def default_floor(memories: int) -> float:
@@ -137,49 +211,61 @@ def default_floor(memories: int) -> float:
     return max(LEAST_FLOOR, FLOOR * min(1.0, (math.log1p(memories) / math.log(FULL_FLOOR_AT)) ** 2))
 
 
-def _echo(text: str) -> str | None:
-    """The hash of what only asks the same, if this is a question."""
-    return sha256(text) if text.rstrip().endswith(QUESTION_MARKS) else None
-
-
-def _scores(units: Any, ranks: Any, packed: Mapping[str, Any]) -> rank.Scores:
-    ranks = ranks.astype(np.float64)
-    frequencies = np.where(ranks > 0, np.searchsorted(FREQUENCIES, ranks - 1e-4) + 1, 0).astype(np.float64)
+def _scores(memory: _Memory, terms: int, seen: Look) -> rank.Scores:
+    frequencies = memory.frequencies[:, :terms]
+    matched = np.flatnonzero(frequencies.any(axis=1))
     return rank.Scores(
-        sessions=units["session"].astype(np.int64),
-        positions=units["position"].astype(np.int64),
-        dense=units["dense"].astype(np.float64),
-        words=(units["facets"] >> 9 & 0x7FFFF).astype(np.float64),
-        matched=np.flatnonzero(units["facets"] & 1),
-        frequencies=frequencies,
-        retold=(units["facets"] >> 30 & 1).astype(bool),
-        units=packed["messages"] and max(int(packed["messages"]), len(units)),
-        conversations=packed["sessions"],
+        sessions=memory.units["place"].astype(np.int64),
+        positions=memory.units["position"].astype(np.int64),
+        dense=memory.near,
+        words=memory.units["words"].astype(np.float64),
+        matched=matched,
+        frequencies=frequencies[matched],
+        retold=memory.units["retold"],
+        whole=None if seen.total is None else _whole(seen.total, seen, memory.holders[:terms]),
     )
 
 
-def _boosts(question: Question, units: Any, speakers: Mapping[str, int]) -> dict[str, rank.Floats]:
+def _whole(total: int, seen: Look, holders: rank.Floats) -> rank.Whole:
+    words = None if seen.total_words is None else seen.total_words / max(total, 1)
+    return rank.Whole(total, words, max(seen.conversations or 0, 1), holders)
+
+
+def _boosts(question: Question, memory: _Memory, speakers: Sequence[str]) -> dict[str, rank.Floats]:
     """What the question says about who and when lifts, and never excludes."""
+    units = memory.units
     boosts: dict[str, rank.Floats] = {}
     named = _named(question.text, speakers)
     if named is not None:
-        boosts["speaker"] = rank.SPEAKER * (units["speaker"] == speakers[named])
-    elif not ADDRESSED.search(question.text) and (by_machine := (units["facets"] & 2) > 0).any():
+        boosts["speaker"] = rank.SPEAKER * (units["speaker"] == _speaker(named))
+    elif not ADDRESSED.search(question.text) and units["by_machine"].any():
         # An assistant's long turns match everything: what the user said, or what was kept of it, comes first, unless
         # the question is about what the assistant said.
-        boosts["speaker"] = rank.OWN_WORDS * ~by_machine
-    if (kind := answers.wanted(question.text)) is not None:
-        counted = (units["facets"] & 2) == 0 if kind.own else True
-        boosts["answer"] = rank.ANSWER * ((units["facets"] >> 28 & 1) & counted)
-    if (strength := (units["facets"] >> 2 & 127) / 127).any():
-        boosts["strength"] = rank.STRENGTH * strength
-    if (retold := units["facets"] >> 30 & 1).any() and not retold.all():
-        boosts["retold"] = -rank.RETOLD * retold
+        boosts["speaker"] = rank.OWN_WORDS * ~units["by_machine"]
+    if question.answer is not None:
+        counted = ~units["by_machine"] if question.answer.own else True
+        boosts["answer"] = rank.ANSWER * ((memory.frequencies[:, -1] > 0) & counted)
+    if units["importance"].any():
+        boosts["strength"] = rank.STRENGTH * _strength(units, question.now)
+    if units["retold"].any() and not units["retold"].all():
+        boosts["retold"] = -rank.RETOLD * units["retold"]
     intervals = temporal.intervals(question.text, question.now)
     if intervals:
         moments = EPOCH + units["microseconds"] / 1e6
         boosts["temporal"] = rank.TEMPORAL * np.exp(-_days_apart(intervals, moments) / FADING_DAYS)
     return boosts
+
+
+def _strength(units: Any, now: datetime) -> rank.Floats:
+    """What is important and was used of late comes first among its like."""
+    rested = np.maximum((now.timestamp() - EPOCH) * 1e6 - units["used"], 0.0)
+    strength: rank.Floats = units["importance"] * np.power(0.5, np.minimum(rested / HALF_LIFE, 100.0))
+    return strength
+
+
+def _speaker(name: str) -> int:
+    """A speaker as the index keeps it."""
+    return int.from_bytes(md5(name.encode(), usedforsecurity=False).digest()[:4], signed=True)
 
 
 def _days_apart(intervals: Sequence[temporal.Interval], moments: Any) -> rank.Floats:
@@ -197,19 +283,19 @@ def _named(text: str, speakers: Iterable[str]) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _once(units: Any, order: rank.Integers, limit: int) -> rank.Integers:
+def _once(memory: _Memory, order: rank.Integers, limit: int) -> rank.Integers:
     """The first ones, each once: a fork has copies of what was said before it, of the same moment and place.
 
-    The original, whose id is older, stands for its copies. Without a vector nothing tells a copy from another message
-    of that moment, so all stay.
+    The original, which was indexed first, stands for its copies. Where neither its words nor a vector tell a copy from
+    another message of that moment, all stay.
     """
-    seen: dict[tuple[int, ...], int] = {}
-    kept: list[int] = []
+    units, seen, kept = memory.units, dict[tuple[float, ...], int](), list[int]()
     for number in map(int, order):
-        *told, dense = (units[name][number].item() for name in ("microseconds", "position", "facets", "dense"))
-        known = seen.setdefault((*told, dense), len(kept)) if dense > -2 and told[1] > 0 else len(kept)
+        told = tuple(units[name][number].item() for name in ("microseconds", "position", "words", "said"))
+        near = 0.0 if told[-1] else float(memory.near[number])
+        known = seen.setdefault((*told, near), len(kept)) if near > -2 and told[1] > 0 else len(kept)
         if known < len(kept):
-            kept[known] = min(kept[known], number, key=lambda each: units["id"][each].tobytes())
+            kept[known] = min(kept[known], number)
         elif len(kept) == limit:
             break
         else:
@@ -223,7 +309,7 @@ def _best(
     shares = ranked.total[order] / top if (top := float(ranked.total[order[0]])) > 0 else np.ones(len(order))
     return [
         {
-            "key": str(UUID(bytes=units["id"][number].tobytes())),
+            "key": int(units["number"][number]),
             "score": best * float(share),
             "scores": {arm: round(float(values[number]), 4) for arm, values in arms.items()},
         }
@@ -245,5 +331,5 @@ def _hit(row: Mapping[str, Any], found: Mapping[str, Any]) -> Hit:
         sources=tuple(row["sources"]),
         speaker=speaker(row["role"], row["said_by"]),
         trusted=row["trusted"],
-        metadata=row["place"] or {},
+        metadata=row["details"] or {},
     )

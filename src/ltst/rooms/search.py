@@ -1,50 +1,91 @@
-"""Search: the index over everything a user owns (vectors and terms), and candidates of all kinds in one round trip."""
+"""Search: the index over everything a user owns, of all kinds alike: its words, its vectors, and what is due."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ltst.db.pool import Executor, SingleCall
-from ltst.records import ConversationMessage
-from ltst.support.terms import SLOTS
+from ltst.db.connections import Reals
+from ltst.db.pool import Database, Executor, SingleCall
+from ltst.records import KINDS, ConversationMessage, Filters
+from ltst.support.speech import label, speaker
 
 DIMENSIONS = 384  # of the columns of a new database
-KINDS = ("message", "fact", "entry", "document")
-INDEXERS = {
-    "message": "search.index_messages",
-    "fact": "search.index_facts",
-    "entry": "search.index_entries",
-    "document": "search.index_documents",
+
+# What a row of the index lacks, in the order in which it is made.
+WORDS, OWN_VECTOR, OTHER_VECTOR, FURTHER_PARTS = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How rows of a kind are indexed; the view `search_sources` says what is read of them."""
+
+    table: str | None = None  # where each keeps its vector; the others have theirs in the index alone
+    key: str | None = None
+    dated: bool = True  # whether its date is among its words
+    own: bool = True  # whether it is the user's own, unless a machine said it
+    quotes: bool = (
+        False  # whether what is retold in it stands elsewhere word for word, and is found there by its meaning
+    )
+
+
+REGISTRY: Mapping[str, Kind] = {
+    "message": Kind("conversation_messages", "message_id", quotes=True),
+    "fact": Kind("user_facts", "fact_id"),
+    "entry": Kind("memory_entries", "entry_id"),
+    "document": Kind("document_chunks", "chunk_id", dated=False, own=False),
+    "context": Kind(),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A row that lacks its terms or its vector."""
+    """A row that lacks its words or vectors; one without content is gone, or is not to be found any more."""
 
     kind: str
     id: str
-    content: str
+    stage: int
+    since: datetime
+    content: str | None
     role: str | None
     said_by: str | None
     title: str | None
     occurred_at: datetime | None
-    heading: str | None = None
+    heading: str | None
+    by_machine: bool
+    retold: bool = False
     failed: bool = False  # whether it was tried before, in vain
+
+    @property
+    def text(self) -> str:
+        """Its content, which is there where it is indexed."""
+        return self.content or ""
+
+    @property
+    def vector_stage(self) -> int | None:
+        """When its vector is made: what the user said, or had kept, comes first; a quotation gets none."""
+        if self.retold and REGISTRY[self.kind].quotes:
+            return None
+        return OWN_VECTOR if REGISTRY[self.kind].own and not self.by_machine else OTHER_VECTOR
+
+    @property
+    def label(self) -> str:
+        """What is known about it, which stands before its text where it is indexed."""
+        at = self.occurred_at if REGISTRY[self.kind].dated else None
+        return label(at, self.title, speaker(self.role, self.said_by), self.heading)
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
-    """What search keeps of a row: its terms, one vector if there is a model, and those of its parts if it is long."""
+class Vectors:
+    """The vectors of a row: of the whole, then of its parts if it is long; and whether it lacks further ones."""
 
-    kind: str
-    id: str
-    terms: str
-    vector: str | None = None
-    parts: Sequence[str] = ()
+    row: Due
+    made: Sequence[str]
+    more: bool = False
     importance: float = 0.0
 
 
@@ -59,63 +100,61 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """How many vectors a user has, and whether the index of vectors is being filled with them, or holds them."""
+    """How much of a user is indexed, and whether the HNSW index is being filled with their vectors, or holds them."""
 
     begun: bool
     ready: bool
-    vectors: int
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What a search needs to know before it begins; `cached` is what the same search found in this version."""
-
-    model: str | None
-    source: str | None
-    dimensions: int | None
-    large: bool
-    version: int
-    due: bool
-    cached: list[dict[str, Any]] | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
-    """What a search is limited to."""
-
-    kinds: Sequence[str] = KINDS
-    entry_type: str | None = None  # of the entries; other kinds have none
-    session_id: str | None = None
-    related: bool = True  # whether sessions related to that one count as well
-    since: datetime | None = None
-    until: datetime | None = None
-    equal: str = "{}"
-    ranges: Sequence[tuple[str, str, str]] = ()
-    without: str | None = None  # the hash of a content: messages that say exactly this are left out
-
-    @property
-    def narrow(self) -> bool:
-        """Whether it leaves out messages, of which the nearest of all may then be none."""
-        limits = (self.session_id, self.since, self.until)
-        return any(each is not None for each in limits) or self.equal != "{}" or bool(self.ranges)
+    units: int
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A question as the database compares it: a vector of a model, if there is one, and the terms of the text."""
 
+    cache_key: str
     model: str | None
-    vector: str | None
+    vector: Reals | None
     terms: Sequence[str]
     now: datetime | None  # else by the database's clock
-    answer: str | None = None  # the term of what is asked for
-    echo: str | None = None  # the hash of a question: a message that only asks the same does not answer it
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the database knows before anything is ranked.
+
+    `cached` is what the same search found in this version of the memory. If it was not `looked` for, something is due,
+    is cached, or the model is another one. The totals are there where not all units are.
+    """
+
+    model: str | None
+    source: str | None
+    dimensions: int | None
+    version: int
+    cached: list[dict[str, Any]] | None
+    due: bool
+    changing: bool | None
+    looked: bool
+    total: int | None
+    total_words: int | None
+    conversations: int | None
+    units: bytes | None
+    speakers: list[str] | None
+    dense: bytes | None
+    terms: list[str] | None
+    blocks: list[int] | None
+    postings: bytes | None
 
 
 async def due(
-    tx: Executor, limit: int, *, skip: Iterable[str] = (), terms_only: bool = False, careful: bool = False
+    tx: Executor,
+    limit: int,
+    *,
+    first: int = OWN_VECTOR,
+    last: int = FURTHER_PARTS,
+    skip: Iterable[str] = (),
+    careful: bool = False,
 ) -> list[Due]:
-    """Rows of the user that are not indexed yet, the newest first; without a model, those that lack their terms.
+    """Rows of the user that lack something, from one stage to another; the newest first within a stage.
 
     A row that ended whoever was at it is left out, unless one is `careful`.
     """
@@ -124,42 +163,98 @@ async def due(
         Due,
         user_id=tx.scope.user_id,
         limit=limit,
+        first=first,
+        last=last,
         skip=[*skip],
-        terms_only=terms_only,
         careful=careful,
     )
 
 
-async def index(tx: Executor, model: str | None, rows: Sequence[Indexed]) -> set[str]:
-    """Write terms and vectors; vectors of a model that is not the index's own are left out. The rows still there."""
-    there: set[str] = set()
-    for kind, query in INDEXERS.items():
-        mine = [row for row in rows if row.kind == kind]
-        if mine:
-            there |= {
-                *await tx.values(
-                    query,
-                    user_id=tx.scope.user_id,
-                    model=model,
-                    ids=[row.id for row in mine],
-                    embeddings=[row.vector for row in mine],
-                    terms=[row.terms for row in mine],
-                    importances=[row.importance for row in mine],
-                )
-            }
-    # A row that is gone meanwhile leaves no parts behind.
-    parts = [(row.id, number, part) for row in rows if row.id in there for number, part in enumerate(row.parts)]
-    if parts:
-        owners, numbers, vectors = zip(*parts, strict=True)
-        await tx.run(
-            "search.add_parts",
+async def lacks_vectors(tx: Executor, last: int = FURTHER_PARTS) -> bool:
+    """Whether rows of the user lack vectors, up to a stage, and nobody is at them."""
+    return bool(await tx.value("search.lacks", user_id=tx.scope.user_id, last=last))
+
+
+async def is_due(tx: Executor) -> bool:
+    """Whether a search would find more if it waited: something lacks its words, or the vector of the whole."""
+    return bool(await tx.value("search.is_due", user_id=tx.scope.user_id))
+
+
+async def still_due(tx: Executor, rows: Sequence[Due]) -> list[str]:
+    """The ids of those that are due as they were read, held until the transaction ends; not one that somebody holds."""
+    if not rows:
+        return []
+    ids, sinces = [row.id for row in rows], [row.since for row in rows]
+    return await tx.values("search.still_due", user_id=tx.scope.user_id, ids=ids, sinces=sinces)
+
+
+async def drop_due(tx: Executor, ids: Iterable[str]) -> None:
+    """Forget that these were to be indexed: they are gone."""
+    await tx.run("search.drop_due", user_id=tx.scope.user_id, ids=[*ids])
+
+
+async def add_words(tx: Executor, rows: Sequence[tuple[Due, Sequence[str]]]) -> int:
+    """Give rows their place in the index, with their terms; the number of those that were still due."""
+    counted = [Counter(terms) for _, terms in rows]
+    postings = [(place, term, times) for place, each in enumerate(counted, 1) for term, times in each.items()]
+    return int(
+        await tx.value(
+            "search.add_words",
             user_id=tx.scope.user_id,
-            model=model,
-            owners=[*owners],
-            parts=[*numbers],
-            embeddings=[*vectors],
+            ids=[row.id for row, _ in rows],
+            sinces=[row.since for row, _ in rows],
+            stages=[row.vector_stage for row, _ in rows],
+            lengths=[len(each) for each in counted],
+            held=[place for place, _, _ in postings],
+            terms=[term for _, term, _ in postings],
+            counts=[times for _, _, times in postings],
         )
-    return there
+    )
+
+
+async def known_vectors(tx: Executor, rows: Iterable[Due]) -> dict[str, str]:
+    """The vectors that rows are stored with already, by their ids."""
+    known: dict[str, str] = {}
+    for kind, mine in _by_kind(rows).items():
+        if REGISTRY[kind].table is not None:
+            place = {"table": REGISTRY[kind].table, "key": REGISTRY[kind].key}
+            ids = [row.id for row in mine]
+            found = await tx.dicts("search.known_vectors", user_id=tx.scope.user_id, ids=ids, **place)
+            known.update({row["id"]: row["vector"] for row in found})
+    return known
+
+
+async def add_vectors(tx: Executor, model: str, vectors: Sequence[Vectors]) -> set[str]:
+    """Write vectors, those of a model that is not the index's own excepted; the ids of the rows that were free."""
+    free: set[str] = set()
+    by_id = {each.row.id: each for each in vectors}
+    for kind, rows in _by_kind(each.row for each in vectors).items():
+        mine = [by_id[row.id] for row in rows]
+        made = [(place, part, vector) for place, each in enumerate(mine, 1) for part, vector in enumerate(each.made)]
+        free |= {
+            *await tx.values(
+                "search.add_vectors",
+                user_id=tx.scope.user_id,
+                model=model,
+                table=REGISTRY[kind].table,
+                key=REGISTRY[kind].key,
+                ids=[each.row.id for each in mine],
+                sinces=[each.row.since for each in mine],
+                stages=[FURTHER_PARTS if each.more else None for each in mine],
+                importances=[each.importance for each in mine] if kind == "message" else None,
+                held=[place for place, _, _ in made],
+                parts=[part for _, part, _ in made],
+                vectors=[vector for _, _, vector in made],
+            )
+        }
+    return free
+
+
+def _by_kind(rows: Iterable[Due]) -> dict[str, list[Due]]:
+    found: dict[str, list[Due]] = {}
+    for row in rows:
+        found.setdefault(row.kind, []).append(row)
+    return found
 
 
 async def model(tx: Executor) -> Model | None:
@@ -172,42 +267,69 @@ async def add_model(tx: Executor, given: Model) -> None:
     await tx.run("search.add_model", name=given.name, dimensions=given.dimensions, source=given.source)
 
 
-async def state(tx: Executor, cache_key: str) -> State:
-    """What a search needs to know before it begins."""
-    found = await tx.row("search.state", State, user_id=tx.scope.user_id, cache_key=cache_key)
-    assert found is not None, "a query of scalars answers with one row"
+async def look(
+    database: Database,
+    user_id: str,
+    asked: Asked,
+    filters: Filters,
+    *,
+    anyway: bool,
+    every: int,
+    depth: int,
+    most: int,
+) -> Look:
+    """What there is to rank, in one round trip; nothing is looked for while something is due, unless `anyway`.
+
+    All units of a memory, or of what passes the filters, up to `every`; of more, the `depth` nearest and those that
+    hold a term, of which at most so many postings are followed.
+    """
+    (found,) = await database.call_rows(
+        "search.look",
+        Look,
+        binary=True,
+        user_id=user_id,
+        cache_key=asked.cache_key,
+        anyway=anyway,
+        model=asked.model,
+        vector=asked.vector,
+        terms=" ".join(asked.terms),  # no term has a space in it
+        now=asked.now,
+        filters=_document(filters),
+        every=every,
+        depth=depth,
+        most=most,
+    )
     return found
 
 
-async def candidates(
-    calls: SingleCall, asked: Asked, filters: Filters, *, large: bool, depth: int
-) -> tuple[bool, Mapping[str, Any]]:
-    """Scores of all that passes the filters, packed; and whether someone was writing for this user at the time."""
-    queries = [f"'{term}'" for term in asked.terms[:SLOTS]]
-    parameters = {
-        "user_id": calls.scope.user_id,
-        "model": asked.model,
-        "vector": asked.vector,
-        "queries": queries + [None] * (SLOTS - len(queries)),
-        "any_query": " | ".join(queries),
-        "kinds": [*filters.kinds],
+def _document(filters: Filters) -> str | None:
+    """What is filtered by, as JSON; None where all pass."""
+    ranges = [[key, sign, json.loads(value)] for key, sign, value in filters.ranges]
+    wanted = {
+        "kinds": None if {*filters.kinds} == {*KINDS} else [*filters.kinds],
         "entry_type": filters.entry_type,
         "session_id": filters.session_id,
-        "related": filters.related,
-        "since": filters.since,
-        "until": filters.until,
-        "now": asked.now,
-        "equal": filters.equal,
-        "range_keys": [key for key, _, _ in filters.ranges],
-        "range_signs": [sign for _, sign, _ in filters.ranges],
-        "range_values": [value for _, _, value in filters.ranges],
-        "without": filters.without,
-        "answer": asked.answer and f"'{asked.answer}'",
-        "echo": asked.echo,
-        "large": large,
-        "depth": depth,
+        "related": filters.related if filters.session_id else None,
+        "since": filters.since and filters.since.isoformat(),
+        "until": filters.until and filters.until.isoformat(),
+        "equal": None if filters.equal == "{}" else json.loads(filters.equal),
+        "ranges": ranges or None,
+        "without": None if filters.without is None else beginning(filters.without),
     }
-    return await calls.packed("cache.writers", "search.candidates", parameters)
+    given = {name: value for name, value in wanted.items() if value is not None}
+    return json.dumps(given) if given else None
+
+
+def beginning(content_hash: str) -> int:
+    """The beginning of a content's hash, as the index keeps it to tell texts that are the same."""
+    return int.from_bytes(bytes.fromhex(content_hash[:16]), signed=True)
+
+
+async def found(database: Database, user_id: str, numbers: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """The rows of units, by their numbers; those that are gone meanwhile are not in it."""
+    listed = f"{{{','.join(map(str, numbers))}}}"
+    rows = await database.call_rows("search.found", dict[str, Any], user_id=user_id, numbers=listed)
+    return {row["key"]: row for row in rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,38 +361,26 @@ def _nearby(similarity: float, whole: bool, **columns: Any) -> Nearby:
     return Nearby(ConversationMessage(**columns), similarity, whole)
 
 
-async def hits(tx: Executor, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The rows of the best candidates, by their key; those that are gone meanwhile are not in it."""
-    found = await tx.dicts("search.hits", user_id=tx.scope.user_id, keys=[*keys])
-    return {row["key"]: row for row in found}
-
-
 async def large(tx: Executor) -> Large:
-    """How much the user has, and whether the index holds it."""
+    """How much of the user is indexed, and how."""
     found = await tx.row("search.large", Large, user_id=tx.scope.user_id)
     assert found is not None, "a query of scalars answers with one row"
     return found
 
 
 async def begin_large(tx: Executor) -> None:
-    """From now on, what is indexed for this user goes into the index of vectors."""
+    """From now on, new vectors of this user go into the HNSW index."""
     await tx.run("search.begin_large", user_id=tx.scope.user_id)
 
 
-async def mark_messages(tx: Executor, after: str, limit: int) -> str | None:
-    """Put the next messages into the index of vectors; the last of them, None if there are no more."""
-    last: str | None = await tx.value("search.mark_messages", user_id=tx.scope.user_id, after=after, limit=limit)
-    return last
-
-
-async def mark_parts(tx: Executor, after: str, limit: int) -> str | None:
-    """Put the parts of the next texts into the index of vectors; the last of them, None if there are no more."""
-    last: str | None = await tx.value("search.mark_parts", user_id=tx.scope.user_id, after=after, limit=limit)
-    return last
+async def mark_large(tx: Executor, after: int, amount: int) -> bool:
+    """Put the vectors of the next so many units into the HNSW index; whether there are more."""
+    left = await tx.value("search.mark_large", user_id=tx.scope.user_id, after=after, amount=amount)
+    return left is not None
 
 
 async def finish_large(tx: Executor) -> None:
-    """From now on, this user's vectors are found by the index."""
+    """From now on, this user's vectors are found by the HNSW index."""
     await tx.run("search.finish_large", user_id=tx.scope.user_id)
 
 

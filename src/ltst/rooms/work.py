@@ -49,6 +49,33 @@ class Rules:
     """What it may take to learn from one message, or from a stretch of a conversation."""
 
 
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """What there may be to do for a user; somebody else may be at it."""
+
+    words: bool
+    vectors: bool
+    careful: bool  # whether there are rows that must be indexed one by one, since one of them may be poison
+    crashed: bool  # whether something ended whoever was at it, again and again
+    large: bool
+    unsettled: bool
+    unread: bool
+    unconsolidated: bool
+    unlearnt: bool
+    unrefined: bool
+    untold: bool
+    switches: dict[str, bool]
+
+
+async def todo(tx: Executor, rules: Rules, user_id: str, large: int) -> Todo:
+    """What there may be to do for a user; a memory of more than so many units is large."""
+    found = await tx.row(
+        "work.todo", Todo, user_id=user_id, pause=rules.pause, idle=rules.idle, most=MOST_ATTEMPTS, large=large
+    )
+    assert found is not None, "a query of scalars answers with one row"
+    return found
+
+
 async def due_users(tx: Executor, rules: Rules, limit: int) -> list[str]:
     """Users for whom something is due that nobody is at."""
     return await tx.values(
@@ -184,11 +211,6 @@ async def left(tx: Executor, user_id: str | None) -> int:
 async def blocked(tx: Executor, user_id: str, task: str) -> bool:
     """Whether a task of a user rests after a failure, or was set aside."""
     return bool(await tx.value("work.blocked", user_id=user_id, task=task))
-
-
-async def careful(tx: Executor, user_id: str) -> bool:
-    """Whether there are rows that must be indexed one by one, since one of them may be poison."""
-    return bool(await tx.value("work.careful", user_id=user_id))
 
 
 async def unread(tx: Executor, user_id: str, limit: int) -> list[str]:

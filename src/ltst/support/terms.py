@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 import Stemmer  # type: ignore[import-not-found]
@@ -16,9 +15,6 @@ import Stemmer  # type: ignore[import-not-found]
 from ltst.support.text import composed
 
 LONGEST_TERM = 64
-# A tsvector holds a mebibyte of terms and places; where they are more, the places are left out.
-MOST_BYTES = 1_040_000
-MOST_OFTEN = 64
 SLOTS = 16  # how many terms of a query are compared
 WORD = re.compile(r"\w+")
 # Scripts written without spaces between words: Han, Hiragana, Katakana, Hangul.
@@ -49,26 +45,6 @@ def terms(text: str) -> list[str]:
 def distinct(text: str) -> list[str]:
     """The terms of a text, each once, in order."""
     return [*dict.fromkeys(terms(text))]
-
-
-def as_tsvector(found: list[str]) -> str:
-    """The terms in the way that Postgres writes a tsvector; as many places each as it has occurrences."""
-    counted = Counter(found)
-    # Beside a term, its places take two bytes each, and as many again to say how many they are and to be aligned.
-    if sum(len(term.encode()) + 4 + 2 * min(times, MOST_OFTEN) for term, times in counted.items()) > MOST_BYTES:
-        return _without_places(counted)
-    places = [*map(str, range(1, MOST_OFTEN + 1))]
-    return " ".join(f"'{term}':{','.join(places[:times])}" for term, times in counted.items())
-
-
-def _without_places(found: Iterable[str]) -> str:
-    written, size = [], 0
-    for term in found:
-        size += len(term.encode())
-        if size > MOST_BYTES:
-            break
-        written.append(f"'{term}'")
-    return " ".join(written)
 
 
 def _terms_of(word: str) -> Iterator[str]:

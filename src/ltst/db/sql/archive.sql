@@ -7,7 +7,7 @@ WHERE user_id = %(user_id)s
 ORDER BY last_activity, session_id;
 
 -- name: export_messages
-SELECT to_jsonb(kept) - '{user_id,embedding,ann,terms}'::text[] FROM conversation_messages AS kept
+SELECT to_jsonb(kept) - '{user_id,embedding,ann}'::text[] FROM conversation_messages AS kept
 WHERE user_id = %(user_id)s
 ORDER BY session_id, message_index;
 
@@ -31,7 +31,7 @@ SELECT to_jsonb(kept) - '{user_id}'::text[] FROM user_learning AS kept
 WHERE user_id = %(user_id)s;
 
 -- name: export_facts
-SELECT to_jsonb(kept) - '{user_id,embedding,terms}'::text[] FROM user_facts AS kept
+SELECT to_jsonb(kept) - '{user_id,embedding}'::text[] FROM user_facts AS kept
 WHERE user_id = %(user_id)s
 ORDER BY fact_key, valid_from, recorded_at, fact_id;
 
@@ -46,7 +46,7 @@ WHERE user_id = %(user_id)s
 ORDER BY agent_name, version;
 
 -- name: export_entries
-SELECT to_jsonb(kept) - '{user_id,embedding,terms,consolidated}'::text[] FROM memory_entries AS kept
+SELECT to_jsonb(kept) - '{user_id,embedding,consolidated}'::text[] FROM memory_entries AS kept
 WHERE user_id = %(user_id)s
 ORDER BY occurred_at, entry_id;
 
@@ -56,7 +56,7 @@ WHERE user_id = %(user_id)s
 ORDER BY created_at, document_id;
 
 -- name: export_chunks
-SELECT to_jsonb(kept) - '{user_id,embedding,terms}'::text[] FROM document_chunks AS kept
+SELECT to_jsonb(kept) - '{user_id,embedding}'::text[] FROM document_chunks AS kept
 WHERE user_id = %(user_id)s
 ORDER BY document_id, chunk_index;
 

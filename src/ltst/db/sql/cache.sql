@@ -1,9 +1,6 @@
 -- name: clean
 SELECT clean_expired_cache();
 
--- name: writers
-SELECT ltst_is_written(%(user_id)s);
-
 -- The locks that every write of these users shares, so that none of it outlives its user; and the disk is not waited
 -- for: what is lost in a crash is found anew.
 -- name: share
@@ -16,12 +13,14 @@ INSERT INTO memory_retrieval_cache
     (user_id, cache_key, session_id, query_hash, retrieved_context, relevance_scores, retrieval_time_ms, version,
      expires_at)
 SELECT user_id, cache_key, session_id, query_hash, hits, scores, milliseconds, version,
-       -- Or until a fact begins or ceases to hold, or an entry expires: nobody writes then.
+       -- Or until a fact begins or ceases to hold, or an entry or a context expires: nobody writes then.
        least(now() + ltst_cache_ttl(),
              (SELECT min(valid_from) FROM user_facts AS fact WHERE fact.user_id = found.user_id AND valid_from > now()),
              (SELECT min(valid_to) FROM user_facts AS fact WHERE fact.user_id = found.user_id AND valid_to > now()),
              (SELECT min(expires_at) FROM memory_entries AS entry
-              WHERE entry.user_id = found.user_id AND expires_at > now()))
+              WHERE entry.user_id = found.user_id AND expires_at > now()),
+             (SELECT min(expires_at) FROM conversation_context AS context
+              WHERE context.user_id = found.user_id AND expires_at > now()))
 FROM json_to_recordset(%(rows)s::json) AS found (
     user_id TEXT, cache_key TEXT, session_id TEXT, query_hash TEXT, hits JSONB, scores JSONB, milliseconds FLOAT,
     version BIGINT)

@@ -41,10 +41,10 @@ WHERE chunk.user_id = %(user_id)s AND chunk.chunk_id = given.chunk_id;
 
 -- What a chunk is indexed under has changed: it is due again.
 -- name: reindex_chunks
-WITH parts AS (
-    DELETE FROM embedding_parts WHERE user_id = %(user_id)s AND owner_id = ANY(%(chunk_ids)s::uuid[]))
-UPDATE document_chunks SET terms = NULL, embedding = NULL
-WHERE user_id = %(user_id)s AND chunk_id = ANY(%(chunk_ids)s::uuid[]);
+WITH unmade AS (
+    UPDATE document_chunks SET embedding = NULL
+    WHERE user_id = %(user_id)s AND chunk_id = ANY(%(chunk_ids)s::uuid[]))
+SELECT ltst_index_again(%(user_id)s, 'document', %(chunk_ids)s::uuid[]);
 
 -- name: by_hash
 SELECT document_id, user_id, title, uri, content_hash, metadata, created_at, media_type, updated_at

@@ -74,12 +74,11 @@ WITH copied AS MATERIALIZED (
 )
 INSERT INTO conversation_messages (
     user_id, session_id, message_id, role, content, content_hash, context_hash, message_index, message_key,
-    message_type, token_count, metadata, parent_message_id, timestamp, embedding, ann, relevance_score,
-    is_context_message)
+    message_type, token_count, metadata, parent_message_id, timestamp, embedding, relevance_score, is_context_message)
 SELECT copied.user_id, %(fork_id)s::text, copied.new_id, copied.role, copied.content, copied.content_hash,
        ltst_sha256(%(fork_id)s::text || ':' || copied.role || ':' || copied.content_hash),
        copied.new_index, copied.message_key, copied.message_type, copied.token_count, copied.metadata,
-       coalesce(parent.new_id, copied.parent_message_id), copied.timestamp, copied.embedding, copied.ann,
+       coalesce(parent.new_id, copied.parent_message_id), copied.timestamp, copied.embedding,
        copied.relevance_score, copied.is_context_message
 FROM copied LEFT JOIN copied AS parent ON parent.message_id = copied.parent_message_id
 ORDER BY copied.message_index;

@@ -3,22 +3,11 @@
 -- name: due_users
 SELECT due.user_id
 FROM (
-    SELECT user_id, 'index' AS task, '' AS subject FROM conversation_messages AS message
-    WHERE (terms IS NULL OR embedding IS NULL)
-      AND NOT EXISTS (SELECT FROM derived_work AS work WHERE work.user_id = message.user_id AND task = 'embed'
-                      AND subject = message.message_id::text AND (set_aside_at IS NOT NULL OR not_before > now()))
-    UNION ALL SELECT user_id, 'index', '' FROM user_facts AS fact
-    WHERE (terms IS NULL OR embedding IS NULL)
-      AND NOT EXISTS (SELECT FROM derived_work AS work WHERE work.user_id = fact.user_id AND task = 'embed'
-                      AND subject = fact.fact_id::text AND (set_aside_at IS NOT NULL OR not_before > now()))
-    UNION ALL SELECT user_id, 'index', '' FROM memory_entries AS entry
-    WHERE (terms IS NULL OR embedding IS NULL)
-      AND NOT EXISTS (SELECT FROM derived_work AS work WHERE work.user_id = entry.user_id AND task = 'embed'
-                      AND subject = entry.entry_id::text AND (set_aside_at IS NOT NULL OR not_before > now()))
-    UNION ALL SELECT user_id, 'index', '' FROM document_chunks AS chunk
-    WHERE (terms IS NULL OR embedding IS NULL)
-      AND NOT EXISTS (SELECT FROM derived_work AS work WHERE work.user_id = chunk.user_id AND task = 'embed'
-                      AND subject = chunk.chunk_id::text AND (set_aside_at IS NOT NULL OR not_before > now()))
+    -- Words need no model, and do not wait for one.
+    SELECT user_id, CASE stage WHEN 0 THEN 'words' ELSE 'index' END AS task, '' AS subject FROM search_due AS lacking
+    WHERE stage = 0
+       OR NOT EXISTS (SELECT FROM derived_work AS work WHERE work.user_id = lacking.user_id AND task = 'embed'
+                      AND subject = lacking.row_id::text AND (set_aside_at IS NOT NULL OR not_before > now()))
     UNION ALL SELECT session.user_id, 'learn', session_id FROM conversation_sessions AS session
     LEFT JOIN user_learning AS learning USING (user_id)
     WHERE learned_index < last_index AND coalesce((switches ->> 'extraction')::boolean, %(extraction)s::boolean)
@@ -53,6 +42,34 @@ GROUP BY due.user_id
 ORDER BY min(coalesce(work.not_before, '-infinity')), due.user_id
 LIMIT %(limit)s;
 
+-- What there may be to do for a user, so that whoever works does not ask for each by itself.
+-- name: todo
+SELECT EXISTS (SELECT FROM search_due WHERE user_id = %(user_id)s AND stage = 0) AS words,
+       EXISTS (SELECT FROM search_due AS lacking
+               WHERE user_id = %(user_id)s AND stage > 0
+                 AND NOT EXISTS (SELECT FROM derived_work AS work
+                                 WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = lacking.row_id::text
+                                   AND (set_aside_at IS NOT NULL OR leased_until IS NOT NULL OR not_before > now()))
+              ) AS vectors,
+       EXISTS (SELECT FROM derived_work WHERE user_id = %(user_id)s AND task = 'embed' AND set_aside_at IS NULL
+                 AND leased_until <= now()) AS careful,
+       EXISTS (SELECT FROM derived_work WHERE user_id = %(user_id)s AND set_aside_at IS NULL
+                 AND attempts >= %(most)s::integer AND leased_until <= now()) AS crashed,
+       EXISTS (SELECT FROM search_users WHERE user_id = %(user_id)s AND NOT ready
+                 AND (large OR units > %(large)s::integer)) AS large,
+       EXISTS (SELECT FROM unsettled_claims WHERE user_id = %(user_id)s) AS unsettled,
+       EXISTS (SELECT FROM derived_work WHERE user_id = %(user_id)s AND task = 'read') AS unread,
+       EXISTS (SELECT FROM memory_entries WHERE user_id = %(user_id)s AND NOT consolidated AND embedding IS NOT NULL
+              ) AS unconsolidated,
+       session.*, coalesce((SELECT switches FROM user_learning WHERE user_id = %(user_id)s), '{}') AS switches
+FROM (SELECT coalesce(bool_or(learned_index < last_index), false) AS unlearnt,
+             coalesce(bool_or(refined_index < last_index AND last_activity < now() - %(pause)s::interval), false)
+                 AS unrefined,
+             coalesce(bool_or(episode_index < last_index AND last_activity < now() - %(idle)s::interval
+                              OR last_index > summarised_index + 1 AND last_activity > now() - interval '1 day'), false)
+                 AS untold
+      FROM conversation_sessions WHERE user_id = %(user_id)s) AS session;
+
 -- name: claim
 INSERT INTO derived_work (user_id, task, subject, holder, leased_until)
 VALUES (%(user_id)s, %(task)s, %(subject)s, %(holder)s::uuid, clock_timestamp() + %(lease)s::interval)
@@ -75,7 +92,8 @@ WITH due AS (
           WHEN 'learn' THEN learned_index < last_index
           WHEN 'refine' THEN refined_index < last_index AND last_activity < now() - %(pause)s::interval
           WHEN 'episode' THEN episode_index < last_index AND last_activity < now() - %(idle)s::interval
-              OR (last_index > summarised_index + 1
+              -- One that goes on may have grown long; one that rests was told of as a whole.
+              OR (last_index > summarised_index + 1 AND last_activity > now() - interval '1 day'
                   AND (SELECT sum(token_count) FROM conversation_messages AS message
                        WHERE message.user_id = %(user_id)s AND message.session_id = session.session_id
                          AND message_index > summarised_index HAVING count(*) > 1) > %(tokens)s::integer)
@@ -178,14 +196,7 @@ SELECT count(*) FROM derived_work
 WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND leased_until > now() AND set_aside_at IS NULL;
 
 -- name: left
-SELECT (SELECT count(*) FROM conversation_messages
-        WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND (terms IS NULL OR embedding IS NULL))
-     + (SELECT count(*) FROM user_facts
-        WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND (terms IS NULL OR embedding IS NULL))
-     + (SELECT count(*) FROM memory_entries
-        WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND (terms IS NULL OR embedding IS NULL))
-     + (SELECT count(*) FROM document_chunks
-        WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND (terms IS NULL OR embedding IS NULL))
+SELECT (SELECT count(*) FROM search_due WHERE %(user_id)s::text IS NULL OR user_id = %(user_id)s)
      + (SELECT count(*) FROM memory_entries
         WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND NOT consolidated)
      + (SELECT coalesce(sum((learned_index < last_index)::integer + (episode_index < last_index)::integer), 0)
@@ -194,10 +205,6 @@ SELECT (SELECT count(*) FROM conversation_messages
 -- name: blocked
 SELECT EXISTS (SELECT FROM derived_work WHERE user_id = %(user_id)s AND task = %(task)s AND subject = ''
                  AND (set_aside_at IS NOT NULL OR not_before > now()));
-
--- name: careful
-SELECT EXISTS (SELECT FROM derived_work WHERE user_id = %(user_id)s AND task = 'embed' AND set_aside_at IS NULL
-                 AND leased_until <= now());
 
 -- name: aside
 SELECT task, count(*) AS items, max(reason) AS reason FROM derived_work
@@ -219,11 +226,7 @@ WHERE task = 'read'
   AND NOT EXISTS (SELECT FROM conversation_messages AS message
                   WHERE message.user_id = work.user_id AND message_id::text = subject)
    OR task = 'embed'
-  AND NOT EXISTS (SELECT FROM conversation_messages AS message
-                  WHERE message.user_id = work.user_id AND message_id::text = subject)
-  AND NOT EXISTS (SELECT FROM user_facts AS fact WHERE fact.user_id = work.user_id AND fact_id::text = subject)
-  AND NOT EXISTS (SELECT FROM memory_entries AS entry WHERE entry.user_id = work.user_id AND entry_id::text = subject)
-  AND NOT EXISTS (SELECT FROM document_chunks AS chunk WHERE chunk.user_id = work.user_id AND chunk_id::text = subject)
+  AND NOT EXISTS (SELECT FROM search_due AS lacking WHERE lacking.user_id = work.user_id AND row_id::text = subject)
    OR task IN ('learn', 'refine', 'episode')
   AND NOT EXISTS (SELECT FROM conversation_sessions AS session
                   WHERE session.user_id = work.user_id AND session_id = subject)

@@ -164,11 +164,12 @@ def command(
 def opened(options: Options, **settings: Any) -> Iterator[Memory]:
     """The memory, open for the time of the block; settings of a command's own go before those that were asked for.
 
-    No worker begins in the background of a command that is over in a moment.
+    No worker begins in the background of a command that is over in a moment, and no model is loaded that it may not
+    need.
     """
     from ltst.sync import Memory  # late: the driver takes longer to import than --help may
 
-    memory = Memory(settings=replace(options.settings, **{"worker": False, **settings}))
+    memory = Memory(settings=replace(options.settings, **{"worker": False, "warm": False, **settings}))
     with show.working("Opening memory"):
         memory.open()
     try:

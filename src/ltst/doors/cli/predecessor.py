@@ -92,7 +92,7 @@ def beside(options: Options, own: str, old: str) -> Iterator[Memory]:
     if own == old:
         raise Invalid("--own must be another schema than --schema")
     url = asyncio.run(predecessor.beside(settings.database_url, own, old))
-    with Memory(settings=replace(settings, database_url=url, worker=False)) as memory:
+    with Memory(settings=replace(settings, database_url=url, worker=False, warm=False)) as memory:
         yield memory
 
 

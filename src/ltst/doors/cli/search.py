@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ltst.doors.cli import show
 from ltst.doors.cli.options import Limit, Options, command, json_or_text, moment, remembered, typed, words
-from ltst.records import Hit
+from ltst.records import KINDS, Hit
 
 app = typer.Typer()
 
@@ -36,8 +36,8 @@ Kind = Annotated[
     typer.Option(
         "--kind",
         metavar="KIND",
-        help="message, fact, entry or document; may be given several times.",
-        autocompletion=words("message", "fact", "entry", "document"),
+        help=f"{', '.join(KINDS)}; may be given several times.",
+        autocompletion=words(*KINDS),
     ),
 ]
 EntryType = Annotated[

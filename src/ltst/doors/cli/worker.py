@@ -38,7 +38,7 @@ def worker(options: Options, once: Once = False, retry: Retry = False) -> None:
     stopped = threading.Event()
     for each in (signal.SIGTERM, signal.SIGINT) if not once else ():
         signal.signal(each, lambda *_: stopped.set())
-    with Memory(settings=replace(options.settings, worker=not once, actor="worker")) as memory:
+    with Memory(settings=replace(options.settings, worker=not once, warm=False, actor="worker")) as memory:
         again = memory.retry() if retry else 0
         if once:
             with show.progress("rows") as told:

@@ -129,6 +129,8 @@ def _lifespan(memory: AsyncMemory, busy: Sequence[Turns | Relay], *, opens: bool
     async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         if opens:
             await memory.open()
+            if memory.settings.warm:
+                await memory.warm()  # nobody is answered before, nor told that it is ready
         try:
             with _heeding(app.state.stopping), _orphanage():
                 yield {STOPPING: app.state.stopping}

@@ -339,7 +339,7 @@ class MessageFound(BaseModel):
     score: float
 
 
-Kind = Annotated[str, StringConstraints(strict=True, pattern="^(message|fact|entry|document)$")]
+Kind = Annotated[str, StringConstraints(strict=True, pattern=f"^({'|'.join(records.KINDS)})$")]
 Condition = Annotated[
     JsonValue, Field(examples=["food", {"gte": 5, "lt": 10}], description="An equal value, or bounds.")
 ]

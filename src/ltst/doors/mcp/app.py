@@ -133,6 +133,8 @@ def _lifespan(
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         if opens:
             await memory.open()
+            if memory.settings.warm:
+                await memory.warm()  # nobody is answered before
         try:
             async with manager.run():
                 yield

@@ -12,8 +12,9 @@ from ltst.doors.mcp.telling import in_json
 from ltst.doors.mcp.toolbox import ADDS, READS, REMOVES, Asked, tool
 from ltst.errors import Invalid
 from ltst.recall.context import PREAMBLE
+from ltst.records import KINDS
 
-Kind = Annotated[StrictStr, one_of("message", "fact", "entry", "document")]
+Kind = Annotated[StrictStr, one_of(*KINDS)]
 Query = Annotated[Text, Field(description="What to look for, as a question or in words. Dates count: last May.")]
 
 
@@ -23,7 +24,7 @@ async def search_memory(
     query: Query,
     kinds: Annotated[
         Annotated[list[Kind], FROM_TEXT] | None,
-        Field(description="Only these kinds: message, fact, entry, document; else all."),
+        Field(description=f"Only these kinds: {', '.join(KINDS)}; else all."),
     ] = None,
     limit: Annotated[shapes.Few, Field(description="How many at most.")] = 10,
     session_id: Annotated[

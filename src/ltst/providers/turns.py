@@ -1,0 +1,96 @@
+"""Turns: who waits for vectors, what each of them has in the next batch, and how a backlog is cut into moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from ltst.providers.vectors import Vectors
+
+
+@runtime_checkable
+class Paced(Protocol):
+    """An embedder that knows how long texts are to it, and how many of them take but a moment."""
+
+    def lengths(self, texts: Sequence[str]) -> Sequence[int]:
+        """How long each text is to the model."""
+        ...
+
+    def moment(self, lengths: Sequence[int]) -> int:
+        """How many texts of these lengths, longest first, take about a tenth of a second; at least one."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """The texts of one caller and what is known about them."""
+
+    texts: Sequence[str]
+    background: bool = False
+    answer: Future[Vectors] = field(default_factory=Future)
+    asked: int = 0
+    known: dict[int, Vectors] = field(default_factory=dict)
+
+    def turn(self, most: int, characters: int | None = None) -> Turn:
+        """The next few texts: at least one, or a long one would never be asked for."""
+        start = self.asked
+        while self.asked < len(self.texts) and self.asked - start < max(most, 1):
+            if characters is not None:
+                characters -= len(self.texts[self.asked])
+                if characters < 0 and self.asked > start:
+                    break
+            self.asked += 1
+        return Turn(self, range(start, self.asked))
+
+    def give(self, places: Sequence[int], vectors: Vectors) -> None:
+        """Take the vectors of one turn; with the last, the caller has their answer."""
+        import numpy as np
+
+        self.known.update(zip(places, vectors, strict=True))
+        if len(self.known) == len(self.texts):
+            # The caller may have gone away.
+            with suppress(InvalidStateError):
+                self.answer.set_result(np.stack([self.known[place] for place in range(len(self.texts))]))
+
+    def fail(self, problem: Exception) -> None:
+        """Let the caller know; what is left of their texts is not asked for."""
+        with suppress(InvalidStateError):
+            self.answer.set_exception(problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one request has in one batch: the places of its texts."""
+
+    request: Request
+    places: Sequence[int]
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts at these places."""
+        return [self.request.texts[place] for place in self.places]
+
+
+def moments(
+    pool: Sequence[Turn],
+    lengths_of: Callable[[Sequence[str]], Sequence[int]],
+    moment: Callable[[Sequence[int]], int],
+) -> Iterator[list[Turn]]:
+    """All texts of a pool, whoever asks for them, longest first, in batches that take but a moment.
+
+    Texts of one length stand side by side, and little is padded.
+    """
+    lengths = lengths_of([text for turn in pool for text in turn.texts])
+    places = [(turn.request, place) for turn in pool for place in turn.places]
+    order = sorted(zip(lengths, places, strict=True), key=lambda each: each[0], reverse=True)
+    while order:
+        count = max(moment([length for length, _ in order]), 1)
+        by_request: dict[Request, list[int]] = {}
+        for _, (request, place) in order[:count]:
+            by_request.setdefault(request, []).append(place)
+        yield [Turn(request, taken) for request, taken in by_request.items()]
+        order = order[count:]
