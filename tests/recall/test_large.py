@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Settings
 from ltst.db.connections import Reals
 from ltst.db.embedded import EmbeddedServer
+from ltst.db.pool import user_scope
 from ltst.db.queries import queries
 from ltst.recall import retrieve
 from ltst.recall.retrieve import NEAR, UNIT
@@ -378,3 +379,9 @@ class TestFilters:
     async def test_by_words(self, memory: AsyncMemory) -> None:
         hits = await (await self.hoarder(memory)).search("ships", session_id="rare")
         assert [hit.content for hit in hits] == ["harbours and ships"]
+
+
+async def test_units_are_counted_beyond_what_two_bytes_hold(memory: AsyncMemory) -> None:
+    """The driver sends small numbers as two bytes, whose sum need not fit into two."""
+    async with memory._core.database.transaction(user_scope("ana")) as tx:
+        assert await search.mark_large(tx, -1, 50) and not await search.mark_large(tx, 32_700, 500)

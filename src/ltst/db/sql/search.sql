@@ -105,9 +105,11 @@ UPDATE search_users SET large = true WHERE user_id = %(user_id)s;
 -- name: mark_large
 WITH marked AS (
     UPDATE search_vectors SET ann = true
-    WHERE user_id = %(user_id)s AND unit_no > %(after)s AND unit_no <= %(after)s + %(amount)s AND NOT ann
+    WHERE user_id = %(user_id)s AND unit_no > %(after)s::integer AND unit_no <= %(after)s::integer + %(amount)s::integer
+      AND NOT ann
 )
-SELECT max(unit_no) FROM search_units WHERE user_id = %(user_id)s AND unit_no > %(after)s + %(amount)s;
+SELECT max(unit_no) FROM search_units
+WHERE user_id = %(user_id)s AND unit_no > %(after)s::integer + %(amount)s::integer;
 
 -- name: finish_large
 UPDATE search_users SET ready = true WHERE user_id = %(user_id)s;
