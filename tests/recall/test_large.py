@@ -118,8 +118,11 @@ async def nearest(memory: AsyncMemory, user_id: str, asked: Asked, *, every: int
     """The ids of the messages that the database compares the question with, the nearest first."""
     database, only = memory._core.database, Filters(kinds=("message",))
     seen = await search.look(database, user_id, asked, only, anyway=True, every=every, depth=DEPTH, most=0)
-    there = {*np.frombuffer(seen.units or b"", UNIT)["number"].tolist()}
-    near = np.frombuffer(seen.dense or b"", NEAR)
+    units, dense = seen.units, seen.dense
+    if units is None:
+        units, dense = await search.candidates(database, user_id, asked, only, seen.nearest or [])
+    there = {*np.frombuffer(units or b"", UNIT)["number"].tolist()}
+    near = np.frombuffer(dense or b"", NEAR)
     near = near[np.argsort(-near["similarity"], kind="stable")]
     with superuser(memory.database_url) as connection:
         rows = dict(connection.execute(ROWS, (user_id,)).fetchall())

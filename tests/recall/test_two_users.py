@@ -10,6 +10,7 @@ import asyncio
 import re
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -114,15 +115,20 @@ async def is_large(memory: AsyncMemory, user_id: str) -> bool:
 
 async def seen(memory: AsyncMemory, user_id: str, asked: Sequence[Asked]) -> list[Any]:
     """For each question all that is compared with it, row by row."""
-    database, how = memory._core.database, {"depth": retrieve.DEPTH, "most": retrieve.MOST_POSTINGS}
     with superuser(memory.database_url) as connection:
         rows = dict(connection.execute(ROWS, (user_id,)).fetchall())
-    return [
-        _in_order(
-            rows, each, await search.look(database, user_id, each, Filters(), anyway=True, every=retrieve.EVERY, **how)
-        )
-        for each in asked
-    ]
+    return [_in_order(rows, each, await _looked(memory, user_id, each)) for each in asked]
+
+
+async def _looked(memory: AsyncMemory, user_id: str, asked: Asked) -> Look:
+    database, how = memory._core.database, {"depth": retrieve.DEPTH, "most": retrieve.MOST_POSTINGS}
+    look = await search.look(database, user_id, asked, Filters(), anyway=True, every=retrieve.EVERY, **how)
+    if look.units is not None:
+        return look
+    question = retrieve.Question(" ".join(asked.terms), NOW)
+    numbers = retrieve._chosen(question, look, retrieve.DEPTH)
+    units, dense = await search.candidates(database, user_id, asked, Filters(), numbers)
+    return replace(look, units=units, dense=dense)
 
 
 def _in_order(rows: Mapping[int, str], asked: Asked, look: Look) -> Any:
@@ -130,7 +136,8 @@ def _in_order(rows: Mapping[int, str], asked: Asked, look: Look) -> Any:
     assert look.looked
     units = np.sort(np.frombuffer(look.units or b"", UNIT), order="number")
     near = np.sort(np.frombuffer(look.dense or b"", NEAR))
-    frequencies, holders = retrieve._frequencies(units["number"].astype(np.int64), look, asked.terms)
+    postings = retrieve._Postings.of(look, asked.terms)
+    frequencies, holders = postings.table(units["number"].astype(np.int64)), postings.holders
     return (
         [rows.get(number, f"unit {number} of another") for number in units["number"].tolist()],
         *(each.tobytes() for each in (units, near, frequencies, holders)),

@@ -50,9 +50,10 @@ class Reals(bytes):
     @classmethod
     def of(cls, numbers: Sequence[float]) -> Reals:
         """The numbers, each with its size, after a head: one dimension, no nulls, their type, how many, from 1 on."""
-        sized = (part for number in numbers for part in (4, number))
-        head = (1, 0, REAL, len(numbers), 1)
-        return cls(struct.pack(f">5i{'if' * len(numbers)}", *head, *sized))
+        packed, sized = struct.pack(f">{len(numbers)}f", *numbers), bytearray(b"\0\0\0\4\0\0\0\0" * len(numbers))
+        for place in range(4):
+            sized[4 + place :: 8] = packed[place::4]
+        return cls(struct.pack(">5i", 1, 0, REAL, len(numbers), 1) + sized)
 
 
 class RealsDumper(Dumper):

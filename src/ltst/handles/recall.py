@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +58,7 @@ class Search:
     def key(self) -> str:
         """What makes two searches the same; the day of asking does only if the question speaks of time."""
         day = now().date() if self.now is None and mentions_time(self.text) else None
-        return sha256(json.dumps([asdict(self), day], default=str))
+        return sha256(repr((self, day)))
 
 
 def checked(

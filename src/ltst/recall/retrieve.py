@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import md5
@@ -25,10 +25,12 @@ from ltst.support.terms import SLOTS, distinct, terms
 from ltst.support.text import sha256
 
 # Of a memory of up to so many units all are ranked; of a larger one those that may be among the best: the nearest by
-# their vectors, so many at the least, and what holds a term, unless that is very much.
+# their vectors, as many that hold the question's words best, and what stands beside the first of either. Of many that
+# pass a narrow filter, what holds a term, unless that is very much.
 EVERY = 2_000
-DEPTH = 200
-MOST_POSTINGS = 8_000
+DEPTH = 100
+BESIDE = 30
+MOST_POSTINGS = 2_000
 # The relevance that the best of many memories must have; of many unrelated texts the best looks similar by chance, so
 # the floor rises with their number up to here.
 FLOOR = 0.35
@@ -65,6 +67,9 @@ NEAR = np.dtype([("number", ">i4"), ("similarity", ">f4")])
 HEAD = 20
 POSTING = np.dtype([("size", ">i4"), ("posting", ">i2")])
 BLOCK = 1024
+# What tells a copy of a message from another message of the same moment.
+TELLING = ("microseconds", "position", "words", "said")
+COPIES = 20  # of each message among the best, at most
 # An entry halves in half a year that it is not used.
 HALF_LIFE = 15_552_000e6
 LEAST_IMPORTANCE = 1e-9
@@ -107,17 +112,23 @@ async def look(
 ) -> Look:
     """What there is to rank for a question."""
     moment = question.now if question.given else None
-    asked = Asked(cache_key, question.model, question.vector, question.sought, moment)
-    return await search.look(
-        database,
-        user_id,
-        asked,
-        filters,
-        anyway=anyway,
-        every=EVERY,
-        depth=max(DEPTH, limit),
-        most=MOST_POSTINGS,
-    )
+    asked, depth = Asked(cache_key, question.model, question.vector, question.sought, moment), max(DEPTH, limit)
+    bounds = {"every": EVERY, "depth": depth, "most": MOST_POSTINGS}
+    seen = await search.look(database, user_id, asked, filters, anyway=anyway, **bounds)
+    if seen.units is not None or seen.total is None:
+        return seen
+    units, dense = await search.candidates(database, user_id, asked, filters, _chosen(question, seen, depth))
+    return replace(seen, units=units, dense=dense)
+
+
+def _chosen(question: Question, seen: Look, depth: int) -> list[int]:
+    """The numbers of what may be among the best: what holds the words best, the nearest, and what stands beside."""
+    by_words = _Postings.of(seen, question.terms).best(depth, seen.total or 0)
+    nearest = np.array(seen.nearest or (), dtype=np.int64)
+    first = np.concatenate([by_words[:BESIDE], nearest[:BESIDE]])
+    beside = first[:, None] + np.arange(-rank.REACH, rank.REACH + 1)
+    chosen: list[int] = np.unique(np.concatenate([by_words, nearest, np.maximum(beside, 0).ravel()])).tolist()
+    return chosen
 
 
 def ranked(question: Question, seen: Look, *, limit: int, floor: float | None) -> list[dict[str, Any]]:
@@ -129,7 +140,8 @@ def ranked(question: Question, seen: Look, *, limit: int, floor: float | None) -
     if (np.diff(numbers) < 0).any():
         order = np.argsort(numbers)
         units, numbers = units[order], numbers[order]
-    memory = _Memory(units, _nearness(numbers, seen.dense), *_frequencies(numbers, seen, question.sought))
+    postings = _Postings.of(seen, question.sought)
+    memory = _Memory(units, _nearness(numbers, seen.dense), postings.table(numbers), postings.holders)
     echoes = np.zeros(len(units), dtype=bool) if question.echo is None else units["said"] == question.echo
     # What only asks the same is for when nothing answers: it is something that was said, too.
     best = _answers(question, memory.only(~echoes), seen, limit, floor)
@@ -166,21 +178,50 @@ def _nearness(numbers: Any, packed: bytes | None) -> rank.Floats:
     return near
 
 
-def _frequencies(numbers: Any, seen: Look, asked: Sequence[str]) -> tuple[rank.Floats, rank.Floats]:
-    """How often each unit holds each term, and how many units of the memory hold it."""
-    column = {term: number for number, term in enumerate(asked)}
-    frequencies, holders = np.zeros((len(numbers), len(asked))), np.zeros(len(asked))
-    start, packed = 0, seen.postings or b""
-    for term, block in zip(seen.terms or (), seen.blocks or (), strict=True):
-        amount = int.from_bytes(packed[start + HEAD - 8 : start + HEAD - 4])
-        postings = np.frombuffer(packed, POSTING, amount, start + HEAD)["posting"].astype(np.int64)
-        start += HEAD + amount * POSTING.itemsize
-        holding = block * BLOCK + (postings & BLOCK - 1)
-        place = np.minimum(np.searchsorted(numbers, holding), len(numbers) - 1)
-        known = numbers[place] == holding
-        frequencies[place[known], column[term]] = (postings // BLOCK)[known]
-        holders[column[term]] += amount
-    return frequencies, holders
+@dataclass(frozen=True, slots=True)
+class _Postings:
+    """Which units hold which terms, and how often; and how many units hold each term."""
+
+    columns: rank.Integers  # the place of each posting's term among those that were asked for
+    numbers: rank.Integers
+    times: rank.Integers
+    holders: rank.Floats
+
+    @classmethod
+    def of(cls, seen: Look, asked: Sequence[str]) -> _Postings:
+        """The postings of these terms. Each block is sent as an array of Postgres: a head, then the numbers."""
+        column = {term: place for place, term in enumerate(asked)}
+        known = [(column.get(term, -1), block) for term, block in zip(seen.terms or (), seen.blocks or (), strict=True)]
+        sizes = np.array(seen.sizes or (), dtype=np.int64)
+        columns, blocks = (np.array(each, dtype=np.int64) for each in (zip(*known, strict=True) if known else ((), ())))
+        starts = np.cumsum(HEAD + sizes * POSTING.itemsize) - sizes * POSTING.itemsize - HEAD
+        packed = np.frombuffer(seen.postings or b"", np.uint8)
+        body = np.ones(len(packed), dtype=bool)
+        body[(starts[:, None] + np.arange(HEAD)).ravel()] = False
+        postings = packed[body].view(POSTING)["posting"].astype(np.int64)
+        owners = np.repeat(columns, sizes)
+        wanted = owners >= 0
+        numbers = np.repeat(blocks * BLOCK, sizes) + (postings & BLOCK - 1)
+        holders = np.bincount(owners[wanted], minlength=len(asked)).astype(np.float64)
+        return cls(owners[wanted], numbers[wanted], (postings // BLOCK)[wanted], holders)
+
+    def best(self, amount: int, total: int) -> rank.Integers:
+        """The numbers of the units that hold the terms best, best first: rare terms count more than common ones."""
+        if not len(self.numbers):
+            return self.numbers
+        weights = rank.rarity(self.holders, total)[self.columns] * self.times / (self.times + rank.SATURATION)
+        scores = np.bincount(self.numbers, weights)
+        best = np.argpartition(-scores, min(amount, len(scores) - 1))[:amount]
+        best = best[scores[best] > 0]
+        return best[np.argsort(-scores[best], kind="stable")]
+
+    def table(self, numbers: Any) -> rank.Floats:
+        """How often each of these units, which are in order, holds each term."""
+        frequencies = np.zeros((len(numbers), len(self.holders)))
+        place = np.minimum(np.searchsorted(numbers, self.numbers), len(numbers) - 1)
+        known = numbers[place] == self.numbers
+        frequencies[place[known], self.columns[known]] = self.times[known]
+        return frequencies
 
 
 def _answers(question: Question, memory: _Memory, seen: Look, limit: int, floor: float | None) -> list[dict[str, Any]]:
@@ -289,11 +330,13 @@ def _once(memory: _Memory, order: rank.Integers, limit: int) -> rank.Integers:
     The original, which was indexed first, stands for its copies. Where neither its words nor a vector tell a copy from
     another message of that moment, all stay.
     """
-    units, seen, kept = memory.units, dict[tuple[float, ...], int](), list[int]()
-    for number in map(int, order):
-        told = tuple(units[name][number].item() for name in ("microseconds", "position", "words", "said"))
-        near = 0.0 if told[-1] else float(memory.near[number])
-        known = seen.setdefault((*told, near), len(kept)) if near > -2 and told[1] > 0 else len(kept)
+    seen, kept, order = dict[tuple[Any, ...], int](), list[int](), order[: COPIES * limit]
+    told = zip(*(memory.units[name][order].tolist() for name in TELLING), memory.near[order].tolist(), strict=True)
+    for number, (moment, position, words, said, similarity) in zip(order.tolist(), told, strict=True):
+        near = 0.0 if said else similarity
+        known = len(kept)
+        if near > -2 and position > 0:
+            known = seen.setdefault((moment, position, words, said, near), known)
         if known < len(kept):
             kept[known] = min(kept[known], number)
         elif len(kept) == limit:

@@ -123,7 +123,8 @@ class Look:
     """What the database knows before anything is ranked.
 
     `cached` is what the same search found in this version of the memory. If it was not `looked` for, something is due,
-    is cached, or the model is another one. The totals are there where not all units are.
+    is cached, or the model is another one. The totals are there where not all units are; then `nearest` has the numbers
+    of the nearest, and `units` are to be read by `candidates`, unless a narrow filter chose them already.
     """
 
     model: str | None
@@ -142,7 +143,9 @@ class Look:
     dense: bytes | None
     terms: list[str] | None
     blocks: list[int] | None
+    sizes: list[int] | None
     postings: bytes | None
+    nearest: list[int] | None
 
 
 async def due(
@@ -280,8 +283,8 @@ async def look(
 ) -> Look:
     """What there is to rank, in one round trip; nothing is looked for while something is due, unless `anyway`.
 
-    All units of a memory, or of what passes the filters, up to `every`; of more, the `depth` nearest and those that
-    hold a term, of which at most so many postings are followed.
+    All units of a memory, or of what passes the filters, up to `every`; of more, the numbers of the `depth` nearest. Of
+    many that pass a narrow filter, the nearest and those that hold a term: at most so many postings are followed.
     """
     (found,) = await database.call_rows(
         "search.look",
@@ -300,6 +303,33 @@ async def look(
         most=most,
     )
     return found
+
+
+async def candidates(
+    database: Database, user_id: str, asked: Asked, filters: Filters, numbers: Sequence[int]
+) -> tuple[bytes | None, bytes | None]:
+    """The units of these numbers and how near each is, as `look` has them."""
+    ((units, dense),) = await database.call_rows(
+        "search.candidates",
+        _pair,
+        binary=True,
+        user_id=user_id,
+        numbers=_listed(numbers),
+        model=asked.model,
+        vector=asked.vector,
+        now=asked.now,
+        filters=_document(filters),
+    )
+    return units, dense
+
+
+def _pair(units: bytes | None, dense: bytes | None) -> tuple[bytes | None, bytes | None]:
+    return units, dense
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Numbers as Postgres reads an array."""
+    return f"{{{','.join(map(str, numbers))}}}"
 
 
 def _document(filters: Filters) -> str | None:
@@ -327,8 +357,7 @@ def beginning(content_hash: str) -> int:
 
 async def found(database: Database, user_id: str, numbers: Sequence[int]) -> dict[int, dict[str, Any]]:
     """The rows of units, by their numbers; those that are gone meanwhile are not in it."""
-    listed = f"{{{','.join(map(str, numbers))}}}"
-    rows = await database.call_rows("search.found", dict[str, Any], user_id=user_id, numbers=listed)
+    rows = await database.call_rows("search.found", dict[str, Any], user_id=user_id, numbers=_listed(numbers))
     return {row["key"]: row for row in rows}
 
 

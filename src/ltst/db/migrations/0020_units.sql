@@ -395,15 +395,16 @@ ALTER TABLE document_chunks DROP COLUMN terms;
 DELETE FROM memory_retrieval_cache;
 
 -- All that a search asks before it ranks, in one call: which model, what is due, what is cached, and if
--- it has to be looked for: the units, how near they are, and the postings of the question's terms. Of a small memory,
--- or of what passes a narrow filter, all units come; of a larger one those that hold a term, the nearest by their
--- vectors, and what stands beside either.
+-- it has to be looked for: the units, how near they are, and the postings of the question's terms. Of a small memory all
+-- units come. Of a larger one the nearest are named: whoever asks chooses among them and the postings, and reads the
+-- units by ltst_candidates. Where a narrow filter leaves many, those that hold a term and the nearest come.
 CREATE FUNCTION ltst_look(
     whose TEXT, cache TEXT, anyway BOOLEAN, asked_model TEXT, asked_vector REAL[], words TEXT, asked_now TIMESTAMPTZ,
     filters JSONB, every INTEGER, depth INTEGER, most INTEGER,
     OUT model TEXT, OUT source TEXT, OUT dimensions INTEGER, OUT version BIGINT, OUT cached JSONB, OUT due BOOLEAN,
     OUT changing BOOLEAN, OUT looked BOOLEAN, OUT total INTEGER, OUT total_words BIGINT, OUT conversations INTEGER,
-    OUT units BYTEA, OUT speakers TEXT[], OUT dense BYTEA, OUT terms TEXT[], OUT blocks INTEGER[], OUT postings BYTEA
+    OUT units BYTEA, OUT speakers TEXT[], OUT dense BYTEA, OUT terms TEXT[], OUT blocks INTEGER[], OUT sizes INTEGER[],
+    OUT postings BYTEA, OUT nearest INTEGER[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -412,16 +413,17 @@ DECLARE
     kinds CONSTANT TEXT[] := ltst_listed(filters -> 'kinds');
     without CONSTANT BIGINT := filters -> 'without';
     -- Messages are by far the most: without them, what is left is few.
-    narrow CONSTANT BOOLEAN := filters ?| '{session_id,since,until,equal,ranges,entry_type}'
-                               OR NOT filters -> 'kinds' ? 'message';
+    narrow CONSTANT BOOLEAN := coalesce(filters ?| '{session_id,since,until,equal,ranges,entry_type}'
+                                        OR NOT filters -> 'kinds' ? 'message', false);
     known search_users;
     compared VECTOR;
     picked INTEGER[];
-    near INTEGER[];
 BEGIN
     PERFORM set_config('ltst.user_id', whose, true), set_config('role', 'ltst_user', true),
             -- To plan these anew would take longer than to carry them out.
-            set_config('plan_cache_mode', 'force_generic_plan', true), set_config('jit', 'off', true);
+            set_config('plan_cache_mode', 'force_generic_plan', true), set_config('jit', 'off', true),
+            -- A plan for every user: to start workers takes longer than most searches, and others' rows are not read.
+            set_config('max_parallel_workers_per_gather', '0', true), set_config('enable_seqscan', 'off', true);
     -- From here on the model is not changed, so that the vectors are those of the one that is read now.
     LOCK TABLE search_vectors IN ACCESS SHARE MODE;
     SELECT name, embedding_models.source, embedding_models.dimensions INTO model, source, dimensions
@@ -457,13 +459,16 @@ BEGIN
         total_words := NULL;
     END IF;
     SELECT array_agg(name) INTO speakers FROM search_speakers WHERE user_id = whose;
-    SELECT array_agg(term), array_agg(block), string_agg(array_send(postings), ''::bytea)
-    INTO terms, blocks, postings
+    SELECT array_agg(term), array_agg(block), array_agg(cardinality(postings)), string_agg(array_send(postings), ''::bytea)
+    INTO terms, blocks, sizes, postings
     FROM search_terms WHERE user_id = whose AND term = ANY(asked_terms);
     IF total > every THEN
         SELECT count(*) INTO conversations FROM conversation_sessions WHERE user_id = whose;
-        near := ltst_nearest(whose, compared, picked, known.ready, depth);
-        picked := ltst_beside(ltst_holding(whose, asked_terms, most) || near, picked);
+        nearest := ltst_nearest(whose, compared, picked, known.ready, depth);
+        IF NOT narrow THEN
+            RETURN;
+        END IF;
+        picked := ltst_beside(ltst_holding(whose, asked_terms, most) || nearest, picked);
     ELSE
         total := NULL;
     END IF;
@@ -475,14 +480,40 @@ BEGIN
         SELECT string_agg(int4send(unit_no) || float4send((1 - (embedding <=> compared))::real), ''::bytea)
         INTO dense FROM search_vectors WHERE user_id = whose AND embedding IS NOT NULL AND compared IS NOT NULL;
     ELSE
-        SELECT string_agg(ranked, ''::bytea) INTO units FROM search_units
-        WHERE user_id = whose AND unit_no = ANY(picked)
-          AND (kinds IS NULL OR kind = ANY(kinds)) AND (valid_from IS NULL OR valid_from <= moment)
-          AND (valid_until IS NULL OR valid_until > moment) AND (expires_at IS NULL OR expires_at > now())
-          AND (without IS NULL OR said IS DISTINCT FROM without);
+        SELECT found.units, found.dense INTO units, dense
+        FROM ltst_candidates(whose, picked, model, asked_vector, asked_now, filters) AS found;
+    END IF;
+END $$;
+
+-- The units of these numbers that pass a filter of kinds and words, and how near each is; without a vector of the model
+-- in use, none is near.
+CREATE FUNCTION ltst_candidates(
+    whose TEXT, picked INTEGER[], asked_model TEXT, asked_vector REAL[], asked_now TIMESTAMPTZ, filters JSONB,
+    OUT units BYTEA, OUT dense BYTEA
+) LANGUAGE plpgsql AS $$
+DECLARE
+    moment CONSTANT TIMESTAMPTZ := coalesce(asked_now, statement_timestamp());
+    kinds CONSTANT TEXT[] := ltst_listed(filters -> 'kinds');
+    without CONSTANT BIGINT := filters -> 'without';
+    compared VECTOR;
+BEGIN
+    PERFORM set_config('ltst.user_id', whose, true), set_config('role', 'ltst_user', true),
+            set_config('plan_cache_mode', 'force_generic_plan', true), set_config('jit', 'off', true),
+            -- A plan for every user: to start workers takes longer than most searches, and others' rows are not read.
+            set_config('max_parallel_workers_per_gather', '0', true), set_config('enable_seqscan', 'off', true);
+    LOCK TABLE search_vectors IN ACCESS SHARE MODE;
+    IF EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = asked_model) THEN
+        compared := asked_vector::vector;
+    END IF;
+    SELECT string_agg(ranked, ''::bytea) INTO units FROM search_units
+    WHERE user_id = whose AND unit_no = ANY(picked)
+      AND (kinds IS NULL OR kind = ANY(kinds)) AND (valid_from IS NULL OR valid_from <= moment)
+      AND (valid_until IS NULL OR valid_until > moment) AND (expires_at IS NULL OR expires_at > now())
+      AND (without IS NULL OR said IS DISTINCT FROM without);
+    IF compared IS NOT NULL THEN
         SELECT string_agg(int4send(unit_no) || float4send((1 - (embedding <=> compared))::real), ''::bytea)
         INTO dense FROM search_vectors
-        WHERE user_id = whose AND unit_no = ANY(picked) AND embedding IS NOT NULL AND compared IS NOT NULL;
+        WHERE user_id = whose AND unit_no = ANY(picked) AND embedding IS NOT NULL;
     END IF;
 END $$;
 
@@ -558,7 +589,7 @@ BEGIN
                      ORDER BY embedding <=> compared LIMIT depth);
     END IF;
     -- The index goes on until it has found enough rows of the user; without sorting, no other plan is left.
-    PERFORM set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '400', true),
+    PERFORM set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '280', true),
             set_config('hnsw.max_scan_tuples', '1000000', true), set_config('enable_sort', 'off', true);
     EXECUTE 'SELECT ARRAY(SELECT unit_no FROM search_vectors WHERE user_id = $1 AND ann ORDER BY embedding <=> $2 LIMIT $3)'
         INTO found USING whose, compared, depth;

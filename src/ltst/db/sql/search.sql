@@ -66,6 +66,9 @@ ON CONFLICT DO NOTHING;
 SELECT * FROM ltst_look(%(user_id)s, %(cache_key)s, %(anyway)s, %(model)s, %(vector)s, %(terms)s, %(now)s, %(filters)s,
                         %(every)s, %(depth)s, %(most)s);
 
+-- name: candidates
+SELECT * FROM ltst_candidates(%(user_id)s, %(numbers)s::integer[], %(model)s, %(vector)s, %(now)s, %(filters)s);
+
 -- name: found
 SELECT * FROM ltst_found(%(user_id)s, %(numbers)s::integer[]);
 

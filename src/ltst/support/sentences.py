@@ -1,0 +1,30 @@
+"""Sentences: where each begins and ends in a text, so that it can be quoted as it stands."""
+
+from __future__ import annotations
+
+import re
+
+# One sign of an end and what closes with it, before a space; or a line break.
+_END = re.compile(r"[.!?…][\"'”’)\]]*+(?=[ \t])|\n")
+# A full stop behind one of these, or behind a single capital, ends nothing. Looked for in the last characters alone.
+_SHORTENED = re.compile(r"(?:^|[\s(])(?:Mr|Mrs|Ms|Dr|St|Prof|vs|etc|e\.g|i\.e|approx|No|Jr|Sr|[A-Z])\.$")
+_LONGEST_SHORTENED = 8
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Returns where each sentence begins and ends, without the white space around it."""
+    found, start = [], 0
+    for end in _END.finditer(text):
+        if end[0][0] == "." and _SHORTENED.search(text[max(start, end.start() - _LONGEST_SHORTENED) : end.start() + 1]):
+            continue
+        found.append((start, end.end()))
+        start = end.end()
+    found.append((start, len(text)))
+    trimmed = (_trimmed(text, *each) for each in found)
+    return [(begin, end) for begin, end in trimmed if begin < end]
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    piece = text[start:end]
+    begin = start + len(piece) - len(piece.lstrip())
+    return begin, max(begin, start + len(piece.rstrip()))
