@@ -795,9 +795,7 @@ class AsyncChat:
             await self._desk.tell(tx, "add", "message", message_id, {"session_id": self._session_id})
             return await message_room.need(tx, message_id)
 
-    async def replace(
-        self, message_id: str, content: str, *, metadata: Metadata | None = None
-    ) -> ConversationMessage:
+    async def replace(self, message_id: str, content: str, *, metadata: Metadata | None = None) -> ConversationMessage:
         """Let a message say something else, in its place: it keeps its id, index, role, time and key.
 
         What was learnt from its old words alone is forgotten, and what tells of them is made anew; the new ones are

@@ -337,9 +337,7 @@ class CliChat:
         return record(ConversationMessage, said)
 
     async def replace(self, message_id: str, content: str, **more: Any) -> ConversationMessage:
-        said = await self._line.ask(
-            "replace", values=[message_id], say=text(content), chat=self.session_id, **more
-        )
+        said = await self._line.ask("replace", values=[message_id], say=text(content), chat=self.session_id, **more)
         return record(ConversationMessage, said)
 
     async def remove(self, message_id: str) -> None:

@@ -66,15 +66,9 @@ def _together(kept: MemoryEntry, other: MemoryEntry) -> dict[str, Any]:
     told["merged"] = [
         *kept.metadata.get("merged", []),
         *other.metadata.get("merged", []),
-        {"entry_id": str(other.entry_id), "content": other.content, "occurred_at": _moment(other), **_origin(other)},
+        {"entry_id": str(other.entry_id), "content": other.content, "occurred_at": _moment(other)},
     ]
     return told
-
-
-def _origin(other: MemoryEntry) -> dict[str, Any]:
-    """Which messages an episode tells of, and its topics: what goes with it when one of those messages goes."""
-    told = {name: other.metadata[name] for name in ("messages", "topics") if other.learned and name in other.metadata}
-    return {"session_id": other.session_id if other.learned else None, **told}
 
 
 def _range(one: MemoryEntry, other: MemoryEntry) -> list[int]:

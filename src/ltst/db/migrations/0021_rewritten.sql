@@ -1,32 +1,23 @@
 -- A message may be taken out of its conversation, or say something else from now on. What rested on its old words goes in
 -- the same transaction, whoever removes or rewrites it and by whatever path, and is made anew of what is there now.
 
--- Entries that others were merged into hold the words of those too. Few do.
-CREATE INDEX idx_memory_entries_merged ON memory_entries (user_id)
-    WHERE jsonb_typeof(metadata -> 'merged') = 'array';
-
--- The index of the first message that something tells of, by its metadata.
-CREATE FUNCTION ltst_told_from(metadata JSONB) RETURNS INTEGER LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE jsonb_typeof(metadata #> '{messages,0}') WHEN 'number' THEN (metadata #> '{messages,0}')::integer ELSE 1 END;
-
--- Forgets what was told of a conversation from a message on: episodes, what other entries took over from them, the
--- running summary, and the links that were found by them. All of it is due again. `said` are the messages themselves.
+-- Forgets what was told of a conversation from a message on: episodes, the running summary, and the links that were found
+-- by them. All of it is due again. `said` are the messages that are gone or say something else.
 CREATE FUNCTION ltst_untell_from(owner TEXT, session TEXT, first INTEGER, said UUID[]) RETURNS VOID
 LANGUAGE plpgsql AS $$
 DECLARE
     told_from INTEGER;
-    kept RECORD;
 BEGIN
     WITH untold AS (
         DELETE FROM memory_entries AS entry
         WHERE entry.user_id = owner AND entry.session_id = session AND entry.learned
           AND entry.metadata #> '{messages,1}' >= to_jsonb(first)
-        RETURNING entry.entry_id, ltst_told_from(entry.metadata) AS first
+        RETURNING entry.entry_id, entry.metadata #> '{messages,0}' AS beginning
     ), noted AS (
         INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
         SELECT owner, 'learning', 'unlearn', 'entry', entry_id::text FROM untold
     )
-    SELECT min(untold.first) INTO told_from FROM untold;
+    SELECT min(CASE jsonb_typeof(beginning) WHEN 'number' THEN beginning::integer ELSE 1 END) INTO told_from FROM untold;
     -- Whoever works with the old words at this moment loses the right to write what came of them.
     DELETE FROM derived_work
     WHERE user_id = owner AND (task IN ('learn', 'refine', 'episode') AND subject = session OR task = 'consolidate'
@@ -46,57 +37,6 @@ BEGIN
         summarised_index = CASE WHEN summarised_index < first THEN summarised_index ELSE 0 END
     WHERE user_id = owner AND session_id = session
       AND (episode_index >= coalesce(told_from, first) OR summarised_index >= first);
-    FOR kept IN
-        SELECT entry_id, session_id, learned, metadata FROM memory_entries
-        WHERE user_id = owner AND jsonb_typeof(metadata -> 'merged') = 'array'
-          AND (metadata -> 'sources' ?| said::text[]
-               OR EXISTS (SELECT FROM jsonb_array_elements(metadata -> 'merged') AS part
-                          WHERE part ->> 'session_id' = session AND part #> '{messages,1}' >= to_jsonb(first)))
-    LOOP
-        PERFORM ltst_unmerge(owner, kept.entry_id, session, first, said);
-    END LOOP;
-END $$;
-
--- Takes out of an entry what was merged into it from a conversation, from a message on. An episode goes as a whole, since
--- its own words are told again too; of what was kept by hand only those parts go.
-CREATE FUNCTION ltst_unmerge(owner TEXT, entry UUID, session TEXT, first INTEGER, said UUID[]) RETURNS VOID
-LANGUAGE plpgsql AS $$
-DECLARE
-    kept memory_entries;
-    gone JSONB;
-    part JSONB;
-BEGIN
-    SELECT * INTO kept FROM memory_entries WHERE user_id = owner AND entry_id = entry FOR UPDATE;
-    IF NOT FOUND THEN
-        RETURN;  -- with another that was told again
-    END IF;
-    -- Parts that were merged before they named their conversation may be from any.
-    gone := coalesce((
-        SELECT jsonb_agg(each) FROM jsonb_array_elements(kept.metadata -> 'merged') AS each
-        WHERE kept.learned OR jsonb_typeof(each) = 'object' AND NOT each ? 'session_id'
-           OR each ->> 'session_id' = session AND each #> '{messages,1}' >= to_jsonb(first)), '[]');
-    IF kept.learned THEN
-        DELETE FROM memory_entries WHERE user_id = owner AND entry_id = entry;
-        INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
-        VALUES (owner, 'learning', 'unlearn', 'entry', entry::text);
-        gone := gone || jsonb_build_object('session_id', kept.session_id, 'messages', kept.metadata -> 'messages');
-    ELSE
-        -- What they brought along beside their words goes with them; what is the entry's own differs.
-        UPDATE memory_entries
-        SET metadata = (
-            SELECT coalesce(jsonb_object_agg(key, CASE key
-                       WHEN 'merged' THEN (SELECT coalesce(jsonb_agg(each), '[]') FROM jsonb_array_elements(value) AS each
-                                           WHERE NOT gone @> jsonb_build_array(each))
-                       WHEN 'sources' THEN CASE jsonb_typeof(value) WHEN 'array' THEN value - said::text[] ELSE value END
-                       ELSE value END), '{}')
-            FROM jsonb_each(kept.metadata)
-            WHERE key NOT IN ('topics', 'messages')
-               OR NOT gone @> jsonb_build_array(jsonb_build_object(key, value)))
-        WHERE user_id = owner AND entry_id = entry;
-    END IF;
-    FOR part IN SELECT each FROM jsonb_array_elements(gone) AS each WHERE each ->> 'session_id' IS NOT NULL LOOP
-        PERFORM ltst_untell_from(owner, part ->> 'session_id', ltst_told_from(part), '{}');
-    END LOOP;
 END $$;
 
 CREATE OR REPLACE FUNCTION ltst_untell() RETURNS TRIGGER LANGUAGE plpgsql AS $$
