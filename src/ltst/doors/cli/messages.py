@@ -1,4 +1,4 @@
-"""Messages: `ltst add`, `ltst add-many`, `ltst replace`, `ltst remove` and `ltst window`."""
+"""Messages: `ltst add`, `ltst add-many` and `ltst window`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from ltst.doors.cli.options import (
     Limit,
     MetadataOption,
     Options,
-    Yes,
     command,
-    found,
     moment,
     piped,
     remembered,
@@ -31,7 +29,6 @@ from ltst.errors import Invalid
 
 app = typer.Typer()
 
-MessageId = Annotated[str, typer.Argument(help="The id of the message, as `ltst window --json` shows it.")]
 Name = Annotated[str | None, typer.Option("--name", metavar="TEXT", help="The name of a new conversation.")]
 
 
@@ -90,42 +87,6 @@ def add_many(
     show.done(options.json, stored, f"Kept {len(stored):,} messages in {chat}.")
 
 
-@command(app, "replace", user=True)
-def replace(
-    options: Options,
-    message_id: MessageId,
-    text: Annotated[str, typer.Argument(help="What it says from now on; - reads it from standard input.")],
-    chat: ChatId,
-    metadata: MetadataOption = None,
-) -> None:
-    """Let a message say something else; what was learnt from its old words is forgotten.
-
-    It keeps its place, its role and its time, and its metadata unless others are given.
-
-    Example: ltst replace 0199f0c2-5b1e-7c3a-9d2f-3f8a4c6e1b70 "I moved to Porto." --chat monday
-    """
-    content = typed(text, ask="Text")
-    with remembered(options) as user:
-        stored = user.chat(chat).replace(message_id, content, metadata=metadata)
-    show.done(options.json, stored, f"Message {stored.message_index} of {chat} is replaced.")
-
-
-@command(app, "remove", user=True)
-def remove(options: Options, message_id: MessageId, chat: ChatId, yes: Yes = False) -> None:
-    """Remove a message, and what was learnt from it alone.
-
-    The other messages keep their numbers.
-
-    Example: ltst remove 0199f0c2-5b1e-7c3a-9d2f-3f8a4c6e1b70 --chat monday
-    """
-    with remembered(options) as user:
-        known = found(user.message(message_id), f"message {message_id!r}")
-        if not yes:
-            typer.confirm(f"Remove message {known.message_index} of {chat}?", abort=True, err=True)
-        user.chat(chat).remove(message_id)
-    show.done(options.json, {"removed": message_id}, f"Message {known.message_index} is removed from {chat}.")
-
-
 @command(app, "window", user=True)
 def window(
     options: Options,
@@ -157,14 +118,14 @@ def _lines(file: Path) -> Iterator[dict[str, Any]]:
 
 def _message(line: str, where: str) -> dict[str, Any]:
     try:
-        said = json.loads(line)
+        found = json.loads(line)
     except (ValueError, RecursionError):
         raise Invalid(f"{where}: this is not JSON") from None
-    if not isinstance(said, dict):
-        raise Invalid(f"{where}: a message is an object with role and content, not {type(said).__name__}")
-    if isinstance(said.get("at"), str):
+    if not isinstance(found, dict):
+        raise Invalid(f"{where}: a message is an object with role and content, not {type(found).__name__}")
+    if isinstance(found.get("at"), str):
         try:
-            said["at"] = moment(said["at"])
+            found["at"] = moment(found["at"])
         except typer.BadParameter as problem:
             raise Invalid(f"{where}: {problem.message}") from None
-    return said
+    return found
