@@ -96,6 +96,18 @@ PROBES: dict[str, Probe] = {
         )
     ],
     "Chat.add_interaction": lambda user, ids: user.chat(ids["session"]).add_interaction("mine", "too"),
+    "Chat.replace": lambda user, ids: [
+        *both(
+            lambda: user.chat(ids["session"]).replace(ids["message"], "mine"),
+            lambda: (user.chat("own").add("user", "mine"), user.chat("own").replace(ids["message"], "mine")),
+        )
+    ],
+    "Chat.remove": lambda user, ids: [
+        *both(
+            lambda: user.chat(ids["session"]).remove(ids["message"]),
+            lambda: (user.chat("own").add("user", "mine"), user.chat("own").remove(ids["message"])),
+        )
+    ],
     "Chat.window": lambda user, ids: user.chat(ids["session"]).window(),
     "Chat.history": lambda user, ids: user.chat(ids["session"]).history(),
     "Chat.context": lambda user, ids: user.chat(ids["session"]).context("who moved?"),
@@ -304,6 +316,8 @@ def by_id(user: User, given: Any) -> list[Callable[[], Any]]:
         lambda: user.chat(given).snapshot()["messages"],
         lambda: user.chat(given).summary(),
         lambda: user.chat(given).fork(),
+        lambda: user.chat("monday").replace(given, "x"),
+        lambda: user.chat("monday").remove(given),
         lambda: user.chat(given).contexts.list(),
         lambda: user.chat(given).contexts.get("project", "goal"),
         lambda: user.chat("monday").contexts.get("project", given),

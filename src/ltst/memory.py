@@ -21,7 +21,7 @@ from ltst.db import migrate, repair
 from ltst.db.opening import Connected
 from ltst.db.pool import KEEPER, Database, Transaction
 from ltst.errors import Conflict, Invalid, NotFound, shown
-from ltst.handles import adoption, archive, receipts, windows
+from ltst.handles import adoption, archive, messages, receipts, windows
 from ltst.handles.contexts import AsyncContexts, AsyncWorking
 from ltst.handles.desk import SLOW_MILLISECONDS, Core, Desk, checked_user, now
 from ltst.handles.documents import AsyncDocuments
@@ -794,6 +794,23 @@ class AsyncChat:
             message_id = await message_room.store(tx, turn, message, index)
             await self._desk.tell(tx, "add", "message", message_id, {"session_id": self._session_id})
             return await message_room.need(tx, message_id)
+
+    async def replace(self, message_id: str, content: str, *, metadata: Metadata | None = None) -> ConversationMessage:
+        """Let a message say something else, in its place: it keeps its id, index, role, time and key.
+
+        What was learnt from its old words alone is forgotten, and what tells of them is made anew; the new ones are
+        indexed and learnt from. Without `metadata` it keeps its own. A message that this conversation does not have is
+        NotFound.
+        """
+        return await messages.replace(self._desk, self._session_id, message_id, content, metadata)
+
+    async def remove(self, message_id: str) -> None:
+        """Remove a message, with what was learnt from it alone and what tells of it, which is made anew without it.
+
+        The others keep their indexes, and its own is not given again. What answered it answers what stood before it.
+        Its key is free. A message that this conversation does not have is NotFound; copies in forks stay.
+        """
+        await messages.remove(self._desk, self._session_id, message_id)
 
     async def keyed(self, key: str) -> ConversationMessage | None:
         """The message of this conversation that was added under a key, or None."""

@@ -524,6 +524,23 @@ class Chat:
         """Store a ready-made message with all that it says of itself; a message_index must be the next one."""
         return self._portal.run(self._inner.store(message))
 
+    def replace(self, message_id: str, content: str, *, metadata: Metadata | None = None) -> ConversationMessage:
+        """Let a message say something else, in its place: it keeps its id, index, role, time and key.
+
+        What was learnt from its old words alone is forgotten, and what tells of them is made anew; the new ones are
+        indexed and learnt from. Without `metadata` it keeps its own. A message that this conversation does not have is
+        NotFound.
+        """
+        return self._portal.run(self._inner.replace(message_id, content, metadata=metadata))
+
+    def remove(self, message_id: str) -> None:
+        """Remove a message, with what was learnt from it alone and what tells of it, which is made anew without it.
+
+        The others keep their indexes, and its own is not given again. What answered it answers what stood before it.
+        Its key is free. A message that this conversation does not have is NotFound; copies in forks stay.
+        """
+        self._portal.run(self._inner.remove(message_id))
+
     def keyed(self, key: str) -> ConversationMessage | None:
         """The message of this conversation that was added under a key, or None."""
         return self._portal.run(self._inner.keyed(key))

@@ -307,21 +307,21 @@ class Worker:
         database = self._core.database
         how: dict[str, Any] = {"inference": wanted.inference, "limits": self._rules.limits}
         done = await self._sessions(user_id, "learn", most, lambda lease: listen(database, lease, **how))
-        for message_id in await work.unread(database.user(user_id), user_id, most):
-            leases = await self._claimed(user_id, work.READ, message_id)
-            done |= await self._do(leases, lambda lease: listen_again(database, lease, **how))
-        return done
+        single = await self._singly(user_id, work.READ, most, lambda lease: listen_again(database, lease, **how))
+        return done or single
 
     async def _refine(self, user_id: str, most: int) -> bool:
         """The same with a language model, where there is one."""
         model = self._core.models.language
         if model is None:
             return False
-        from ltst.learn.refine import refine
+        from ltst.learn.refine import refine, refine_again
 
-        limits = self._rules.limits
         database = self._core.database
-        return await self._sessions(user_id, "refine", most, lambda lease: refine(database, lease, model, limits))
+        how: dict[str, Any] = {"model": model, "limits": self._rules.limits}
+        done = await self._sessions(user_id, "refine", most, lambda lease: refine(database, lease, **how))
+        single = await self._singly(user_id, work.REREAD, most, lambda lease: refine_again(database, lease, **how))
+        return done or single
 
     async def _tell(self, user_id: str, most: int) -> bool:
         """Tell the episodes of conversations that rest."""
@@ -352,6 +352,13 @@ class Worker:
         calls = self._core.database.user(user_id)
         claiming = work.claim_sessions(calls, self._rules, user_id, task, most)
         return await self._do(await self._taken(claiming), action)
+
+    async def _singly(self, user_id: str, task: str, most: int, action: Action) -> bool:
+        """A task for single messages of a user, some at a time."""
+        done = False
+        for message_id in await work.unread(self._core.database.user(user_id), user_id, task, most):
+            done |= await self._do(await self._claimed(user_id, task, message_id), action)
+        return done
 
     async def _claimed(self, user_id: str, task: str, subject: str = "") -> list[Lease]:
         """The right to a task of a user, if it can be had."""

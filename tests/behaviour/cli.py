@@ -336,6 +336,15 @@ class CliChat:
         said = await self._line.ask("add", values=[role], say=text(content), **opening, **more)
         return record(ConversationMessage, said)
 
+    async def replace(self, message_id: str, content: str, **more: Any) -> ConversationMessage:
+        said = await self._line.ask(
+            "messages", "replace", values=[message_id], say=text(content), chat=self.session_id, **more
+        )
+        return record(ConversationMessage, said)
+
+    async def remove(self, message_id: str) -> None:
+        await self._line.ask("messages", "remove", values=[message_id], chat=self.session_id, yes=True)
+
     async def add_many(self, messages: Iterable[Mapping[str, Any]]) -> list[ConversationMessage]:
         lines = b"\n".join(written(each) for each in messages)
         given = options(user=self.user_id, chat=self.session_id, agent=self.agent, name=self._name, json=True)

@@ -313,6 +313,13 @@ class HttpChat:
         }
         return record(ConversationMessage, await self._write("messages/ready", told))
 
+    async def replace(self, message_id: str, content: str, **more: Any) -> ConversationMessage:
+        path = f"{self._path}/messages/{segment(message_id)}"
+        return record(ConversationMessage, await self._line.ask("PUT", path, {"content": content, **more}))
+
+    async def remove(self, message_id: str) -> None:
+        await self._line.ask("DELETE", f"{self._path}/messages/{segment(message_id)}")
+
     async def window(self, limit: int = 50, *, max_tokens: int | None = None) -> list[ConversationMessage]:
         answer = await self._line.get(f"{self._path}/window", limit=limit, max_tokens=max_tokens)
         return records(ConversationMessage, answer)

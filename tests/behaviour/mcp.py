@@ -329,6 +329,13 @@ class McpChat:
         )
         return record(ConversationMessage, answer)
 
+    async def replace(self, message_id: str, content: str, **more: Any) -> ConversationMessage:
+        answer = await self._call("replace_message", message_id=message_id, content=content, **more)
+        return record(ConversationMessage, answer)
+
+    async def remove(self, message_id: str) -> None:
+        await self._call("remove_message", message_id=message_id)
+
     async def window(self, limit: int = 50, *, max_tokens: int | None = None) -> list[ConversationMessage]:
         return records(ConversationMessage, await self._call("read_session", limit=limit, max_tokens=max_tokens))
 

@@ -34,6 +34,16 @@ async def store(user: Any) -> None:
     await user.chat("stored").store(ConversationMessage("stored", "user", CANARY, metadata={"m": CANARY}))
 
 
+async def replace(user: Any) -> None:
+    chat = user.chat("one")
+    await chat.replace((await chat.add("user", CANARY)).message_id, f"{CANARY} again", metadata={"m": CANARY})
+
+
+async def remove(user: Any) -> None:
+    chat = user.chat("one")
+    await chat.remove((await chat.add("user", CANARY)).message_id)
+
+
 async def link(user: Any) -> None:
     await two_sessions(user)
     await user.sessions.link("one", "two", metadata={"m": CANARY})
@@ -72,6 +82,8 @@ WRITES: dict[str, tuple[Change, list[str]]] = {
     "Chat.add_many": (lambda user: user.chat("one").add_many(MESSAGES), SESSION_AND_MESSAGE),
     "Chat.add_interaction": (lambda user: user.chat("one").add_interaction(CANARY, CANARY), SESSION_AND_MESSAGE),
     "Chat.store": (store, SESSION_AND_MESSAGE),
+    "Chat.replace": (replace, [*SESSION_AND_MESSAGE, "change message"]),
+    "Chat.remove": (remove, [*SESSION_AND_MESSAGE, "delete message"]),
     "Chat.fork": (
         lambda user: after(user.chat("one").add("user", CANARY), user.chat("one").fork()),
         [*SESSION_AND_MESSAGE, "fork session"],

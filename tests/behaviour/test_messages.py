@@ -370,3 +370,161 @@ async def test_a_message_is_read_by_its_id_in_whichever_conversation(user: Any) 
         assert found is not None and plain(found) == plain(said)
     assert await user.message(MISSING) is None
     assert await user.message("monday") is None
+
+
+class TestRemoving:
+    async def test_the_others_stay_as_they_are_and_no_index_is_given_twice(self, user: Any) -> None:
+        chat = user.chat()
+        first, second, third = [await chat.add("user", word) for word in ("one", "two", "three")]
+        await chat.remove(second.message_id)
+        assert await chat.window() == [first, third]
+        await chat.remove(third.message_id)
+        assert (await chat.add("user", "four")).message_index == 4
+        assert indexes(await chat.history()) == [1, 4]
+        assert (await chat.summary()).message_count == 2
+        found = await user.sessions.get(chat.session_id)
+        assert (found.session_length, found.last_activity >= third.timestamp) == (2, True)
+
+    async def test_it_is_found_no_more(self, user: Any) -> None:
+        chat = user.chat()
+        gone = await chat.add("user", "The lighthouse stands on the cape.")
+        await chat.add("user", "A cape of wool.")
+        assert (await user.search("lighthouse"))[0].id == gone.message_id
+        await chat.remove(gone.message_id)
+        assert gone.message_id not in [hit.id for hit in await user.search("lighthouse")]
+        assert gone.message_id not in [message.message_id for message, _ in await chat.search("lighthouse cape")]
+        assert "lighthouse" not in (await chat.context(about="lighthouse")).text
+
+    async def test_what_answered_it_answers_what_stood_before_it(self, user: Any) -> None:
+        chat = user.chat()
+        question = await chat.add("user", "why?")
+        between = await chat.add("assistant", "because", parent=question.message_id)
+        await chat.add("user", "really?", parent=between.message_id)
+        await chat.remove(between.message_id)
+        assert [message.parent_message_id for message in await chat.history()] == [None, question.message_id]
+        await chat.remove(question.message_id)
+        assert [message.parent_message_id for message in await chat.history()] == [None]
+
+    async def test_its_key_is_free_again(self, user: Any) -> None:
+        chat = user.chat()
+        gone = await chat.add("user", "hello", key="k")
+        await chat.remove(gone.message_id)
+        again = await chat.add("user", "other words", key="k")
+        assert (again.message_index, again.message_id != gone.message_id) == (2, True)
+        assert await chat.window() == [again]
+
+    async def test_a_copy_in_a_fork_stays(self, user: Any) -> None:
+        chat = user.chat()
+        gone = await chat.add("user", "hello")
+        await chat.add("user", "world")
+        fork = await chat.fork()
+        await chat.remove(gone.message_id)
+        assert (contents(await chat.history()), contents(await fork.history())) == (["world"], ["hello", "world"])
+
+    async def test_a_conversation_may_lose_all_its_messages(self, user: Any) -> None:
+        chat = user.chat()
+        only = await chat.add("user", "hello")
+        await chat.remove(only.message_id)
+        assert (await chat.history(), await chat.window()) == ([], [])
+        assert (await chat.add("user", "again")).message_index == 2
+
+    async def test_the_ledger_tells_of_it_without_its_words(self, user: Any) -> None:
+        chat = user.chat()
+        gone = await chat.add("user", "zebrawood")
+        await chat.remove(gone.message_id)
+        last = [event for event in await user.events.list(limit=1000) if event.noun == "message"][-1]
+        assert (last.action, last.row_id) == ("delete", gone.message_id)
+        assert last.details == {"session_id": chat.session_id, "message_index": 1}
+
+    @pytest.mark.parametrize("missing", [MISSING, "not an id"])
+    async def test_what_is_not_there_is_not_found(self, user: Any, missing: str) -> None:
+        chat = user.chat()
+        stored = await chat.add("user", "hello")
+        with pytest.raises(ltst.NotFound):
+            await chat.remove(missing)
+        with pytest.raises(ltst.NotFound):
+            await chat.replace(missing, "other words")
+        with pytest.raises(ltst.NotFound):
+            await user.chat().remove(stored.message_id)
+        assert contents(await chat.history()) == ["hello"]
+
+    async def test_twice_it_is_not_found(self, user: Any) -> None:
+        chat = user.chat()
+        gone = await chat.add("user", "hello")
+        await chat.remove(gone.message_id)
+        with pytest.raises(ltst.NotFound):
+            await chat.remove(gone.message_id)
+
+    async def test_another_users_message_is_not_found(self, user: Any, door: Any) -> None:
+        chat = user.chat("shared")
+        stored = await chat.add("user", "mine")
+        stranger = door.user(f"{user.user_id}-stranger")
+        await stranger.chat("shared").add("user", "theirs")
+        with pytest.raises(ltst.NotFound):
+            await stranger.chat("shared").remove(stored.message_id)
+        with pytest.raises(ltst.NotFound):
+            await stranger.chat("shared").replace(stored.message_id, "theirs too")
+        assert contents(await chat.history()) == ["mine"]
+
+
+class TestReplacing:
+    async def test_it_keeps_all_but_its_words(self, user: Any) -> None:
+        chat = user.chat()
+        first = await chat.add("user", "hello")
+        said = datetime(2020, 1, 1, tzinfo=UTC)
+        old = await chat.add("assistant", "one", metadata={"a": [1]}, key="k", at=said, parent=first.message_id)
+        new = await chat.replace(old.message_id, "two words")
+        kept = ("message_id", "message_index", "role", "timestamp", "created_at", "metadata", "parent_message_id")
+        assert [getattr(new, name) for name in kept] == [getattr(old, name) for name in kept]
+        assert (new.content, new.message_key) == ("two words", "k")
+        assert new.content_hash != old.content_hash
+        assert new.context_hash != old.context_hash
+        assert [plain(message) for message in await chat.history()] == [first, new]
+        assert await chat.window() == [first, new]
+
+    async def test_metadata_takes_the_place_of_the_old(self, user: Any) -> None:
+        chat = user.chat()
+        stored = await chat.add("user", "hello", metadata={"a": 1, "b": 2})
+        assert (await chat.replace(stored.message_id, "hello", metadata=METADATA)).metadata == METADATA
+        assert (await chat.replace(stored.message_id, "hello", metadata={})).metadata == {}
+
+    async def test_it_is_found_by_its_new_words_alone(self, user: Any) -> None:
+        chat = user.chat()
+        stored = await chat.add("user", "The lighthouse stands on the cape.")
+        assert (await user.search("lighthouse"))[0].id == stored.message_id
+        await chat.replace(stored.message_id, "Sourdough needs rye flour.")
+        (hit,) = await user.search("sourdough rye flour")
+        assert (hit.id, hit.content) == (stored.message_id, "Sourdough needs rye flour.")
+        assert "lighthouse" not in " ".join(hit.content for hit in await user.search("lighthouse"))
+
+    @pytest.mark.parametrize("blank", ["", "  \n"])
+    async def test_blank_words_are_invalid_and_nothing_is_written(self, user: Any, blank: str) -> None:
+        chat = user.chat()
+        stored = await chat.add("user", "hello")
+        before = len(await user.events.list(limit=1000))
+        with pytest.raises(ltst.Invalid):
+            await chat.replace(stored.message_id, blank)
+        assert (contents(await chat.history()), len(await user.events.list(limit=1000))) == (["hello"], before)
+
+    async def test_its_key_stands_for_the_new_words(self, user: Any) -> None:
+        chat = user.chat()
+        stored = await chat.add("user", "hello", key="k")
+        await chat.replace(stored.message_id, "good morning")
+        assert (await chat.add("user", "good morning", key="k")).message_id == stored.message_id
+        with pytest.raises(ltst.Conflict):
+            await chat.add("user", "hello", key="k")
+
+    async def test_the_ledger_tells_of_it_without_its_words(self, user: Any) -> None:
+        chat = user.chat()
+        stored = await chat.add("user", "zebrawood")
+        await chat.replace(stored.message_id, "palisander")
+        last = [event for event in await user.events.list(limit=1000) if event.noun == "message"][-1]
+        assert (last.action, last.row_id) == ("change", stored.message_id)
+        assert last.details == {"session_id": chat.session_id, "message_index": 1}
+
+    async def test_what_counts_its_tokens_counts_the_new_ones(self, user: Any) -> None:
+        chat = user.chat()
+        stored = await chat.add("user", "word " * 100)
+        await chat.replace(stored.message_id, "word")
+        summary = await chat.summary()
+        assert (summary.message_count, summary.token_count) == (1, 1)

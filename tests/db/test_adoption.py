@@ -682,6 +682,47 @@ def test_what_is_deleted_is_gone_from_what_was_kept(owner: Connection, memory: M
     assert [row[0] for row in rows(owner, KEPT)] == [7, 8, 9, 10, 11, 12]
 
 
+def test_what_ltst_removes_and_replaces_is_so_for_the_old_program_and_stays_so(
+    owner: Connection, memory: Memory
+) -> None:
+    memory.adopt(TABLE, user_id="ana")
+    chat = memory.user("ana").chat("s1")
+    first, second, *_ = chat.window()
+    chat.replace(str(first.message_id), "redacted")
+    chat.remove(str(second.message_id))
+    assert owner.execute(HISTORY, ("s1",)).fetchall() == [
+        ("user", "redacted"),
+        ("user", "message 6"),
+        ("assistant", "message 7"),
+    ]
+    assert [row[0] for row in rows(owner, KEPT)] == [1, 2, 3, 4, *range(7, 13)]
+    before = rows(owner)
+    assert [row[0] for row in before] == [*range(1, 6), *range(7, 13)]
+    memory.give_back(TABLE)
+    assert rows(owner) == before
+
+
+def test_what_ltst_replaces_in_langchains_table_is_read_by_its_class(
+    database_url: str, memory: Memory, session: str
+) -> None:
+    with psycopg.connect(database_url) as connection:
+        PostgresChatMessageHistory.create_tables(connection, "chats")
+        history = PostgresChatMessageHistory("chats", session, sync_connection=connection)
+        history.add_messages([HumanMessage([{"type": "text", "text": "the zebrawood table"}]), AIMessage("noted")])
+        # As nobody else writes it, so that ltst keeps it as it is.
+        connection.execute('UPDATE chats SET message = message || \'{"more": "zebrawood"}\' WHERE id = 1')
+        connection.commit()
+        memory.adopt("chats", user_id="ana")
+        chat = memory.user("ana").chat(session)
+        chat.replace(str(chat.window()[0].message_id), "the oak table")
+        assert [each.content for each in history.get_messages()] == ["the oak table", "noted"]
+        connection.commit()
+        with superuser(database_url) as admin:
+            assert holding(admin, "zebrawood") == set()
+        memory.give_back("chats")
+        assert [each.content for each in history.get_messages()] == ["the oak table", "noted"]
+
+
 def test_the_old_program_sees_its_own_sessions_and_nothing_else(
     owner: Connection, database_url: str, memory: Memory
 ) -> None:
@@ -1231,8 +1272,12 @@ def test_an_owner_who_is_no_superuser_adopts_too(
                 old.execute("UPDATE conversation_memory SET content = 'changed' WHERE id = 1")
                 old.execute("DELETE FROM conversation_memory WHERE id = 2")
                 assert value(old, "SELECT count(*) FROM conversation_memory") == 12
-            memory.user("ana").chat("s0").add("user", "by ltst")
-            assert [each.content for each in memory.user("ana").chat("s0").window()][-2:] == ["more", "by ltst"]
+            chat = memory.user("ana").chat("s0")
+            chat.add("user", "by ltst")
+            chat.replace(str(chat.window()[1].message_id), "replaced")
+            chat.remove(str(chat.window()[2].message_id))
+            assert [each.content for each in chat.window()] == ["changed", "replaced", "more", "by ltst"]
+            assert [row[0] for row in rows(admin, KEPT)] == [*range(5, 13)]
             assert memory.user("ana").erase().remaining[f"public.{KEPT}"] == 0
             assert memory.give_back(TABLE).rows == 0
         admin.execute("DROP OWNED BY app CASCADE")

@@ -909,6 +909,7 @@ BODIES: dict[str, Any] = {
     "POST /v1/sessions/{session_id}/messages": {"role": "user", "content": "mine", "key": "answer"},
     "POST /v1/sessions/{session_id}/messages/batch": {"messages": [{"role": "user", "content": "m", "key": "answer"}]},
     "POST /v1/sessions/{session_id}/messages/ready": {"role": "user", "content": "mine"},
+    "PUT /v1/sessions/{session_id}/messages/{message_id}": {"content": "mine"},
     "POST /v1/sessions/{session_id}/interactions": {"user_msg": "mine", "ai_msg": "too"},
     "POST /v1/sessions/{session_id}/context": {"query": "who moved?"},
     "POST /v1/sessions/{session_id}/search": {"query": MARK},

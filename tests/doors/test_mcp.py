@@ -226,7 +226,7 @@ def test_the_everyday_tools_are_few_and_cheap_to_read() -> None:
 
 
 READING = ("list_", "get_", "read_", "search_", "fact_history", "instruction_history", "count_", "related_", "export_")
-DESTROYING = ("forget_", "delete_", "clear_", "erase_", "reject_", "restart_")
+DESTROYING = ("forget_", "delete_", "remove_", "clear_", "erase_", "reject_", "restart_", "replace_")
 REPLACING = {
     "set_preference",
     "set_working_memory",
@@ -494,6 +494,14 @@ PROBES: dict[str, list[Arguments]] = {
     "store_message": [
         of_session(role="user", content="mine"),
         lambda ids: {"session_id": "own", "role": "user", "content": "mine", "parent": ids["message"]},
+    ],
+    "replace_message": [
+        lambda ids: {"session_id": ids["session"], "message_id": ids["message"], "content": "mine"},
+        lambda ids: {"session_id": "own", "message_id": ids["message"], "content": "mine"},
+    ],
+    "remove_message": [
+        lambda ids: {"session_id": ids["session"], "message_id": ids["message"]},
+        lambda ids: {"session_id": "own", "message_id": ids["message"]},
     ],
     "search_session": [of_session(query=MARK)],
     "get_snapshot": [of_session()],

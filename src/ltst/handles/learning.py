@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import builtins
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 
 from ltst.errors import Invalid, Unavailable
 from ltst.handles.desk import Core, Desk
-from ltst.learn.listen import listen, listen_for_hints
+from ltst.learn.listen import listen, listen_again, listen_for_hints
 from ltst.rooms import claims, entries, learning, relationships, sessions, work
 from ltst.rooms.work import Lease, LeaseLost, Rules
 from ltst.settings import FEATURES
@@ -23,6 +23,7 @@ from ltst.support.logs import LOGGER
 PAUSE = timedelta(seconds=60)
 CONVERSATIONS = 16  # taken up at once
 MEMORY = 1024**3  # bytes that the rules may take
+Action = Callable[..., Awaitable[None]]
 # How long one waits for a worker that reads a conversation by the rules, and looks again in between.
 PATIENCE, WAIT_SECONDS = 10.0, 0.02
 
@@ -100,12 +101,21 @@ class AsyncLearning:
                 if session_id is None or not await self._others_read(session_id, until):
                     break
                 continue
-            try:
-                read += sum([await self._read(lease, wanted.inference) for lease in leases])
-            except BaseException:
-                await asyncio.shield(work.give_back(calls, leases))
-                raise
+            read += await self._read_all(leases, listen, wanted.inference)
+        if wanted.extraction:
+            for message_id in await work.unread(calls, user_id, work.READ, CONVERSATIONS):
+                leases = await work.claim(calls, rules(core), user_id, work.READ, message_id)
+                read += await self._read_all(leases, listen_again, wanted.inference)
         return read
+
+    async def _read_all(self, leases: builtins.list[Lease], action: Action, inference: bool) -> builtins.int:
+        """Read what was taken up, one after the other; how much was read."""
+        try:
+            return sum([await self._read(lease, action, inference) for lease in leases])
+        except BaseException:
+            calls = self._desk.core.database.user(self._desk.user_id)
+            await asyncio.shield(work.give_back(calls, leases))
+            raise
 
     async def _others_read(self, session_id: str, until: float) -> bool:
         """Wait a moment where another is about to read a conversation; whether that may still come to an end."""
@@ -114,11 +124,11 @@ class AsyncLearning:
             await asyncio.sleep(WAIT_SECONDS)
         return waiting and time.monotonic() < until
 
-    async def _read(self, lease: Lease, inference: bool) -> bool:
+    async def _read(self, lease: Lease, action: Action, inference: bool) -> bool:
         """Read one conversation; one that cannot be read counts against itself, as in the background."""
         try:
             core = self._desk.core
-            await listen(core.database, lease, limits=rules(core).limits, inference=inference)
+            await action(core.database, lease, limits=rules(core).limits, inference=inference)
         except LeaseLost:
             return False
         except Unavailable:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 
-from ltst.db.pool import Database, Transaction, user_scope
+from ltst.db.pool import Database, SingleCall, Transaction, user_scope
 from ltst.learn.rules import read_hints, read_message
 from ltst.learn.weigh import NO_AGENT, weigh
 from ltst.records import Claim, ConversationMessage
@@ -44,15 +44,26 @@ async def listen(database: Database, lease: Lease, *, limits: Limits, inference:
 
 
 async def listen_again(database: Database, lease: Lease, *, limits: Limits, inference: bool) -> None:
-    """Read claims from one message that was set aside."""
+    """Read claims from one message that was set aside, or says something else now."""
     calls = database.user(lease.user_id)
-    found = [*(await messages.get_many(calls, [lease.subject])).values()]
-    progress = await sessions.progress(calls, found[0].session_id) if found else None
-    said, slow = await _said(found, progress.agent_name if progress else None, inference, limits, lease.user_id)
+    nearby = await around(calls, lease.subject)
+    spoken = [each for each in of_user(nearby, lease.user_id) if each.message_id == lease.subject]
+    progress = await sessions.progress(calls, nearby[0].session_id) if nearby else None
+    said, slow = await _said(spoken, progress.agent_name if progress else None, inference, limits, lease.user_id)
     async with database.transaction(user_scope(lease.user_id)) as tx:
+        # As above: whoever removes or rewrites the message locks the session first.
+        await sessions.hold_many(tx, {each.session_id for each in nearby})
         await weigh(tx, await claims.add(tx, said, reader=LOCAL))
         await work.finish(tx, lease)
         await work.set_aside(tx, work.READ, [str(each.message_id) for each in slow], _too_slow(limits))
+
+
+async def around(calls: SingleCall, message_id: str) -> list[ConversationMessage]:
+    """A message and those that stand around it, which tell who else writes; none if it is gone."""
+    found = (await messages.get_many(calls, [message_id])).get(message_id)
+    if found is None or found.message_index is None:
+        return []
+    return await messages.after(calls, found.session_id, found.message_index - 1 - BATCH // 2, BATCH)
 
 
 async def listen_for_hints(tx: Transaction, limits: Limits) -> None:

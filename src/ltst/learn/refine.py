@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from ltst.db.pool import Database, user_scope
-from ltst.learn.listen import addressed, of_user
+from collections.abc import Sequence
+
+from ltst.db.pool import Database, SingleCall, user_scope
+from ltst.learn.listen import addressed, around, of_user
 from ltst.learn.model import batches, extracted
 from ltst.learn.weigh import weigh
 from ltst.protocols import LanguageModel
+from ltst.records import ConversationMessage
 from ltst.rooms import claims, facts, messages, sessions, work
 from ltst.rooms.claims import Said
 from ltst.rooms.work import Lease, LeaseLost
@@ -22,19 +25,48 @@ async def refine(database: Database, lease: Lease, model: LanguageModel, limits:
     progress = await sessions.progress(calls, lease.subject)
     behind = [] if progress is None else await messages.after(calls, lease.subject, progress.refined_index, BATCH)
     unread = next(iter(batches(behind)), [])
-    speaks = {str(each.message_id): each for each in of_user(unread, lease.user_id)}
-    shown = [each for each in unread if each.trusted]
-    known = await facts.list_all(calls, None) if speaks else []
-    found = await extracted(model, shown, known, limits=limits, owner=lease.user_id) if speaks else []
+    spoken = of_user(unread, lease.user_id)
+    said = await _said(calls, unread, spoken, progress.agent_name if progress else None, model, limits)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if progress is not None:
             last = unread[-1].message_index if unread else progress.last_index
             if not await sessions.refined(tx, lease.subject, progress.refined_index, last or 0):
                 raise LeaseLost("the session was read by another")
-            said = [
-                Said(message_id, moment, addressed(claim, progress.agent_name))
-                for message_id, claim in found
-                if message_id in speaks and (moment := speaks[message_id].timestamp) is not None
-            ]
             await weigh(tx, await claims.add(tx, said, reader=MODEL))
         await work.finish(tx, lease)
+
+
+async def refine_again(database: Database, lease: Lease, model: LanguageModel, limits: Limits) -> None:
+    """Read claims with a language model from one message that says something else now, behind what led up to it."""
+    calls = database.user(lease.user_id)
+    nearby = await around(calls, lease.subject)
+    place = next((at for at, each in enumerate(nearby) if each.message_id == lease.subject), -1)
+    spoken = [each for each in of_user(nearby, lease.user_id) if each.message_id == lease.subject]
+    progress = await sessions.progress(calls, nearby[0].session_id) if nearby else None
+    shown = nearby[max(0, place + 1 - BATCH) : place + 1]
+    said = await _said(calls, shown, spoken, progress.agent_name if progress else None, model, limits)
+    async with database.transaction(user_scope(lease.user_id)) as tx:
+        await sessions.hold_many(tx, {each.session_id for each in nearby})
+        await weigh(tx, await claims.add(tx, said, reader=MODEL))
+        await work.finish(tx, lease)
+
+
+async def _said(
+    calls: SingleCall,
+    shown: Sequence[ConversationMessage],
+    spoken: Sequence[ConversationMessage],
+    agent: str | None,
+    model: LanguageModel,
+    limits: Limits,
+) -> list[Said]:
+    """What a model reads in what the user has `spoken`, shown among the other messages."""
+    speaks = {str(each.message_id): each for each in spoken}
+    if not speaks:
+        return []
+    known, owner = await facts.list_all(calls, None), str(calls.scope.user_id)
+    found = await extracted(model, [each for each in shown if each.trusted], known, limits=limits, owner=owner)
+    return [
+        Said(message_id, moment, addressed(claim, agent))
+        for message_id, claim in found
+        if message_id in speaks and (moment := speaks[message_id].timestamp) is not None
+    ]

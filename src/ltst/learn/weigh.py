@@ -38,6 +38,12 @@ async def weigh(tx: Executor, keys: Iterable[tuple[str, str]]) -> None:
         await FOLDS[noun](tx, key)
 
 
+async def hold(tx: Executor, keys: Iterable[tuple[str, str]]) -> None:
+    """Lock each of these nouns and keys in that order, before what they rest on is changed."""
+    for noun, key in sorted(set(keys)):
+        await LOCKS[noun](tx, key)
+
+
 async def weigh_fact(tx: Executor, key: str) -> None:
     """The same for a fact, and enter into the ledger what changed."""
     folded = await fold_fact(tx, key)
@@ -102,6 +108,7 @@ async def weigh_instruction(tx: Executor, agent: str) -> None:
 
 
 FOLDS = {"fact": weigh_fact, "preference": weigh_preference, "instruction": weigh_instruction}
+LOCKS = {"fact": facts.lock, "preference": preferences.lock, "instruction": instructions.lock}
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,12 @@ async def of(tx: Executor, noun: str, key: str) -> list[Heard]:
     return await tx.rows("claims.of", Heard, user_id=tx.scope.user_id, noun=noun, key=key)
 
 
+async def said_in(tx: Executor, message_id: str) -> list[tuple[str, str]]:
+    """The nouns and keys that a message says something about."""
+    found = await tx.dicts("claims.said_in", user_id=tx.scope.user_id, message_id=message_id)
+    return [(row["noun"], row["claim_key"]) for row in found]
+
+
 async def rest_on(tx: Executor, rows: Mapping[str, str | None]) -> None:
     """Note which row rests on which claim."""
     if rows:

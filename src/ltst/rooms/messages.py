@@ -229,6 +229,41 @@ async def list_all(tx: Executor, session_id: str, *, limit: int, offset: int) ->
     )
 
 
+async def need_in(tx: Executor, session_id: str, message_id: str) -> ConversationMessage:
+    """A message that a session of this user must have."""
+    found = await get(tx, message_id)
+    if found is None or found.session_id != session_id:
+        raise NotFound(f"no message {message_id!r}")
+    return found
+
+
+async def remove(tx: Executor, message: ConversationMessage) -> None:
+    """Remove a message with all that rests on it alone; what answered it answers what it had answered itself."""
+    named = {"user_id": tx.scope.user_id, "message_id": message.message_id}
+    await tx.run("messages.pass_on", **named, parent=message.parent_message_id)
+    await tx.run("messages.remove", **named)
+
+
+async def replace(
+    tx: Executor, message: ConversationMessage, content: str, metadata: str | None
+) -> ConversationMessage:
+    """Let a message say something else, and forget what rested on its old words; without metadata it keeps its own."""
+    digest = sha256(content)
+    changed = await tx.row(
+        "messages.replace",
+        ConversationMessage,
+        user_id=tx.scope.user_id,
+        message_id=message.message_id,
+        content=content,
+        content_hash=digest,
+        context_hash=scoped_hash(message.session_id, message.role, digest),
+        token_count=count(content),
+        metadata=metadata,
+    )
+    assert changed is not None, "its session is locked"
+    return changed
+
+
 async def last_index(tx: Executor, session_id: str) -> int:
     """The index of the newest message of a session; 0 if it has none."""
     return int(await tx.value("messages.last_index", user_id=tx.scope.user_id, session_id=session_id))

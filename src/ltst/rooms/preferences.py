@@ -22,9 +22,14 @@ OPERATOR_SETTINGS: Mapping[str, float] = {
 }
 
 
+async def lock(tx: Executor, key: str) -> None:
+    """One change of a key at a time."""
+    await tx.value("preferences.lock", user_id=tx.scope.user_id, key=key)
+
+
 async def row_id(tx: Executor, key: str) -> str:
     """The id of the row that a key has or will have; the key is locked, so that it stays so."""
-    await tx.value("preferences.lock", user_id=tx.scope.user_id, key=key)
+    await lock(tx, key)
     found = await tx.value("preferences.row_id", user_id=tx.scope.user_id, key=key)
     return str(found) if found else new_id()
 

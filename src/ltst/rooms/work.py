@@ -15,7 +15,9 @@ from ltst.support.ids import new_id
 MOST_ATTEMPTS = 5
 FIRST_DELAY = timedelta(seconds=1)
 LONGEST_DELAY = timedelta(minutes=10)
-READ = "read"  # the work on a single message that was set aside while its conversation was read
+# The work on a single message whose conversation was read past it: it was set aside, or says something else now.
+READ = "read"
+REREAD = "reread"  # by a language model
 
 
 class LeaseLost(LtstError):
@@ -213,9 +215,9 @@ async def blocked(tx: Executor, user_id: str, task: str) -> bool:
     return bool(await tx.value("work.blocked", user_id=user_id, task=task))
 
 
-async def unread(tx: Executor, user_id: str, limit: int) -> list[str]:
-    """The messages that were set aside while their conversations were read, and are to be tried again."""
-    return await tx.values("work.unread", user_id=user_id, limit=limit)
+async def unread(tx: Executor, user_id: str, task: str, limit: int) -> list[str]:
+    """The messages that are to be read (READ or REREAD) by themselves."""
+    return await tx.values("work.unread", user_id=user_id, task=task, limit=limit)
 
 
 async def aside(tx: Executor) -> list[dict[str, Any]]:

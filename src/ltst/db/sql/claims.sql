@@ -17,6 +17,10 @@ FROM claims
 WHERE user_id = %(user_id)s AND noun = %(noun)s AND claim_key = %(key)s
 ORDER BY said_at, claim_id;
 
+-- name: said_in
+SELECT DISTINCT noun, claim_key FROM claims
+WHERE user_id = %(user_id)s AND message_id = %(message_id)s::uuid;
+
 -- name: rest_on
 UPDATE claims AS claim SET row_id = given.row_id
 FROM unnest(%(claim_ids)s::uuid[], %(row_ids)s::uuid[]) AS given (claim_id, row_id)

@@ -63,6 +63,25 @@ WHERE user_id = %(user_id)s AND session_id = %(session_id)s
 ORDER BY message_index
 LIMIT %(limit)s OFFSET %(offset)s;
 
+-- What answers a message that goes answers what stood before it.
+-- name: pass_on
+UPDATE conversation_messages SET parent_message_id = %(parent)s::uuid
+WHERE user_id = %(user_id)s AND parent_message_id = %(message_id)s::uuid;
+
+-- name: remove
+DELETE FROM conversation_messages WHERE user_id = %(user_id)s AND message_id = %(message_id)s::uuid;
+
+-- What LangChain would show in the place of the text is of the old words, and so is the score.
+-- name: replace
+UPDATE conversation_messages
+SET content = %(content)s, content_hash = %(content_hash)s, context_hash = %(context_hash)s,
+    token_count = %(token_count)s::integer, relevance_score = 0,
+    metadata = coalesce(%(metadata)s::jsonb, CASE jsonb_typeof(metadata -> 'chat_message_history')
+        WHEN 'object' THEN metadata #- '{chat_message_history,content}' ELSE metadata END)
+WHERE user_id = %(user_id)s AND message_id = %(message_id)s::uuid
+RETURNING session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
+          is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at;
+
 -- name: last_index
 SELECT coalesce(max(message_index), 0) FROM conversation_messages
 WHERE user_id = %(user_id)s AND session_id = %(session_id)s;

@@ -11,9 +11,10 @@ FROM (
     UNION ALL SELECT session.user_id, 'learn', session_id FROM conversation_sessions AS session
     LEFT JOIN user_learning AS learning USING (user_id)
     WHERE learned_index < last_index AND coalesce((switches ->> 'extraction')::boolean, %(extraction)s::boolean)
-    UNION ALL SELECT user_id, 'read', subject FROM derived_work
+    UNION ALL SELECT user_id, task, subject FROM derived_work
     LEFT JOIN user_learning AS learning USING (user_id)
-    WHERE task = 'read' AND coalesce((switches ->> 'extraction')::boolean, %(extraction)s::boolean)
+    WHERE (task = 'read' OR task = 'reread' AND %(model)s::boolean)
+      AND coalesce((switches ->> 'extraction')::boolean, %(extraction)s::boolean)
     UNION ALL SELECT session.user_id, 'refine', session_id FROM conversation_sessions AS session
     LEFT JOIN user_learning AS learning USING (user_id)
     WHERE refined_index < last_index AND last_activity < now() - %(pause)s::interval AND %(model)s::boolean
@@ -64,7 +65,7 @@ SELECT EXISTS (SELECT FROM search_due WHERE user_id = %(user_id)s AND stage = 0)
        session.*, coalesce((SELECT switches FROM user_learning WHERE user_id = %(user_id)s), '{}') AS switches
 FROM (SELECT coalesce(bool_or(learned_index < last_index), false) AS unlearnt,
              coalesce(bool_or(refined_index < last_index AND last_activity < now() - %(pause)s::interval), false)
-                 AS unrefined,
+                 OR EXISTS (SELECT FROM derived_work WHERE user_id = %(user_id)s AND task = 'reread') AS unrefined,
              coalesce(bool_or(episode_index < last_index AND last_activity < now() - %(idle)s::interval
                               OR last_index > summarised_index + 1 AND last_activity > now() - interval '1 day'), false)
                  AS untold
@@ -176,7 +177,7 @@ SET reason = excluded.reason, set_aside_at = excluded.set_aside_at, leased_until
 
 -- name: unread
 SELECT subject FROM derived_work
-WHERE user_id = %(user_id)s AND task = 'read' AND set_aside_at IS NULL AND not_before <= now()
+WHERE user_id = %(user_id)s AND task = %(task)s AND set_aside_at IS NULL AND not_before <= now()
   AND (leased_until IS NULL OR leased_until <= now())
 ORDER BY subject
 LIMIT %(limit)s;
@@ -212,17 +213,17 @@ WHERE set_aside_at IS NOT NULL GROUP BY task ORDER BY task;
 
 -- name: retry
 WITH due AS (
-    DELETE FROM derived_work WHERE set_aside_at IS NOT NULL AND task <> 'read' RETURNING 1
+    DELETE FROM derived_work WHERE set_aside_at IS NOT NULL AND task NOT IN ('read', 'reread') RETURNING 1
 ), unread AS (
     -- Its conversation was read past it: that it is due stands nowhere else.
     UPDATE derived_work SET set_aside_at = NULL, attempts = 0, reason = NULL, not_before = now()
-    WHERE set_aside_at IS NOT NULL AND task = 'read' RETURNING 1
+    WHERE set_aside_at IS NOT NULL AND task IN ('read', 'reread') RETURNING 1
 )
 SELECT (SELECT count(*) FROM due) + (SELECT count(*) FROM unread);
 
 -- name: clean
 DELETE FROM derived_work AS work
-WHERE task = 'read'
+WHERE task IN ('read', 'reread')
   AND NOT EXISTS (SELECT FROM conversation_messages AS message
                   WHERE message.user_id = work.user_id AND message_id::text = subject)
    OR task = 'embed'

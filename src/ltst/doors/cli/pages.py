@@ -10,7 +10,7 @@ import typer
 
 HEADINGS = {
     "Begin": ("demo", "chat", "serve", "mcp", "worker"),
-    "Remember": ("add", "add-many", "window", "context", "search"),
+    "Remember": ("add", "add-many", "messages", "window", "context", "search"),
     "Look": (
         "profile",
         "sessions",
@@ -32,6 +32,7 @@ HEADINGS = {
 PAGES = {
     "add": ("messages",),
     "add-many": ("messages",),
+    "messages": ("corrections",),
     "window": ("messages",),
     "export": ("archive",),
     "erase": ("archive",),

@@ -178,6 +178,13 @@ class NewMessage(Shape):
         return {name: getattr(self, name) for name in type(self).model_fields}
 
 
+class MessageReplaced(Shape):
+    """What a message says from now on."""
+
+    content: Text
+    metadata: Metadata | None = Field(None, description="As it is, if left out.")
+
+
 class ReadyMessage(Shape):
     """A message with all that it says of itself; an index must be the next one of the session."""
 

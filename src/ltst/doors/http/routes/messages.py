@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from ltst.doors.http import shapes
 from ltst.doors.http.callers import Guarded, User
@@ -79,6 +79,21 @@ async def list_messages(
     shape = Page[shapes.MessageWithVector] if vectors else Page[shapes.Message]
     found = await user.chat(session_id).history(limit=limit + 1, offset=offset)
     return shape.model_validate(shapes.page(found, limit, offset), from_attributes=True)
+
+
+@router.put("/messages/{message_id:segment}", response_model=shapes.Message)
+async def replace_message(
+    user: User, session_id: Identifier, message_id: Identifier, given: shapes.MessageReplaced
+) -> Any:
+    """Let a message say something else in its place; what was learnt from its old words alone is forgotten."""
+    return await user.chat(session_id).replace(message_id, given.content, metadata=given.metadata)
+
+
+@router.delete("/messages/{message_id:segment}", status_code=204, response_class=Response)
+async def remove_message(user: User, session_id: Identifier, message_id: Identifier) -> Response:
+    """Remove a message, with what was learnt from it alone; the others keep their indexes."""
+    await user.chat(session_id).remove(message_id)
+    return Response(status_code=204)
 
 
 @router.get("/window", response_model=Page[shapes.Message])

@@ -25,8 +25,8 @@ from ltst.doors.mcp.shapes import (
     one_of,
     page,
 )
-from ltst.doors.mcp.telling import tell
-from ltst.doors.mcp.toolbox import ADDS, READS, Asked, tool
+from ltst.doors.mcp.telling import removed, tell
+from ltst.doors.mcp.toolbox import ADDS, READS, REMOVES, REPLACES, Asked, tool
 from ltst.errors import Invalid, NotFound, Unavailable
 from ltst.records import ConversationMessage
 from ltst.support.logs import LOGGER
@@ -37,6 +37,7 @@ ONCE = "Stored again with the same key, it is stored once."
 Key = Annotated[Identifier, Field(description=ONCE)]
 # The message and the reply to it are kept under two keys of their own, which are longer by two characters.
 PairKey = Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_IDENTIFIER - 2, description=ONCE)]
+MessageId = Annotated[Identifier, Field(description="The id of the message.")]
 Parent = Annotated[Identifier, Field(description="The id of the message that it answers.")]
 MostTokens = Annotated[shapes.Index, Field(description="How many tokens at most, together.")]
 Speaker = Annotated[
@@ -236,6 +237,28 @@ async def store_message(
     return await asked.user.chat(session_id).store(message)
 
 
+@tool("Replace a message", REPLACES, shapes.Message)
+async def replace_message(
+    asked: Asked,
+    session_id: SessionId,
+    message_id: MessageId,
+    content: Annotated[Text, Field(description="What it says from now on, word for word.")],
+    metadata: Annotated[Metadata | None, Field(description="Its metadata from now on; as it is, if left out.")] = None,
+) -> Any:
+    """Let a message of a conversation say something else in its place, when the user corrects or redacts it.
+
+    What was learnt from its old words alone is forgotten; the new ones are learnt from.
+    """
+    return await asked.user.chat(session_id).replace(message_id, content, metadata=metadata)
+
+
+@tool("Remove a message", REMOVES, shapes.Removed, say=removed)
+async def remove_message(asked: Asked, session_id: SessionId, message_id: MessageId) -> Any:
+    """Remove a message for good, when the user asks for it, with all that was learnt from it alone."""
+    await asked.user.chat(session_id).remove(message_id)
+    return {"removed": 1}
+
+
 @tool(
     "Search one conversation",
     READS,
@@ -274,6 +297,8 @@ TOOLS = (
     add_messages,
     add_interaction,
     store_message,
+    replace_message,
+    remove_message,
     search_session,
     get_snapshot,
 )
