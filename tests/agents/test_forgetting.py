@@ -9,8 +9,8 @@ import pytest
 
 from ltst import AsyncMemory, AsyncUser
 from ltst.agents.forgetting import ALL, KEPT, NOT_KNOWN
-from ltst.agents.quoting import NOTHING
 from ltst.agents.turns import TurnResult, Turns
+from ltst.agents.wording import NOTHING
 from ltst.memory import AsyncChat
 
 removes = pytest.mark.skipif(not hasattr(AsyncChat, "remove"), reason="messages cannot be removed one by one")
@@ -104,7 +104,7 @@ async def test_a_request_that_is_repeated_forgets_once(recall: Turns, ana: Async
 async def test_a_key_goes_with_the_messages_it_was_learnt_from(recall: Turns, ana: AsyncUser) -> None:
     await say(recall, ana, "I live in Porto.", "monday")
     await say(recall, ana, "I moved to Lisbon.", "tuesday")
-    offer = await say(recall, ana, "vergiss, dass ich in Lisbon wohne: my home")
+    offer = await say(recall, ana, "Bitte vergiss, dass ich in Lisbon wohne")
     assert "Lisbon" in offer.reply
     await say(recall, ana, "ja")
     assert await ana.facts.get("home") is None

@@ -62,7 +62,17 @@ def test_a_few_words_look_something_up(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["And cats.", "got a dog", "thesis submitted", "i am tired", "Lisbon", "locker code 4417", "code: 4417", "One line"]
+    "text",
+    [
+        "And cats.",
+        "got a dog",
+        "thesis submitted",
+        "i am tired",
+        "Lisbon",
+        "locker code 4417",
+        "code: 4417",
+        "One line",
+    ],
 )
 def test_a_few_words_that_tell_something(text: str) -> None:
     assert not is_lookup(text)
@@ -107,7 +117,9 @@ def test_what_is_to_be_forgotten(text: str, topic: str) -> None:
     assert to_forget(text) == topic
 
 
-@pytest.mark.parametrize("text", ["Don't forget my birthday", "I forget things", "You forgot it", "Never forget this", "forgetful"])
+@pytest.mark.parametrize(
+    "text", ["Don't forget my birthday", "I forget things", "You forgot it", "Never forget this", "forgetful"]
+)
 def test_what_is_not_to_be_forgotten(text: str) -> None:
     assert to_forget(text) is None
 

@@ -1,4 +1,4 @@
-"""The agent without a model: it says what it knows in the words it was told, when it knows nothing, and what it noted."""
+"""The agent without a model: it says what it knows in the words it was told, and when it knows nothing."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 import pytest
 
 from ltst import AsyncMemory, AsyncUser
-from ltst.agents.quoting import KNOWN, NOTED, NOTHING
 from ltst.agents.turns import TurnResult, Turns
+from ltst.agents.wording import KNOWN, NOTED, NOTHING
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
 
@@ -141,7 +141,10 @@ async def test_what_tools_and_documents_said_is_labelled(recall: Turns, ana: Asy
     opens = (await say(recall, ana, "When does the lighthouse open at nine?")).reply
     assert opens.startswith("A tool or another source, not you, said on ")
     await ana.documents.add("The boiler has a pressure of 1.5 bar.", title="Boiler manual")
-    assert "The document Boiler manual says: “The boiler" in (await say(recall, ana, "What pressure has the boiler?")).reply
+    assert (
+        "The document Boiler manual says: “The boiler"
+        in (await say(recall, ana, "What pressure has the boiler?")).reply
+    )
     await ana.entries.add("The thesis worries Ana.")
     assert re.search(r"My notes of .* say: “The thesis", (await say(recall, ana, "What about the thesis?")).reply)
 

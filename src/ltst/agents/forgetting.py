@@ -10,8 +10,9 @@ from contextlib import suppress
 from typing import Any
 
 from ltst.agents import intents, wording
-from ltst.agents.memories import Memory, plain, plain_fact
-from ltst.agents.passages import Question, answering, covered, rarity, sentences
+from ltst.agents.known import is_about
+from ltst.agents.memories import Memory, plain, plain_fact, plain_message
+from ltst.agents.passages import Question, answering, covered, rarity
 from ltst.agents.replies import Reply
 from ltst.errors import NotFound
 from ltst.memory import AsyncUser
@@ -19,12 +20,13 @@ from ltst.records import ConversationMessage, Fact, Hit
 
 OFFERED = "forget"  # under this key of a reply's metadata
 NOT_KNOWN = "There is nothing to forget: you never told me that."
-ALL = "That is everything that I know of you: `ltst erase` removes it, or DELETE /v1/user; I do not do that in a chat."
+ALL = "That is all that I know of you: `ltst erase` or POST /v1/erase removes it; I do not do that in a chat."
 KEPT = "All right, I keep it."
 DONE = "Done: I have forgotten it."
 PARTLY = "Done: I have forgotten what I learnt from it. What you said stays in its chat, which can be deleted."
 
 SEARCHED = 40
+RECENT = 8
 # No more is offered than can be read: what is not shown must not go.
 MOST = 8
 KINDS = ("message", "entry")
@@ -36,31 +38,27 @@ async def offer(user: AsyncUser, message: ConversationMessage, topic: str, best:
     """Say what would be forgotten; `best` is what would be told of it if it were asked for."""
     if intents.is_everything(topic):
         return Reply(ALL)
+    if not topic:
+        return await _offer_last(user, message)
     await user.learning.catch_up()
-    if topic:
-        facts = await _facts(user, topic)
-        hits = await _saying(user, message, topic, best)
-    else:
-        facts, hits = [], []
-    last = None if topic else await _said_last(user, message)
-    passages = [last.content] if last else _passages(topic, hits)
-    if not passages and not facts:
+    facts, hits = await _facts(user, topic), await _saying(user, message, topic, best)
+    if not facts and not hits:
         return Reply(NOT_KNOWN)
-    offered = {
-        "messages": await _messages(user, hits, facts, last),
+    passages = _passages(topic, hits)
+    sources = [*(source for hit in hits for source in hit.sources), *await _sources(user, facts)]
+    wanted = {
+        "messages": await _places(user, [*sources, *await _echoes(user, passages)]),
         "facts": [each.key for each in facts],
         "entries": [hit.id for hit in hits if hit.kind == "entry" and not hit.sources],
     }
     memories: list[Memory] = [*map(plain_fact, facts), *map(plain, hits)]
-    return Reply(_offering(passages, facts), tuple(memories), {OFFERED: offered})
+    return Reply(_offering(passages, facts), tuple(memories), {OFFERED: wanted})
 
 
 async def offered(user: AsyncUser, message: ConversationMessage) -> ConversationMessage | None:
     """Return the reply right before a message, if it offered to forget something."""
-    recent = await user.chat(message.session_id).window(6)
-    earlier = [each for each in recent if (each.message_index or 0) < (message.message_index or 0)]
-    last = earlier[-1] if earlier else None
-    return last if last is not None and last.role == "ai" and isinstance(last.metadata.get(OFFERED), Mapping) else None
+    last = (await _earlier(user, message))[-1:]
+    return next((each for each in last if each.role == "ai" and isinstance(each.metadata.get(OFFERED), Mapping)), None)
 
 
 async def carry_out(user: AsyncUser, offer: ConversationMessage) -> Reply:
@@ -87,11 +85,9 @@ async def _remove(user: AsyncUser, session_id: str, message_id: str) -> bool:
 
 
 async def _facts(user: AsyncUser, topic: str) -> list[Fact]:
-    """The facts whose key or value is what is to be forgotten."""
+    """The facts that are what is to be forgotten."""
     question = Question.of(topic)
-    known = await user.facts.list()
-    weights = dict.fromkeys(question.terms, 1.0)
-    return [each for each in known if covered(question, f"{each.key.replace('_', ' ')} {each.value}", weights) >= SHARE]
+    return [each for each in await user.facts.list() if is_about(question, each)]
 
 
 async def _saying(user: AsyncUser, message: ConversationMessage, topic: str, best: Sequence[Hit]) -> list[Hit]:
@@ -105,27 +101,43 @@ async def _saying(user: AsyncUser, message: ConversationMessage, topic: str, bes
 
 
 def _states(hit: Hit) -> bool:
-    return not intents.is_question(hit.content) and intents.to_forget(hit.content) is None and not hit.scores.get("retold")
+    asks = intents.is_question(hit.content) or intents.to_forget(hit.content) is not None
+    return not asks and not wording.is_own(hit)
 
 
-async def _said_last(user: AsyncUser, message: ConversationMessage) -> ConversationMessage | None:
-    """What the user said before, in the same chat."""
-    recent = await user.chat(message.session_id).window(8)
-    earlier = [each for each in recent if each.role == "human" and (each.message_index or 0) < (message.message_index or 0)]
-    return earlier[-1] if earlier else None
+async def _offer_last(user: AsyncUser, message: ConversationMessage) -> Reply:
+    """Offer to forget what the user said before, in the same chat."""
+    said = [each for each in await _earlier(user, message) if each.role == "human"]
+    if not said:
+        return Reply(NOT_KNOWN)
+    passages = [said[-1].content]
+    ids = [str(said[-1].message_id), *await _echoes(user, passages)]
+    wanted = {"messages": await _places(user, ids), "facts": [], "entries": []}
+    return Reply(_offering(passages, ()), (plain_message(said[-1]),), {OFFERED: wanted})
 
 
-async def _messages(
-    user: AsyncUser, hits: Sequence[Hit], facts: Sequence[Fact], last: ConversationMessage | None
-) -> list[tuple[str, str]]:
-    """The messages that go, each with its chat: those that say it, and those that the facts rest on."""
-    ids = dict.fromkeys(source for hit in hits for source in hit.sources)
-    for fact in facts:
-        history = await user.facts.history(fact.key)
-        ids |= dict.fromkeys(each.source_message_id for each in history if each.source_message_id)
-    if last is not None and last.message_id:
-        ids[last.message_id] = None
-    found = [await user.message(each) for each in ids]
+async def _earlier(user: AsyncUser, message: ConversationMessage) -> list[ConversationMessage]:
+    """The turns of a chat right before a message."""
+    recent = await user.chat(message.session_id).window(RECENT)
+    return [each for each in recent if (each.message_index or 0) < (message.message_index or 0)]
+
+
+async def _sources(user: AsyncUser, facts: Sequence[Fact]) -> list[str]:
+    """The messages that some facts, and what held before them, rest on."""
+    history = [each for fact in facts for each in await user.facts.history(fact.key)]
+    return [each.source_message_id for each in history if each.source_message_id]
+
+
+async def _echoes(user: AsyncUser, passages: Sequence[str]) -> list[str]:
+    """The replies that quote what is to be forgotten."""
+    found = [hit for each in passages for hit in await user.search(each, kinds=("message",), limit=SEARCHED)]
+    quotes = [wording.quotable(each) for each in passages]
+    return [hit.id for hit in found if hit.role == "ai" and any(quote in hit.content for quote in quotes)]
+
+
+async def _places(user: AsyncUser, ids: Sequence[str]) -> list[tuple[str, str]]:
+    """Messages, each once, with the chat that it stands in."""
+    found = [await user.message(each) for each in dict.fromkeys(ids)]
     return [(each.session_id, str(each.message_id)) for each in found if each is not None]
 
 
@@ -136,6 +148,6 @@ def _passages(topic: str, hits: Sequence[Hit]) -> list[str]:
 
 
 def _offering(passages: Sequence[str], facts: Sequence[Fact]) -> str:
-    told = [f"“{each.key.replace('_', ' ')}: {wording.quotable(each.value)}”" for each in facts]
+    told = [wording.quoted(f"{wording.spoken(each.key)}: {each.value}") for each in facts]
     told += [wording.quoted(each) for each in passages]
-    return f"I would forget {', '.join(told)}. Say yes and it is gone; anything else leaves all as it is."
+    return f"{wording.OFFER} {', '.join(told)}. Say yes and it is gone; anything else leaves all as it is."

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from itertools import islice
 
+from ltst.learn.keys import words
+
 # Whoever greets, thanks or takes leave says only such words, and few of them.
 LONGEST_COURTESY = 12
 # A few words without a verb look something up: "wifi password".
@@ -58,46 +60,53 @@ SEVERAL = re.compile(
 # What is asked for held before, and something else may hold now.
 FORMERLY = re.compile(
     r"\b(?:before|previous(?:ly)?|former(?:ly)?|earlier|originally|initially|at\s+first|used\s+to|back\s+then|last\s+year|ago"
-    r"|first|old|damals|früher|vorher|zuerst|ursprünglich|vor\s+einem\s+jahr|letztes\s+jahr)\b",
+    r"|damals|früher|vorher|zuerst|ursprünglich|vor\s+einem\s+jahr|letztes\s+jahr)\b",
     re.IGNORECASE,
 )
 
-_POLITELY = r"(?:(?:please|pls|can|could|would|will|may|should|you|now|just|kindly|also|bitte|kannst|du|mal)\b[\s,]{0,9}){0,6}"
+_POLITELY = (
+    r"(?:(?:please|pls|can|could|would|will|may|should|you|now|just|kindly|also|bitte|kannst|du|mal)\b[\s,]{0,9}){0,6}"
+)
 FORGET = re.compile(
     rf"{_POLITELY}(?:forget|vergiss|vergesse?n?)\b[\s,:]{{0,9}}(?:about\b|that\b|the\s+fact\s+that\b|dass\b|daß\b)?(?P<topic>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
-EVERYTHING = frozenset(["everything", "all", "me", "us", "alles", "mich", "uns"])
+WHOLE = words("everything all alles")
+EVERYTHING = WHOLE | words("me us know mich uns weißt du über")
 # Said after "forget": they name nothing, or what was said last.
-POINTING = frozenset(
+POINTING = words(
     """
-    it that this i just said told you me about what was the last thing message please now mentioned anything
-    es das dies diese ich eben gerade gesagt hab habe was dir erzählt letzte nachricht bitte mal
-    """.split()
+    it that this i just said told you about what was the last thing message please now mentioned anything es das
+    dies diese ich eben gerade gesagt hab habe was dir erzählt letzte nachricht bitte mal
+    """
 )
 
-AGREEING = frozenset(
+AGREEING = words(
     """
-    yes y yep yeah yup sure ok okay do it please forget that this go ahead correct right exactly definitely of course confirm confirmed
-    ja jo jep jawohl klar genau bitte mach das vergiss es tu
-    """.split()
+    yes y yep yeah yup sure ok okay do it please forget that this go ahead correct right exactly definitely of
+    course confirm confirmed ja jo jep jawohl klar genau bitte mach das vergiss es tu
+    """
 )
-AGREEMENT = frozenset("yes y yep yeah yup sure ok okay ja jo jep jawohl klar confirm confirmed do mach go".split())
-REFUSING = frozenset("no nope nah don't dont not keep leave nein nee nicht behalt behalte lass".split())
+AGREEMENT = words("yes y yep yeah yup sure ok okay ja jo jep jawohl klar confirm confirmed do mach go")
+REFUSING = words("no nope nah don't dont not keep leave nein nee nicht behalt behalte lass")
 
-_GREETINGS = frozenset("hello hi hey morning evening afternoon moin hallo servus morgen abend tag".split())
-_THANKS = frozenset("thanks thank thx cheers ta danke dank merci".split())
-_LEAVING = frozenset("bye goodbye ciao tschüss tschüs later soon tomorrow bald".split())
-_NIGHT = frozenset("night goodnight nacht".split())
-_GERMAN = frozenset("danke dank schön vielen gute guten nacht morgen abend tag moin hallo tschüss tschüs bis bald".split())
-_POLITE = frozenset(
+_GREETINGS = words("hello hi hey morning evening afternoon moin hallo servus morgen abend tag")
+_THANKS = words("thanks thank thx cheers ta danke dank merci")
+_LEAVING = words("bye goodbye ciao tschüss tschüs later soon tomorrow bald")
+_NIGHT = words("night goodnight nacht")
+_GERMAN = words(
     """
-    you very much so a lot again ok okay great cool nice perfect lovely wonderful awesome good see talk take care have one day
-    too you're welcome all right alright got it fine sure sorry lol haha ha sleep well tight and then for now that's is
-    everything today no yes yep nope please there ltst my friend
-    schön vielen gute guten bis dann bald okay super prima alles klar schlaf gut und sehr nett dir wieder ja nein bitte
-    """.split()
+    danke dank schön vielen gute guten nacht morgen abend tag moin hallo tschüss tschüs bis bald
+    """
+)
+_POLITE = words(
+    """
+    you very much so a lot again ok okay great cool nice perfect lovely wonderful awesome good see talk take care
+    have one day too you're welcome all right alright got it fine sure sorry lol haha ha sleep well tight and then
+    for now that's is everything today no yes yep nope please there ltst my friend schön vielen gute guten bis dann
+    bald okay super prima alles klar schlaf gut und sehr nett dir wieder ja nein bitte
+    """
 )
 COURTESIES = _GREETINGS | _THANKS | _LEAVING | _NIGHT | _POLITE
 # The first whose words are said; in the language of the one who says them.
@@ -132,7 +141,7 @@ def is_lookup(text: str) -> bool:
 
 def courtesy(text: str) -> str | None:
     """Return a short answer to a message that only greets, thanks or takes leave; None for any other."""
-    said = _words(text, LONGEST_COURTESY + 1)
+    said = _said(text, LONGEST_COURTESY + 1)
     if not said or len(said) > LONGEST_COURTESY or QUESTION_MARK.search(text) or not COURTESIES.issuperset(said):
         return None
     german = not _GERMAN.isdisjoint(said)
@@ -143,32 +152,34 @@ def courtesy(text: str) -> str | None:
 
 
 def to_forget(text: str) -> str | None:
-    """Return what a message asks to forget, empty where it points to what was said last; None if it asks no such thing."""
+    """Return what a message asks to forget: empty where it points to what was said last, None if it asks nothing."""
     found = FORGET.match(OPENING.sub("", text.strip()))
     if found is None:
         return None
     topic = SENTENCE_END.split(found["topic"], maxsplit=1)[0].strip(" .!?,")
-    return "" if POINTING.issuperset(_words(topic, 20)) else topic
+    return "" if POINTING.issuperset(_said(topic, 20)) else topic
 
 
 def is_everything(topic: str) -> bool:
     """Whether what is to be forgotten is all there is."""
-    said = set(_words(topic, 20))
-    return not EVERYTHING.isdisjoint(said) and said <= EVERYTHING | POINTING | {"know", "weißt", "du", "über"}
+    said = set(_said(topic, 20))
+    if len(said) > 1:
+        return not WHOLE.isdisjoint(said) and said <= EVERYTHING | POINTING
+    return said <= EVERYTHING and bool(said)
 
 
 def agrees(text: str) -> bool:
     """Whether a message is a yes, and nothing else."""
-    said = _words(text, 8)
+    said = _said(text, 8)
     return 0 < len(said) < 8 and said[0] in AGREEMENT and AGREEING.issuperset(said) and "?" not in text
 
 
 def refuses(text: str) -> bool:
     """Whether a message begins with a no, and is short."""
-    said = _words(text, 8)
+    said = _said(text, 8)
     return 0 < len(said) < 8 and said[0] in REFUSING
 
 
-def _words(text: str, most: int) -> list[str]:
+def _said(text: str, most: int) -> list[str]:
     """The first words, in small letters."""
     return [word.group().lower().replace("’", "'") for word in islice(WORD.finditer(text), most)]

@@ -17,7 +17,9 @@ MOST = 3
 SEARCHED = 5
 # So relevant a fact answers although it has no word of the question.
 LEAST_RELEVANCE = 0.3
-ABOUT_ME = re.compile(r"\b(?:i|i['’]m|my|me|mine|we|our|us|ich|mein\w{0,2}|mir|mich|wir|unser\w{0,2}|uns)\b", re.IGNORECASE)
+ABOUT_ME = re.compile(
+    r"\b(?:i|i['’]m|my|me|mine|we|our|us|ich|mein\w{0,2}|mir|mich|wir|unser\w{0,2}|uns)\b", re.IGNORECASE
+)
 # What a question calls the thing that a key stands for.
 CALLED = {
     "home": "live living reside city town address based wohnen wohne wohnort adresse zuhause stadt",
@@ -47,8 +49,9 @@ async def told(user: AsyncUser, question: Question, until: datetime | None) -> t
     """Return the sentences of the facts that a question asks for, as they held `until` a moment; and the facts."""
     hits = await user.search(question.text, kinds=("fact",), limit=SEARCHED)
     near = {hit.id for hit in hits if hit.score >= LEAST_RELEVANCE}
-    known = await user.facts.list(as_of=until) if hits or until else []
-    asked = [each for each in known if _asked_for(question, each) or each.fact_id in near][:MOST]
+    known = await user.facts.list(as_of=until)
+    mine = bool(ABOUT_ME.search(question.text))
+    asked = [each for each in known if (mine and is_about(question, each)) or each.fact_id in near][:MOST]
     keys = [each.key for each in asked]
     sentences = [
         await _sentence(user, each, question, alone=each.single_valued and keys.count(each.key) == 1, until=until)
@@ -57,13 +60,10 @@ async def told(user: AsyncUser, question: Question, until: datetime | None) -> t
     return sentences, asked
 
 
-def _asked_for(question: Question, fact: Fact) -> bool:
-    """Whether a question is about the user and about nothing but this key."""
-    if not ABOUT_ME.search(question.text):
-        return False
-    named = {*terms(fact.key.replace("_", " "))}
-    known = named | {*terms(CALLED.get(fact.key, ""))} | {*terms(fact.value)}
-    return bool(question.terms) and question.terms <= known
+def is_about(question: Question, fact: Fact) -> bool:
+    """Whether a question has no words but those for this key and its value."""
+    named = f"{wording.spoken(fact.key)} {CALLED.get(fact.key, '')} {fact.value}"
+    return bool(question.terms) and question.terms <= {*terms(named)}
 
 
 async def _sentence(user: AsyncUser, fact: Fact, question: Question, *, alone: bool, until: datetime | None) -> str:
@@ -80,5 +80,7 @@ async def _sentence(user: AsyncUser, fact: Fact, question: Question, *, alone: b
 
 def _before(fact: Fact, history: Sequence[Fact]) -> Fact | None:
     """The last value that held before the one that holds."""
-    closed = [each for each in history if each.valid_to is not None and each.rejected_at is None and each.value != fact.value]
+    closed = [
+        each for each in history if each.valid_to is not None and each.rejected_at is None and each.value != fact.value
+    ]
     return max(closed, key=lambda each: each.valid_to or each.valid_from, default=None)

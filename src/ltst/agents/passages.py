@@ -1,4 +1,4 @@
-"""Passages: the sentence of a text that answers a question, chosen by the words they share and the kind of answer asked for."""
+"""Passages: the sentence of a text that answers a question, by the words they share and the kind of answer."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ltst.agents.intents import QUESTION_MARK
+from ltst.learn.keys import words
 from ltst.support.terms import terms
 from ltst.support.text import cut
 
@@ -20,11 +21,13 @@ FRAGMENT = 4
 KIND = 0.6
 ASKS = 0.5
 
-SENTENCE_END = re.compile(r"[.!?…]+[\"'”’»)]?\s+|[。！？]|\n+")
+SENTENCE_END = re.compile(r"[.!?…][\"'”’»)]?\s+|[。！？]|\n+")
 _ABBREVIATION = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|No|vs|e\.g|i\.e|z\.B|bzw|ca|Nr|Std|\d{1,2})\.$", re.IGNORECASE)
 # What a sentence begins with that goes on with what the one before spoke of.
 _GOES_ON = re.compile(
-    r"(?:it|it['’]s|that|this|they|he|she|he['’]s|she['’]s|so|because|but|then|and|es|das|der|die|er|sie|weil|aber|dann|und)\b", re.IGNORECASE
+    r"(?:it|it['’]s|that|this|they|he|she|he['’]s|she['’]s|so|because|but|then|and|to|for|with|of|which|who"
+    r"|es|das|der|die|er|sie|weil|aber|dann|und)\b",
+    re.IGNORECASE,
 )
 
 _MONTH = (
@@ -35,33 +38,55 @@ _DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|diens|donners|frei|
 # What a question asks for, and what holds it.
 SHAPES = (
     (
-        re.compile(r"\b(?:when|what (?:day|date|time|year)|which (?:day|date|year|month|weekday)|wann|welche[mnr]? (?:tag|jahr|abend))\b", re.IGNORECASE),
-        re.compile(rf"\b(?:{_MONTH}|{_DAY}|today|yesterday|tomorrow|tonight|(?:19|20)\d\d|\d{{1,2}}(?:st|nd|rd|th)\b|\d{{1,2}}[:.]\d\d)\b|\d{{1,2}}\. ", re.IGNORECASE),
+        re.compile(
+            r"\b(?:when|what (?:day|date|time|year)|which (?:day|date|year|month|weekday)|wann"
+            r"|welche[mnr]? (?:tag|jahr|abend))\b",
+            re.IGNORECASE,
+        ),
+        re.compile(
+            rf"\b(?:{_MONTH}|{_DAY}|today|yesterday|tomorrow|tonight|(?:19|20)\d\d|\d{{1,2}}(?:st|nd|rd|th|[:.]\d\d))\b"
+            r"|\d\. ",
+            re.IGNORECASE,
+        ),
     ),
     (
-        re.compile(r"\b(?:how (?:many|much|long|old|often|far|big)|what (?:number|price|cost|rate|size|interest)|cost|wie (?:viele?|lange|alt|oft|hoch|weit))\b", re.IGNORECASE),
-        re.compile(r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|half|eine?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn)\b", re.IGNORECASE),
+        re.compile(
+            r"\b(?:how (?:many|much|long|old|often|far|big)|what (?:number|price|cost|rate|size|interest)|cost"
+            r"|wie (?:viele?|lange|alt|oft|hoch|weit))\b",
+            re.IGNORECASE,
+        ),
+        re.compile(
+            r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|half"
+            r"|eine?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn)\b",
+            re.IGNORECASE,
+        ),
     ),
     (
         re.compile(r"\b(?:where|which (?:city|town|place|country|room|machine|host)|wo|woher|wohin)\b", re.IGNORECASE),
-        re.compile(r"\b(?:in|at|near|behind|under|beside|to|from|bei|neben|im|am|auf|nach|aus) (?:the |my |our |a |der |dem |den )?\w|\w\.\w{2,}"),
+        re.compile(
+            r"\b(?:in|at|near|behind|under|to|from|bei|neben|im|am|auf|nach|aus) (?:(?:the|my|our|a|der|dem) )?\w"
+            r"|\w\.\w{2}"
+        ),
     ),
     (
-        re.compile(r"\b(?:who|whom|whose|wer|wem|wen|wessen|what(?:'s| is) .{0,40}\bname|wie heiß\w{1,3})\b", re.IGNORECASE),
+        re.compile(
+            r"\b(?:who|whom|whose|wer|wem|wen|wessen|what(?:'s| is) .{0,40}\bname|wie heiß\w{1,3})\b", re.IGNORECASE
+        ),
         re.compile(r"(?<=[\w,:] )[A-ZÄÖÜ][a-zäöüß]+"),
     ),
 )
 # What stands in questions and tells nothing of their subject.
-FILLERS = frozenset(
+FILLERS = words(
     """
-    which whose tell show give remember know say said told mention name call thing kind sort type current present moment today
-    time day now still ever already really exact please much mani long old often
-    ich du er sie es wir ihr mich mir dich dir uns mein meine meinen meinem meiner meines dein deine unser unsere unseren sein seine
-    der die das den dem des ein eine einen einem einer eines und oder aber auch noch schon denn nur nicht kein keine sehr zu
-    zur zum im in am an auf aus bei mit von vom vor nach für über um bis ist sind war waren bin bist hab habe hast hat haben
-    hatte wird werden wurde kann können soll sollst muss darf darfst was wer wen wem wo wie wann warum wieso welch welche welcher
-    welches welchen welchem wohin woher heiß heißt heiße viel viele lange alt oft zurzeit jetzt mal wegen gerade wort sag
-    """.split()
+    which whose tell show give remember know say said told mention name call thing kind sort type current present
+    moment today time day now still ever already really exact please much mani long old often ich du er sie es wir
+    ihr mich mir dich dir uns mein meine meinen meinem meiner meines dein deine unser unsere unseren sein seine der
+    die das den dem des ein eine einen einem einer eines und oder aber auch noch schon denn nur nicht kein keine
+    sehr zu zur zum im in am an auf aus bei mit von vom vor nach für über um bis ist sind war waren bin bist hab
+    habe hast hat haben hatte wird werden wurde kann können soll sollst muss darf darfst was wer wen wem wo wie wann
+    warum wieso welch welche welcher welches welchen welchem wohin woher heiß heißt heiße viel viele lange alt oft
+    zurzeit jetzt mal wegen gerade wort sag
+    """
 )
 
 
@@ -111,11 +136,15 @@ def sentences(text: str) -> list[str]:
     found: list[str] = []
     for piece in cut(text[:LONGEST_TEXT], SENTENCE_END):
         line = " ".join(piece.split())
-        if found and (len(line.split()) < FRAGMENT or _ABBREVIATION.search(found[-1]) or len(found[-1].split()) < FRAGMENT):
+        if found and (_short(line) or _short(found[-1]) or _ABBREVIATION.search(found[-1][-8:])):
             found[-1] += f" {line}"
         elif line:
             found.append(line)
     return found
+
+
+def _short(line: str) -> bool:
+    return len(line) < LONGEST_QUOTE and len(line.split()) < FRAGMENT
 
 
 def _score(question: Question, sentence: str, weights: Mapping[str, float]) -> float:
@@ -129,7 +158,7 @@ def _with_neighbour(said: Sequence[str], scores: Sequence[float], best: int) -> 
     after, before = best + 1, best - 1
     if after < len(said) and (_GOES_ON.match(said[after]) or scores[after] >= scores[best] / 2):
         return [best, after]
-    if before >= 0 and (_GOES_ON.match(said[best]) or scores[before] >= scores[best] / 2):
+    if before >= 0 and _GOES_ON.match(said[best]):
         return [before, best]
     return [best]
 

@@ -6,17 +6,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from ltst.agents import forgetting, intents, known, wording
-from ltst.agents.evidence import Chosen, Evidence, choose, past
-from ltst.agents.memories import Memory, plain, plain_fact, plain_message, plain_preference
+from ltst.agents.evidence import Evidence, choose, is_version, past, renewed
+from ltst.agents.memories import Memory, distinct, plain, plain_fact, plain_message, plain_preference
 from ltst.agents.passages import Question, answering, sentences
 from ltst.agents.replies import Reply
+from ltst.agents.wording import KNOWN, NOTED, NOTHING
 from ltst.memory import AsyncUser
-from ltst.records import ConversationMessage, Hit
+from ltst.records import ConversationMessage
 from ltst.support.terms import terms
-
-NOTHING = "I don't know that; you never told me."
-NOTED = "Noted."
-KNOWN = "This is what I know about you:"
 
 SEARCHED = 30
 LISTED = 12
@@ -34,7 +31,7 @@ async def answer(user: AsyncUser, message: ConversationMessage) -> Reply:
     if (polite := intents.courtesy(text)) is not None:
         return Reply(polite)
     if (topic := intents.to_forget(text)) is not None:
-        best = (await _chosen(user, topic, message)).all if topic else ()
+        best = await _chosen(user, Question.of(topic), message) if topic else []
         return await forgetting.offer(user, message, topic, [each.hit for each in best])
     if not (intents.is_question(text) or intents.is_lookup(text)):
         return await _noted(user, message)
@@ -87,45 +84,53 @@ def _fact_line(key: str, value: str, since: datetime, values: int) -> str:
 async def _answered(user: AsyncUser, message: ConversationMessage) -> Reply:
     """The facts that are asked for, then the decisive words of the best memories, the newest that holds first."""
     question = Question.of(message.content)
-    told, facts = await known.told(user, question, past(question.text, _now(message)))
-    chosen = await _chosen(user, question.text, message)
-    if not told and not chosen.all:
-        return Reply(NOTHING)
+    until = past(question.text, _now(message))
+    told, facts = await known.told(user, question, until)
+    chosen = await _chosen(user, question, message)
+    if chosen and until is None and not intents.FORMERLY.search(question.text):
+        chosen = await _up_to_date(user, question, message, chosen)
+    memories: list[Memory] = [*map(plain_fact, facts), *(plain(each.hit) for each in chosen)]
     titles = await _titles(user, chosen)
-    several = bool(intents.SEVERAL.search(question.text))
-    memories: list[Memory] = [*map(plain_fact, facts), *(plain(each.hit) for each in chosen.all)]
-    for place, each in enumerate(chosen.all):
-        lead = _lead(each, chosen, titles, several)
+    for each in chosen:
         before = await _before(user, question, each) if each.hit.kind == "message" else None
-        told.append(_told(lead, each, before, question))
+        told.append(_told(_lead(question, chosen[0], each, titles), each, before, question))
         memories += [plain_message(before)] if before is not None else []
-    return Reply(" ".join(told), tuple(memories))
+    return Reply(" ".join(told) or NOTHING, tuple(distinct(memories)))
 
 
 def _now(message: ConversationMessage) -> datetime:
     return message.timestamp or datetime.now(UTC)
 
 
-async def _chosen(user: AsyncUser, text: str, message: ConversationMessage) -> Chosen:
-    found = await user.search(text, kinds=OTHERS, limit=SEARCHED, without=message.content)
-    return choose(Question.of(text), [hit for hit in found if hit.id != message.message_id], _now(message))
+async def _chosen(user: AsyncUser, question: Question, message: ConversationMessage) -> list[Evidence]:
+    found = await user.search(question.text, kinds=OTHERS, limit=SEARCHED, without=message.content)
+    return choose(question, [hit for hit in found if hit.id != message.message_id], _now(message))
 
 
-async def _titles(user: AsyncUser, chosen: Chosen) -> dict[str, str]:
+async def _up_to_date(
+    user: AsyncUser, question: Question, message: ConversationMessage, chosen: list[Evidence]
+) -> list[Evidence]:
+    """Look by the words of the best for what was said of it since: that holds, although it may not answer in so many."""
+    strongest = max(chosen, key=lambda each: each.strength)
+    if strongest.hit.kind != "message" or strongest.hit.role != "human":
+        return chosen
+    found = await user.search(strongest.passage, kinds=("message",), limit=SEARCHED, without=message.content)
+    return renewed(question, chosen, [hit for hit in found if hit.id != message.message_id])
+
+
+async def _titles(user: AsyncUser, chosen: Sequence[Evidence]) -> dict[str, str]:
     """What the quoted documents are called; one among very many may go by its id."""
-    if not any(each.hit.kind == "document" for each in chosen.all):
+    if not any(each.hit.kind == "document" for each in chosen):
         return {}
     return {each.document_id: each.title for each in await user.documents.list(limit=TITLED) if each.title}
 
 
-def _lead(each: Evidence, chosen: Chosen, titles: Mapping[str, str], several: bool) -> str:
+def _lead(question: Question, first: Evidence, each: Evidence, titles: Mapping[str, str]) -> str:
     """What stands before a quote: whole for the first, and short for the user's other words."""
-    first, hit = chosen.all[0], each.hit
-    own = hit.kind == "message" and hit.role == "human" and hit.trusted and hit.speaker in (None, "User")
-    if each is first or not own or hit.occurred_at is None:
-        return wording.attribution(hit, titles)
-    on = wording.day(hit.occurred_at)
-    if several or each not in chosen.same or each.date == first.date:
+    if each is first or not wording.is_the_users(each.hit) or each.hit.occurred_at is None:
+        return wording.attribution(each.hit, titles)
+    on = wording.day(each.hit.occurred_at)
+    if intents.SEVERAL.search(question.text) or not is_version(question, first, each):
         return f"Also ({on})"
     return f"Before that ({on})" if each.date < first.date else f"Later ({on})"
 
@@ -139,7 +144,9 @@ async def _before(user: AsyncUser, question: Question, each: Evidence) -> Conver
         return None
     around = await user.chat(message.session_id).history(limit=3, offset=max(0, message.message_index - 3))
     earlier = [turn for turn in around if (turn.message_index or 0) < message.message_index]
-    asked = next((turn for turn in earlier[-1:] if turn.role == "ai" and intents.QUESTION_MARK.search(turn.content)), None)
+    asked = next(
+        (turn for turn in earlier[-1:] if turn.role == "ai" and intents.QUESTION_MARK.search(turn.content)), None
+    )
     spoken = [turn for turn in earlier if turn.role == "human" and question.terms & set(terms(turn.content))]
     return asked or (spoken[-1] if spoken else None)
 

@@ -1,15 +1,23 @@
-"""How an agent without a model says what it knows: facts as sentences, quotes with their day and whose words they are."""
+"""How an agent without a model says what it knows: facts as sentences, quotes with their day and speaker."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 
-from ltst.records import Fact, Hit, UserPreference
+from ltst.learn.keys import words
+from ltst.records import Hit, UserPreference
+
+NOTHING = "I don't know that; you never told me."
+NOTED = "Noted."
+KNOWN = "This is what I know about you:"
+TOLD = "You told me"
+OFFER = "I would forget"
+OWN_WORDS = (NOTHING, NOTED, KNOWN, TOLD, OFFER)
 
 LONGEST_QUOTE = 300
 # What nobody has "since" a day.
-LASTING = frozenset(["name", "nickname", "birthday", "age", "hometown", "nationality", "email", "plan", "goal"])
+LASTING = words("name nickname birthday age hometown nationality email plan goal")
 # Keys that are said with another verb than "is": how the sentence goes on after "You".
 VERBS = {
     "like": "like",
@@ -46,11 +54,6 @@ def fact_sentence(key: str, value: str, since: datetime | None, *, alone: bool =
     return f"{said}, since {moment(since)}."
 
 
-def learnt(facts: Sequence[Fact], preferences: Sequence[UserPreference]) -> str:
-    """Return what was learnt from one message, in a few words: "home: Lisbon; name: Ana"."""
-    return "; ".join(f"{each.key}: {each.value}" for each in (*facts, *preferences))
-
-
 def preference_sentence(preference: UserPreference) -> str:
     """Return a preference as a sentence."""
     return f"You prefer {spoken(preference.key)}: {quotable(preference.value)}."
@@ -82,10 +85,20 @@ def attribution(hit: Hit, titles: Mapping[str, str]) -> str:
         return f"My notes{_of(hit)} say" if hit.trusted else f"My notes{_of(hit)}, not verified, say"
     if not hit.trusted:
         return f"A tool or another source, not you, said{when}"
-    if hit.role == "human" and hit.speaker in (None, "User"):
-        return f"You told me{when}"
+    if is_the_users(hit):
+        return f"{TOLD}{when}"
     speakers = {"Assistant": "The assistant", "System": "The system"}
     return f"{speakers.get(hit.speaker or '', hit.speaker or 'Someone')} said{when}"
+
+
+def is_the_users(hit: Hit) -> bool:
+    """Whether these are the user's own words."""
+    return hit.kind == "message" and hit.role == "human" and hit.trusted and hit.speaker in (None, "User")
+
+
+def is_own(hit: Hit) -> bool:
+    """Whether these are words of an agent without a model, which only retell others."""
+    return bool(hit.scores.get("retold")) or (hit.role == "ai" and hit.content.startswith(OWN_WORDS))
 
 
 def _of(hit: Hit) -> str:

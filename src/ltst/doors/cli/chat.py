@@ -76,9 +76,7 @@ def chat(
         raise typer.Exit(1)
 
 
-def converse(
-    talk: Conversation, *, as_json: bool = False, greeted: bool = False, explain: bool = False
-) -> bool:
+def converse(talk: Conversation, *, as_json: bool = False, greeted: bool = False, explain: bool = False) -> bool:
     """Say what is typed or piped, line by line, to its end; whether every line that was piped was answered."""
     asked = sys.stdin.isatty()
     decorated = asked and sys.stdout.isatty() and not as_json
