@@ -63,7 +63,7 @@ async def test_what_holds_comes_first_and_what_was_before_after_it(recall: Turns
         "Before that (18 Nov 2025): “staging lives on otter.internal port 8043”."
     )
     then = (await say(recall, ana, "Where was staging in December 2025?")).reply
-    assert then.index("otter.internal") < then.index("weasel.internal"), "what held at the time that is asked for"
+    assert then.startswith("You told me on 18 Nov 2025: "), "what held at the time that is asked for"
 
 
 async def test_only_the_decisive_words_are_quoted(recall: Turns, ana: AsyncUser) -> None:
@@ -87,8 +87,7 @@ async def test_a_short_answer_is_told_with_what_was_asked(recall: Turns, ana: As
     await chat.add("assistant", "Who minds the children on Christmas Eve?")
     await chat.add("user", "Gareth, my ex")
     reply = (await say(recall, ana, "Who minds the children on Christmas Eve?", "b")).reply
-    if "Gareth" in reply:
-        assert "when asked “Who minds the children on Christmas Eve?”: “Gareth, my ex”." in reply
+    assert "when asked “Who minds the children on Christmas Eve?”: “Gareth, my ex”." in reply
 
 
 async def test_facts_are_sentences_and_the_one_that_holds_comes_first(recall: Turns, ana: AsyncUser) -> None:

@@ -20,7 +20,7 @@ LEAST_RELEVANCE = 0.3
 # What a memory counts by, beside the score of the search: the question's words in it, its kind of answer, its meaning.
 WORDS, SHAPE, MEANING = 0.3, 0.1, 1.0
 # How near to the best the others must come to be told at all, and to be told as the newer or older word on the same.
-NEAR, SAME, EQUAL = 0.5, 0.6, 0.85
+NEAR, SAME = 0.5, 0.6
 # What took the place of something is found by its words, so relevant at least, and has so many words in common with it.
 RENEWED, ALIKE = 0.4, 2
 # What assistants said, and what asks for something to be done, tells less of a user than what the user says.
@@ -129,12 +129,11 @@ def _strength(question: Question, hit: Hit, top: float, words: float) -> float:
 
 
 def _on_the_same(first: Evidence, other: Evidence) -> bool:
-    """Whether two tell of the same thing: they have words of the question in common, or are about as strong."""
+    """Whether two tell of the same thing: they have words of the question in common, or others."""
     if other.hit.kind != first.hit.kind or other.hit.role != first.hit.role:
         return other is first
     near = other.strength >= SAME * first.strength and bool(first.shared & other.shared)
-    as_much = bool(first.shared) and other.shared >= first.shared
-    return near or as_much or other.strength >= EQUAL * first.strength
+    return near or (bool(first.shared) and other.shared >= first.shared) or _alike(first, other)
 
 
 def _quotable(hit: Hit, question: str) -> bool:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from ltst.agents import wording
+from ltst.agents.evidence import past
 from ltst.agents.intents import FORMERLY
 from ltst.agents.passages import Question
 from ltst.memory import AsyncUser
+from ltst.recall.temporal import intervals
 from ltst.records import Fact
 from ltst.support.terms import terms
 
@@ -23,7 +26,7 @@ ABOUT_ME = re.compile(
 # What a question calls the thing that a key stands for.
 CALLED = {
     "home": "live living reside city town address based wohnen wohne wohnort adresse zuhause stadt",
-    "job": "work job profession occupation living career beruf arbeite arbeiten",
+    "job": "work job profession occupation career beruf arbeite arbeiten",
     "employer": "work company employer boss firm arbeite firma",
     "name": "name called heiße heißen",
     "age": "old age alt",
@@ -45,8 +48,9 @@ CALLED = {
 }
 
 
-async def told(user: AsyncUser, question: Question, until: datetime | None) -> tuple[list[str], list[Fact]]:
-    """Return the sentences of the facts that a question asks for, as they held `until` a moment; and the facts."""
+async def told(user: AsyncUser, asked_for: Question, now: datetime) -> tuple[list[str], list[Fact]]:
+    """Return the sentences of the facts that a question asks for, as they held when it is about; and the facts."""
+    until, question = past(asked_for.text, now), _timeless(asked_for, now)
     hits = await user.search(question.text, kinds=("fact",), limit=SEARCHED)
     near = {hit.id for hit in hits if hit.score >= LEAST_RELEVANCE}
     known = await user.facts.list(as_of=until)
@@ -58,6 +62,12 @@ async def told(user: AsyncUser, question: Question, until: datetime | None) -> t
         for each in asked
     ]
     return sentences, asked
+
+
+def _timeless(question: Question, now: datetime) -> Question:
+    """The question without the words that say when."""
+    when = {term for each in intervals(question.text, now) for term in terms(each.text)}
+    return replace(question, terms=question.terms - when)
 
 
 def is_about(question: Question, fact: Fact) -> bool:

@@ -84,10 +84,9 @@ def _fact_line(key: str, value: str, since: datetime, values: int) -> str:
 async def _answered(user: AsyncUser, message: ConversationMessage) -> Reply:
     """The facts that are asked for, then the decisive words of the best memories, the newest that holds first."""
     question = Question.of(message.content)
-    until = past(question.text, _now(message))
-    told, facts = await known.told(user, question, until)
+    told, facts = await known.told(user, question, _now(message))
     chosen = await _chosen(user, question, message)
-    if chosen and until is None and not intents.FORMERLY.search(question.text):
+    if chosen and past(question.text, _now(message)) is None and not intents.FORMERLY.search(question.text):
         chosen = await _up_to_date(user, question, message, chosen)
     memories: list[Memory] = [*map(plain_fact, facts), *(plain(each.hit) for each in chosen)]
     titles = await _titles(user, chosen)
@@ -110,7 +109,7 @@ async def _chosen(user: AsyncUser, question: Question, message: ConversationMess
 async def _up_to_date(
     user: AsyncUser, question: Question, message: ConversationMessage, chosen: list[Evidence]
 ) -> list[Evidence]:
-    """Look by the words of the best for what was said of it since: that holds, although it may not answer in so many."""
+    """Look by the words of the best for what was said of it since, which holds."""
     strongest = max(chosen, key=lambda each: each.strength)
     if strongest.hit.kind != "message" or strongest.hit.role != "human":
         return chosen
