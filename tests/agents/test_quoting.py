@@ -86,7 +86,7 @@ async def test_a_short_answer_is_told_with_what_was_asked(recall: Turns, ana: As
     await chat.add("user", "I have to work on Christmas Eve again.")
     await chat.add("assistant", "Who minds the children on Christmas Eve?")
     await chat.add("user", "Gareth, my ex")
-    reply = (await say(recall, ana, "Who minds the children on Christmas Eve?", "b")).reply
+    reply = (await say(recall, ana, "Who has the children on Christmas Eve?", "b")).reply
     assert "when asked “Who minds the children on Christmas Eve?”: “Gareth, my ex”." in reply
 
 

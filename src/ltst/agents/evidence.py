@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ltst.agents import wording
-from ltst.agents.intents import ABOUT_ASKING, ABOUT_THE_ASSISTANT, FORMERLY, is_question, to_forget
-from ltst.agents.passages import FILLERS, LONGEST_TEXT, Question, answering, covered, rarity
+from ltst.agents.intents import (
+    ABOUT_ASKING,
+    ABOUT_THE_ASSISTANT,
+    FORMERLY,
+    QUESTION_MARK,
+    is_question,
+    to_forget,
+)
+from ltst.agents.passages import FILLERS, LONGEST_TEXT, Question, answering, covered, rarity, sentences
 from ltst.recall.temporal import intervals
-from ltst.records import Hit
+from ltst.records import ConversationMessage, Hit
 from ltst.support.terms import terms
 
 MOST = 3
@@ -26,6 +34,8 @@ RENEWED, ALIKE = 0.4, 2
 # What assistants said, and what asks for something to be done, tells less of a user than what the user says.
 ASSISTANT, REQUEST, TERSE = 0.6, 0.7, 0.6
 TERSE_WORDS = 3
+# So much of a question must stand in what an assistant asked for it to have been the same.
+ASKED = 0.7
 
 REQUESTING = re.compile(
     r"(?:(?:please|pls|bitte|now|ok|okay)[\s,]{1,9}){0,2}(?:explain|help|write|draft|compare|review|translate|summari[sz]e|check"
@@ -70,6 +80,31 @@ def choose(question: Question, found: Sequence[Hit], now: datetime) -> list[Evid
     elif not FORMERLY.search(question.text):
         same.sort(key=lambda each: -each.date)
     return [*same, *(each for each in near if each not in same)]
+
+
+def asked_already(question: Question, found: Sequence[Hit]) -> Hit | None:
+    """Return the turn in which an assistant asked the user the same, if there is one: the next turn answers it."""
+    weights = rarity(question, [hit.content for hit in found])
+    asking = [
+        hit for hit in found if hit.role == "ai" and QUESTION_MARK.search(hit.content) and not wording.is_own(hit)
+    ]
+    return next((hit for hit in asking if covered(question, sentences(hit.content)[-1], weights) >= ASKED), None)
+
+
+def replied(question: Question, asked: Hit, reply: ConversationMessage) -> Evidence:
+    """Return what the user replied to an assistant's question as evidence, as relevant as the question was."""
+    evidence = resting_on(question, reply)
+    return replace(evidence, hit=replace(evidence.hit, score=asked.score))
+
+
+def resting_on(question: Question, said: ConversationMessage) -> Evidence:
+    """Return a message that was not searched for as evidence."""
+    said_id, words = str(said.message_id), said.content
+    hit = Hit(
+        "message", said_id, words, 0.0, {}, said.timestamp, said.session_id, said.role, (said_id,), trusted=said.trusted
+    )
+    shared = question.terms & frozenset(terms(words[:LONGEST_TEXT]))
+    return Evidence(hit, answering(question, words, dict.fromkeys(question.terms, 1.0)), math.inf, shared)
 
 
 def renewed(question: Question, chosen: Sequence[Evidence], found: Sequence[Hit]) -> list[Evidence]:

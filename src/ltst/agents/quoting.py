@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from ltst.agents import forgetting, intents, known, wording
-from ltst.agents.evidence import Evidence, choose, is_version, past, renewed
+from ltst.agents.evidence import MOST, Evidence, asked_already, choose, is_version, past, renewed, replied, resting_on
 from ltst.agents.memories import Memory, distinct, plain, plain_fact, plain_message, plain_preference
 from ltst.agents.passages import Question, answering, sentences
 from ltst.agents.replies import Reply
 from ltst.agents.wording import KNOWN, NOTED, NOTHING
 from ltst.memory import AsyncUser
-from ltst.records import ConversationMessage
+from ltst.records import ConversationMessage, Fact, Hit
 from ltst.support.terms import terms
 
 SEARCHED = 30
@@ -88,6 +88,7 @@ async def _answered(user: AsyncUser, message: ConversationMessage) -> Reply:
     chosen = await _chosen(user, question, message)
     if chosen and past(question.text, _now(message)) is None and not intents.FORMERLY.search(question.text):
         chosen = await _up_to_date(user, question, message, chosen)
+    chosen = await _beside(user, question, facts, chosen)
     memories: list[Memory] = [*map(plain_fact, facts), *(plain(each.hit) for each in chosen)]
     titles = await _titles(user, chosen)
     for each in chosen:
@@ -103,7 +104,22 @@ def _now(message: ConversationMessage) -> datetime:
 
 async def _chosen(user: AsyncUser, question: Question, message: ConversationMessage) -> list[Evidence]:
     found = await user.search(question.text, kinds=OTHERS, limit=SEARCHED, without=message.content)
-    return choose(question, [hit for hit in found if hit.id != message.message_id], _now(message))
+    found = [hit for hit in found if hit.id != message.message_id]
+    chosen = choose(question, found, _now(message))
+    reply = await _reply_to(user, question, found)
+    return chosen if reply is None else [reply, *(each for each in chosen if each.hit.id != reply.hit.id)][:MOST]
+
+
+async def _reply_to(user: AsyncUser, question: Question, found: Sequence[Hit]) -> Evidence | None:
+    """What the user replied when an assistant asked the same."""
+    asked = asked_already(question, found)
+    turn = None if asked is None else await user.message(asked.id)
+    if asked is None or turn is None or not turn.message_index:
+        return None
+    around = await user.chat(turn.session_id).history(limit=3, offset=max(0, turn.message_index - 2))
+    later = [each for each in around if (each.message_index or 0) > turn.message_index][:1]
+    replies = [each for each in later if each.role == "human" and not intents.is_question(each.content)]
+    return replied(question, asked, replies[0]) if replies else None
 
 
 async def _up_to_date(
@@ -115,6 +131,16 @@ async def _up_to_date(
         return chosen
     found = await user.search(strongest.passage, kinds=("message",), limit=SEARCHED, without=message.content)
     return renewed(question, chosen, [hit for hit in found if hit.id != message.message_id])
+
+
+async def _beside(user: AsyncUser, question: Question, facts: Sequence[Fact], chosen: list[Evidence]) -> list[Evidence]:
+    """What is quoted beside a fact that has one value: the words that it rests on, and what was said since."""
+    if len(facts) != 1 or not facts[0].single_valued or intents.FORMERLY.search(question.text):
+        return chosen
+    source = await user.message(facts[0].source_message_id) if facts[0].source_message_id else None
+    since = (source.timestamp if source else None) or facts[0].valid_from
+    later = [each for each in chosen if each.date > since.timestamp()]
+    return [*([resting_on(question, source)] if source else []), *later]
 
 
 async def _titles(user: AsyncUser, chosen: Sequence[Evidence]) -> dict[str, str]:
