@@ -55,7 +55,10 @@ async def told(user: AsyncUser, asked_for: Question, now: datetime) -> tuple[lis
     near = {hit.id for hit in hits if hit.score >= LEAST_RELEVANCE}
     known = await user.facts.list(as_of=until)
     mine = bool(ABOUT_ME.search(question.text))
-    asked = [each for each in known if (mine and is_about(question, each)) or each.fact_id in near][:MOST]
+    asked = [
+        each for each in known if _named(question, each) or (mine and is_about(question, each)) or each.fact_id in near
+    ]
+    asked = asked[:MOST]
     keys = [each.key for each in asked]
     sentences = [
         await _sentence(user, each, question, alone=each.single_valued and keys.count(each.key) == 1, until=until)
@@ -68,6 +71,11 @@ def _timeless(question: Question, now: datetime) -> Question:
     """The question without the words that say when."""
     when = {term for each in intervals(question.text, now) for term in terms(each.text)}
     return replace(question, terms=question.terms - when)
+
+
+def _named(question: Question, fact: Fact) -> bool:
+    """Whether a question is the key itself, and nothing else."""
+    return bool(question.terms) and question.terms == {*terms(wording.spoken(fact.key))}
 
 
 def is_about(question: Question, fact: Fact) -> bool:
