@@ -32,7 +32,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import ltst
-from ltst.agents import quoting
+from ltst.agents import intents, passages
 from ltst.doors.importers import words
 from ltst.learn import extract, grounding, model, pasted
 from ltst.learn.hints import hints
@@ -486,7 +486,10 @@ READERS: dict[str, Callable[[str], object]] = {
     "grounds of a fact": lambda text: grounding.says_fact(text[: model.LONGEST_TURN], "home", "Porto", "holds"),
     "importance": importance,
     "times in a question": lambda text: temporal.intervals(text, _NOW),
-    "a question": quoting.is_question,
+    "a question": intents.is_question,
+    "a courtesy": intents.courtesy,
+    "a topic to forget": intents.to_forget,
+    "the sentences of a quote": passages.sentences,
     "kind of answer": lambda text: (answers.wanted(text), answers.held(text)),
     "summary": lambda text: summary.summarise([_said(text)], None, 100),
     "terms": terms,

@@ -16,7 +16,9 @@ README = ROOT / "README.md"
 SESSION = re.compile(r"(<!-- terminal -->\n```console\n)(.*?)(^```)", re.MULTILINE | re.DOTALL)
 COLUMNS = "110"
 # What differs from run to run: dates that are told from today's, and identifiers.
-PASSING = re.compile(r"\d{4}-\d{2}-\d{2}( \d{2}:\d{2})?|[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}")
+PASSING = re.compile(
+    r"\d{4}-\d{2}-\d{2}( \d{2}:\d{2})?|(\d{1,2} )?\b[A-Z][a-z]{2,8} \d{4}\b|[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}"
+)
 
 
 def written() -> str:

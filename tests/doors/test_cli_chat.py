@@ -56,7 +56,8 @@ def test_each_run_is_a_conversation_unless_one_is_continued(run: Run, answer: Ca
 
 def test_what_is_piped_is_said_line_by_line(run: Run, answer: Callable[..., Any]) -> None:
     piped = run("chat", input="I live in Porto.\n\n   \nWhere do I live?\n").stdout
-    assert piped.startswith("Noted. I now know: home: Porto.\nThis is what I remember:\n- home: Porto")
+    assert piped.startswith("Noted. I now know: home: Porto.\nYour home is Porto, since ")
+    assert piped.endswith(": “I live in Porto.”\n") and "message" not in piped, "sources are told when asked for"
     assert "you>" not in piped and "\x1b" not in piped
     (session,) = answer("sessions", "list")
     assert session["session_length"] == 4
@@ -78,10 +79,27 @@ def test_words_with_a_slash_are_for_the_chat_itself(run: Run, answer: Callable[.
     assert "Never said." not in result.stdout
 
 
+def test_what_an_answer_rests_on_is_shown_when_asked_for(run: Run) -> None:
+    (said,) = turns(run, "The lighthouse stands behind the harbour.", "--chat", "monday")
+    plain = run("chat", "Where does the lighthouse stand?").stdout
+    assert said["message_id"] not in plain and "monday" not in plain
+    explained = run("chat", "Where does the lighthouse stand?", "--explain").stdout
+    assert explained.startswith(plain) and said["message_id"] in explained.replace("\n", "")
+    why = run("chat", input="Where does the lighthouse stand?\n/why\n").stdout
+    assert why.startswith(plain) and said["message_id"] in why
+
+
+def test_a_yes_to_an_offer_may_come_in_another_run(run: Run, answer: Callable[..., Any]) -> None:
+    run("facts", "set", "locker_code", "4417")
+    assert "I would forget “locker code: 4417”" in run("chat", "Forget my locker code").stdout
+    run("chat", "yes", "--continue")
+    assert answer("facts", "list") == []
+
+
 def test_a_word_that_there_is_not_is_not_said(run: Run, answer: Callable[..., Any]) -> None:
     result = run("chat", input="/nonsense\nHello.\n", status=1)
     assert result.stderr == "error: there is no /nonsense; there are /facts, /why, /new, /help, /quit\n"
-    assert result.stdout == "Noted.\n"
+    assert result.stdout == "Hello! Tell me something, or ask me.\n"
 
 
 @pytest.mark.parametrize(

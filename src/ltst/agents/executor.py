@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ltst.agents import quoting
@@ -22,10 +22,14 @@ from ltst.support import tokens
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of an answer, as it comes. The last one has no text, and tells what the answer rests on."""
+    """A part of an answer, as it comes. The last one has no text, and tells what the answer rests on.
+
+    `about` is what is noted with the answer beside that.
+    """
 
     text: str
     memories: tuple[Memory, ...] | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Executor:
@@ -50,9 +54,9 @@ class Executor:
     async def reply(self, chat: AsyncChat, message: ConversationMessage) -> AsyncIterator[Piece]:
         """Answer a message that is stored in the chat already, piece by piece."""
         if self.agent.model == NO_MODEL:
-            text, memories = await quoting.answer(self.user, message)
-            yield Piece(text)
-            yield Piece("", tuple(memories))
+            said = await quoting.answer(self.user, message)
+            yield Piece(said.text)
+            yield Piece("", said.memories, said.about)
             return
         async for piece in self._asked(chat, message):
             yield piece

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from ltst.recall.context import Context
-from ltst.records import Fact, Hit, UserPreference
+from ltst.records import ConversationMessage, Fact, Hit, UserPreference
 
 MOST_KEPT = 200
 
@@ -47,6 +47,12 @@ def plain_preference(preference: UserPreference) -> Memory:
     told = f"{preference.key}: {preference.value}"
     sources = preference.metadata.get("sources", ())
     return _memory("preference", preference.preference_id, told, preference.updated_at, None, None, sources)
+
+
+def plain_message(message: ConversationMessage) -> Memory:
+    """A message that was not searched for as a memory."""
+    message_id = str(message.message_id)
+    return _memory("message", message_id, message.content, message.timestamp, message.session_id, None, (message_id,))
 
 
 def _memory(

@@ -2,176 +2,186 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
-from ltst.agents.memories import Memory, plain, plain_fact, plain_preference
+from ltst.agents import forgetting, intents, known, wording
+from ltst.agents.evidence import MOST, Evidence, asked_already, choose, is_version, past, renewed, replied, resting_on
+from ltst.agents.memories import Memory, distinct, plain, plain_fact, plain_message, plain_preference
+from ltst.agents.passages import Question, answering, sentences
+from ltst.agents.replies import Reply
+from ltst.agents.wording import KNOWN, NOTED, NOTHING
 from ltst.memory import AsyncUser
 from ltst.records import ConversationMessage, Fact, Hit
+from ltst.support.terms import terms
 
-REMEMBERED = "This is what I remember:"
-NOTHING = "I know nothing about that yet."
-NOTED = "Noted."
-OWN_WORDS = (REMEMBERED, NOTHING, NOTED)
-
-SEARCHED = 20
-QUOTED = 5
+SEARCHED = 30
 LISTED = 12
 TITLED = 1000
-LONGEST_QUOTE = 300
-FACTS = 3
 OTHERS = ("message", "entry", "document")
-# Below this relevance the best of a small memory is only the least far-fetched: better nothing than that.
-LEAST_RELEVANCE = 0.14
-# How near to the strongest the others must come; by meaning alone, without a word in common, only the very nearest.
-SHARE_BY_WORDS = 0.6
-SHARE_BY_MEANING = 0.9
-
-QUESTION_MARK = re.compile(r"[?？؟](?=[\s\"'”’»)\]*]|$)|？")
-OPENING = re.compile(r"^(?:(?:hey|hi|hello|ok|okay|so|and|but|well|please|now)\b[\s,!.]*)+", re.IGNORECASE)
-# Without a question mark, "when I was young" and "what I like" tell; "what is my name" and "do you remember" ask.
-ASKING = re.compile(
-    r"(?:what|who|whom|whose|which|when|where|why|how)(?:['’]s)?\b(?!\s+(?:i|we|he|she|they|it|you|an?|if)\b)"
-    r"|(?:is|are|am|was|were|do|does|did|can|could|will|would|should|shall|may|might|have|has|had)n?['’]?t?\s+"
-    r"(?:i|you|we|he|she|it|they|there|my|your|our|his|her|their|the|this|that|these|those|any|anyone|anything)\b"
-    r"|(?:tell|show|give)\s+(?:me|us)\b|remind\s+(?:me|us)\s+(?:of|about|what|who|where|when|which|how|why)\b"
-    r"|(?:list|describe|summari[sz]e|recall|explain|find|search|look\s+up)\b",
-    re.IGNORECASE,
-)
-# "Can you remember that I live in Porto?" asks for nothing but to be noted.
-TELLING = re.compile(
-    r"(?:(?:can|could|will|would)\s+you\s+)?(?:please\s+)?(?:remember|note|keep\s+in\s+mind|don['’]?t\s+forget)\s+that\b",
-    re.IGNORECASE,
-)
-ABOUT_ME = re.compile(
-    r"\b(?:know|remember|learnt|learned|remembered)\b.{0,300}\b(?:about|of)\s{1,9}(?:me|us)\b"
-    r"|\b(?:who\s+am\s+i|about\s+me)\s*[?？.!]*$",
-    re.IGNORECASE,
-)
-
-ABOUT_ASKING = re.compile(r"\b(?:ask|asked|asking|question|questions)\b", re.IGNORECASE)
+# So few words may need the turn before them to be understood.
+TERSE_WORDS = 8
 
 
-def is_question(text: str) -> bool:
-    """Whether a message asks: by its question mark in any language, by its beginning in English."""
-    begun = OPENING.sub("", text.strip())
-    return not TELLING.match(begun) and bool(QUESTION_MARK.search(text) or ASKING.match(begun))
-
-
-async def answer(user: AsyncUser, message: ConversationMessage) -> tuple[str, list[Memory]]:
-    """What to say to a message, and the memories that it rests on."""
-    if not is_question(message.content):
+async def answer(user: AsyncUser, message: ConversationMessage) -> Reply:
+    """Say what there is to say to a message that is stored already."""
+    text = message.content
+    if (reply := await _decided(user, message)) is not None:
+        return reply
+    if (polite := intents.courtesy(text)) is not None:
+        return Reply(polite)
+    if (topic := intents.to_forget(text)) is not None:
+        best = await _chosen(user, Question.of(topic), message) if topic else []
+        return await forgetting.offer(user, message, topic, [each.hit for each in best])
+    if not (intents.is_question(text) or intents.is_lookup(text)):
         return await _noted(user, message)
-    if ABOUT_ME.search(message.content) and (known := await _latest(user)):
-        return _told([_fact_line(each) for each in known]), [plain_fact(each) for each in known]
-    best = await _found(user, message.content)
-    if not best:
-        return NOTHING, []
-    titles = await _titles(user, best)
-    return _told([_line(hit, titles) for hit in best]), [plain(hit) for hit in best]
+    if intents.ABOUT_ME.search(text) and (everything := await _everything(user)):
+        return everything
+    return await _answered(user, message)
 
 
-async def _noted(user: AsyncUser, message: ConversationMessage) -> tuple[str, list[Memory]]:
+async def _decided(user: AsyncUser, message: ConversationMessage) -> Reply | None:
+    """What comes of a yes or a no to an offer to forget something; None where there is none."""
+    agreed, refused = intents.agrees(message.content), intents.refuses(message.content)
+    if not agreed and not refused:
+        return None
+    offer = await forgetting.offered(user, message)
+    if offer is None:
+        return None
+    return await forgetting.carry_out(user, offer) if agreed else Reply(forgetting.KEPT)
+
+
+async def _noted(user: AsyncUser, message: ConversationMessage) -> Reply:
     """What was said is stored already; what is learnt from it is told, so that the user can correct it."""
     await user.learning.catch_up(message.session_id)
-    known = [*map(plain_fact, await user.facts.list()), *map(plain_preference, await user.preferences.list())]
-    new = [each for each in known if message.message_id in each["sources"]]
+    memories = [*map(plain_fact, await user.facts.list()), *map(plain_preference, await user.preferences.list())]
+    new = [each for each in memories if message.message_id in each["sources"]]
     told = "; ".join(each["content"] for each in new)
-    return (f"{NOTED} I now know: {told}." if new else NOTED), new
+    return Reply(f"{NOTED} I now know: {told}." if new else NOTED, tuple(new))
 
 
-async def _latest(user: AsyncUser) -> list[Fact]:
+async def _everything(user: AsyncUser) -> Reply | None:
+    """All that is known by key, the newest first; None where nothing is."""
     await user.learning.catch_up()
-    known = await user.facts.list()
-    return sorted(known, key=lambda fact: fact.recorded_at, reverse=True)[:LISTED]
+    facts, preferences = await user.facts.list(), await user.preferences.list()
+    keys = [each.key for each in facts]
+    lines = [
+        (each.valid_from, _fact_line(each.key, each.value, each.valid_from, keys.count(each.key)), plain_fact(each))
+        for each in facts
+    ]
+    lines += [(each.updated_at, wording.preference_sentence(each), plain_preference(each)) for each in preferences]
+    latest = sorted(lines, key=lambda line: line[0], reverse=True)[:LISTED]
+    if not latest:
+        return None
+    told = "\n".join([KNOWN, *(f"- {sentence}" for _, sentence, _ in latest)])
+    return Reply(told, tuple(memory for *_, memory in latest))
 
 
-async def _found(user: AsyncUser, question: str) -> list[Hit]:
-    """The best few: facts that hold, then what was said, noted or read; not what was asked, nor this agent's words."""
-    facts = _best(await user.search(question, kinds=("fact",), limit=SEARCHED))
-    others = await user.search(question, kinds=OTHERS, limit=SEARCHED, without=question)
-    worth = _best([hit for hit in others if _quotable(hit, question)])
-    return [*facts[:FACTS], *worth][:QUOTED]
+def _fact_line(key: str, value: str, since: datetime, values: int) -> str:
+    return wording.fact_sentence(key, value, since, alone=values == 1)
 
 
-async def _titles(user: AsyncUser, best: Sequence[Hit]) -> dict[str, str]:
+async def _answered(user: AsyncUser, message: ConversationMessage) -> Reply:
+    """The facts that are asked for, then the decisive words of the best memories, the newest that holds first."""
+    question = Question.of(message.content)
+    told, facts = await known.told(user, question, _now(message))
+    chosen = await _chosen(user, question, message)
+    if chosen and past(question.text, _now(message)) is None and not intents.FORMERLY.search(question.text):
+        chosen = await _up_to_date(user, question, message, chosen)
+    chosen = await _beside(user, question, facts, chosen)
+    memories: list[Memory] = [*map(plain_fact, facts), *(plain(each.hit) for each in chosen)]
+    titles = await _titles(user, chosen)
+    for each in chosen:
+        before = await _before(user, question, each) if each.hit.kind == "message" else None
+        told.append(_told(_lead(question, chosen[0], each, titles), each, before, question))
+        memories += [plain_message(before)] if before is not None else []
+    return Reply(" ".join(told) or NOTHING, tuple(distinct(memories)))
+
+
+def _now(message: ConversationMessage) -> datetime:
+    return message.timestamp or datetime.now(UTC)
+
+
+async def _chosen(user: AsyncUser, question: Question, message: ConversationMessage) -> list[Evidence]:
+    found = await user.search(question.text, kinds=OTHERS, limit=SEARCHED, without=message.content)
+    found = [hit for hit in found if hit.id != message.message_id]
+    chosen = choose(question, found, _now(message))
+    reply = await _reply_to(user, question, found)
+    return chosen if reply is None else [reply, *(each for each in chosen if each.hit.id != reply.hit.id)][:MOST]
+
+
+async def _reply_to(user: AsyncUser, question: Question, found: Sequence[Hit]) -> Evidence | None:
+    """What the user replied when an assistant asked the same."""
+    asked = asked_already(question, found)
+    turn = None if asked is None else await user.message(asked.id)
+    if asked is None or turn is None or not turn.message_index:
+        return None
+    around = await user.chat(turn.session_id).history(limit=3, offset=max(0, turn.message_index - 2))
+    later = [each for each in around if (each.message_index or 0) > turn.message_index][:1]
+    replies = [each for each in later if each.role == "human" and not intents.is_question(each.content)]
+    return replied(question, asked, replies[0]) if replies else None
+
+
+async def _up_to_date(
+    user: AsyncUser, question: Question, message: ConversationMessage, chosen: list[Evidence]
+) -> list[Evidence]:
+    """Look by the words of the best for what was said of it since, which holds."""
+    strongest = max(chosen, key=lambda each: each.strength)
+    if strongest.hit.kind != "message" or strongest.hit.role != "human":
+        return chosen
+    found = await user.search(strongest.passage, kinds=("message",), limit=SEARCHED, without=message.content)
+    return renewed(question, chosen, [hit for hit in found if hit.id != message.message_id])
+
+
+async def _beside(user: AsyncUser, question: Question, facts: Sequence[Fact], chosen: list[Evidence]) -> list[Evidence]:
+    """What is quoted beside a fact that has one value: the words that it rests on, and what was said since."""
+    if len(facts) != 1 or not facts[0].single_valued or intents.FORMERLY.search(question.text):
+        return chosen
+    source = await user.message(facts[0].source_message_id) if facts[0].source_message_id else None
+    since = (source.timestamp if source else None) or facts[0].valid_from
+    later = [each for each in chosen if each.date > since.timestamp()]
+    return [*([resting_on(question, source)] if source else []), *later]
+
+
+async def _titles(user: AsyncUser, chosen: Sequence[Evidence]) -> dict[str, str]:
     """What the quoted documents are called; one among very many may go by its id."""
-    if not any(hit.kind == "document" for hit in best):
+    if not any(each.hit.kind == "document" for each in chosen):
         return {}
     return {each.document_id: each.title for each in await user.documents.list(limit=TITLED) if each.title}
 
 
-def _best(found: Sequence[Hit]) -> list[Hit]:
-    """Those that are relevant by themselves, not only by what stands beside them."""
-    if not found or max(hit.score for hit in found) < LEAST_RELEVANCE:
-        return []
-    strongest = max(found, key=_strength)
-    share = SHARE_BY_WORDS if strongest.scores.get("lexical") else SHARE_BY_MEANING
-    return [hit for hit in found if _strength(hit) >= share * _strength(strongest)]
+def _lead(question: Question, first: Evidence, each: Evidence, titles: Mapping[str, str]) -> str:
+    """What stands before a quote: whole for the first, and short for the user's other words."""
+    if each is first or not wording.is_the_users(each.hit) or each.hit.occurred_at is None:
+        return wording.attribution(each.hit, titles)
+    on = wording.day(each.hit.occurred_at)
+    if intents.SEVERAL.search(question.text) or not is_version(question, first, each):
+        return f"Also ({on})"
+    return f"Before that ({on})" if each.date < first.date else f"Later ({on})"
 
 
-def _strength(hit: Hit) -> float:
-    return hit.scores.get("lexical", 0.0) + hit.scores.get("dense", 0.0)
+async def _before(user: AsyncUser, question: Question, each: Evidence) -> ConversationMessage | None:
+    """The turn that a few words of the user answer or go on with, where they have no word of the question."""
+    if each.hit.role != "human" or each.shared or len(each.passage.split()) > TERSE_WORDS:
+        return None
+    message = await user.message(each.hit.id)
+    if message is None or not message.message_index:
+        return None
+    around = await user.chat(message.session_id).history(limit=3, offset=max(0, message.message_index - 3))
+    earlier = [turn for turn in around if (turn.message_index or 0) < message.message_index]
+    asked = next(
+        (turn for turn in earlier[-1:] if turn.role == "ai" and intents.QUESTION_MARK.search(turn.content)), None
+    )
+    spoken = [turn for turn in earlier if turn.role == "human" and question.terms & set(terms(turn.content))]
+    return asked or (spoken[-1] if spoken else None)
 
 
-def _quotable(hit: Hit, question: str) -> bool:
-    """Whether this can answer a question: what this agent said before cannot, and questions only one about asking."""
-    if hit.kind != "message":
-        return True
-    if hit.role == "ai":
-        return not hit.content.startswith(OWN_WORDS)
-    return not is_question(hit.content) or bool(ABOUT_ASKING.search(question))
-
-
-def _told(lines: Sequence[str]) -> str:
-    return "\n".join([REMEMBERED, *(f"- {line}" for line in lines)])
-
-
-def _line(hit: Hit, titles: Mapping[str, str]) -> str:
-    if hit.kind == "fact":
-        return f"{hit.content} ({_joined(_since(hit.occurred_at), *_from(hit.sources))})"
-    where = f"chat {hit.session_id}" if hit.session_id else None
-    source = f"message {hit.id}" if hit.kind == "message" else None
-    return f"“{_quote(hit.content)}” ({_joined(_who(hit, titles), _day(hit.occurred_at), where, source)})"
-
-
-def _fact_line(fact: Fact) -> str:
-    sources = (fact.source_message_id,) if fact.source_message_id else ()
-    return f"{fact.key}: {fact.value} ({_joined(_since(fact.valid_from), *_from(sources))})"
-
-
-def _who(hit: Hit, titles: Mapping[str, str]) -> str:
-    """Whose words these are; what tools, pages and files said is nobody's."""
-    if hit.kind == "document":
-        page = f", page {hit.metadata['page']}" if "page" in hit.metadata else ""
-        return f"from the document {titles.get(hit.id) or hit.id}{page}"
-    if hit.kind == "entry":
-        return "from my notes" if hit.trusted else "from my notes, not verified"
-    if not hit.trusted:
-        return "from a tool or another source, not said by you"
-    if hit.role == "human" and hit.speaker in (None, "User"):
-        return "you"
-    return {"Assistant": "the assistant", "System": "the system"}.get(hit.speaker or "", hit.speaker or "someone")
-
-
-def _from(sources: Sequence[str]) -> list[str]:
-    return [f"from message {sources[0]}"] if sources else ["set by hand"]
-
-
-def _since(when: datetime | None) -> str | None:
-    return f"since {_day(when)}" if when else None
-
-
-def _day(when: datetime | None) -> str | None:
-    return f"{when:%Y-%m-%d}" if when else None
-
-
-def _joined(*parts: str | None) -> str:
-    return ", ".join(part for part in parts if part)
-
-
-def _quote(text: str) -> str:
-    """In one line, and not the whole of a long text."""
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1].rstrip() + "…"
+def _told(lead: str, each: Evidence, before: ConversationMessage | None, question: Question) -> str:
+    quote = wording.ended(wording.quoted(each.passage))
+    if before is None:
+        return f"{lead}: {quote}"
+    if before.role == "ai":
+        asked = [part for part in sentences(before.content) if intents.QUESTION_MARK.search(part)]
+        return f"{lead}, when asked {wording.quoted(asked[-1])}: {quote}"
+    said = answering(question, before.content, dict.fromkeys(question.terms, 1.0))
+    return f"{lead}: {wording.quoted(said)}, then {quote}"

@@ -189,6 +189,7 @@ class Turns:
     async def _answer(self, executor: Executor, turn: Turn) -> TurnResult:
         said: list[str] = []
         memories: Sequence[Memory] = ()
+        about: Mapping[str, Any] = {}
         size = 0
         async for piece in executor.reply(turn.chat, turn.message):
             if piece.text:
@@ -197,20 +198,22 @@ class Turns:
                     raise ModelUnavailable(f"the answer is longer than {self._most:,} bytes of UTF-8")
                 said.append(piece.text)
                 turn.feed.put(piece.text)
-            memories = piece.memories or memories
+            memories, about = piece.memories or memories, piece.about or about
         text = "".join(said)
         if not text.strip():
             raise ModelUnavailable("the model gave an empty answer")
-        return await _stored(turn, executor.model, text, memories)
+        return await _stored(turn, executor.model, text, memories, about)
 
 
-async def _stored(turn: Turn, model: str | None, text: str, memories: Sequence[Memory]) -> TurnResult:
+async def _stored(
+    turn: Turn, model: str | None, text: str, memories: Sequence[Memory], about: Mapping[str, Any]
+) -> TurnResult:
     """Store the answer; where another process was faster, its answer is the one."""
-    about: dict[str, Any] = {"agent": turn.agent.name, "model": model or NO_MODEL, "memories": kept(memories)}
+    noted = {**about, "agent": turn.agent.name, "model": model or NO_MODEL, "memories": kept(memories)}
     if model is None:
-        about["retold"] = True  # it quotes, so that what it quotes comes before it in a search
+        noted["retold"] = True  # it quotes, so that what it quotes comes before it in a search
     try:
-        reply = await turn.chat.add("assistant", text, key=turn.reply_key, parent=turn.message_id, metadata=about)
+        reply = await turn.chat.add("assistant", text, key=turn.reply_key, parent=turn.message_id, metadata=noted)
     except Conflict:
         faster = await turn.chat.keyed(turn.reply_key)
         if faster is None:

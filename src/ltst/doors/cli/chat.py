@@ -52,11 +52,12 @@ def chat(
     ] = None,
     latest: Annotated[bool, typer.Option("--continue", "-c", help="Go on with the latest conversation.")] = False,
     agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Who answers.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what each answer rests on.")] = False,
 ) -> None:
     """Talk with an agent that remembers you.
 
-    It needs no model: then it quotes what it remembers. LTST_LLM_MODEL names one that answers. Piped, each line is
-    said; with --json each answer is one object a line.
+    It needs no model: then it says what it knows in your own words, and forgets what you ask it to. LTST_LLM_MODEL
+    names a model that answers. Piped, each line is said; with --json each answer is one object a line.
 
     Example: ltst chat "Where do I live?"
     """
@@ -68,14 +69,14 @@ def chat(
         if latest:
             talk.go_on()
         if message is None:
-            answered = converse(talk, as_json=options.json)
+            answered = converse(talk, as_json=options.json, explain=explain)
         else:
-            answered = say(talk, typed(message, ask="Message"), as_json=options.json)
+            answered = say(talk, typed(message, ask="Message"), as_json=options.json, explain=explain)
     if not answered:
         raise typer.Exit(1)
 
 
-def converse(talk: Conversation, *, as_json: bool = False, greeted: bool = False) -> bool:
+def converse(talk: Conversation, *, as_json: bool = False, greeted: bool = False, explain: bool = False) -> bool:
     """Say what is typed or piped, line by line, to its end; whether every line that was piped was answered."""
     asked = sys.stdin.isatty()
     decorated = asked and sys.stdout.isatty() and not as_json
@@ -87,15 +88,17 @@ def converse(talk: Conversation, *, as_json: bool = False, greeted: bool = False
             heard = _heard(line, "standard input" if asked else f"standard input, line {number}")
             if heard in LEAVING:
                 break
-            answered = _heed(talk, heard, as_json, decorated) and answered
+            answered = _heed(talk, heard, as_json, decorated, explain) and answered
     finally:
         if decorated and talk.chat_id is not None:
             show.hint(f"To go on with it: ltst chat --continue, or ltst chat --chat {talk.chat_id}")
     return answered or asked
 
 
-def say(talk: Conversation, message: str, *, as_json: bool = False, decorated: bool = False) -> bool:
-    """Say one thing and show the answer."""
+def say(
+    talk: Conversation, message: str, *, as_json: bool = False, decorated: bool = False, explain: bool = False
+) -> bool:
+    """Say one thing and show the answer; what it rests on too where that is to be explained."""
     pieces = talk.say(message)
     if as_json:
         for _ in pieces:
@@ -110,12 +113,14 @@ def say(talk: Conversation, message: str, *, as_json: bool = False, decorated: b
     for piece in chain([first], pieces):
         screen.print(show.plain(piece), end="", soft_wrap=True)
     screen.print()
-    if decorated and talk.last is not None and talk.last.model is not None:  # without a model it quotes them anyway
+    if explain:
+        _why(talk, as_json)
+    elif decorated and talk.last is not None and talk.last.model is not None:  # without a model it quotes them anyway
         _rests_on(talk.last.memories)
     return True
 
 
-def _heed(talk: Conversation, line: str | LtstError, as_json: bool, decorated: bool) -> bool:
+def _heed(talk: Conversation, line: str | LtstError, as_json: bool, decorated: bool, explain: bool) -> bool:
     """Do what one line asks for; an error is told, and the conversation goes on."""
     try:
         if isinstance(line, LtstError):
@@ -124,7 +129,7 @@ def _heed(talk: Conversation, line: str | LtstError, as_json: bool, decorated: b
             return True
         if WORD.fullmatch(line):
             return _obey(talk, line, as_json)
-        return say(talk, line, as_json=as_json, decorated=decorated)
+        return say(talk, line, as_json=as_json, decorated=decorated, explain=explain)
     except LtstError as problem:
         show.problem(problem, as_json)
         return False
@@ -137,14 +142,19 @@ def _obey(talk: Conversation, word: str, as_json: bool) -> bool:
     elif word == "/facts":
         show.records(as_json, talk.facts(), facts.COLUMNS, title="Facts", empty="Nothing is known yet.")
     elif word == "/why":
-        memories = talk.last.memories if talk.last is not None else ()
-        empty = "It rests on nothing that is remembered."
-        show.records(as_json, memories, MEMORIES, title="It rests on", empty=empty)
+        _why(talk, as_json)
     elif word == "/help":
         show.hint("\n".join(f"{name:<8}{meaning}" for name, meaning in HELP.items()))
     else:
         raise Invalid(f"there is no {word}; there are {', '.join(HELP)}")
     return True
+
+
+def _why(talk: Conversation, as_json: bool) -> None:
+    """Show the memories that the last answer rests on, with their sources."""
+    memories = talk.last.memories if talk.last is not None else ()
+    empty = "It rests on nothing that is remembered."
+    show.records(as_json, memories, MEMORIES, title="It rests on", empty=empty)
 
 
 def _heard(line: str | bytes, source: str) -> str | LtstError:
@@ -185,7 +195,7 @@ def _prompt() -> str:
 def _greet(talk: Conversation) -> None:
     name, model = talk.answerer
     kept = talk.earlier()
-    how = f"answers with {model}" if model else "quotes what it remembers; LTST_LLM_MODEL names a model that answers"
+    how = f"answers with {model}" if model else "answers in your own words; LTST_LLM_MODEL names a model"
     known = f"{kept} earlier conversation{'s' if kept > 1 else ''} remembered. " if kept else ""
     show.say(f"{name} {how}.\n{known}/help shows what else you can type, Ctrl-D leaves.", "dim")
 
