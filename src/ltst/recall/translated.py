@@ -93,7 +93,7 @@ def _compiled(number: int) -> tuple[re.Pattern[str], dict[int, _Phrase]]:
     spoken, patterns, phrases, group = TONGUES[number], list[str](), dict[int, _Phrase](), 1
     for said, template in _said(spoken):
         slots = tuple(slot[1] + slot[2] for slot in SLOT.finditer(said))
-        patterns.append(f"({SLOT.sub(lambda slot: f'({_any(spoken, slot[1])})', said)})".replace(" ", r"\s+"))
+        patterns.append(f"({SLOT.sub(lambda slot: f'({_any(spoken, slot[1])})', said)})".replace(" ", r"\s{1,4}"))
         phrases[group] = _Phrase(group, slots, template)
         group += 1 + len(slots)
     # A phrase stands where a word begins, and ends where one ends.

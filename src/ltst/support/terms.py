@@ -1,8 +1,8 @@
 """Terms: the words of a text as search compares them, the same for what is stored and for what is asked.
 
 Done here and not by Postgres, whose own parser depends on the server's locale and takes a line of Chinese for one word.
-Every word is stemmed as English. In a text of another language it is stemmed as of that language too, as a term of its
-own: so two texts meet, in all forms of a word, where the language of both is told, and in the same form where it is not.
+Every word is stemmed as English; in a text of another language it is stemmed as of that language too, as a term of its
+own. So two texts meet in all forms of a word where the language of both is told, and in the same form where it is not.
 """
 
 from __future__ import annotations
