@@ -109,8 +109,8 @@ TONGUES = (
             "count": _names(
                 NUMBERS,
                 "ein/eine/einem/einen/einer zwei drei vier funf/fuenf sechs sieben acht neun zehn elf zwolf/zwoelf",
-                "dreizehn vierzehn funfzehn/fuenfzehn sechzehn siebzehn achtzehn neunzehn zwanzig dreisig/dreissig vierzig",
-                "funfzig/fuenfzig sechzig",
+                "dreizehn vierzehn funfzehn/fuenfzehn sechzehn siebzehn achtzehn neunzehn zwanzig dreisig/dreissig",
+                "vierzig funfzig/fuenfzig sechzig",
             )
             | _alike(FEW, "ein_paar einige einigen wenige wenigen")
             | _alike(SEVERAL, "mehrere mehreren"),
