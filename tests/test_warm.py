@@ -33,7 +33,7 @@ from ltst.doors.http.app import create
 from ltst.doors.mcp.app import Serving as McpServing
 from ltst.doors.mcp.app import application
 from ltst.learn.switch import adopt
-from ltst.providers import local, warming
+from ltst.providers import runtime, warming
 from ltst.rooms.search import Model
 from support import leaving
 
@@ -242,7 +242,7 @@ def test_a_fork_waits_for_what_is_being_loaded() -> None:
     holding = threading.Event()
 
     def load() -> None:
-        with local._loading:
+        with runtime.LOADING:
             holding.set()
             threading.Event().wait(0.2)
             order.append("loaded")
@@ -252,7 +252,7 @@ def test_a_fork_waits_for_what_is_being_loaded() -> None:
     assert holding.wait(60)
     child = os.fork()
     if child == 0:
-        os._exit(0 if local._loading.acquire(blocking=False) else 1)
+        os._exit(0 if runtime.LOADING.acquire(blocking=False) else 1)
     order.append("forked")
     loader.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -110,10 +110,10 @@ class AsyncMemory:
     ) -> None:
         """Use the given database, else DATABASE_URL, else the embedded Postgres.
 
-        Without an `embedder` it uses the model whose vectors the database holds, in a new one a local model that
-        needs no key and no network. A `reranker` judges the best of each search anew. A `language_model`, given or
-        named by the settings, helps to learn; without one everything works too. A `window_cache`, given or chosen by
-        the settings, makes reading the window cheaper.
+        Without an `embedder` it uses the model whose vectors the database holds, in a new one that of the settings: by
+        default a local model that needs no key and no network. A `reranker` judges the best of each search anew. A
+        `language_model`, given or named by the settings, helps to learn; without one everything works too. A
+        `window_cache`, given or chosen by the settings, makes reading the window cheaper.
         """
         if not isinstance(settings, Settings | None) or not isinstance(database_url, str | None):
             raise Invalid("Memory takes a database URL as text, and settings=Settings(...)")
@@ -124,6 +124,7 @@ class AsyncMemory:
             reranker,
             given.embedder_api_key,
             language,
+            default=given.embedder,
             parts=given.embedded_parts,
             threads=given.embedder_threads,
         )
@@ -252,8 +253,9 @@ class AsyncMemory:
     ) -> int:
         """Change the embedding model in place, while reads and writes go on; the number of rows that got a vector.
 
-        A name (local, openai:MODEL, openai:MODEL@BASE_URL) is one that every process can follow by itself; an embedder
-        of your own must be given to each as `embedder`. Stopped, it goes on when it is asked for again.
+        A name (local, multilingual, local:FOLDER, openai:MODEL, openai:MODEL@BASE_URL) is one that every process can
+        follow by itself; an embedder of your own must be given to each as `embedder`. Stopped, it goes on when it is
+        asked for again.
         """
         validate.function(progress, "progress")
         return await self._core.models.switch(self._core.database, embedder, progress)

@@ -90,11 +90,15 @@ class Settings:
     there is a redis_url, else off."""
     token_counter: Callable[[str], int] | None = None
     """Counts the tokens of a text for the budget of a context; unset means a quarter of its bytes."""
+    embedder: str = "local"
+    """LTST_EMBEDDER: the embedding model of a database that has none yet: local, multilingual (16 languages; needs
+    ltst[multilingual]), local:FOLDER, openai:MODEL or openai:MODEL@BASE_URL. One that has a model keeps it until
+    `ltst embedder switch`."""
     embedder_api_key: str | None = field(default=None, repr=False)
     """LTST_EMBEDDER_API_KEY: the key for an embedding model behind an OpenAI-compatible endpoint."""
     embedder_threads: int | None = None
-    """LTST_EMBEDDER_THREADS: how many threads the local embedding model computes with; unset means one for each
-    processor, four at most."""
+    """LTST_EMBEDDER_THREADS: how many threads an embedding model of this process computes with; unset means one for
+    each processor, four at most."""
     llm_model: str | None = None
     """LTST_LLM_MODEL: the language model that helps to learn and to summarise; unset means that none does."""
     llm_base_url: str | None = None
@@ -168,6 +172,10 @@ class Settings:
             raise Invalid("token_counter must be a function from a text to its number of tokens")
         if self.log is not None and self.log.lower() not in LOG_LEVELS:
             raise Invalid(f"LTST_LOG must be one of {', '.join(LOG_LEVELS)}, not {shown(self.log)}")
+        if not isinstance(self.embedder, str) or not _is_embedder(self.embedder):
+            raise Invalid(
+                f"embedder must be one of {', '.join(EMBEDDERS)} or openai:MODEL@BASE_URL, not {shown(self.embedder)}"
+            )
         self._check_window_cache()
         self._check_language_model()
         self._check_server()
@@ -301,10 +309,17 @@ def _is_address(value: object) -> bool:
     return url.scheme in ("http", "https") and bool(url.hostname)
 
 
+def _is_embedder(value: str) -> bool:
+    return value in ("local", "multilingual") or (
+        bool(value.removeprefix("local:").removeprefix("openai:").strip()) and (value.startswith(("local:", "openai:")))
+    )
+
+
 def _is_redis(value: object) -> bool:
     return isinstance(value, str) and value.startswith(("redis://", "rediss://", "unix://"))
 
 
+EMBEDDERS = ("local", "multilingual", "local:FOLDER", "openai:MODEL")
 WINDOW_CACHES = ("off", "memory", "redis")
 SWITCH = {"on": True, "off": False, "1": True, "0": False, "true": True, "false": False}
 WHOLE_NUMBERS = (
@@ -353,6 +368,7 @@ VARIABLES: Mapping[str, tuple[str, Any]] = {
     "LTST_REDIS_URL": ("redis_url", str),
     "LTST_WINDOW_CACHE": ("window_cache", str.lower),
     "LTST_EMBEDDED_PARTS": ("embedded_parts", _whole("LTST_EMBEDDED_PARTS")),
+    "LTST_EMBEDDER": ("embedder", str),
     "LTST_EMBEDDER_API_KEY": ("embedder_api_key", str),
     "LTST_EMBEDDER_THREADS": ("embedder_threads", _whole("LTST_EMBEDDER_THREADS")),
     "LTST_LLM_MODEL": ("llm_model", str),

@@ -74,10 +74,10 @@ class Memory:
     ) -> None:
         """Use the given database, else DATABASE_URL, else the embedded Postgres.
 
-        Without an `embedder` it uses the model whose vectors the database holds, in a new one a local model that
-        needs no key and no network. A `reranker` judges the best of each search anew. A `language_model`, given or
-        named by the settings, helps to learn; without one everything works too. A `window_cache`, given or chosen by
-        the settings, makes reading the window cheaper.
+        Without an `embedder` it uses the model whose vectors the database holds, in a new one that of the settings: by
+        default a local model that needs no key and no network. A `reranker` judges the best of each search anew. A
+        `language_model`, given or named by the settings, helps to learn; without one everything works too. A
+        `window_cache`, given or chosen by the settings, makes reading the window cheaper.
         """
         self._inner = AsyncMemory(
             database_url,
@@ -173,8 +173,9 @@ class Memory:
     def switch_embedder(self, embedder: Embedder | str, *, progress: Callable[[int, int], None] | None = None) -> int:
         """Change the embedding model in place, while reads and writes go on; the number of rows that got a vector.
 
-        A name (local, openai:MODEL, openai:MODEL@BASE_URL) is one that every process can follow by itself; an embedder
-        of your own must be given to each as `embedder`. Stopped, it goes on when it is asked for again.
+        A name (local, multilingual, local:FOLDER, openai:MODEL, openai:MODEL@BASE_URL) is one that every process can
+        follow by itself; an embedder of your own must be given to each as `embedder`. Stopped, it goes on when it is
+        asked for again.
         """
         return self._portal.run(self._inner.switch_embedder(embedder, progress=progress))
 

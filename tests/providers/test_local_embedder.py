@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ltst import Invalid, ModelUnavailable
-from ltst.providers import local, wordpieces
+from ltst.providers import local, runtime, wordpieces
 from ltst.providers.local import LocalEmbedder
 
 TEXTS = [
@@ -167,7 +167,7 @@ def test_threads_are_at_least_one():
 
 def test_runs_hold_every_text_once_and_pad_little():
     lengths = [int(length) for length in np.random.default_rng(0).integers(2, 257, 500)]
-    runs = list(local._runs(lengths, 512))
+    runs = list(runtime.runs(lengths, 512))
     assert sorted(number for run in runs for number in run) == list(range(500))
     sizes = [len(run) * max(lengths[number] for number in run) for run in runs]
     assert sum(sizes) < 1.1 * sum(lengths)

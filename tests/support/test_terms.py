@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import time
+
 import pytest
+import Stemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ltst import Memory
+from ltst.support.languages import LANGUAGES, Language, guess
 from ltst.support.terms import LONGEST_TERM, distinct, terms
 from support.probes import superuser, value
 
@@ -27,6 +32,86 @@ from support.probes import superuser, value
 )
 def test_terms(text: str, found: list[str]) -> None:
     assert terms(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Ich habe zwei Hunde und eine Katze.", ["zwei", "hund", "katz"]),
+        ("Die Häuser meiner Schwestern", ["häuser", "haus", "schwestern", "schwest"]),
+        ("¿Dónde vive mi hermana?", ["vive", "viv", "hermana", "herman"]),
+        ("Où sont mes chaussures ?", ["chaussur"]),
+        ("Где живёт моя сестра?", ["живёт", "живет", "сестра", "сестр"]),
+        ("Купил яблоки", ["купил", "куп", "яблоки", "яблок"]),
+    ],
+)
+def test_another_language_has_its_stems_beside_the_english_ones(text: str, found: list[str]) -> None:
+    assert terms(text) == found
+    every = [term for word in re.findall(r"\w+", text.lower()) for term in terms(word)]
+    assert {*terms(text)} & {*every}, "what is told alone meets it"
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("Ich habe zwei Hunde und eine Katze.", "Wie heißt mein Hund und wo ist er?"),
+        ("Sie wohnte damals in einem der alten Häuser.", "In welchem Haus wohnte sie denn?"),
+        ("Ayer compré unas manzanas para mi hermana.", "¿Qué manzana le compré a ella?"),
+        ("Nous avons acheté des chevaux et une maison.", "Quelle maison avons-nous achetée ?"),
+        ("Ho comprato due macchine nuove per mia figlia.", "Che macchina nuova ho io?"),
+        ("Comprei duas bicicletas para os meus filhos.", "Onde está a bicicleta do meu filho?"),
+        ("Ik heb twee boeken gekocht voor mijn kinderen.", "Waar is het boek van mijn zoon?"),
+        ("Jag har två hundar och en katt.", "Var är min hund?"),
+        ("Я купил красные яблоки и груши.", "Где моё красное яблоко?"),
+        ("Hund und Katze", "Hund"),  # where too little tells the language
+    ],
+)
+def test_forms_of_a_word_meet_in_its_language(told: str, asked: str) -> None:
+    assert {*terms(told)} & {*terms(asked)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Die Hard is on tonight",
+        "Las Vegas",
+        "La La Land",
+        "Los Angeles",
+        "Der Spiegel",
+        "And electron microscopy like TEM and SEM?",
+        "How do I say 'wo ist der Bahnhof' in German?",
+        "I met Müller at the café in São Paulo",
+        "https://i.pinimg.com/originals/d5/2b/de/d52bde.jpg",
+        "He wrote Ελλάδα and Россия on the board",
+        "My sons are in Den Haag",
+    ],
+)
+def test_english_stays_as_it_is(text: str) -> None:
+    alone = [term for word in re.findall(r"\w+", text.lower()) for term in terms_of_english(word)]
+    assert terms(text) == alone
+
+
+def terms_of_english(word: str) -> list[str]:
+    return terms(f"the {word} is on it")
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
+def test_each_language_is_told_by_its_common_words(language: Language) -> None:
+    assert len(language.stop_words) > 40
+    assert guess([*language.stop_words]) is language
+    assert not language.stemmer or language.stemmer in Stemmer.algorithms()
+
+
+def test_terms_take_linear_time() -> None:
+    text = "Ich habe die Häuser gesehen und was der Hund да я 語 "
+
+    def seconds(times: int) -> float:
+        start = time.process_time()
+        terms(text * times)
+        return time.process_time() - start
+
+    seconds(100)
+    assert seconds(8_000) < 12 * max(seconds(2_000), 0.005)
 
 
 def test_each_term_once() -> None:

@@ -149,7 +149,7 @@ class Core:
         """The vector of a question; those asked lately are kept, as people ask again."""
         asked = embedding.name, text
         if asked not in self._questions:
-            (vector,) = await embedding.vectors([text])
+            (vector,) = await embedding.vectors([text], question=True)
             while len(self._questions) >= QUESTIONS:
                 self._questions.pop(next(iter(self._questions)))
             self._questions[asked] = Reals.of(vector.tolist())

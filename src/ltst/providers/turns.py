@@ -25,6 +25,15 @@ class Paced(Protocol):
         ...
 
 
+@runtime_checkable
+class Prompted(Protocol):
+    """An embedder whose model wants some words before each text."""
+
+    def prompted(self, text: str, question: bool) -> str:
+        """The text with the words before a question, or before what is to be found."""
+        ...
+
+
 @dataclass(slots=True, eq=False)
 class Request:
     """The texts of one caller and what is known about them."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from ltst.recall.date_words import Tongue
+from ltst.recall.translated import tongue, translated
 from ltst.support import validate
 
 _Span = tuple[datetime, datetime]
@@ -40,16 +42,46 @@ def intervals(query: str, now: datetime) -> list[Interval]:
     Weeks begin on Monday, seasons are those of the north, 04/05/2023 is April 5 and 25/04/2023 can only be April 25.
     Vague words give wide intervals; "before" and "after" are open as far as the calendar goes.
     Words that may be something else (May the person, to march) count only in the company that makes them a date.
+    German, Spanish and French are read too, where the words of the query tell that it is in one of them.
     """
     validate.moment(now, "now")
     query = query[:LONGEST]
+    spoken, sure = tongue(query)
+    if spoken is None:
+        return _intervals(query, now)
+    # A word or two that only look like another language leave English as it is.
+    first, second = (_of_tongue, _of_english) if sure else (_of_english, _of_tongue)
+    return first(query, now, spoken) or second(query, now, spoken)
+
+
+def _of_english(query: str, now: datetime, _spoken: Tongue) -> list[Interval]:
+    return _intervals(query, now)
+
+
+def _of_tongue(query: str, now: datetime, spoken: Tongue) -> list[Interval]:
+    """What the query says in another language, with the words as they stand in it."""
+    english = translated(query, spoken)
+    found = []
+    for each, start, stop in _placed(english.text, now):
+        first, last = english.origin(start, stop)
+        found.append(replace(each, text=query[first:last].strip()))
+    return found
+
+
+def _intervals(query: str, now: datetime) -> list[Interval]:
+    return [interval for interval, _, _ in _placed(query, now)]
+
+
+def _placed(query: str, now: datetime) -> list[tuple[Interval, int, int]]:
+    """The intervals of an English text, each once, and where they stand."""
     asked = _Asked(query, query.translate(_PLAIN), now.replace(tzinfo=None, fold=0))
-    found: dict[_Span, Interval] = {}
+    found: dict[_Span, tuple[Interval, int, int]] = {}
     for at, phrase in _phrases(asked):
         start, end = max(phrase.start, EARLIEST), min(phrase.end, LATEST)
         if start < end and (start, end) not in found:
             words = query[at : phrase.stop]
-            found[start, end] = Interval(start.replace(tzinfo=now.tzinfo), end.replace(tzinfo=now.tzinfo), words)
+            interval = Interval(start.replace(tzinfo=now.tzinfo), end.replace(tzinfo=now.tzinfo), words)
+            found[start, end] = interval, at, phrase.stop
     return [*found.values()]
 
 

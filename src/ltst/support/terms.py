@@ -1,6 +1,8 @@
 """Terms: the words of a text as search compares them, the same for what is stored and for what is asked.
 
 Done here and not by Postgres, whose own parser depends on the server's locale and takes a line of Chinese for one word.
+Every word is stemmed as English; in a text of another language it is stemmed as of that language too, as a term of its
+own. So two texts meet in all forms of a word where the language of both is told, and in the same form where it is not.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from functools import lru_cache
 
 import Stemmer  # type: ignore[import-not-found]
 
+from ltst.support.languages import ENGLISH, Language, guess
 from ltst.support.text import composed
 
 LONGEST_TERM = 64
@@ -19,32 +22,36 @@ SLOTS = 16  # how many terms of a query are compared
 WORD = re.compile(r"\w+")
 # Scripts written without spaces between words: Han, Hiragana, Katakana, Hangul.
 UNSPACED = re.compile(r"[\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
-STOP_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-    a about above after again against ain all am an and any are aren as at be because been before being below
-    between both but by can could couldn d did didn do does doesn doing don down during each few for from further
-    had hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its
-    itself just let ll m me might more most mustn my myself no nor not now o of off on once only or other our ours
-    ourselves out over own re s same shan she should shouldn so some such t than that the their theirs them
-    themselves then there these they this those through to too under until up ve very was wasn we were weren what
-    when where which while who whom why will with won would wouldn y you your yours yourself yourselves
-        """,
-    )
-)
+STOP_WORDS = ENGLISH
 
-_own = threading.local()  # a stemmer keeps the word at hand, so each thread has one
+ALGORITHMS = frozenset(Stemmer.algorithms())
+_own = threading.local()  # a stemmer keeps the word at hand, so each thread has its own
 
 
 def terms(text: str) -> list[str]:
     """The terms of a text, in order, with repetitions; stop words are left out."""
-    return [term for word in WORD.findall(composed(text).lower()) for term in _terms_of(word)]
+    words = WORD.findall(composed(text).lower())
+    language = guess(words)
+    if language is None:
+        return [term for word in words for term in _terms_of(word)]
+    stop_words = language.stop_words
+    return [term for word in words if word not in stop_words for term in _terms_in(word, language)]
 
 
 def distinct(text: str) -> list[str]:
     """The terms of a text, each once, in order."""
     return [*dict.fromkeys(terms(text))]
+
+
+def _terms_in(word: str, language: Language) -> Iterator[str]:
+    """The terms that a word has anyway, and its stem in the language of the text."""
+    found = [*_terms_of(word)]
+    yield from found
+    if len(found) == 1 and language.stemmer:
+        stem = _stem(word[:LONGEST_TERM], language.stemmer)
+        # What a stemmer leaves of a very short word may be nothing.
+        if stem and stem != found[0]:
+            yield stem
 
 
 def _terms_of(word: str) -> Iterator[str]:
@@ -72,7 +79,10 @@ def _pairs(run: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=50_000)
-def _stem(word: str) -> str:
-    if not hasattr(_own, "stemmer"):
-        _own.stemmer = Stemmer.Stemmer("english")
-    return str(_own.stemmer.stemWord(word))
+def _stem(word: str, language: str = "english") -> str:
+    stemmers: dict[str, Stemmer.Stemmer] = _own.__dict__.setdefault("stemmers", {})
+    if language not in stemmers:
+        # An older PyStemmer has fewer languages: their words stay as they are.
+        stemmers[language] = Stemmer.Stemmer(language) if language in ALGORITHMS else None
+    stemmer = stemmers[language]
+    return str(stemmer.stemWord(word)) if stemmer is not None else word

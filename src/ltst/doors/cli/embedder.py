@@ -17,7 +17,9 @@ app = typer.Typer(
 Name = Annotated[
     str,
     typer.Argument(
-        metavar="NAME", help="local, openai:MODEL, or openai:MODEL@BASE_URL for any endpoint that speaks like OpenAI's."
+        metavar="NAME",
+        help="local, multilingual, local:FOLDER for a model that lies there as ONNX, openai:MODEL, or "
+        "openai:MODEL@BASE_URL for any endpoint that speaks like OpenAI's.",
     ),
 ]
 

@@ -1,0 +1,199 @@
+"""Models of a folder: any sentence model that lies there as ONNX with its tokenizer, in this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ltst.errors import Invalid, ModelUnavailable
+from ltst.providers import layout
+from ltst.providers.parts import LONGEST_STRETCH, by_pieces, stretches
+from ltst.providers.runtime import LOADING, load, runs, threads_for
+from ltst.providers.vectors import check_vectors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from tokenizers import Encoding, Tokenizer
+
+    from ltst.providers.vectors import Vectors
+
+MOST_PIECES_AT_ONCE = 512
+# How many pieces of a batch in the background: a tenth of a second of a small model, less than one of a base model.
+PIECES_A_MOMENT = 256
+SENTENCE = "sentence_embedding"
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+WHOLE_NUMBERS = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
+
+
+class FolderEmbedder:
+    """The model of a folder. Its files are checked at once, it is loaded at first use, once for the process."""
+
+    def __init__(self, folder: str | Path, *, threads: int | None = None) -> None:
+        """`threads` that compute; unset means one for each processor, four at most."""
+        if threads is not None and threads < 1:
+            raise Invalid(f"threads must be at least 1, not {threads}")
+        self.folder = Path(folder).expanduser().absolute()
+        self._layout = layout.read(self.folder)
+        self._threads = threads_for(threads)
+
+    @cached_property
+    def name(self) -> str:
+        """The folder's name and a hash of its files, which are read for it."""
+        try:
+            return self._layout.name()
+        except OSError as problem:
+            raise ModelUnavailable(f"the model in {self.folder} cannot be read: {problem}") from problem
+
+    @cached_property
+    def dimensions(self) -> int:
+        """The length of its vectors, for which it is loaded and asked once."""
+        return int(self._vectors(["dimensions"]).shape[1])
+
+    def parts(self, text: str, *, room: int = 0) -> list[str]:
+        """The text cut into what the model reads whole, with room for so many pieces before each part."""
+        pieces = self._pieces
+        taken = pieces.marks + pieces.count(self._layout.passage_prefix) + max(room, 0)
+        longest = max(self._layout.longest - taken, self._layout.longest // 2)
+        return [part for stretch in stretches(text) for part in pieces.parts(stretch, longest)]
+
+    def prompted(self, text: str, question: bool) -> str:
+        """The text with the words that this model wants before a question, or before what is found."""
+        return (self._layout.question_prefix if question else self._layout.passage_prefix) + text
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """How many pieces of each text are read."""
+        return [len(self._pieces.ids(text, self._layout.longest)) for text in texts]
+
+    def moment(self, lengths: Sequence[int]) -> int:
+        """How many texts of these lengths, longest first, go together in the background."""
+        return max(1, min(len(lengths), PIECES_A_MOMENT // max(lengths[0], 1)))
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """A vector for each text, of which as much counts as the model reads."""
+        if not texts:
+            return check_vectors([], 0, self.dimensions)
+        return check_vectors(self._vectors(texts), len(texts), self.dimensions)
+
+    def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
+        """Load the model, unless it is no longer wanted."""
+        if go_on():
+            self._vectors(["warm"])
+
+    def _vectors(self, texts: Sequence[str]) -> NDArray[Any]:
+        import numpy as np
+
+        model, rows = self._loaded(), [self._pieces.ids(text, self._layout.longest) for text in texts]
+        found: list[Any] = [None] * len(rows)
+        for run in runs([len(row) for row in rows], MOST_PIECES_AT_ONCE):
+            for number, vector in zip(run, model.vectors([rows[number] for number in run]), strict=True):
+                found[number] = vector
+        return np.array(found)
+
+    @cached_property
+    def _pieces(self) -> _Pieces:
+        with LOADING:
+            return _Pieces(self._layout.tokenizer)
+
+    def _loaded(self) -> _Model:
+        """The model; a forked child loads its own, since the threads stayed with its parent."""
+        key = os.getpid(), self._layout, self._threads
+        with LOADING:
+            if key not in _models:
+                _models[key] = _Model(self._layout, self._threads)
+            return _models[key]
+
+
+_models: dict[tuple[int, layout.Layout, int], _Model] = {}
+
+
+class _Pieces:
+    """Reads texts as the model's tokenizer does."""
+
+    def __init__(self, path: Path) -> None:
+        from tokenizers import Tokenizer
+
+        try:
+            self._tokenizer: Tokenizer = Tokenizer.from_file(str(path))
+        except Exception as problem:
+            raise ModelUnavailable(f"{path} is not a tokenizer of the package `tokenizers`: {problem}") from problem
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        # "[SEP]" written in a text is read as text.
+        self._tokenizer.encode_special_tokens = True
+        self._around = self._tokenizer.encode("", add_special_tokens=True).ids
+        self.marks = len(self._around)
+
+    def ids(self, text: str, longest: int) -> list[int]:
+        """The numbers of the pieces with their marks, `longest` at most; the rest is left unread."""
+        read = self._read(text[:LONGEST_STRETCH])
+        read.truncate(max(longest - self.marks, 0))
+        return [int(each) for each in self._tokenizer.post_process(read, add_special_tokens=True).ids]
+
+    def count(self, text: str) -> int:
+        """How many pieces a text has without the marks."""
+        return len(self._read(text)) if text else 0
+
+    def parts(self, text: str, longest: int) -> list[str]:
+        """The text in parts of at most `longest` pieces."""
+        read = self._read(text)
+        return [text] if len(read) <= longest else by_pieces(text, read.offsets, read.word_ids, longest)
+
+    def _read(self, text: str) -> Encoding:
+        # Half of a surrogate pair becomes a question mark: one character for one.
+        return self._tokenizer.encode(text.encode(errors="replace").decode(), add_special_tokens=False)
+
+
+class _Model:
+    """The loaded weights: takes the pieces of texts and gives their vectors."""
+
+    def __init__(self, said: layout.Layout, threads: int) -> None:
+        try:
+            self._session = load(said.weights, threads)
+        except ModelUnavailable:
+            raise
+        except Exception as problem:
+            raise ModelUnavailable(f"{said.weights} cannot be loaded as an ONNX model: {problem}") from problem
+        self._weights, self._pooling = said.weights, said.pooling
+        self._inputs = {each.name: self._kind(each) for each in self._session.get_inputs()}
+        if "input_ids" not in self._inputs:
+            raise ModelUnavailable(f"{self._weights} takes no input_ids: it is not a model of texts")
+        self._output = self._told()
+
+    def vectors(self, rows: Sequence[Sequence[int]]) -> NDArray[Any]:
+        """A vector for the pieces of each text."""
+        import numpy as np
+
+        ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for number, row in enumerate(rows):
+            ids[number, : len(row)] = row
+            mask[number, : len(row)] = 1
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        asked = {name: given[name].astype(kind) for name, kind in self._inputs.items()}
+        (states,) = self._session.run([self._output], asked)
+        if states.ndim == 2:
+            return np.asarray(states)
+        if states.ndim != 3 or states.shape[:2] != ids.shape:
+            raise ModelUnavailable(
+                f"{self._weights} gives numbers in the shape {states.shape} for texts of the shape {ids.shape}: "
+                "a vector for each piece is needed, or one for each text"
+            )
+        if self._pooling == layout.CLS:
+            return np.asarray(states[:, 0])
+        # The sum of each text's states: its mean but for the length, which is made one anyway.
+        return np.asarray(np.matmul(mask[:, None, :].astype(np.float32), states.astype(np.float32))[:, 0])
+
+    def _kind(self, given: Any) -> str:
+        if given.name not in INPUTS or given.type not in WHOLE_NUMBERS:
+            raise ModelUnavailable(
+                f"{self._weights} takes {given.name} as {given.type}; accepted are {', '.join(INPUTS)} of whole numbers"
+            )
+        return WHOLE_NUMBERS[given.type]
+
+    def _told(self) -> str:
+        """The output that is read: a vector for each text where there is one, else the states of the last layer."""
+        outputs = [each.name for each in self._session.get_outputs()]
+        return next((name for name in (SENTENCE, "last_hidden_state") if name in outputs), str(outputs[0]))

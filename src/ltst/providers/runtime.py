@@ -1,0 +1,122 @@
+"""The runtime: ONNX models loaded into this process, and what a fork must know of that."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ltst.errors import ModelUnavailable
+
+MOST_THREADS = 4
+# What a run costs by itself, in pieces: padding beyond that is dearer than another run.
+COST_OF_A_RUN = 8
+# Long enough to wait for the next layer, too short to burn the time of the database beside us.
+SPIN_MICROSECONDS = 200
+
+
+class Loading:
+    """Held while something is loaded, so that a fork waits: a child would find libraries half imported, for ever."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def acquire(self, blocking: bool = True) -> bool:
+        """Wait until nothing is being loaded, or tell that something is."""
+        return self._lock.acquire(blocking=blocking)
+
+    def release(self) -> None:
+        """Let others load."""
+        self._lock.release()
+
+    def renew(self) -> None:
+        """Begin anew in a forked child, where the lock is held by whoever forked."""
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *problem: object) -> None:
+        self._lock.release()
+
+
+LOADING = Loading()
+_loaded: list[Any] = []
+
+
+def runtime() -> Any:
+    """onnxruntime, which reports to its makers over the network unless this is set before it is imported."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    try:
+        import onnxruntime  # type: ignore[import-untyped]
+    except ImportError as problem:
+        raise ModelUnavailable(f"the model needs onnxruntime, which cannot be imported: {problem}") from problem
+    # For when someone else imported it before.
+    onnxruntime.disable_telemetry_events()
+    return onnxruntime
+
+
+def load(weights: Path, threads: int) -> Any:
+    """The model of a file, ready to be run by so many threads."""
+    onnxruntime = runtime()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.add_session_config_entry("session.intra_op.spin_duration_us", str(SPIN_MICROSECONDS))
+    # Weights that are stored as int8 are made float once, here, by optimising the graph.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    session = onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
+    _loaded.append(session)
+    _return_memory()
+    return session
+
+
+def runs(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """The texts, longest first, in runs of at most so many pieces in which little is padded."""
+    run: list[int] = []
+    for number in sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True):
+        if run:
+            longest = lengths[run[0]]
+            if longest - lengths[number] > COST_OF_A_RUN or (len(run) + 1) * longest > most:
+                yield run
+                run = []
+        run.append(number)
+    if run:
+        yield run
+
+
+def threads_for(given: int | None) -> int:
+    """As many threads as are asked for; unset means one for each processor, four at most."""
+    return given or min(_processors(), MOST_THREADS)
+
+
+def _return_memory() -> None:
+    """What loading needed for a moment, 90 MB, would stay with the allocator of glibc; others have no such call."""
+    from ctypes import CDLL
+
+    trim = getattr(CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+def _processors() -> int:
+    """Those this process may use, which in a container are fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _begin_anew() -> None:
+    """In a forked child: the lock is held by whoever forked, and a session's own threads stayed behind."""
+    LOADING.renew()
+    if _loaded:
+        from ctypes import py_object, pythonapi
+
+        # Never to be freed here, because a session that ends waits for its threads.
+        for session in _loaded:
+            pythonapi.Py_IncRef(py_object(session))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=LOADING.acquire, after_in_parent=LOADING.release, after_in_child=_begin_anew)
