@@ -11,9 +11,6 @@ from ltst import AsyncMemory, AsyncUser
 from ltst.agents.forgetting import ALL, KEPT, NOT_KNOWN
 from ltst.agents.turns import TurnResult, Turns
 from ltst.agents.wording import NOTHING
-from ltst.memory import AsyncChat
-
-removes = pytest.mark.skipif(not hasattr(AsyncChat, "remove"), reason="messages cannot be removed one by one")
 
 
 @pytest.fixture
@@ -37,7 +34,6 @@ async def words(user: AsyncUser, *chats: str) -> str:
     return "\n".join([each.content for chat in chats for each in await user.chat(chat).history()])
 
 
-@removes
 async def test_what_was_said_is_forgotten_after_a_yes(recall: Turns, ana: AsyncUser) -> None:
     await say(recall, ana, "My locker code is 4417.", "monday")
     await say(recall, ana, "The locker room is cold.", "monday")

@@ -23,7 +23,6 @@ NOT_KNOWN = "There is nothing to forget: you never told me that."
 ALL = "That is all that I know of you: `ltst erase` or POST /v1/erase removes it; I do not do that in a chat."
 KEPT = "All right, I keep it."
 DONE = "Done: I have forgotten it."
-PARTLY = "Done: I have forgotten what I learnt from it. What you said stays in its chat, which can be deleted."
 
 SEARCHED = 40
 RECENT = 8
@@ -70,18 +69,10 @@ async def carry_out(user: AsyncUser, offer: ConversationMessage) -> Reply:
         await user.entries.forget(str(entry_id))
     said = [(str(place), str(message_id)) for place, message_id in wanted.get("messages") or ()]
     own = [(offer.session_id, each) for each in (offer.parent_message_id, offer.message_id) if each]
-    whole = [await _remove(user, *each) for each in (*said, *own)]
-    return Reply(DONE if all(whole) else PARTLY)
-
-
-async def _remove(user: AsyncUser, session_id: str, message_id: str) -> bool:
-    """Remove a message and all that rests on it; whether it is gone."""
-    remove = getattr(user.chat(session_id), "remove", None)
-    if remove is None:
-        return False
-    with suppress(NotFound):  # somebody else removed it meanwhile
-        await remove(message_id)
-    return True
+    for session_id, message_id in (*said, *own):
+        with suppress(NotFound):  # somebody else removed it meanwhile
+            await user.chat(session_id).remove(message_id)
+    return Reply(DONE)
 
 
 async def _facts(user: AsyncUser, topic: str) -> list[Fact]:
