@@ -257,7 +257,7 @@ class TestInstructions:
         assert await told(user, "default") == ["Always show the code first"]
         for agent, line in (("coach", "a joke"), ("critic", "cite"), (None, "code first")):
             context = await user.chat("new", agent=agent).context("Hello?")
-            (shown,) = [block for block in parse(context.text) if block.kind == "instruction"]
+            (shown,) = [each for each in parse(context.text) if context.sources[each.reference].kind == "instruction"]
             assert line in shown.content
             assert not [section for section in context.sections if section.name == "instructions"], "it is quoted"
 
@@ -267,7 +267,8 @@ class TestInstructions:
         assert await told(user) == ["Always end with a joke", "Always cite your sources"]
         for session_id, lines in (("monday", 2), ("new", 0)):
             context = await user.chat(session_id).context("Hello?")
-            assert len([block for block in parse(context.text) if block.kind == "instruction"]) == lines
+            kinds = [context.sources[each.reference].kind for each in parse(context.text)]
+            assert kinds.count("instruction") == lines
 
     async def test_what_is_set_by_hand_takes_the_place_of_what_was_learnt(
         self, shared: AsyncMemory, user: AsyncUser
