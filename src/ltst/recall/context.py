@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, ItemsView, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -89,6 +90,7 @@ WORTH_CUTTING = 32  # tokens: a smaller beginning of a memory tells nothing
 ASKED_FOR = frozenset({"episodes", "documents", "recalled"})
 LONGEST_OWN, LONGEST_OTHERS = 8, 16
 RESTING = ("facts", "episodes")  # what is drawn from messages, and not told beside them
+BETWEEN = " / "  # the memories of one line
 UNNUMBERED = "m99"  # stands for a reference while it is not known
 
 
@@ -235,17 +237,14 @@ class _Priced:
     item: Item
     text: str
     cost: int
-
-    def line(self, reference: str) -> str:
-        """The item as it stands in the system message."""
-        return self.text if self.item.source is None else written(reference, self.item.details, self.text)
+    added: int = 0  # what it costs in the line of its neighbour
 
 
 def _price(item: Item, count: TokenCounter, gap: str = "\n\n") -> _Priced:
     """The cost in the dearer of the two forms, with the gap to the next item."""
     text = item.shown(item.content)
     if item.source is not None:
-        return _Priced(item, text, count(written(UNNUMBERED, item.details, text) + gap))
+        return _Priced(item, text, count(written(UNNUMBERED, item.details, text) + gap), count(BETWEEN + text))
     if item.role is None:
         return _Priced(item, text, count(text + gap))
     return _Priced(item, text, max(count(text) + MESSAGE_OVERHEAD, count(_spoken(item.role, text) + gap)))
@@ -266,7 +265,7 @@ class _Shelf:
 
     @property
     def spent(self) -> int:
-        return self.heading + sum(each.cost for each in self.kept) if self.kept else 0
+        return self.heading + _cost(self.kept) if self.kept else 0
 
     def fill(self, limit: int, wanted: Sequence[_Priced]) -> None:
         """Keep what fits, in the order of use; the window has no gaps. Where nothing fits, keep a part."""
@@ -284,7 +283,7 @@ class _Shelf:
         return len(self.kept) == len(self.items) and all(each.item.whole for each in self.kept)
 
     def _fitting(self, room: int, wanted: Sequence[_Priced]) -> list[_Priced]:
-        kept = []
+        kept: list[_Priced] = []
         for each in wanted:
             if each.cost <= room:
                 kept.append(each)
@@ -293,10 +292,24 @@ class _Shelf:
                 break
         return kept
 
+    def _grouped(self, room: int, wanted: Sequence[_Priced]) -> list[_Priced]:
+        """As many as fit, where neighbours of one group cost less."""
+        kept: list[_Priced] = []
+        shown: list[_Priced] = []  # the same in their order
+        for each in wanted:
+            at = bisect_left(shown, each.item.place, key=lambda other: other.item.place)
+            neighbours = shown[max(at - 1, 0) : at], shown[at : at + 1]
+            dearer = _cost([*neighbours[0], each, *neighbours[1]]) - _cost([*neighbours[0], *neighbours[1]])
+            if dearer <= room:
+                kept.append(each)
+                shown.insert(at, each)
+                room -= dearer
+        return kept
+
     def _shortened(self, room: int, wanted: Sequence[_Priced]) -> list[_Priced]:
         """As many as fit in their short forms; what is then left lengthens them, the user's own words first."""
-        kept = self._fitting(room, [self._short(each) for each in wanted])
-        room -= sum(each.cost for each in kept)
+        kept = self._grouped(room, [self._short(each) for each in wanted])
+        room -= _cost(kept)
         whole = {each.item.place: each for each in wanted}
         places = sorted(range(len(kept)), key=lambda at: (not kept[at].item.own, at))
         for at in places:
@@ -322,6 +335,21 @@ class _Shelf:
     def _part(self, item: Item, room: int) -> list[_Priced]:
         """The part of an item that tells most within a room, if any does."""
         return _part(item, room, partial(_price, count=self.count), self.asked)
+
+
+def _lines(shown: Iterable[_Priced]) -> list[list[_Priced]]:
+    """What is shown in its order, and in one line what belongs together."""
+    lines: list[list[_Priced]] = []
+    for each in sorted(shown, key=lambda each: each.item.place):
+        if lines and each.item.group is not None and each.item.group == lines[-1][-1].item.group:
+            lines[-1].append(each)
+        else:
+            lines.append([each])
+    return lines
+
+
+def _cost(shown: Iterable[_Priced]) -> int:
+    return sum(line[0].cost + sum(each.added for each in line[1:]) for line in _lines(shown))
 
 
 def _ids(shown: Iterable[_Priced]) -> set[str]:
@@ -395,12 +423,14 @@ def _said(turn: _Priced) -> str:
     return _spoken(str(turn.item.role), turn.text)
 
 
-def _numbered(shown: _Priced, references: dict[str, Source]) -> str:
-    """A line of the system message under the next reference, which is noted."""
-    reference = f"m{len(references) + 1}"
-    if shown.item.source is not None:
-        references[reference] = shown.item.source
-    return shown.line(reference)
+def _numbered(line: Sequence[_Priced], references: dict[str, Source]) -> str:
+    """A line of the system message under the next reference, which is noted; what it says twice is said once."""
+    first = line[0].item
+    if first.source is None:
+        return line[0].text
+    reference, ids = f"m{len(references) + 1}", {each.item.source.id for each in line if each.item.source}
+    references[reference] = Source(first.source.kind, first.source.id if len(ids) == 1 else None, _sources(line))
+    return written(reference, first.details, BETWEEN.join(dict.fromkeys(each.text for each in line)))
 
 
 def _sources(items: Iterable[_Priced]) -> tuple[str, ...]:
@@ -490,7 +520,7 @@ class _Draft:
         references: dict[str, Source] = {}
         for name, title in TITLES.items():
             if shown := self.shelves[name].in_order():
-                lines = [_numbered(each, references) for each in shown]
+                lines = [_numbered(line, references) for line in _lines(shown)]
                 parts.append((name, "\n".join([*filter(None, [title]), *lines]), _sources(shown)))
         newest = [] if self.newest is None else [self.newest]
         turns = self.shelves["window"].kept + ([] if self.asked else newest)

@@ -22,7 +22,7 @@ def excerpt(text: str, asked: frozenset[str], fits: Callable[[str], bool]) -> st
     """
     sentences = _sentences(text[:LOOKED_AT])
     if len(sentences) < 2:
-        return cut(text, fits)
+        return _to_a_word(cut(text, fits))
     more = len(text) > LOOKED_AT
     chosen: set[int] = set()
     failed = 0
@@ -31,10 +31,18 @@ def excerpt(text: str, asked: frozenset[str], fits: Callable[[str], bool]) -> st
             chosen.add(at)
             failed = 0
         elif not chosen:
-            return cut(sentences[at], fits)
+            return _to_a_word(cut(sentences[at], fits))
         elif (failed := failed + 1) == TRIED:
             break
     return _joined(sentences, chosen, more)
+
+
+def _to_a_word(piece: str | None) -> str | None:
+    """A beginning without the word that it was cut in, unless it is the only one."""
+    if piece is None:
+        return None
+    whole, space, _ = piece.removesuffix(MARKER).rpartition(" ")
+    return whole + MARKER if space and whole else piece
 
 
 def _sentences(text: str) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 from ltst.recall.lines import UNTRUSTED, data, day, detail, flat, instructed
 from ltst.recall.summary import MODEL_ROLES
 from ltst.records import ConversationContext, ConversationMessage, Fact, Hit, UserPreference
+from ltst.support.speech import speaker
 
 SPEAKERS = {"human": "you", "user": "you", "ai": "assistant", "assistant": "assistant"}
 ASSISTANT_WEIGHT = 0.75  # of what an assistant said, beside the user's own words: these are what is remembered for
@@ -63,6 +64,7 @@ class Item:
     own: bool = True  # whether it is the user's own; what others said is shortened more
     whole: bool = True
     memory: Hit | None = None
+    group: tuple[Any, ...] | None = None  # neighbours of one group stand in one line
     preference: str | None = None  # the id of the preference that this is
 
     @property
@@ -220,6 +222,7 @@ def _recalled(recalled: Iterable[Hit]) -> list[Item]:
             id=each.id if each.kind == "message" else None,
             own=not _is_assistants(each),
             memory=each,
+            group=_group(each),
         )
         for each in unique.values()
     ]
@@ -235,8 +238,23 @@ def _worth(hit: Hit) -> float:
 
 def _recalled_details(recalled: Hit) -> tuple[str, ...]:
     when = () if recalled.occurred_at is None else (day(utc(recalled.occurred_at)),)
-    speaker = recalled.speaker and (SPEAKERS.get(recalled.speaker) or detail(recalled.speaker))
-    return (*when, *((speaker,) if speaker else ()), *(() if recalled.trusted else (UNTRUSTED,)))
+    who = _speaker(recalled)
+    return (*when, *((who,) if who else ()), *(() if recalled.trusted else (UNTRUSTED,)))
+
+
+def _speaker(recalled: Hit) -> str | None:
+    """Who said it: the user is you; others go by their names."""
+    role, name = recalled.role or recalled.speaker or "", recalled.speaker
+    if name in (None, role, speaker(role, None)) and role in SPEAKERS:
+        return SPEAKERS[role]
+    return name and detail(name)
+
+
+def _group(recalled: Hit) -> tuple[Any, ...] | None:
+    """What makes neighbours one line: the same speaker on the same day in one conversation, or the same document."""
+    if recalled.kind == "message" and recalled.session_id is not None:
+        return (recalled.kind, recalled.session_id, *_recalled_details(recalled))
+    return (recalled.kind, recalled.id, *_recalled_details(recalled)) if recalled.kind == "document" else None
 
 
 def _working(working: Mapping[str, Any]) -> list[Item]:

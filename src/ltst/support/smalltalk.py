@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 LONGEST = 80  # characters; who writes more says something
+FEW = 3  # words: so many say nothing even where none of them is telling ("go on", "do it then")
 
 WORD = re.compile(r"[^\W_]+")
 
@@ -71,6 +72,5 @@ def is_small_talk(text: str) -> bool:
     told = [word for word in words if not UNSPACED.fullmatch(word)]
     if not told:
         return True  # but for such phrases there are only marks and pictures
-    return all(word in TELLING or word in BESIDE for word in told) and (
-        len(told) < len(words) or any(word in TELLING for word in told)
-    )
+    telling = len(told) < len(words) or len(told) <= FEW or any(word in TELLING for word in told)
+    return telling and all(word in TELLING or word in BESIDE for word in told)
