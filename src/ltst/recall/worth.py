@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ltst.records import Hit
-from ltst.support.smalltalk import is_small_talk
+from ltst.support.smalltalk import acknowledges, is_small_talk
 from ltst.support.terms import UNSPACED, terms
 
 # How people say that something is for these ears alone.
@@ -34,12 +34,15 @@ SECRET = re.compile(
     re.IGNORECASE,
 )
 LOOKED_AT = 2000  # characters at either end of a message: what is in the middle of a long one was pasted
-SHORTEST_TERM = 4  # letters: shorter words join sentences in most languages
+SHORTEST_TERM = 3  # letters: shorter words join sentences in most languages
 # Words that say nothing about what a sentence is about, beside the stop words of search; stemmed as terms are.
 COMMON = frozenset(
     re.findall(
         r"\w+",
         """
+    get got see new one two day way ich die der das und ist den dem des ein mit für von auf aus bei bin hab war wie was
+    wer wir mir dir uns ihr sie man nur vor zum zur als que los las una por con del mis sus hay muy les est pas qui sur
+    mes ses aux что как это где для его она они так уже или
     tell told know think want like need make made good time thing someth anyth everyth today tomorrow yesterday week
     year month still also much mani realli alway ever never everyon anyon someon peopl remind rememb say said
     aber alle alles auch dass dein deine denn dies diese dieser doch durch eine einem einen einer eines gibt habe haben
@@ -58,7 +61,11 @@ def worth_telling(found: Sequence[Hit], topic: str) -> list[Hit]:
     asked = subjects(topic)
     hidden = {hit.id for hit in found if _is_secret(hit) and not asked & subjects(_uncovered(hit.content))}
     kept = (hit for hit in found if hit.id not in hidden and not hidden.intersection(hit.sources))
-    return [hit for hit in kept if hit.kind != "message" or not is_small_talk(hit.content)]
+    return [hit for hit in kept if hit.kind != "message" or not _says_nothing(hit)]
+
+
+def _says_nothing(hit: Hit) -> bool:
+    return is_small_talk(hit.content) or (hit.role == "ai" and acknowledges(hit.content))
 
 
 def subjects(text: str) -> frozenset[str]:

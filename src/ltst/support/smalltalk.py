@@ -56,6 +56,14 @@ UNSPACED = re.compile(
     "|ありがとう|ございます|どうも|はい|いいえ|了解|です|しました|わかりました|おやすみ|なさい|こんにちは|おはよう|さようなら|お願いします"
     "|감사합니다|고마워|고맙습니다|네|예|알겠습니다|안녕|하세요|잘자)+[你您啦了吧啊呀哦呢요]*"
 )
+# How an assistant begins that takes note; what follows repeats what it was told.
+NOTED = re.compile(
+    r"\W{0,3}(?:noted|understood|got it|will do|okay|ok|alright|sure thing|i['’]ll remember(?: that)?|recorded|saved"
+    r"|ready|verstanden|notiert|alles klar|ist notiert|mache ich|entendido|anotado|noté|compris|понял|понятно"
+    r"|записал)\b\s?[.:,;!–—-]",
+    re.IGNORECASE,
+)
+LONGEST_NOTE = 60  # characters; a longer one may answer something too
 GREETING = re.compile(
     r"(?:(?:hi|hey|hello)\W{0,3}(?:there\W{0,3})?)?(?:how are (?:you|things)|how(?:['’]s| is) it going|what['’]s up"
     r"|wie geht['’]?s(?: dir)?|qué tal|cómo estás|ça va|come stai|как дела|你好吗|元気ですか)"
@@ -74,3 +82,9 @@ def is_small_talk(text: str) -> bool:
         return True  # but for such phrases there are only marks and pictures
     telling = len(told) < len(words) or len(told) <= FEW or any(word in TELLING for word in told)
     return telling and all(word in TELLING or word in BESIDE for word in told)
+
+
+def acknowledges(text: str) -> bool:
+    """Return whether an answer only takes note of what was said ("Understood: raw SQL only.")."""
+    first = NOTED.match(text)
+    return first is not None and len(text) <= LONGEST_NOTE
