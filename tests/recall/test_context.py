@@ -114,6 +114,10 @@ def by_bytes(text: str) -> int:
     return len(text.encode())
 
 
+def by_fours(text: str) -> int:
+    return len(text) // 4
+
+
 def leaping(text: str) -> int:
     """A counter that finds more in the whole than in its parts."""
     return 0 if len(text) < 60 else by_bytes(text)
@@ -940,16 +944,16 @@ class TestStrategies:
 
     def test_a_history_over_the_threshold_gives_its_older_half_away(self) -> None:
         said = turns(*["x" * 40] * 11)  # 10 tokens each
-        older, newer = split_history(said, 100)
+        older, newer = split_history(said, 100, by_fours)
         assert older + newer == said
         assert len(older) == 6
 
     def test_the_border_moves_in_leaps(self) -> None:
         said = turns(*["x" * 40] * 100)
-        borders = [len(split_history(said[:n], 100)[0]) for n in range(100)]
+        borders = [len(split_history(said[:n], 100, by_fours)[0]) for n in range(100)]
         assert borders == sorted(borders)
         assert len(set(borders)) < 20
-        assert all(len(split_history(said[:n], 100)[1]) <= 10 for n in range(1, 100))
+        assert all(len(split_history(said[:n], 100, by_fours)[1]) <= 10 for n in range(1, 100))
 
     def test_the_newest_message_is_never_given_away(self) -> None:
         said = turns("x" * 10_000)

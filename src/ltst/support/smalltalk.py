@@ -36,11 +36,11 @@ BESIDE = _words(
     """
     a again all and are as at be bit both care d day do enough evening afternoon everything fantastic for from go got
     guys happy have help i if in is it its just later ll lot m makes many me mind much my never night not now of on or
-    problem re really s sense sleep so soon sounds t take that the then there this to too true u up ve very way weekend
-    well will with works worries would you your
-    alles aber abend auch auf bald bis dann das dein deine den dir du ein eine einen es für fürs guten guter gutes hilfe
-    ich ist mach mache machs machst mal mir morgen noch schon schön schöne schönen schönes sehr so später tag und uns
-    viel vielen vielmals war wird wochenende wunderbar
+    problem re really s sense sleep so soon sounds t take that the then there this to tomorrow too true u up ve very way
+    weekend well will with works worries would you your
+    alles aber abend auch auf bald bis dann das dein deine den dir du ein eine einen es für fürs gute guten guter gutes
+    hilfe ich ist mach mache machs machst mal mir morgen noch schon schön schöne schönen schönes sehr so später tag
+    und uns viel vielen vielmals war wird wochenende wunderbar
     ayuda de del día días el en es eso esta está este fin hasta la las lo luego mañana me mi mucha muchas mucho muy nada
     noche noches por que semana tarde tardes te todo tu un una y ya
     à au aussi beaucoup bien c ce ces d demain est et fait il je journée la le les ma mais mille moi mon nuit ok on pas
