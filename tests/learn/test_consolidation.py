@@ -219,7 +219,8 @@ class TestPruning:
             await memory.stats()
             shown = {each.session_id: each.usage_count for each in await user.entries.list()}
             assert shown["bitter"] == 1
-            assert sum(shown.values()) == sum(source.kind == "entry" for _, source in context.sources.items())
+            told = [{*each.metadata["sources"]} <= {*context.sources} for each in await user.entries.list()]
+            assert sum(shown.values()) == sum(told), "itself, or all of its messages"
             run(memory, "UPDATE memory_entries SET usage_count = 9 WHERE session_id = 'bitter'")
             await memory.maintain()
             (left,) = await user.entries.list()

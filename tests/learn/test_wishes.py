@@ -215,12 +215,12 @@ class TestPreferences:
         await user.preferences.set("about", "a long story " * 500)
         for _ in range(3):
             context = await user.chat("tuesday").context("Hello?", max_tokens=400)
-        assert 'key="answer_length"' in context.text
+        assert "] answer_length: " in context.text
         await user.chat("tuesday").context("Hello?", max_tokens=17)
         await shared.stats()
         used = {each.key: (each.usage_count, each.last_used is None) for each in await user.preferences.list()}
         assert used["answer_length"] == (3, False)
-        assert used["about"] == (3 if 'key="about"' in context.text else 0, 'key="about"' not in context.text)
+        assert used["about"] == (3 if "] about: " in context.text else 0, "] about: " not in context.text)
 
     async def test_using_it_changes_nothing_else(self, shared: AsyncMemory, user: AsyncUser) -> None:
         before = await user.preferences.set("answer_length", "medium")

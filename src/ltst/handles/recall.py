@@ -162,7 +162,7 @@ async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
         count = desk.settings.token_counter or tokens.count
         packed = pack(ingredients, wanted.max_tokens, count, wanted.strategy)
         tally.rows = len(packed.sections)
-    _count_shown(desk, packed)
+    _count_shown(desk, packed, found)
     return packed
 
 
@@ -173,10 +173,12 @@ async def _worth_recalling(desk: Desk, topic: str, filters: Filters) -> list[Hit
     return worth_telling(await find(desk, Search(topic, None, filters, RECALLED, None)), topic)
 
 
-def _count_shown(desk: Desk, packed: Context) -> None:
-    """Count the uses of what fitted into the prompt."""
+def _count_shown(desk: Desk, packed: Context, found: Sequence[Hit]) -> None:
+    """Count the uses of what fitted into the prompt; an episode is also used where its messages stand in its place."""
     desk.core.shown(desk.user_id, "preference", packed.preferences)
-    desk.core.shown(desk.user_id, "entry", [each.id for each in packed.memories if each.kind == "entry"])
+    shown, told = {each.id for each in packed.memories}, {*packed.sources}
+    used = (each for each in found if each.id in shown or (each.sources and told.issuperset(each.sources)))
+    desk.core.shown(desk.user_id, "entry", [*dict.fromkeys(each.id for each in used if each.kind == "entry")])
 
 
 async def _best(desk: Desk, wanted: Search, key: str) -> tuple[list[dict[str, Any]], bool]:
