@@ -89,7 +89,7 @@ WORTH_CUTTING = 32  # tokens: a smaller beginning of a memory tells nothing
 # What was found is told in short forms first, so that there is room for many: at most these parts of the budget each.
 ASKED_FOR = frozenset({"episodes", "documents", "recalled"})
 LONGEST_OWN, LONGEST_OTHERS = 8, 16
-RESTING = ("facts", "episodes")  # what is drawn from messages, and not told beside them
+RESTING = ("facts", "episodes")  # what is drawn from messages, and not told beside them where they are recalled
 BETWEEN = " / "  # the memories of one line
 UNNUMBERED = "m99"  # stands for a reference while it is not known
 
@@ -550,11 +550,11 @@ class _Draft:
     def _is_needless(self, shelf: _Shelf, priced: _Priced) -> bool:
         """Whether the prompt shows this already, or would show it first if there were more room."""
         window, recalled = self.shelves["window"], self.shelves["recalled"]
-        turns = _ids(window.kept + ([] if self.newest is None else [self.newest]))
         if shelf is recalled:
+            turns = _ids(window.kept + ([] if self.newest is None else [self.newest]))
             return priced.item.id in turns or (not window.complete() and _is_of(priced.item, self.session_id))
         if shelf.name in RESTING and priced.item.sources:
-            return turns.union(_ids(recalled.kept)).issuperset(priced.item.sources)
+            return _ids(recalled.kept).issuperset(priced.item.sources)
         return False
 
     def _forget_repeated(self) -> bool:

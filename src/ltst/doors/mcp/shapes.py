@@ -227,7 +227,7 @@ class Source(Answer):
     """What a line of a context is, and the messages that it rests on."""
 
     kind: str
-    id: str | None
+    id: str | None = None
     messages: list[str]
 
 
