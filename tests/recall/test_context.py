@@ -759,7 +759,7 @@ def test_a_context_keeps_its_promises_for_the_worst_that_can_be_found(
     content: str, windows: list[tuple[str, str]], budget: int, count: Callable[[str], int]
 ) -> None:
     window = [turn(n, role, text) for n, (role, text) in enumerate(windows)]
-    hits = [recalled("m0", content), recalled("m9", content)]
+    hits = [recalled("m0", content), recalled("m9", content, session_id="saturday")]
     hostile = Ingredients(instructions=content, facts=[fact("f", content)], recalled=hits, window=window, query=content)
     assert_promises(hostile, budget, count, "sliding_window")
 
