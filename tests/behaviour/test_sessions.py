@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import ltst
+from ltst.support import tokens
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -169,7 +170,7 @@ async def test_a_summary_counts_a_session(any_user: Any) -> None:
     summary = await chat.summary()
     assert (summary.session_id, summary.status, summary.message_count) == (chat.session_id, "active", 6)
     assert (summary.human_messages, summary.ai_messages, summary.system_messages, summary.tool_messages) == (3, 1, 1, 1)
-    assert summary.token_count == 10 + 10 + 11 + 1 + 1 + 1
+    assert summary.token_count == sum(map(tokens.count, ("a" * 40, "b" * 40, "c" * 41))) + 1 + 1 + 1
     assert (summary.first_message_at, summary.last_message_at) == (THEN, THEN + DAY)
     assert summary.average_relevance == 0
 

@@ -71,7 +71,7 @@ async def test_a_long_history_is_summarised_in_its_first_half_and_raw_in_its_las
             await manager.add_interaction(f"I planted tree {number} in Porto today.", f"Tree {number} it is.")
         context = await manager.get_context()
     assert context["tokens"] <= 1000
-    assert 'kind="summary"' in context["messages"][0]["content"]
+    assert "## This conversation so far" in context["messages"][0]["content"]
     assert spoken(context)[-1] == {"role": "assistant", "content": "Tree 59 it is."}
 
 

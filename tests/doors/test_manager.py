@@ -16,6 +16,7 @@ import ltst
 import ltst.manager
 from ltst import AsyncMemory, ConversationMessage, MemoryConfig, MemoryEntry, MemoryManager, MemoryTypes, Settings
 from ltst.handles.learning import rules
+from ltst.recall.context import TITLES
 from ltst.rooms import work
 from support.probes import pass_time, superuser, value
 from support.waiting import soon
@@ -115,7 +116,7 @@ async def test_a_config_tells_the_window(settings: Settings) -> None:
         context = await manager.get_context()
     assert (context["window_strategy"], context["max_tokens"]) == ("sliding_window_summary", 1000)
     assert 0 < context["tokens"] <= 1000
-    assert context["messages"][0]["role"] == "system" and 'kind="summary"' in context["messages"][0]["content"]
+    assert context["messages"][0]["role"] == "system" and TITLES["summary"] in context["messages"][0]["content"]
     assert spoken(context)[-1] == ("assistant", "Tree 79 it is.")
 
 

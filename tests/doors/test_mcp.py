@@ -33,10 +33,10 @@ from ltst import AsyncMemory, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.doors.cli.main import app as cli
 from ltst.doors.mcp.app import Serving, application
+from ltst.doors.mcp.quotes import parse
 from ltst.doors.mcp.resources import address
 from ltst.doors.mcp.server import create
 from ltst.doors.mcp.tools import ALL, EVERYDAY
-from ltst.recall.context import parse
 from support.hostile import hostile
 from support.household import furnish
 from support.mcp_clients import COMMAND, MODERN, WAYS, called, connected, listening, over_http, said

@@ -11,7 +11,6 @@ import pytest
 from ltst import AsyncMemory, AsyncUser, MemoryEntry, Settings
 from ltst.learn.importance import importance
 from ltst.learn.sameness import says_the_same
-from ltst.recall.context import parse
 from support.embedders import opened
 from support.learning import actions, day, run, say, taught
 
@@ -220,7 +219,9 @@ class TestPruning:
             await memory.stats()
             shown = {each.session_id: each.usage_count for each in await user.entries.list()}
             assert shown["bitter"] == 1
-            assert sum(shown.values()) == sum(block.kind == "entry" for block in parse(context.text))
+            told = {*context.sources}
+            for each in await user.entries.list():
+                assert not each.usage_count or {*each.metadata["sources"]} <= told, "itself, or all of its messages"
             run(memory, "UPDATE memory_entries SET usage_count = 9 WHERE session_id = 'bitter'")
             await memory.maintain()
             (left,) = await user.entries.list()

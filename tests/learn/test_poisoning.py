@@ -36,7 +36,7 @@ HONEST = (
     "The last two weeks of July would be the best time for all of us.",
     "Can you find a house with a garden that is not too far from the water?",
 )
-LOW = re.compile(r'<(memory|tool_result)(?: [a-z]+="[^"<>\n]*")* trust="low">[^<>]*</\1>')
+LOW = re.compile(r"^(?:user: )?\[(?:[^\[\]\n]*, )?untrusted\] .*(?:\n  .*)*$", re.MULTILINE)
 QUESTION = f"What about {MARK}1 and the reports, and whom do I prefer?"
 
 
@@ -45,7 +45,7 @@ def marks(text: object) -> list[str]:
 
 
 def unlabelled(text: str) -> str:
-    """What stands in no block of low trust."""
+    """What stands in no line that is labelled, nor in the lines that belong to it."""
     return LOW.sub("", text)
 
 

@@ -215,12 +215,12 @@ class TestPreferences:
         await user.preferences.set("about", "a long story " * 500)
         for _ in range(3):
             context = await user.chat("tuesday").context("Hello?", max_tokens=400)
-        assert 'key="answer_length"' in context.text
+        assert "] answer_length: " in context.text
         await user.chat("tuesday").context("Hello?", max_tokens=17)
         await shared.stats()
         used = {each.key: (each.usage_count, each.last_used is None) for each in await user.preferences.list()}
         assert used["answer_length"] == (3, False)
-        assert used["about"] == (3 if 'key="about"' in context.text else 0, 'key="about"' not in context.text)
+        assert used["about"] == (3 if "] about: " in context.text else 0, "] about: " not in context.text)
 
     async def test_using_it_changes_nothing_else(self, shared: AsyncMemory, user: AsyncUser) -> None:
         before = await user.preferences.set("answer_length", "medium")
@@ -257,7 +257,7 @@ class TestInstructions:
         assert await told(user, "default") == ["Always show the code first"]
         for agent, line in (("coach", "a joke"), ("critic", "cite"), (None, "code first")):
             context = await user.chat("new", agent=agent).context("Hello?")
-            (shown,) = [block for block in parse(context.text) if block.kind == "instruction"]
+            (shown,) = [each for each in parse(context.text) if context.sources[each.reference].kind == "instruction"]
             assert line in shown.content
             assert not [section for section in context.sections if section.name == "instructions"], "it is quoted"
 
@@ -267,7 +267,8 @@ class TestInstructions:
         assert await told(user) == ["Always end with a joke", "Always cite your sources"]
         for session_id, lines in (("monday", 2), ("new", 0)):
             context = await user.chat(session_id).context("Hello?")
-            assert len([block for block in parse(context.text) if block.kind == "instruction"]) == lines
+            kinds = [context.sources[each.reference].kind for each in parse(context.text)]
+            assert kinds.count("instruction") == lines
 
     async def test_what_is_set_by_hand_takes_the_place_of_what_was_learnt(
         self, shared: AsyncMemory, user: AsyncUser

@@ -189,7 +189,7 @@ async def test_it_does_not_stand_in_the_way_of_others(opened: Callable[..., Any]
 async def test_where_not_all_fits_into_a_context_what_it_prefers_does(opened: Callable[..., Any]) -> None:
     async with opened(Judge()) as user:
         best, *_, worst = await user.search("apple", limit=30)
-        context = await user.chat("today").context("apple", max_tokens=200)
+        context = await user.chat("today").context("apple", max_tokens=100)
     assert context.dropped["recalled"] > 0
     assert best.content in context.text
     assert worst.content not in context.text

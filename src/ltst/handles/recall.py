@@ -19,6 +19,7 @@ from ltst.learn.weigh import NO_AGENT
 from ltst.providers.rerank import reranked
 from ltst.recall.context import STRATEGIES, Context, Ingredients, checked_budget, pack
 from ltst.recall.temporal import mentions_time
+from ltst.recall.worth import worth_telling
 from ltst.records import KINDS, ConversationContext, ConversationMessage, Filters, Hit, UserPreference
 from ltst.rooms import cache, contexts, facts, instructions, preferences, search, sessions
 from ltst.rooms.entries import ENTRY_TYPES
@@ -26,6 +27,7 @@ from ltst.rooms.messages import Opening
 from ltst.rooms.sessions import Progress
 from ltst.support import tokens, validate
 from ltst.support.logs import LOGGER
+from ltst.support.smalltalk import is_small_talk
 from ltst.support.terms import terms
 from ltst.support.text import sha256
 
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
     from ltst.rooms.search import Look
 
 RANGES = ("gt", "gte", "lt", "lte")
-RECALLED = 30
+# How many of the best may go into a context: of short ones as many fit into two thousand tokens.
+RECALLED = 60
 # How many turns may be shown word for word. Where the older ones are summarised all are looked at that the running
 # summary does not tell, so that none is missing in between.
 WINDOW = {"sliding_window": 50, "sliding_window_summary": 1000}
@@ -150,7 +153,7 @@ async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
     """Gather what may go into the prompt and pack it; a query that is stored already is not recalled itself."""
     stored, topic = wanted.stored, wanted.query if wanted.about is None else wanted.about
     filters = Filters(without=None if stored is None else sha256(stored.content))
-    found = [] if topic is None else await find(desk, Search(topic, None, filters, RECALLED, None))
+    found = [] if topic is None else await _worth_recalling(desk, topic, filters)
     async with desk.core.measured("merging", "context", desk.user_id, opening.session_id) as tally:
         ingredients = await _ingredients(desk, opening, wanted, topic, found)
         if stored is not None:
@@ -158,14 +161,23 @@ async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
         count = desk.settings.token_counter or tokens.count
         packed = pack(ingredients, wanted.max_tokens, count, wanted.strategy)
         tally.rows = len(packed.sections)
-    _count_shown(desk, packed)
+    _count_shown(desk, packed, found)
     return packed
 
 
-def _count_shown(desk: Desk, packed: Context) -> None:
-    """Count the uses of what fitted into the prompt."""
+async def _worth_recalling(desk: Desk, topic: str, filters: Filters) -> list[Hit]:
+    """What is found about a topic and worth telling; for a message that is only small talk nothing is looked for."""
+    if is_small_talk(topic):
+        return []
+    return worth_telling(await find(desk, Search(topic, None, filters, RECALLED, None)), topic)
+
+
+def _count_shown(desk: Desk, packed: Context, found: Sequence[Hit]) -> None:
+    """Count the uses of what fitted into the prompt; an episode is also used where its messages stand in its place."""
     desk.core.shown(desk.user_id, "preference", packed.preferences)
-    desk.core.shown(desk.user_id, "entry", [each.id for each in packed.memories if each.kind == "entry"])
+    shown, told = {each.id for each in packed.memories}, {*packed.sources}
+    used = (each for each in found if each.id in shown or (each.sources and told.issuperset(each.sources)))
+    desk.core.shown(desk.user_id, "entry", [*dict.fromkeys(each.id for each in used if each.kind == "entry")])
 
 
 async def _best(desk: Desk, wanted: Search, key: str) -> tuple[list[dict[str, Any]], bool]:
@@ -261,7 +273,9 @@ async def _ingredients(
         working=values(working),
         window=window,
         query=wanted.query,
+        topic=topic,
         turns=turns,
+        today=now(),
     )
 
 

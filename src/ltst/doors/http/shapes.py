@@ -308,6 +308,16 @@ class Section(BaseModel):
     sources: list[str]
 
 
+class Source(BaseModel):
+    """What a line of a context is, and the messages that it rests on."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    kind: str
+    id: str | None
+    messages: list[str]
+
+
 class ContextPacked(BaseModel):
     """A prompt within its budget, as messages for a model and as one text."""
 
@@ -318,6 +328,7 @@ class ContextPacked(BaseModel):
     sections: list[Section]
     tokens: int
     sources: list[str]
+    references: dict[str, Source] = Field(description="What the references in the text stand for: m1, m2 and so on.")
     dropped: dict[str, int]
     notes: list[str]
 

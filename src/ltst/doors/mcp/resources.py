@@ -11,9 +11,9 @@ from mcp.shared.exceptions import MCPError
 
 from ltst.doors.mcp import telling
 from ltst.doors.mcp.fitting import fitting
+from ltst.doors.mcp.quotes import PREAMBLE
 from ltst.errors import Invalid
 from ltst.memory import AsyncUser
-from ltst.recall.context import PREAMBLE
 from ltst.records import ConversationSession
 
 PROFILE = "ltst://profile"

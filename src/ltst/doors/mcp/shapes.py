@@ -223,15 +223,24 @@ class Section(Answer):
     sources: list[str]
 
 
+class Source(Answer):
+    """What a line of a context is, and the messages that it rests on."""
+
+    kind: str
+    id: str | None = None
+    messages: list[str]
+
+
 class Packed(Answer):
     """A context within its budget; `dropped` tells of each section how many items did not fit.
 
-    `notes` say what is left out because it cannot be read.
+    `notes` say what is left out because it cannot be read; `references` what m1, m2 and so on stand for in the text.
     """
 
     text: str
     tokens: int
     sources: list[str]
+    references: dict[str, Source]
     dropped: dict[str, int]
     notes: list[str]
     messages: list[dict[str, str]] | None = None

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ltst import records
+from ltst.doors.mcp.quotes import PREAMBLE, quoted
 from ltst.doors.mcp.shapes import Items
-from ltst.recall.context import PREAMBLE, quoted
 
 LONGEST_QUOTE = 4000  # characters of one memory; the structured answer has all of it
 ROLES = {"human": "user", "ai": "assistant"}

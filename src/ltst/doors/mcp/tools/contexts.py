@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, StrictStr
 
 from ltst.doors.mcp import shapes
+from ltst.doors.mcp.quotes import PREAMBLE
 from ltst.doors.mcp.shapes import (
     Agent,
     Identifier,
@@ -24,7 +25,6 @@ from ltst.doors.mcp.shapes import (
 from ltst.doors.mcp.telling import in_json, removed
 from ltst.doors.mcp.toolbox import READS, REMOVES, REPLACES, Asked, tool
 from ltst.errors import NotFound
-from ltst.recall.context import PREAMBLE
 
 WorkingKey = Annotated[Identifier, Field(description="The name of the value, such as plan or draft.")]
 Type = Annotated[

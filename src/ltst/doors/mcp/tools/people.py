@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from pydantic import Field, StrictStr
 
 from ltst.doors.mcp import shapes
+from ltst.doors.mcp.quotes import PREAMBLE
 from ltst.doors.mcp.shapes import FROM_TEXT, Identifier, Items, Moment, Page, Score, Text, one_of
 from ltst.doors.mcp.telling import in_json
 from ltst.doors.mcp.toolbox import ADDS, READS, REMOVES, Asked, tool
 from ltst.errors import Invalid
-from ltst.recall.context import PREAMBLE
 from ltst.records import KINDS
 
 Kind = Annotated[StrictStr, one_of(*KINDS)]
@@ -90,7 +90,7 @@ async def get_context(
     packed = await asked.user.chat(session_id, agent=agent).context(
         query, max_tokens=max_tokens, strategy=strategy, window=window, about=about
     )
-    plain = {name: getattr(packed, name) for name in ("text", "tokens", "sources", "dropped", "notes")}
+    plain = {name: getattr(packed, name) for name in ("text", "tokens", "sources", "references", "dropped", "notes")}
     return {**plain, "messages": packed.messages, "sections": packed.sections} if parts else plain
 
 
