@@ -545,24 +545,28 @@ class _Draft:
 
     def _wanted(self, shelf: _Shelf) -> list[_Priced]:
         """The items of a section, without those that need not be recalled."""
-        return [each for each in shelf.items if not self._is_needless(shelf, each)]
+        needless = self._needless(shelf)
+        return [each for each in shelf.items if not needless(each)]
 
-    def _is_needless(self, shelf: _Shelf, priced: _Priced) -> bool:
-        """Whether the prompt shows this already, or would show it first if there were more room."""
+    def _needless(self, shelf: _Shelf) -> Callable[[_Priced], bool]:
+        """Return a test for what the prompt shows already, or would show first if there were more room."""
         window, recalled = self.shelves["window"], self.shelves["recalled"]
         if shelf is recalled:
             turns = _ids(window.kept + ([] if self.newest is None else [self.newest]))
-            return priced.item.id in turns or (not window.complete() and _is_of(priced.item, self.session_id))
-        if shelf.name in RESTING and priced.item.sources:
-            return _ids(recalled.kept).issuperset(priced.item.sources)
-        return False
+            cut = not window.complete()
+            return lambda each: each.item.id in turns or (cut and _is_of(each.item, self.session_id))
+        if shelf.name in RESTING:
+            told = _ids(recalled.kept)
+            return lambda each: bool(each.item.sources) and told.issuperset(each.item.sources)
+        return lambda each: False
 
     def _forget_repeated(self) -> bool:
         """Forget what is needless, and tell whether there was any."""
         before = sum(len(shelf.kept) for shelf in self.shelves.values())
         for name in ("recalled", *RESTING):
             shelf = self.shelves[name]
-            shelf.kept = [each for each in shelf.kept if not self._is_needless(shelf, each)]
+            needless = self._needless(shelf)
+            shelf.kept = [each for each in shelf.kept if not needless(each)]
         return sum(len(shelf.kept) for shelf in self.shelves.values()) < before
 
     def _preamble(self) -> int:

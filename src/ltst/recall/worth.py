@@ -33,6 +33,14 @@ SECRET = re.compile(
     r"|别告诉|不要告诉|保密|这是秘密|誰にも言わないで|内緒|秘密だ",
     re.IGNORECASE,
 )
+# One of these stands in every way to say so; most texts have none, and need not be looked at more closely.
+HINTS = re.findall(
+    r"\S+",
+    """
+    any soul other tell told keep between secret confiden record niemand keine weiter unter dich geheim vertraulich
+    nadie entre personne nessuno segreto ninguém segredo никому между секрет 告诉 保密 秘密 言わないで 内緒
+    """,
+)
 LOOKED_AT = 2000  # characters at either end of a message: what is in the middle of a long one was pasted
 SHORTEST_TERM = 3  # letters: shorter words join sentences in most languages
 # Words that say nothing about what a sentence is about, beside the stop words of search; stemmed as terms are.
@@ -82,7 +90,12 @@ def _is_secret(hit: Hit) -> bool:
     """Whether the user said so, or something that was made of what the user said."""
     if hit.role not in (None, "human", "user") or not hit.trusted:
         return False
-    return any(SECRET.search(part) for part in (hit.content[:LOOKED_AT], hit.content[LOOKED_AT:][-LOOKED_AT:]))
+    return any(map(_asks_for_silence, (hit.content[:LOOKED_AT], hit.content[LOOKED_AT:][-LOOKED_AT:])))
+
+
+def _asks_for_silence(text: str) -> bool:
+    plain = text.lower()
+    return any(hint in plain for hint in HINTS) and bool(SECRET.search(text))
 
 
 def _uncovered(content: str) -> str:

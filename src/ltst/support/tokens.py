@@ -50,6 +50,9 @@ SCRIPTS = (
     (re.compile("[\u0900-\u10ff\u1200-\u1dff\uaa00-\uabff]"), 0.8),
     (re.compile("[\u2190-\u2bff\ufe00-\ufe0f\U00010000-\U0010ffff]"), 3.0),
 )
+# Lines by their hashes: nobody's words are kept.
+MOST_KNOWN = 20_000
+_known: dict[int, float] = {}
 
 
 def count(text: str) -> int:
@@ -65,9 +68,19 @@ def count(text: str) -> int:
 def _counted(text: str) -> int:
     if not text:
         return 0
-    breaks = len(BREAK.findall(text)) - 0.6 * len(BREAK_AFTER_MARK.findall(text))
-    worth = breaks + sum(map(_worth, text.split("\n")))
-    return max(1, math.ceil(worth * MARGIN))
+    lines = text.split("\n")
+    breaks = len(BREAK.findall(text)) - 0.6 * len(BREAK_AFTER_MARK.findall(text)) if len(lines) > 1 else 0.0
+    return max(1, math.ceil((breaks + sum(map(_known_worth, lines))) * MARGIN))
+
+
+def _known_worth(line: str) -> float:
+    """What a line is worth, read once: a prompt is counted again whenever something goes in or out."""
+    found = _known.get(key := hash(line))
+    if found is None:
+        if len(_known) >= MOST_KNOWN:
+            _known.clear()
+        found = _known[key] = _worth(line)
+    return found
 
 
 def _worth(line: str) -> float:
