@@ -10,6 +10,7 @@ import pytest
 
 import ltst
 from behaviour.doors import plain
+from ltst.support.tokens import count
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -179,13 +180,15 @@ async def test_the_window_of_a_session_that_does_not_exist_is_empty(user: Any) -
 
 async def test_the_window_holds_as_many_messages_as_fit_into_the_tokens(user: Any) -> None:
     chat = user.chat()
-    for letter in "abcd":
-        await chat.add("user", letter * 40)
-    assert contents(await chat.window(max_tokens=20)) == ["c" * 40, "d" * 40]
-    assert contents(await chat.window(max_tokens=29)) == ["c" * 40, "d" * 40]
-    assert contents(await chat.window(max_tokens=30)) == ["b" * 40, "c" * 40, "d" * 40]
-    assert contents(await chat.window(1, max_tokens=30)) == ["d" * 40]
-    assert await chat.window(max_tokens=9) == []
+    said = [f"On day {number} the sea was calm." for number in range(4)]
+    (size,) = {count(text) for text in said}
+    for text in said:
+        await chat.add("user", text)
+    assert contents(await chat.window(max_tokens=2 * size)) == said[2:]
+    assert contents(await chat.window(max_tokens=3 * size - 1)) == said[2:]
+    assert contents(await chat.window(max_tokens=3 * size)) == said[1:]
+    assert contents(await chat.window(1, max_tokens=3 * size)) == said[3:]
+    assert await chat.window(max_tokens=size - 1) == []
 
 
 async def test_the_window_does_not_pass_over_a_message_that_does_not_fit(user: Any) -> None:
@@ -352,7 +355,7 @@ async def test_a_snapshot_is_the_window_in_the_words_of_models(user: Any) -> Non
 
 async def test_a_snapshot_keeps_to_its_tokens(user: Any) -> None:
     chat = user.chat()
-    await chat.add_many({"role": "user", "content": letter * 8000} for letter in "abc")
+    await chat.add_many({"role": "user", "content": f"{letter} word" + " word" * 1600} for letter in "abc")
     assert [message["content"][0] for message in (await chat.snapshot())["messages"]] == ["b", "c"]
 
 
@@ -527,4 +530,4 @@ class TestReplacing:
         stored = await chat.add("user", "word " * 100)
         await chat.replace(stored.message_id, "word")
         summary = await chat.summary()
-        assert (summary.message_count, summary.token_count) == (1, 1)
+        assert (summary.message_count, summary.token_count) == (1, count("word"))

@@ -404,7 +404,7 @@ def test_what_a_server_that_others_can_reach_tells_to_try_works(database_url: st
             process.terminate()
     assert re.search(r"listens on 0\.0\.0\.0:\d+", shown)
     assert "LTST_ALLOWED_HOSTS" in shown
-    assert "name: Piyush" in replies[0] and "home: Lisbon" in replies[1]
+    assert "name: Piyush" in replies[0] and "Your home is Lisbon" in replies[1]
 
 
 def _curled(line: str) -> str:

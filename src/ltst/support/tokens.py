@@ -23,8 +23,8 @@ NUMBER = re.compile("[0-9]{1,3}")
 BEFORE_NUMBER = re.compile(" [0-9]")
 MARKS = re.compile(f"[^{LETTERS}0-9{BLANKS}]+")
 JOINED = re.compile(f"[{LETTERS}0-9][^{LETTERS}0-9{BLANKS}](?=[{LETTERS}])")  # a mark, one token with what follows
-BREAK = re.compile("\n[ \t\r\n]*")
-BREAK_AFTER_MARK = re.compile(f"[^{LETTERS}0-9{BLANKS}]\n")
+BLANK = re.compile("[ \t\r]*")
+MARK = re.compile(f"[^{LETTERS}0-9{BLANKS}]")
 SPACES = re.compile("[ \t]{2,}")
 CAPITAL = re.compile("[a-zß-öø-ÿ][A-ZÀ-ÖØ-Þ]")  # a word within a word
 CAPITALS = re.compile("[A-ZÀ-ÖØ-Þ]{2,}")
@@ -69,8 +69,14 @@ def _counted(text: str) -> int:
     if not text:
         return 0
     lines = text.split("\n")
-    breaks = len(BREAK.findall(text)) - 0.6 * len(BREAK_AFTER_MARK.findall(text)) if len(lines) > 1 else 0.0
-    return max(1, math.ceil((breaks + sum(map(_known_worth, lines))) * MARGIN))
+    worth = sum(map(_known_worth, lines)) + (_breaks(lines) if len(lines) > 1 else 0.0)
+    return max(1, math.ceil(worth * MARGIN))
+
+
+def _breaks(lines: list[str]) -> float:
+    """What the breaks between lines are worth: blank lines go into one with the break before, and so does a mark."""
+    apart = 1 + sum(not BLANK.fullmatch(line) for line in lines[1:-1])
+    return apart - 0.6 * sum(bool(MARK.match(line[-1:])) for line in lines[:-1])
 
 
 def _known_worth(line: str) -> float:
