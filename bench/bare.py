@@ -46,7 +46,7 @@ LARGE = b"SELECT EXISTS (SELECT FROM search_users WHERE user_id = %s AND ready)"
 LARGE_BEFORE = b"SELECT EXISTS (SELECT FROM large_users WHERE user_id = %s AND ready)"
 # Where there is an index, no other way may be left: an exact one would find everything, and nothing would be measured.
 TO_COMPARE = b"""
-    SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '280', true),
+    SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '320', true),
            set_config('hnsw.max_scan_tuples', '1000000', true), set_config('jit', 'off', true),
            set_config('enable_sort', (NOT %s::boolean)::text, true)
 """

@@ -26,7 +26,7 @@ COVERAGE = 0.6
 SPREAD = 0.3
 # What a question says about who and when lifts what it says it of; and a user's own words come before an assistant's.
 SPEAKER = 0.3
-OWN_WORDS = 0.5
+OWN_WORDS = 1.1
 TEMPORAL = 0.75
 # A question of how many, how long or how old is answered by what holds a number, a duration or an age.
 ANSWER = 0.3

@@ -589,7 +589,7 @@ BEGIN
                      ORDER BY embedding <=> compared LIMIT depth);
     END IF;
     -- The index goes on until it has found enough rows of the user; without sorting, no other plan is left.
-    PERFORM set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '280', true),
+    PERFORM set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '320', true),
             set_config('hnsw.max_scan_tuples', '1000000', true), set_config('enable_sort', 'off', true);
     EXECUTE 'SELECT ARRAY(SELECT unit_no FROM search_vectors WHERE user_id = $1 AND ann ORDER BY embedding <=> $2 LIMIT $3)'
         INTO found USING whose, compared, depth;
