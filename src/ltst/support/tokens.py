@@ -50,8 +50,8 @@ SCRIPTS = (
     (re.compile("[\u0900-\u10ff\u1200-\u1dff\uaa00-\uabff]"), 0.8),
     (re.compile("[\u2190-\u2bff\ufe00-\ufe0f\U00010000-\U0010ffff]"), 3.0),
 )
-# Lines by their hashes: nobody's words are kept.
-MOST_KNOWN = 20_000
+# Lines of a prompt by their hashes: nobody's words are kept.
+MOST_KNOWN, LONGEST_KNOWN = 20_000, 2_000
 _known: dict[int, float] = {}
 
 
@@ -81,6 +81,8 @@ def _breaks(lines: list[str]) -> float:
 
 def _known_worth(line: str) -> float:
     """What a line is worth, read once: a prompt is counted again whenever something goes in or out."""
+    if len(line) > LONGEST_KNOWN:
+        return _worth(line)
     found = _known.get(key := hash(line))
     if found is None:
         if len(_known) >= MOST_KNOWN:
