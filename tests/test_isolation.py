@@ -563,6 +563,7 @@ GRANTED = {
         "search_users",
         "search_vectors",
         "session_relationships",
+        "statements",
         "unsettled_claims",
         "user_agent_prompt_customizations",
         "user_facts",

@@ -37,6 +37,7 @@ from ltst.handles.recall import assemble, checked, find, wanted_context
 from ltst.handles.retention import AsyncRetention
 from ltst.handles.sessions import AsyncSessions
 from ltst.handles.similarity import embedded, similar
+from ltst.handles.statements import AsyncStatements
 from ltst.handles.users import AsyncUsers
 from ltst.protocols import Embedder, LanguageModel, Reranker, WindowCache
 from ltst.providers.language import configured
@@ -516,6 +517,11 @@ class AsyncUser:
         return AsyncFacts(self._desk)
 
     @property
+    def statements(self) -> AsyncStatements:
+        """What the user said of their life, in their own words."""
+        return AsyncStatements(self._desk)
+
+    @property
     def preferences(self) -> AsyncPreferences:
         """How the user wants things."""
         return AsyncPreferences(self._desk)
@@ -576,9 +582,10 @@ class AsyncUser:
     ) -> builtins.list[Hit]:
         """What is remembered about a question, the best first; nothing when nothing is relevant.
 
-        `kinds` are message, fact, entry, document and context; `entry_type` keeps to the entries that are long_term or
-        episodic. A session also brings the sessions related to it. `where` asks for metadata: {"topic": "food"} for
-        equal values, {"price": {"gte": 5, "lt": 10}} for ranges. Dates in the question ("last May") count from `now`.
+        `kinds` are message, fact, entry, document and context; statements, which stand in the messages, are found where
+        they are named too. `entry_type` keeps to the entries that are long_term or episodic. A session also brings the
+        sessions related to it. `where` asks for metadata: {"topic": "food"} for equal values, {"price": {"gte": 5,
+        "lt": 10}} for ranges. Dates in the question ("last May") count from `now`.
         `floor` is the least relevance, from 0 to 1, that the best must have. Messages that say exactly `without` are
         left out: a question that is stored already would find itself.
         """

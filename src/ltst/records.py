@@ -16,7 +16,10 @@ Metadata = Mapping[str, Any]
 # Where the words of a message come from elsewhere, as its metadata may say.
 FOREIGN = ("tool", "web", "document", "email", "file", "paste")
 # What can be found.
-KINDS = ("message", "fact", "entry", "document", "context")
+KINDS = ("message", "fact", "entry", "document", "context", "statement")
+# What a search looks for unless it is told: statements lie in the messages that it finds.
+SEARCHED = tuple(kind for kind in KINDS if kind != "statement")
+STATEMENT_KINDS = ("about_me", "person", "activity", "taste", "event", "plan", "order")
 # Who stands for everyone: owns the defaults, and the keys that open every user's memory. No user has this id.
 EVERYONE = "system"
 # What the ids begin with under which the ledger keeps the events of erasures.
@@ -147,6 +150,58 @@ class Claim:
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     details: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A span of a message that tells something of its writer's life, before it is kept."""
+
+    start_at: int
+    end_at: int
+    kind: str
+    about: str
+    confidence: float
+    since: datetime | None = None
+    until: datetime | None = None
+    origin: str = "gate"
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What was read in one message."""
+
+    claims: Sequence[Claim]
+    statements: Sequence[Stated]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What the user said of their life, in their words: a span of one of their messages.
+
+    `about` is "me", or a name or relation as said. `superseded_by` is the later statement that took its place, and
+    `superseded_at` when that was said; `until` is when a plan is over.
+    """
+
+    content: str
+    kind: str
+    about: str
+    said_at: datetime
+    since: datetime | None
+    until: datetime | None
+    superseded_by: str | None
+    superseded_at: datetime | None
+    confidence: float
+    trust: str
+    origin: str
+    message_id: str
+    session_id: str
+    position: int
+    start_at: int
+    end_at: int
+    recorded_at: datetime
+    rejected_at: datetime | None
+    statement_id: str
+    user_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +384,7 @@ class Document:
 class Filters:
     """What a search is limited to."""
 
-    kinds: Sequence[str] = KINDS
+    kinds: Sequence[str] = SEARCHED
     entry_type: str | None = None  # of the entries; other kinds have none
     session_id: str | None = None
     related: bool = True  # whether sessions related to that one count as well

@@ -22,6 +22,7 @@ from ltst.handles.learning import AsyncLearning
 from ltst.handles.preferences import AsyncPreferences
 from ltst.handles.retention import AsyncRetention
 from ltst.handles.sessions import AsyncSessions
+from ltst.handles.statements import AsyncStatements
 from ltst.handles.users import AsyncUsers
 from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
 from ltst.protocols import Embedder, LanguageModel, Reranker, WindowCache
@@ -51,6 +52,7 @@ from ltst.records import (
     RetentionPolicy,
     SessionRelationship,
     SessionSummary,
+    Statement,
     Stats,
     UserPreference,
     Verification,
@@ -323,6 +325,11 @@ class User:
         return Facts(self._portal, self._inner.facts)
 
     @property
+    def statements(self) -> Statements:
+        """What the user said of their life, in their own words."""
+        return Statements(self._portal, self._inner.statements)
+
+    @property
     def preferences(self) -> Preferences:
         """How the user wants things."""
         return Preferences(self._portal, self._inner.preferences)
@@ -378,9 +385,10 @@ class User:
     ) -> builtins.list[Hit]:
         """What is remembered about a question, the best first; nothing when nothing is relevant.
 
-        `kinds` are message, fact, entry, document and context; `entry_type` keeps to the entries that are long_term or
-        episodic. A session also brings the sessions related to it. `where` asks for metadata: {"topic": "food"} for
-        equal values, {"price": {"gte": 5, "lt": 10}} for ranges. Dates in the question ("last May") count from `now`.
+        `kinds` are message, fact, entry, document and context; statements, which stand in the messages, are found where
+        they are named too. `entry_type` keeps to the entries that are long_term or episodic. A session also brings the
+        sessions related to it. `where` asks for metadata: {"topic": "food"} for equal values, {"price": {"gte": 5,
+        "lt": 10}} for ranges. Dates in the question ("last May") count from `now`.
         `floor` is the least relevance, from 0 to 1, that the best must have. Messages that say exactly `without` are
         left out: a question that is stored already would find itself.
         """
@@ -1079,6 +1087,42 @@ class Sessions:
     def summary(self, session_id: str) -> SessionSummary:
         """Messages by role, tokens, first and last message, average relevance."""
         return self._portal.run(self._inner.summary(session_id))
+
+
+class Statements:
+    """What a user said of their life."""
+
+    def __init__(self, portal: Portal, inner: AsyncStatements) -> None:
+        """Made by `user.statements`."""
+        self._portal = portal
+        self._inner = inner
+
+    def list(
+        self,
+        *,
+        about: str | None = None,
+        kind: str | None = None,
+        current: bool | None = None,
+        session_id: str | None = None,
+        limit: int = 100,
+    ) -> builtins.list[Statement]:
+        """What was said, the newest first, at most 1000.
+
+        `about` is "me", or a name or relation as said; `kind` one of about_me, person, activity, taste, event, plan and
+        order. With `current=True` only what holds: nothing that something said later took the place of, and no plan
+        whose day has passed; with False only those.
+        """
+        return self._portal.run(
+            self._inner.list(about=about, kind=kind, current=current, session_id=session_id, limit=limit)
+        )
+
+    def get(self, statement_id: str) -> Statement | None:
+        """One statement, also one that was rejected; None if there is none."""
+        return self._portal.run(self._inner.get(statement_id))
+
+    def reject(self, statement_id: str) -> Statement:
+        """Strike a statement out for good: it is never read from that span again. What it had replaced holds again."""
+        return self._portal.run(self._inner.reject(statement_id))
 
 
 class Users:

@@ -56,6 +56,7 @@ PROMISED = [
     "SessionRelationship",
     "SessionSummary",
     "Settings",
+    "Statement",
     "Stats",
     "TableStats",
     "Unavailable",

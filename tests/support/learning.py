@@ -10,6 +10,7 @@ from support.probes import superuser
 
 DERIVED = {
     "claims": "claims",
+    "statements": "statements",
     "facts": "user_facts",
     "preferences": "user_preferences",
     "instructions": "user_agent_prompt_customizations",

@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 
 from ltst.learn import rules
-from ltst.records import Claim
+from ltst.records import Learnt
 
 SLOW, POISON = "[slow]", "[poison]"
 # Doubles its time with each further letter, inside of one call into C.
@@ -14,13 +14,13 @@ EXPONENTIAL = re.compile(r"(?:a|aa|a)*$")
 prepare = rules.prepare
 
 
-def read_message(text: str, said_at: datetime, inference: bool) -> list[Claim]:
+def read_message(text: str, said_at: datetime, before: str, inference: bool) -> Learnt:
     """What the rules read, for ever where the message asks for it."""
     if SLOW in text:
         burn()
     if POISON in text:
         raise ValueError("not today")
-    return rules.read_message(text, said_at, inference)
+    return rules.read_message(text, said_at, before, inference)
 
 
 def burn() -> None:

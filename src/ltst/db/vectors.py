@@ -41,11 +41,16 @@ PATIENCE = "500ms"
 ATTEMPTS = 240
 SWITCHING = 0x6C747374_0002
 
-# A message that only quotes gets no vector, whatever the model.
-UNFILLED = """
+# What is told word for word elsewhere has no vector and waits for none, whatever the model.
+VECTORED = """(NOT retold
+               OR EXISTS (SELECT FROM search_vectors AS made WHERE made.user_id = unit.user_id
+                          AND made.unit_no = unit.unit_no AND part = 0)
+               OR EXISTS (SELECT FROM search_due AS due
+                          WHERE due.user_id = unit.user_id AND due.row_id = unit.row_id))"""
+UNFILLED = f"""
     WITH unit AS MATERIALIZED (
         SELECT user_id, unit_no, kind, row_id FROM search_units AS unit
-        WHERE (user_id, unit_no) > (%s::text, %s::integer) AND NOT (kind = 'message' AND retold)
+        WHERE (user_id, unit_no) > (%s::text, %s::integer) AND {VECTORED}
           AND NOT EXISTS (SELECT FROM search_vectors AS made WHERE made.user_id = unit.user_id
                           AND made.unit_no = unit.unit_no AND part = 0 AND embedding_next IS NOT NULL)
         ORDER BY user_id, unit_no LIMIT %s)
@@ -54,7 +59,7 @@ UNFILLED = """
     FROM unit JOIN search_sources AS source
       ON source.user_id = unit.user_id AND source.row_id = unit.row_id AND source.kind = unit.kind
     WHERE source.user_id = ANY(ARRAY(SELECT user_id FROM unit)) AND source.row_id = ANY(ARRAY(SELECT row_id FROM unit))
-    ORDER BY unit.user_id, unit_no"""
+    ORDER BY unit.user_id, unit_no"""  # noqa: S608 - made of constants
 FILL = """
     UPDATE {table} AS row SET embedding_next = given.embedding::vector
     FROM unnest(%s::text[], %s::uuid[], %s::text[]) AS given (user_id, id, embedding)
@@ -67,16 +72,16 @@ FILL_UNITS = """
     FROM unnest(%s::text[], %s::integer[], %s::smallint[], %s::text[]) AS given (user_id, unit_no, part, vector)
     JOIN search_units AS unit ON unit.user_id = given.user_id AND unit.unit_no = given.unit_no
     ON CONFLICT (user_id, unit_no, part) DO UPDATE SET embedding_next = EXCLUDED.embedding_next"""
-LEFT = """
+LEFT = f"""
     SELECT count(*) FROM search_units AS unit
-    WHERE NOT (kind = 'message' AND retold)
+    WHERE {VECTORED}
       AND NOT EXISTS (SELECT FROM search_vectors AS made WHERE made.user_id = unit.user_id
-                      AND made.unit_no = unit.unit_no AND part = 0 AND embedding_next IS NOT NULL)"""
+                      AND made.unit_no = unit.unit_no AND part = 0 AND embedding_next IS NOT NULL)"""  # noqa: S608
 # What was indexed after the last round waits for its vector, as if it were new.
 DUE_AGAIN = """
     INSERT INTO search_due (user_id, kind, row_id, stage)
     SELECT user_id, kind, row_id, CASE WHEN by_machine OR kind = 'document' THEN 2 ELSE 1 END FROM search_units AS unit
-    WHERE NOT (kind = 'message' AND retold)
+    WHERE {VECTORED}
       AND NOT EXISTS (SELECT FROM search_vectors AS made
                       WHERE made.user_id = unit.user_id AND made.unit_no = unit.unit_no AND part = 0)
     ON CONFLICT DO NOTHING"""

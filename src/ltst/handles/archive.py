@@ -24,11 +24,13 @@ REQUIRED = {
     "preferences": ("preference_id", "preference_value"),
     "facts": ("fact_key", "fact_value", "valid_from"),
     "claims": ("message_id", "noun", "claim_key", "claim_value"),
+    "statements": ("statement_id", "message_id", "kind"),
 }
 REFERENCES = (
     ("messages", "parent_message_id", "messages", "message_id"),
     ("facts", "source_message_id", "messages", "message_id"),
     ("claims", "message_id", "messages", "message_id"),
+    ("statements", "message_id", "messages", "message_id"),
     ("chunks", "document_id", "documents", "document_id"),
 )
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 from ltst.errors import Invalid, Unavailable
 from ltst.handles.desk import Core, Desk
 from ltst.learn.listen import listen, listen_again, listen_for_hints
-from ltst.rooms import claims, entries, learning, relationships, sessions, work
+from ltst.rooms import claims, entries, learning, relationships, sessions, statements, work
 from ltst.rooms.work import Lease, LeaseLost, Rules
 from ltst.settings import FEATURES
 from ltst.support import validate
@@ -146,6 +146,7 @@ class AsyncLearning:
         """
         async with self._desk.writing("learning.restart") as tx:
             await claims.forget_all(tx)
+            await statements.forget_learned(tx)
             await entries.forget_learned(tx)
             await relationships.forget_learned(tx)
             again = await sessions.unlearn(tx)

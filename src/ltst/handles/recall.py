@@ -20,7 +20,7 @@ from ltst.providers.rerank import reranked
 from ltst.recall.context import STRATEGIES, Context, Ingredients, checked_budget, pack
 from ltst.recall.temporal import mentions_time
 from ltst.recall.worth import worth_telling
-from ltst.records import KINDS, ConversationContext, ConversationMessage, Filters, Hit, UserPreference
+from ltst.records import KINDS, SEARCHED, ConversationContext, ConversationMessage, Filters, Hit, UserPreference
 from ltst.rooms import cache, contexts, facts, instructions, preferences, search, sessions
 from ltst.rooms.entries import ENTRY_TYPES
 from ltst.rooms.messages import Opening
@@ -338,7 +338,7 @@ def _of(kind: str, found: list[Hit]) -> list[Hit]:
 
 def _kinds(kinds: Iterable[str] | None) -> tuple[str, ...]:
     if kinds is None:
-        return KINDS
+        return SEARCHED
     if isinstance(kinds, str) or not isinstance(kinds, Iterable):
         raise Invalid(f"kinds must be a list of {', '.join(KINDS)}")
     wanted = tuple(validate.choice(kind, "each of kinds", KINDS) for kind in kinds)

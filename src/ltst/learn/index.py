@@ -11,7 +11,7 @@ from ltst.errors import DatabaseUnavailable, ModelUnavailable, Unavailable
 from ltst.learn.importance import importance
 from ltst.providers.embedding import Embedding, TextRefused
 from ltst.rooms import search, work
-from ltst.rooms.search import FURTHER_PARTS, OTHER_VECTOR, OWN_VECTOR, WORDS, Due, Vectors
+from ltst.rooms.search import FURTHER_PARTS, OTHER_VECTOR, OWN_VECTOR, REGISTRY, WORDS, Due, Vectors
 from ltst.rooms.work import Lease, Rules
 from ltst.support import answers
 from ltst.support.logs import LOGGER
@@ -59,7 +59,12 @@ async def _add_words(database: Database, user_id: str, rows: Sequence[Due]) -> N
 
 
 def _worded(rows: Sequence[Due]) -> list[tuple[Due, list[str]]]:
-    return [(row, [*answers.held(row.text), *terms(row.label + row.text)]) for row in rows]
+    return [(row, _terms(row)) for row in rows]
+
+
+def _terms(row: Due) -> list[str]:
+    """What a row is found by; nothing where another row has the same words."""
+    return [*answers.held(row.text), *terms(row.label + row.text)] if REGISTRY[row.kind].worded else []
 
 
 async def index_due(

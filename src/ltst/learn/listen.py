@@ -5,32 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from ltst.db.pool import Database, SingleCall, Transaction, user_scope
 from ltst.learn.rules import read_hints, read_message
 from ltst.learn.weigh import NO_AGENT, weigh
-from ltst.records import Claim, ConversationMessage
-from ltst.rooms import claims, messages, sessions, work
+from ltst.records import Claim, ConversationMessage, Learnt
+from ltst.rooms import claims, events, messages, sessions, statements, work
 from ltst.rooms.claims import Said
+from ltst.rooms.events import Told
+from ltst.rooms.statements import SpanOf
 from ltst.rooms.work import Lease, LeaseLost
 from ltst.support.child import Limits
 from ltst.support.children import LEARNING, OutOfTime
 
 BATCH = 200
-LOCAL = "local"
+LOCAL, ACTOR = "local", "learning"
+BEFORE = 300  # characters of the turn that a message answers
 
 
 async def listen(database: Database, lease: Lease, *, limits: Limits, inference: bool) -> None:
-    """Read claims from the messages of a session that were not read yet, and note how far.
+    """Read claims and statements from the messages of a session that were not read yet, and note how far.
 
     A message that takes too long to read is set aside, and the ones behind it are left for the next time.
     """
     calls = database.user(lease.user_id)
     progress = await sessions.progress(calls, lease.subject)
-    unread = [] if progress is None else await messages.after(calls, lease.subject, progress.learned_index, BATCH)
-    agent = progress.agent_name if progress else None
-    said, slow = await _said(of_user(unread, lease.user_id), agent, inference, limits, lease.user_id)
+    reached = progress.learned_index if progress else 0
+    # With the message before them, which the first of them may answer.
+    nearby = await messages.after(calls, lease.subject, reached - 1, BATCH + 1) if progress else []
+    unread = [each for each in nearby if (each.message_index or 0) > reached]
+    heard, slow = await _heard(of_user(unread, lease.user_id), nearby, inference, limits, lease.user_id)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if progress is not None:
             read = slow or unread[-1:]
@@ -38,22 +43,22 @@ async def listen(database: Database, lease: Lease, *, limits: Limits, inference:
             # First of all, since it locks the session, as whoever deletes it does first.
             if not await sessions.learned(tx, lease.subject, progress.learned_index, last or 0):
                 raise LeaseLost("the session was read by another")
-            await weigh(tx, await claims.add(tx, said, reader=LOCAL))
+            await _keep(tx, heard, progress.agent_name)
             await work.set_aside(tx, work.READ, [str(each.message_id) for each in slow], _too_slow(limits))
         await work.finish(tx, lease)
 
 
 async def listen_again(database: Database, lease: Lease, *, limits: Limits, inference: bool) -> None:
-    """Read claims from one message that was set aside, or says something else now."""
+    """Read claims and statements from one message that was set aside, or says something else now."""
     calls = database.user(lease.user_id)
     nearby = await around(calls, lease.subject)
     spoken = [each for each in of_user(nearby, lease.user_id) if each.message_id == lease.subject]
     progress = await sessions.progress(calls, nearby[0].session_id) if nearby else None
-    said, slow = await _said(spoken, progress.agent_name if progress else None, inference, limits, lease.user_id)
+    heard, slow = await _heard(spoken, nearby, inference, limits, lease.user_id)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         # As above: whoever removes or rewrites the message locks the session first.
         await sessions.hold_many(tx, {each.session_id for each in nearby})
-        await weigh(tx, await claims.add(tx, said, reader=LOCAL))
+        await _keep(tx, heard, progress.agent_name if progress else None)
         await work.finish(tx, lease)
         await work.set_aside(tx, work.READ, [str(each.message_id) for each in slow], _too_slow(limits))
 
@@ -74,17 +79,33 @@ async def listen_for_hints(tx: Transaction, limits: Limits) -> None:
         spoken = _all_of_user(read, tx.scope.user_id)
         while spoken:
             heard = await LEARNING.each(read_hints, [_words(each) for each in spoken], limits, owner=tx.scope.user_id)
-            await weigh(tx, await claims.add(tx, _claimed(spoken, heard, None), reader=LOCAL))
+            await weigh(tx, await claims.add(tx, _claimed(spoken, heard), reader=LOCAL))
             spoken = spoken[len(heard) :]
 
 
-async def _said(
-    spoken: Sequence[ConversationMessage], agent: str | None, inference: bool, limits: Limits, user_id: str
-) -> tuple[list[Said], list[ConversationMessage]]:
+async def _heard(
+    spoken: Sequence[ConversationMessage],
+    nearby: Sequence[ConversationMessage],
+    inference: bool,
+    limits: Limits,
+    user_id: str,
+) -> tuple[list[tuple[ConversationMessage, Learnt]], list[ConversationMessage]]:
     """What the messages say, up to the first that takes too long to read, and that one."""
-    heard = await LEARNING.each(read_message, [(*_words(each), inference) for each in spoken], limits, owner=user_id)
+    before = {after.message_id: each.content[-BEFORE:] for each, after in pairwise(nearby)}
+    given = [(*_words(each), before.get(each.message_id, ""), inference) for each in spoken]
+    heard = await LEARNING.each(read_message, given, limits, owner=user_id)
     slow = [each for each, found in zip(spoken, heard, strict=False) if isinstance(found, OutOfTime)]
-    return _claimed(spoken, heard, agent), slow
+    read = [(each, found) for each, found in zip(spoken, heard, strict=False) if not isinstance(found, OutOfTime)]
+    return read, slow
+
+
+async def _keep(tx: Transaction, heard: Sequence[tuple[ConversationMessage, Learnt]], agent: str | None) -> None:
+    """Keep what was heard, and weigh it."""
+    said = [_said_in(message, addressed(claim, agent)) for message, learnt in heard for claim in learnt.claims]
+    await weigh(tx, await claims.add(tx, said, reader=LOCAL))
+    spans = [SpanOf(str(message.message_id), each) for message, learnt in heard for each in learnt.statements]
+    new = await statements.add(tx, spans)
+    await events.add_many(tx, ACTOR, [Told("learn", "statement", statement_id, {}) for statement_id in new])
 
 
 def _words(message: ConversationMessage) -> tuple[str, datetime]:
@@ -92,11 +113,9 @@ def _words(message: ConversationMessage) -> tuple[str, datetime]:
     return message.content, message.timestamp
 
 
-def _claimed(
-    spoken: Sequence[ConversationMessage], heard: Sequence[list[Claim] | OutOfTime], agent: str | None
-) -> list[Said]:
+def _claimed(spoken: Sequence[ConversationMessage], heard: Sequence[list[Claim] | OutOfTime]) -> list[Said]:
     read = ((each, found) for each, found in zip(spoken, heard, strict=False) if not isinstance(found, OutOfTime))
-    return [_said_in(message, addressed(claim, agent)) for message, found in read for claim in found]
+    return [_said_in(message, addressed(claim, None)) for message, found in read for claim in found]
 
 
 def _too_slow(limits: Limits) -> str:

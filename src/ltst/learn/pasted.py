@@ -36,6 +36,7 @@ _INLINE = frozenset(["b", "i", "em", "strong", "u", "br", "mark", "sup", "sub", 
 _BLANK = re.compile(r"\n[ \t]*\n")
 # Stands for what was taken out, so that what announced it is known to be over with it.
 _HOLE = "\0"
+_WHOLE, _HOLES = re.compile(rf"[^{_HOLE}]+"), re.compile(rf"{_HOLE}+")
 
 _QUOTED = re.compile(rf"\s*(?:>|&gt;|»|＞|\||♪|♫|{_HOLE})")
 # Lines that are pasted themselves, and no more than they.
@@ -153,26 +154,40 @@ _TURN = re.compile(
 
 def own_words(text: str) -> str:
     """The message without what was pasted in it; every line of it is one of the writer's own, or the part that is."""
-    return "\n".join(_own(_opened(text).split("\n")))
+    opened = _opened(text)
+    return "\n".join(_HOLES.sub(" ", opened[start:end]) for start, end in _own(opened))
+
+
+def own_spans(text: str) -> list[tuple[int, int]]:
+    """Where the writer's own words stand in a text: lines, or the parts of them that stand beside something pasted."""
+    opened, found = _opened(text), list[tuple[int, int]]()
+    for start, end in _own(opened):
+        found += [(start + part.start(), start + part.end()) for part in _WHOLE.finditer(opened[start:end])]
+    return found
 
 
 def unquoted(text: str) -> str:
     """The text without blocks of code, elements of HTML and quoted lines; an assistant's "Here is how:" is its own."""
-    return "\n".join(line for line in _opened(text).split("\n") if not _QUOTED.match(line)).replace(_HOLE, " ")
+    return _HOLES.sub(" ", "\n".join(line for line in _opened(text).split("\n") if not _QUOTED.match(line)))
 
 
 def _opened(text: str) -> str:
-    """The text with a hole for everything that shows its own end."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    """The text with a hole for everything that shows its own end; every character stays where it is."""
+    text = text.replace("\r\n", " \n").replace("\r", "\n")
     kept, at = [], 0
     closing = {found.lower() for found in _END_TAG.findall(text)} if "</" in text else set()
     while found := _OPENING.search(text, at):
         end = _end(text, found, closing)
         kept.append(text[at : found.start() if end else found.end()])
         if end:
-            kept.append(f"\n{_HOLE}\n" if "\n" in text[found.start() : end] else _HOLE)
+            kept.append(_hole(text[found.start() : end]))
         at = end or found.end()
     return "".join([*kept, text[at:]])
+
+
+def _hole(block: str) -> str:
+    """As many characters as a block has; one of several lines has a line of its own."""
+    return f"\n{_HOLE * (len(block) - 2)}\n" if "\n" in block and len(block) > 2 else _HOLE * len(block)
 
 
 def _end(text: str, found: re.Match[str], closing: set[str]) -> int:
@@ -208,7 +223,17 @@ def _element_end(text: str, at: int, tag: str) -> int:
     return len(text)
 
 
-def _own(lines: list[str]) -> Iterator[str]:
+def _own(text: str) -> Iterator[tuple[int, int]]:
+    """Where in each line the writer's own words stand; nowhere in one that is pasted."""
+    start = 0
+    lines = text.split("\n")
+    for line, length in zip(lines, _lengths([line.rstrip(" ") for line in lines]), strict=True):
+        yield start, start + length
+        start += len(line) + 1
+
+
+def _lengths(lines: list[str]) -> Iterator[int]:
+    """How much of each line is the writer's own, from its beginning on."""
     several = sum(map(_speaks, lines)) > 1
     wanted = any(map(_HELP_WANTED.search, lines))
     last = _last_paragraph(lines)
@@ -217,8 +242,9 @@ def _own(lines: list[str]) -> Iterator[str]:
         if pasted and at >= last and not before.strip() and _TURN.match(line):
             pasted = False
         until_blank = until_blank and bool(line.strip())
+        own = 0
         if pasted or until_blank or not line.strip():
-            yield ""
+            pass
         elif _SAID.match(line):
             until_blank = True
         elif _HANDED_ON.match(line):
@@ -228,7 +254,8 @@ def _own(lines: list[str]) -> Iterator[str]:
         elif not _is_pasted(line):
             announced = _announced(line, after, wanted)
             pasted = announced is not None and not _ends_itself(after)
-            yield (line[: announced.start()] if announced else line).replace(_HOLE, " ")
+            own = announced.start() if announced else len(line)
+        yield own
 
 
 def _announced(line: str, after: str, wanted: bool) -> re.Match[str] | None:

@@ -19,6 +19,7 @@ NOUNS = (
     "contexts",
     "relationships",
     "claims",
+    "statements",
     "facts",
     "preferences",
     "instructions",
@@ -35,6 +36,7 @@ ABSENT: Mapping[str, Mapping[str, Any]] = {
     # Postgres reads "now" as the time of the restore, which is when these rows were last changed here.
     "sessions": {"refined_index": 0, "episode_index": 0, "summarised_index": 0, "updated_at": "now"},
     "contexts": {"updated_at": "now"},
+    "statements": {"compared": False},
     "facts": {"learned": False},
     "preferences": {"learned": False},
     "instructions": {"learned": False},

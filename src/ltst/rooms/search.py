@@ -28,17 +28,16 @@ class Kind:
     key: str | None = None
     dated: bool = True  # whether its date is among its words
     own: bool = True  # whether it is the user's own, unless a machine said it
-    quotes: bool = (
-        False  # whether what is retold in it stands elsewhere word for word, and is found there by its meaning
-    )
+    worded: bool = True  # whether its words are its own, not those of another row that is found by them
 
 
 REGISTRY: Mapping[str, Kind] = {
-    "message": Kind("conversation_messages", "message_id", quotes=True),
+    "message": Kind("conversation_messages", "message_id"),
     "fact": Kind("user_facts", "fact_id"),
     "entry": Kind("memory_entries", "entry_id"),
     "document": Kind("document_chunks", "chunk_id", dated=False, own=False),
     "context": Kind(),
+    "statement": Kind(worded=False),
 }
 
 
@@ -57,7 +56,7 @@ class Due:
     occurred_at: datetime | None
     heading: str | None
     by_machine: bool
-    retold: bool = False
+    vectored: bool = True  # whether it has a vector of its own
     failed: bool = False  # whether it was tried before, in vain
 
     @property
@@ -67,8 +66,8 @@ class Due:
 
     @property
     def vector_stage(self) -> int | None:
-        """When its vector is made: what the user said, or had kept, comes first; a quotation gets none."""
-        if self.retold and REGISTRY[self.kind].quotes:
+        """When its vector is made: what the user said, or had kept, comes first; what stands elsewhere gets none."""
+        if not self.vectored:
             return None
         return OWN_VECTOR if REGISTRY[self.kind].own and not self.by_machine else OTHER_VECTOR
 

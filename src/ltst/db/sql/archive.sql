@@ -26,6 +26,11 @@ SELECT to_jsonb(kept) - '{user_id}'::text[] FROM claims AS kept
 WHERE user_id = %(user_id)s
 ORDER BY noun, claim_key, said_at, claim_id;
 
+-- name: export_statements
+SELECT to_jsonb(kept) - '{user_id,compared}'::text[] FROM statements AS kept
+WHERE user_id = %(user_id)s
+ORDER BY said_at, message_id, start_at;
+
 -- name: export_learning
 SELECT to_jsonb(kept) - '{user_id}'::text[] FROM user_learning AS kept
 WHERE user_id = %(user_id)s;
@@ -89,6 +94,13 @@ ON CONFLICT DO NOTHING;
 -- name: restore_claims
 INSERT INTO claims
 SELECT given.* FROM jsonb_populate_recordset(NULL::claims, %(rows)s::jsonb) AS given
+JOIN conversation_messages AS message  -- its message may not have come along
+  ON message.user_id = given.user_id AND message.message_id = given.message_id
+ON CONFLICT DO NOTHING;
+
+-- name: restore_statements
+INSERT INTO statements
+SELECT given.* FROM jsonb_populate_recordset(NULL::statements, %(rows)s::jsonb) AS given
 JOIN conversation_messages AS message  -- its message may not have come along
   ON message.user_id = given.user_id AND message.message_id = given.message_id
 ON CONFLICT DO NOTHING;

@@ -13,7 +13,7 @@ WITH lacking AS MATERIALIZED (
     LIMIT %(limit)s
 )
 SELECT lacking.kind, lacking.row_id::text AS id, stage, since, content, role, said_by, title, occurred_at, heading,
-       coalesce(by_machine, false) AS by_machine, coalesce(retold, false) AS retold,
+       coalesce(by_machine, false) AS by_machine, coalesce(vectored, true) AS vectored,
        EXISTS (SELECT FROM derived_work AS work
                WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = lacking.row_id::text) AS failed
 FROM lacking LEFT JOIN (

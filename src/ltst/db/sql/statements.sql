@@ -1,0 +1,53 @@
+-- Spans of messages: the words are read from them.
+
+-- A span that was rejected is not read again, nor is a copy of it in a message of the same words.
+-- name: add
+INSERT INTO statements (user_id, statement_id, message_id, start_at, end_at, kind, about, said_at, since, until,
+                        confidence, origin)
+SELECT %(user_id)s, given.statement_id, given.message_id, given.start_at, given.end_at, given.kind, given.about,
+       message.timestamp, given.since, given.until, given.confidence, given.origin
+FROM jsonb_populate_recordset(NULL::statements, %(rows)s::jsonb) AS given
+JOIN conversation_messages AS message  -- it may be gone meanwhile
+  ON message.user_id = %(user_id)s AND message.message_id = given.message_id
+WHERE given.end_at <= char_length(message.content)
+  AND NOT EXISTS (
+      SELECT FROM statements AS rejected JOIN conversation_messages AS copied USING (user_id, message_id)
+      WHERE rejected.user_id = %(user_id)s AND rejected.rejected_at IS NOT NULL
+        AND rejected.start_at = given.start_at AND rejected.end_at = given.end_at
+        AND copied.content_hash = message.content_hash)
+ON CONFLICT DO NOTHING
+RETURNING statement_id::text;
+
+-- name: get
+SELECT substr(content, start_at + 1, end_at - start_at) AS content, kind, about, said_at, since, until, superseded_by,
+       superseded_at, confidence, trust, origin, message_id, session_id, message_index AS position, start_at, end_at,
+       recorded_at, rejected_at, statement_id, user_id
+FROM statements JOIN conversation_messages USING (user_id, message_id)
+WHERE user_id = %(user_id)s AND statement_id = %(statement_id)s::uuid;
+
+-- name: list
+SELECT substr(content, start_at + 1, end_at - start_at) AS content, kind, about, said_at, since, until, superseded_by,
+       superseded_at, confidence, trust, origin, message_id, session_id, message_index AS position, start_at, end_at,
+       recorded_at, rejected_at, statement_id, user_id
+FROM statements JOIN conversation_messages USING (user_id, message_id)
+WHERE user_id = %(user_id)s AND rejected_at IS NULL
+  AND (%(about)s::text IS NULL OR lower(about) = lower(%(about)s))
+  AND (%(kind)s::text IS NULL OR kind = %(kind)s)
+  AND (%(session_id)s::text IS NULL OR session_id = %(session_id)s)
+  AND (%(current)s::boolean IS NULL
+       OR %(current)s = (superseded_at IS NULL AND (until IS NULL OR until > now())))
+ORDER BY said_at DESC, message_index DESC, start_at DESC
+LIMIT %(limit)s;
+
+-- name: reject
+WITH struck AS (
+    UPDATE statements SET rejected_at = now(), superseded_by = NULL, superseded_at = NULL
+    WHERE user_id = %(user_id)s AND statement_id = %(statement_id)s::uuid AND rejected_at IS NULL
+    RETURNING statement_id
+)
+-- What it took the place of holds again.
+UPDATE statements AS older SET superseded_by = NULL, superseded_at = NULL, compared = false
+FROM struck WHERE older.user_id = %(user_id)s AND older.superseded_by = struck.statement_id;
+
+-- name: forget_learned
+DELETE FROM statements WHERE user_id = %(user_id)s AND origin <> 'hand' AND rejected_at IS NULL;

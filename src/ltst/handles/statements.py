@@ -1,0 +1,71 @@
+"""Statements of a user: what they said of their life, in their own words."""
+
+from __future__ import annotations
+
+import builtins
+
+from ltst.errors import NotFound
+from ltst.handles.desk import Desk
+from ltst.records import STATEMENT_KINDS, Statement
+from ltst.rooms import statements
+from ltst.support import validate
+from ltst.support.ids import is_id
+
+MOST = 1000
+
+
+class AsyncStatements:
+    """What a user said of their life."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Made by `user.statements`."""
+        self._desk = desk
+
+    async def list(
+        self,
+        *,
+        about: str | None = None,
+        kind: str | None = None,
+        current: bool | None = None,
+        session_id: str | None = None,
+        limit: int = 100,
+    ) -> builtins.list[Statement]:
+        """What was said, the newest first, at most 1000.
+
+        `about` is "me", or a name or relation as said; `kind` one of about_me, person, activity, taste, event, plan and
+        order. With `current=True` only what holds: nothing that something said later took the place of, and no plan
+        whose day has passed; with False only those.
+        """
+        wanted = {
+            "about": validate.optional_identifier(about, "about"),
+            "kind": None if kind is None else validate.choice(kind, "kind", STATEMENT_KINDS),
+            "session_id": validate.optional_identifier(session_id, "session_id"),
+        }
+        holds = None if current is None else validate.flag(current, "current")
+        most = validate.limit(limit, most=MOST)
+        async with self._desk.reading("statements.list") as calls:
+            return await statements.list_all(calls, **wanted, current=holds, limit=most)
+
+    async def get(self, statement_id: str) -> Statement | None:
+        """One statement, also one that was rejected; None if there is none."""
+        if not is_id(validate.identifier(statement_id, "statement_id")):
+            return None
+        async with self._desk.reading("statements.get") as calls:
+            return await statements.get(calls, statement_id)
+
+    async def reject(self, statement_id: str) -> Statement:
+        """Strike a statement out for good: it is never read from that span again. What it had replaced holds again."""
+        wanted = validate.identifier(statement_id, "statement_id")
+        if not is_id(wanted):
+            raise NotFound(f"no statement {wanted!r}")
+        async with self._desk.writing("statements.reject") as tx:
+            known = await statements.get(tx, wanted)
+            if known is None:
+                raise NotFound(f"no statement {wanted!r}")
+            if known.rejected_at is not None:
+                return known
+            await statements.reject(tx, wanted)
+            await self._desk.tell(tx, "reject", "statement", known.statement_id)
+            struck = await statements.get(tx, wanted)
+        assert struck is not None, "it was there in this transaction"
+        return struck

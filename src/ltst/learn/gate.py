@@ -1,0 +1,215 @@
+"""The gate: tells by its words and its shape whether a sentence says something of its writer's life, and of what kind.
+
+A logistic over what `features` sees; its weights were fitted to labelled messages by `bench/gate.py` and lie beside.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+
+from ltst.records import STATEMENT_KINDS
+
+WEIGHTS = "gate_weights.tsv"
+PRECISION = 100  # weights are written as hundredths
+MOST_WORDS = 40
+LONGEST = 1_000
+BEFORE = 3  # words of the turn before, which may have asked
+
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+|[?!]")
+_NAME = re.compile(r"\b[A-Z][a-z]+")
+_CODE = re.compile(r"[{}<>=;|\\]|```")
+_LISTED = re.compile(r"[-*•\d]+[.)]?\s")
+_PAIRED = re.compile(r"[\"“”«»„]")
+_AMOUNT = re.compile(r"[$€£]\s?\d|\b\d+\s?(?:%|km|miles?|kg|lbs?|pounds|hours?|minutes|days|weeks|months|years)\b")
+
+# Classes of words: what they have in common shows in few examples.
+_CLASSES = """
+    self: i i'm i've i'd i'll im ive my me mine myself ich mein meine meinen meiner meinem mir mich yo mi mis je mon
+        ma mes moi
+    we: we we're we've we'd we'll our ours us wir unser unsere uns nosotros nuestro nous notre nos
+    you: you your you're you've you'd you'll yours yourself u ur du dein deine dir dich sie ihr tu tú usted vous
+        votre
+    kin: mom mum mother dad father parents sister brother siblings son daughter kid kids children child wife husband
+        partner boyfriend girlfriend fiance fiancé fiancée grandma grandmother grandpa grandfather granny aunt uncle
+        cousin niece nephew family baby twins in-laws friend friends roommate flatmate neighbor neighbour boss
+        colleague coworker colleagues coworkers dog cat puppy kitten pet pets mutter vater schwester bruder frau
+        mann tochter sohn freund freundin hermana hermano madre padre hija hijo soeur frère mère père
+    when: today yesterday tomorrow tonight last next ago since now recently lately currently already still weekend
+        week month year morning evening summer winter spring autumn fall heute gestern morgen hoy ayer mañana
+    often: always never usually often every sometimes weekly daily monthly regularly rarely immer nie siempre nunca
+    month: january february march april june july august september october november december
+    day: monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays
+        saturdays sundays
+    number: one two three four five six seven eight nine ten first second third couple few several dozen 0
+    taste: love loves loved like likes liked enjoy enjoys enjoyed prefer prefers favorite favourite hate hates
+        dislike fan obsessed adore hooked passion passionate mag liebe gusta encanta aime
+    owned: have has had got own bought purchased ordered owns having habe hat hatte tengo tiene
+    happened: went visited met saw joined started finished completed attended signed moved tried made took ran
+        played won lost got adopted learned graduated quit left came did hosted celebrated volunteered read watched
+        cooked baked painted wrote hiked traveled travelled decided began sold gave passed died
+    plan: going will plan planning plans thinking hope hoping want looking considering gonna might i'll we'll
+        excited forward aiming intend trying werde wollen voy quiero
+    live: live lives lived moved moving apartment house home city town neighborhood neighbourhood flat place wohne
+        vivo
+    work: work works working worked job company office career studying student teacher engineer manager boss team
+        business degree school university college arbeite trabajo
+    thanks: thanks thank cheers appreciate awesome great wow cool nice amazing congrats congratulations sounds sure
+        okay ok yeah yes haha lol wonderful glad happy danke gracias merci
+    ask: can could would should what how why when where which who whose do does did is are any kannst könntest was
+        wie warum wann wo welche wer puedes qué cómo cuándo dónde pourrais comment quand où
+    request: please write give tell explain make create list summarize help suggest recommend provide show find
+        describe generate rewrite translate compare continue remind let bitte schreib erkläre
+    opinion: think believe feel guess suppose seems maybe probably perhaps important true agree interesting wonder
+    order: always never don't stop keep call use avoid answer reply responses answers remember prefer
+    not: not no never don't doesn't didn't won't can't isn't wasn't aren't haven't hasn't nicht kein keine pas
+    if: if suppose imagine pretend unless would could hypothetically wenn si
+    story: story character novel scene chapter poem song lyrics script essay role game dream once fictional
+    sick: allergic allergy diagnosed doctor surgery pain diabetes asthma pregnant injury therapy medication vegan
+        vegetarian gluten diet
+"""
+_BY_WORD: dict[str, tuple[str, ...]] = {}
+for _class in re.split(r"\n {4}(?! )", _CLASSES.rstrip())[1:]:
+    _name, *_members = _class.split()
+    for _each in _members:
+        _BY_WORD[_each] = (*_BY_WORD.get(_each, ()), _name.removesuffix(":"))
+# What stands between a subject and its verb, or before the subject, and says nothing of the matter.
+_FILLERS = frozenset(
+    """
+    just also really actually recently still always finally currently definitely usually often even already only
+    so  and but well oh hey hi yeah yes yep nope btw plus lately honestly personally anyway right now then
+    """.split()  # noqa: SIM905 - as a list it would fill the screen
+)
+_CROSSED = ("self", "we", "you", "ask", "request", "not", "if")
+
+
+Named = tuple[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """How likely a sentence is to be a statement, and which kind of one it would be."""
+
+    probability: float
+    kind: str
+
+
+@cache
+def weights() -> dict[str, tuple[float, ...]]:
+    """Returns the weights of each feature: for the gate, then for each kind of statement."""
+    lines = files("ltst.learn").joinpath(WEIGHTS).read_text("utf-8").splitlines()
+    named = (line.split("\t") for line in lines)
+    return {name: tuple(int(value) / PRECISION for value in values) for name, *values in named}
+
+
+def judged(seen: Iterable[Named], least: float = 0.0) -> Judged | None:
+    """Returns what is to be thought of a sentence with these features; None where it is less likely than `least`."""
+    known = weights()
+    held = [(of, value) for name, value in seen if (of := known.get(name)) is not None]
+    probability = 1 / (1 + math.exp(-sum(of[0] * value for of, value in held)))
+    if probability < least:
+        return None
+    scores = [sum(of[place] * value for of, value in held) for place in range(1, len(STATEMENT_KINDS) + 1)]
+    return Judged(probability, STATEMENT_KINDS[scores.index(max(scores))])
+
+
+def features(text: str, places: Sequence[tuple[int, int]], before: str = "") -> Iterator[list[Named]]:
+    """Returns the features of each sentence of a text by name; `before` is the turn that it answers."""
+    text = text.replace("’", "'")
+    said = [text[start : min(end, start + LONGEST)] for start, end in places]
+    read = [words(each)[:MOST_WORDS] for each in said]
+    classes = [{name for word in each for name in _BY_WORD.get(word, ())} for each in read]
+    asks = [text[end - 1] == "?" for _, end in places]
+    around = _around(text, before, classes, asks)
+    for number, sentence in enumerate(said):
+        yield [
+            *_grams(read[number]),
+            *_shape(sentence, read[number], asks[number]),
+            *_signs(classes[number], asks[number]),
+            *around,
+            *_beside("prev", classes, asks, number - 1),
+            *_beside("next", classes, asks, number + 1),
+            ("=first", float(number == 0)),
+            ("=last", float(number == len(places) - 1)),
+        ]
+
+
+def words(text: str) -> list[str]:
+    """Returns the words of a text as the gate knows them; all numbers are one."""
+    return ["0" if word.isdigit() else word for word in _WORD.findall(text.lower())]
+
+
+def _around(text: str, before: str, classes: Sequence[set[str]], asks: Sequence[bool]) -> list[Named]:
+    """What the whole message looks like, and the turn before it."""
+    count = max(len(classes), 1)
+    told = [(f"before {word}", 1.0) for word in set(words(before[-200:].replace("’", "'"))[-BEFORE:])]
+    return [
+        *told,
+        ("=answers", float(before.rstrip().endswith("?"))),
+        ("=opens", float(not before)),
+        ("=long text", min(len(text), 3_000) / 3_000),
+        ("=sentences", min(count, 15) / 15),
+        ("=share self", sum("self" in each or "we" in each for each in classes) / count),
+        ("=share asks", sum(asks) / count),
+        ("=requests", float(any("request" in each and "self" not in each for each in classes))),
+    ]
+
+
+def _grams(read: Sequence[str]) -> Iterator[Named]:
+    framed = ["^", *read, "$"]
+    yield from ((gram, 1.0) for gram in {*read})
+    yield from ((f"{one} {other}", 1.0) for one, other in {*pairwise(framed)})
+    yield from ((f"{stem}-", 1.0) for stem in {word[:5] for word in read if len(word) > 5})
+    yield from ((f"-{end}", 1.0) for end in {word[-3:] for word in read if len(word) > 5})
+    plain = [word for word in read if word not in _FILLERS][:4]
+    yield from ((f"{place}:{word}", 1.0) for place, word in enumerate(plain[:3]))
+    yield (f">{' '.join(plain[:2])}", 1.0)
+    yield (f">{' '.join(plain[:3])}", 1.0)
+
+
+def _shape(sentence: str, read: Sequence[str], asks: bool) -> Iterator[Named]:
+    length = len(read)
+    signs: dict[str, bool | float] = {
+        "always": True,
+        "length": min(length, 40) / 20,
+        "under 4 words": length < 4,
+        "under 7 words": length < 7,
+        "over 20 words": length > 20,
+        "asks": asks,
+        "name": bool(_NAME.search(sentence, 1)),
+        "code": bool(_CODE.search(sentence)),
+        "exclaims": "!" in sentence,
+        "quotes": bool(_PAIRED.search(sentence)),
+        "amount": bool(_AMOUNT.search(sentence)),
+        "announces": sentence.endswith(":"),
+        "listed": bool(_LISTED.match(sentence)),
+        "comma": "," in sentence,
+        "past": any(word.endswith("ed") and len(word) > 4 for word in read),
+        "low": sentence[:1].islower(),
+    }
+    return ((f"={name}", float(sign)) for name, sign in signs.items() if sign)
+
+
+def _signs(classes: set[str], asks: bool) -> Iterator[Named]:
+    yield from ((f"={name}", 1.0) for name in classes)
+    for one in _CROSSED:
+        if one in classes:
+            yield from ((f"={one}*{name}", 1.0) for name in classes if name != one)
+    if asks:
+        yield from ((f"=asks*{name}", 1.0) for name in classes)
+
+
+def _beside(side: str, classes: Sequence[set[str]], asks: Sequence[bool], number: int) -> Iterator[Named]:
+    """What the sentence before or behind looks like."""
+    if not 0 <= number < len(classes):
+        return
+    for name in ("self", "we", "you", "thanks", "ask", "request", "story", "if"):
+        if name in classes[number]:
+            yield f"={side} {name}", 1.0
+    if asks[number]:
+        yield f"={side} asks", 1.0

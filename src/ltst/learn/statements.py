@@ -1,0 +1,152 @@
+"""Statements: the sentences of a message in which its writer tells something of their life, where they stand in it.
+
+What is asked, quoted, pasted, invented, supposed or taken back is none of them; among the other sentences the gate
+chooses. Nothing is paraphrased.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from ltst.learn import gate, pasted
+from ltst.recall.temporal import intervals
+from ltst.records import Stated
+from ltst.support.sentences import spans
+
+LEAST = 0.45  # from this probability on a sentence counts as a statement
+LONGEST = 20_000  # characters of a message that are read
+LONGEST_SENTENCE = 1_500  # nobody types such a one about themself
+MOST_SENTENCES = 200
+LONGEST_ABOUT = 80
+
+Span = tuple[int, int]
+
+_PLAIN = str.maketrans({"ʼ": "'", "´": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
+# Another's words, or a name, within quotation marks; and what is code.
+_QUOTED = re.compile(r'"[^"\n]{12,2000}"|`[^`\n]{1,500}`|‘[^‘\n]{12,500}?’(?!\w)')
+# What follows on the same line is invented or only supposed.
+_INVENTED = re.compile(
+    r"\b(?:imagine|imagining|suppose|supposing|assume|assuming|let's say|say that i|hypothetically|what if|picture this"
+    r"|for the sake of argument|once upon a time|in (?:another|a past|my next|my past) (?:life|universe|world)"
+    r"|in (?:my|a|this|the|our) (?:[\w-]{1,20} )?(?:dream|story|novel|game|movie|film|play|scenario|script|scene"
+    r"|chapter|world|simulation|campaign|rpg|fanfic|screenplay)"
+    r"|role-?\s?play\w*|pretend\w*|act as|in character|as a character|(?:my|your|the) character"
+    r"|you are now|from now on you are|i want you to (?:be|act|play|pretend|respond as)|stay in character"
+    r"|(?:if i were|if i was|if i had|i wish i)\b"
+    r"|(?:write|compose|draft|generate|invent|make up|create|sing|rewrite|continue)(?: me| us| my)? (?:an?|some|the"
+    r"|another|this) (?:[\w-]{1,30} ){0,3}(?:story|poem|song|lyrics|script|screenplay|scene|dialogue|monologue|essay"
+    r"|novel|speech|bio|letter|email|message|ad|tweet|post|haiku|limerick|rap|joke|tale|profile|sketch|obituary|toast|diary|blog))"
+    r"\b[^\n]{0,5000}",
+    re.I,
+)
+# Takes back the sentence in which it stands and the one before.
+_TAKEN_BACK = re.compile(
+    r"\b(?:just|only) (?:kidding|joking)\b|\bi'?m (?:kidding|joking)\b|\bjk\b|(?:^|\s)/s(?:$|[\s.])|\bsarcas\w{1,8}\b"
+    r"|\bnot really\b|\b(?:haha|lol),? (?:no|nope|not)\b|\bas if\b[.!]|\byeah,? right\b",
+    re.I,
+)
+_KIN = (
+    r"(?:mom|mum|mother|mama|dad|father|parents|sister|brother|siblings?|son|daughter|kids?|children|child|wife|husband"
+    r"|partner|boyfriend|girlfriend|fianc[eé]e?|grandma|grandmother|grandpa|grandfather|grandparents|granny|nan|aunt"
+    r"|auntie|uncle|cousin|niece|nephew|family|baby|twins|in-laws|mother-in-law|father-in-law|sister-in-law"
+    r"|brother-in-law|friends?|roommate|flatmate|neighbou?rs?|boss|manager|colleagues?|co-?workers?|teacher|coach"
+    r"|therapist|doctor|dog|cat|puppy|kitten|pets?|mutter|vater|schwester|bruder|frau|mann|tochter|sohn|freund|freundin)"
+)
+_RELATION = re.compile(
+    rf"\b(?:my|our|mein|meine|unser|unsere) (?:[\w-]{{2,20}} ){{0,2}}?{_KIN}\b(?:,? (?-i:[A-Z][a-zà-ÿ]{{1,20}})\b)?",
+    re.I,
+)
+_OPENING = re.compile(
+    r"(?:(?:and|but|so|also|oh|well|btw|by the way|yeah|yes|plus|actually|update|news|good news|bad news)\b[,:]? )*+",
+    re.I,
+)
+_SELF = re.compile(r"(?:i|i'\w{1,2}|im|ive|we|we'\w{1,2}|my|our|ich|wir)\b", re.I)
+_PRONOUN = re.compile(r"(?:he|she|they|his|her|their|it|its)\b", re.I)
+_NAMED = re.compile(r"(?:[A-Z][a-zà-ÿ]{1,20})(?: (?:and|&) [A-Z][a-zà-ÿ]{1,20})?(?=(?:'s)? [a-z])")
+_COMMON = frozenset(
+    """
+    a about after all also an and any anyway as at because been before but by can could did do does even every everyone
+    everything finally first for from good got great had has have he her here him his how however i if in is it its just
+    last later like looking made make maybe me my never next no not nothing now of on once one only or other our people
+    please she since so some someone something sometimes sorry speaking still take thank thanks that the their them then
+    there these they thing things this those though to today tomorrow tonight too took turns two until update very was
+    we well went were what when where which while who why will with work would yes yesterday yet you your
+    """.split()  # noqa: SIM905 - as a list it would fill the screen
+)
+_DATED = re.compile(
+    r"\d|tomorrow|tonight|today|week|month|weekend|day\b|spring|summer|autumn|fall\b|winter|christmas|easter"
+    r"|january|february|march|april|may\b|june|july|august|september|october|november|december",
+    re.I,
+)
+
+
+def read(text: str, said_at: datetime, before: str = "") -> list[Stated]:
+    """Returns the statements of a message; `before` is the turn that it answers."""
+    text = text[:LONGEST].translate(_PLAIN)
+    places, found, person = candidates(text), list[Stated](), "me"
+    for (start, end), seen in zip(places, gate.features(text, places, before), strict=True):
+        judged = gate.judged(seen, LEAST)
+        if judged is None:
+            continue
+        sentence = text[start:end]
+        person = about(sentence, judged.kind, person)
+        until = _over(sentence, said_at) if judged.kind == "plan" else None
+        found.append(Stated(start, end, judged.kind, person, round(judged.probability, 3), until=until))
+    return found
+
+
+def candidates(text: str) -> list[Span]:
+    """Returns where the sentences stand that a writer says in their own name, and that ask nothing."""
+    own, left_out = pasted.own_spans(text), [*_left_out(text)]
+    places = spans(text)[:MOST_SENTENCES]
+    taken_back = {at + step for at, each in enumerate(places) if _TAKEN_BACK.search(text, *each) for step in (-1, 0)}
+    kept = (each for at, each in enumerate(places) if at not in taken_back and each[1] - each[0] <= LONGEST_SENTENCE)
+    return [each for each in kept if _within(each, own) and not _covered(each, left_out)]
+
+
+def _left_out(text: str) -> Iterator[Span]:
+    """Where something stands that is quoted, invented or supposed."""
+    for pattern in (_QUOTED, _INVENTED):
+        yield from (found.span() for found in pattern.finditer(text))
+
+
+def _within(place: Span, own: Sequence[Span]) -> bool:
+    return any(start <= place[0] and place[1] <= end for start, end in own)
+
+
+def _covered(place: Span, left_out: Sequence[Span]) -> bool:
+    """Whether at least half of a sentence lies in what is left out."""
+    return any(2 * (min(place[1], end) - max(place[0], start)) >= place[1] - place[0] for start, end in left_out)
+
+
+def about(sentence: str, kind: str, person: str = "me") -> str:
+    """Returns whom a statement is about, as said; `person` is whom the sentence before it was about."""
+    begins = _OPENING.match(sentence)
+    rest = sentence[begins.end() if begins else 0 :]
+    related = _RELATION.match(rest)
+    if related is None and kind == "person":
+        related = _RELATION.search(sentence)
+    if related:
+        return _short(related[0][0].lower() + related[0][1:])
+    named = _NAMED.match(rest)
+    if named and named[0].split()[0].lower() not in _COMMON:
+        return _short(named[0])
+    return person if _PRONOUN.match(rest) and not _SELF.match(rest) else "me"
+
+
+def _short(words: str) -> str:
+    return words[:LONGEST_ABOUT].strip()
+
+
+def _over(sentence: str, said_at: datetime) -> datetime | None:
+    """When the day of a plan is over, if it names one."""
+    if not _DATED.search(sentence):
+        return None
+    # A weekday or a month without more is the latest one for whoever asks; of a plan it is the next.
+    for ahead in (timedelta(), timedelta(days=7), timedelta(days=31), timedelta(days=365)):
+        for each in intervals(sentence[:300], said_at + ahead):
+            if each.end > said_at and each.start.year > 1000:
+                return each.end
+    return None

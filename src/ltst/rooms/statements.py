@@ -1,0 +1,68 @@
+"""Statements: what the user said of their life, as spans of their messages; the words stay in the messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ltst.db.pool import Executor
+from ltst.records import Stated, Statement
+from ltst.support.ids import new_id
+
+
+@dataclass(frozen=True, slots=True)
+class SpanOf:
+    """A statement with the message that it stands in."""
+
+    message_id: str
+    stated: Stated
+
+
+async def add(tx: Executor, spans: Iterable[SpanOf]) -> list[str]:
+    """Keep statements; a span that is known, or was rejected, is not kept again. The ids of new ones."""
+    found = [*spans]
+    if not found:
+        return []
+    # Ids in the order of saying, which decides where two things are said at the same moment.
+    ids = sorted(new_id() for _ in found)
+    rows = [_row(each, statement_id) for each, statement_id in zip(found, ids, strict=True)]
+    return await tx.values("statements.add", user_id=tx.scope.user_id, rows=json.dumps(rows))
+
+
+async def get(tx: Executor, statement_id: str) -> Statement | None:
+    """One statement, or None; one that was rejected, too."""
+    return await tx.row("statements.get", Statement, user_id=tx.scope.user_id, statement_id=statement_id)
+
+
+async def list_all(
+    tx: Executor, *, about: str | None, kind: str | None, current: bool | None, session_id: str | None, limit: int
+) -> list[Statement]:
+    """What was stated and not rejected, the newest first; with `current` what holds, or what does not."""
+    return await tx.rows(
+        "statements.list",
+        Statement,
+        user_id=tx.scope.user_id,
+        about=about,
+        kind=kind,
+        current=current,
+        session_id=session_id,
+        limit=limit,
+    )
+
+
+async def reject(tx: Executor, statement_id: str) -> None:
+    """Strike a statement out; what it had taken the place of holds again."""
+    await tx.run("statements.reject", user_id=tx.scope.user_id, statement_id=statement_id)
+
+
+async def forget_learned(tx: Executor) -> int:
+    """Remove what was read; the messages say it all again. What was rejected stays rejected."""
+    return await tx.run("statements.forget_learned", user_id=tx.scope.user_id)
+
+
+def _row(span: SpanOf, statement_id: str) -> dict[str, Any]:
+    times = {"since": span.stated.since, "until": span.stated.until}
+    written = {name: moment and moment.isoformat() for name, moment in times.items()}
+    return {**asdict(span.stated), **written, "statement_id": statement_id, "message_id": span.message_id}
