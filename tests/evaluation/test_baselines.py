@@ -44,7 +44,7 @@ def test_turns_are_ranked_one_by_one(tmp_path: Path) -> None:
     benchmark = locomo.read(write(tmp_path / "locomo.json", LOCOMO))
     history = benchmark.histories[0]
     field = baselines.field(benchmark, history, CountingEmbedder())
-    assert [*field.rankers] == ["BM25, prefix", "BM25, window", "MiniLM, prefix", "RRF, prefix"]
+    assert [*field.rankers] == ["BM25, prefix", "BM25, window", "MiniLM", "MiniLM, prefix", "RRF, prefix"]
     assert [result.ids for result in field.results] == [("D1:1",), ("D1:2",), ("D1:3",), ("D2:1",), ("D2:3",)]
     scores = baselines.score(benchmark, history, history.questions[0], field)
     assert scores["BM25, prefix"]["turn any@5"] == scores["RRF, prefix"]["session any@5"] == 1.0
@@ -55,6 +55,15 @@ def test_a_window_brings_the_neighbours_of_the_same_session(tmp_path: Path) -> N
     rank = baselines.turns(history, CountingEmbedder()).rankers["BM25, window"]
     assert set(rank("Albatross")[:2]) == {1, 2}
     assert set(rank("violin")[:2]) == {3, 4}
+
+
+def test_bare_turns_are_ranked_by_their_words_alone(tmp_path: Path) -> None:
+    history = locomo.read(write(tmp_path / "locomo.json", LOCOMO)).histories[0]
+    embedder = CountingEmbedder()
+    field = baselines.bare_turns(history, embedder)
+    assert [*field.rankers] == ["BM25", "MiniLM", "RRF"]
+    assert embedder.asked[0] == "I bought a sailing boat in Lisbon."
+    assert next(results for _, results in field.ranked("violin"))[0].ids == ("D2:1",)
 
 
 def test_sessions_are_ranked_whole_and_by_what_the_user_said(tmp_path: Path) -> None:

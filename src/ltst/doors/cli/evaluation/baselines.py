@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ltst.doors.cli.evaluation import locomo
 from ltst.doors.cli.evaluation.benchmark import Benchmark, History, Question, Session, Turn
 from ltst.doors.cli.evaluation.metrics import Result
 from ltst.doors.cli.evaluation.scores import Scores, scored
@@ -50,7 +49,7 @@ class Field:
 
 def field(benchmark: Benchmark, history: History, embedder: Embedder) -> Field:
     """The baselines of a benchmark, ready for the questions about one history."""
-    return turns(history, embedder) if benchmark.name == locomo.NAME else sessions(history, embedder)
+    return turns(history, embedder) if benchmark.tables[0].level == "turn" else sessions(history, embedder)
 
 
 def score(benchmark: Benchmark, history: History, question: Question, field: Field) -> dict[str, Scores]:
@@ -68,10 +67,20 @@ def turns(history: History, embedder: Embedder) -> Field:
         {
             "BM25, prefix": words,
             "BM25, window": by_words([text for session in history.sessions for text in _windows(session)]),
+            "MiniLM": by_meaning([turn.text for _, turn in places], embedder),
             "MiniLM, prefix": meaning,
             "RRF, prefix": fused(words, meaning),
         },
     )
+
+
+def bare_turns(history: History, embedder: Embedder) -> Field:
+    """Single turns as they were said, with nothing before them."""
+    said = [turn for session in history.sessions for turn in session.turns]
+    texts = [turn.text for turn in said]
+    words, meaning = by_words(texts), by_meaning(texts, embedder)
+    results = [Result((turn.id,), len(turn.text)) for turn in said]
+    return Field(results, {"BM25": words, "MiniLM": meaning, "RRF": fused(words, meaning)})
 
 
 def sessions(history: History, embedder: Embedder) -> Field:
@@ -136,7 +145,7 @@ def _ordered(scores: Floats) -> Order:
 
 
 def _labelled(session: Session, turn: Turn) -> str:
-    return f"[{session.at:%d %B %Y}] {turn.speaker}: {turn.text}"
+    return f"[{turn.at or session.at:%d %B %Y}] {turn.speaker or turn.role}: {turn.text}"
 
 
 def _windows(session: Session) -> Iterator[str]:

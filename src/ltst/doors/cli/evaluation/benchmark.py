@@ -14,12 +14,13 @@ Level = Literal["turn", "session"]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message of a history, under the id that evidence knows it by."""
+    """One message of a history, under the id that evidence knows it by; its time is its session's where it has none."""
 
     id: str
     role: str
     text: str
     speaker: str | None = None
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A data set as it was read from a file, which `digest` tells from any other."""
+    """A data set as it was read from a file or a folder, which `digest` tells from any other."""
 
     name: str
     file: Path
@@ -95,11 +96,11 @@ class Benchmark:
 
     @property
     def questions(self) -> list[Question]:
-        """All questions, in the order of the file."""
+        """All questions, in the order of the data."""
         return [question for history in self.histories for question in history.questions]
 
     def sample(self, count: int) -> Benchmark:
-        """So many questions, spread evenly over the file, and the histories that they are about."""
+        """So many questions, spread evenly over the data, and the histories that they are about."""
         questions = self.questions
         if count >= len(questions):
             return self

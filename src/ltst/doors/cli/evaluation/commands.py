@@ -1,4 +1,4 @@
-"""Recall and extraction, measured: `ltst eval locomo`, `ltst eval longmemeval` and `ltst eval extraction`."""
+"""Recall and extraction, measured: `ltst eval` with a command for each data set."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ FOLDER = "evaluation"
 CACHE = "vectors.db"
 
 Data = Annotated[Path, typer.Option("--data", metavar="PATH", help="The .json or .json.gz, or the folder it is in.")]
+Folder = Annotated[Path, typer.Option("--data", metavar="FOLDER", help="The folder that its files are in.")]
 Sample = Annotated[
     int | None, typer.Option("--sample", metavar="N", min=1, help="Only so many questions, spread evenly.")
 ]
@@ -83,6 +84,48 @@ def longmemeval(
     from ltst.doors.cli.evaluation import longmemeval as longmemeval_data
 
     _evaluate(options, longmemeval_data.read(data), sample, out, cache, not no_baselines, fresh)
+
+
+@command(app, "realtalk")
+def realtalk(
+    options: Options,
+    data: Folder,
+    sample: Sample = None,
+    out: Out = None,
+    cache: Cache = None,
+    no_baselines: NoBaselines = False,
+    fresh: Fresh = False,
+) -> None:
+    """Measure recall of single turns in chats of real people.
+
+    On a Postgres of its own, unless --database-url names one. A run that was stopped goes on.
+
+    Example: ltst eval realtalk --data REALTALK/data
+    """
+    from ltst.doors.cli.evaluation import realtalk as realtalk_data
+
+    _evaluate(options, realtalk_data.read(data), sample, out, cache, not no_baselines, fresh)
+
+
+@command(app, "beam")
+def beam(
+    options: Options,
+    data: Folder,
+    sample: Sample = None,
+    out: Out = None,
+    cache: Cache = None,
+    no_baselines: NoBaselines = False,
+    fresh: Fresh = False,
+) -> None:
+    """Measure recall of single turns in long working conversations.
+
+    On a Postgres of its own, unless --database-url names one. A run that was stopped goes on.
+
+    Example: ltst eval beam --data BEAM/chats/100K
+    """
+    from ltst.doors.cli.evaluation import beam as beam_data
+
+    _evaluate(options, beam_data.read(data), sample, out, cache, not no_baselines, fresh)
 
 
 @command(app, "extraction")

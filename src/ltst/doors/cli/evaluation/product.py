@@ -141,7 +141,7 @@ class Tenant(AbstractAsyncContextManager["Tenant"]):
 
 
 def _message(session: Session, turn: Turn) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": turn.role, "content": turn.text, "at": session.at}
+    message: dict[str, Any] = {"role": turn.role, "content": turn.text, "at": turn.at or session.at}
     return message | ({"metadata": {"speaker": turn.speaker}} if turn.speaker else {})
 
 
