@@ -136,6 +136,51 @@ BEAM_QUESTIONS: dict[str, Any] = {
     ],
 }
 
+LIFE: dict[str, Any] = {
+    "id": "ida",
+    "language": "en",
+    "today": "2026-11-16T12:00:00+00:00",
+    "user": "Ida, who keeps bees",
+    "sessions": [
+        {
+            "id": "s1",
+            "at": "2026-01-05T10:00:00+01:00",
+            "turns": [
+                ["user", "My honey costs 8 euro a jar."],
+                ["assistant", "Noted."],
+                ["user", "My brother Piet plays the oboe in Gent."],
+            ],
+        },
+        {"id": "s2", "at": "2026-06-01T10:00:00", "turns": [["user", "Price update: a jar of my honey costs 9 euro."]]},
+    ],
+    "questions": [
+        {
+            "q": "What does a jar of my honey cost?",
+            "kind": "update",
+            "answer": "9 euro",
+            "evidence": [["s2", 0]],
+            "gold": ["9 euro|nine euro"],
+            "stale": [["s1", 0]],
+        },
+        {
+            "q": "Which instrument does my brother Piet play?",
+            "kind": "person",
+            "answer": "oboe",
+            "evidence": [["s1", 2]],
+            "gold": ["oboe"],
+            "stale": [],
+        },
+        {
+            "q": "zebra crossing quarterly",
+            "kind": "absent",
+            "answer": "never said",
+            "evidence": [],
+            "gold": [],
+            "stale": [],
+        },
+    ],
+}
+
 
 def as_published(document: dict[str, Any]) -> list[dict[str, Any]]:
     """LongMemEval with the sessions inside the questions."""

@@ -36,7 +36,8 @@ class Session:
 class Question:
     """What is asked, when, and the turns and sessions that answer it; one without any is not scored.
 
-    `absent` says that the history is known not to hold the answer.
+    `absent` says that the history is known not to hold the answer. `gold` are strings that an answer must hold ("a|b"
+    are alternatives), `stale` the turns that answer wrongly or no longer.
     """
 
     id: str
@@ -46,6 +47,9 @@ class Question:
     turns: frozenset[str] = frozenset()
     sessions: frozenset[str] = frozenset()
     absent: bool = False
+    answer: str = ""
+    gold: tuple[str, ...] = ()
+    stale: frozenset[str] = frozenset()
 
     @property
     def scored(self) -> bool:

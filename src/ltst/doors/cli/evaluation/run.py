@@ -79,7 +79,7 @@ async def _ask_product(plan: Plan, embedder: CachedEmbedder, journal: Journal, t
     due = [each for each in _due(plan.benchmark, journal) if each.own or each.others]
     if not due:
         return
-    with _own_home(plan.settings) as settings:
+    with own_home(plan.settings) as settings:
         async with AsyncMemory(settings=settings, embedder=embedder) as memory:
             for each in due:
                 async with Tenant(memory, plan.benchmark, each.history, embedder) as tenant:
@@ -151,7 +151,7 @@ def _by_baseline(plan: Plan, journal: Journal) -> Iterator[tuple[str, dict[str, 
 
 
 @contextmanager
-def _own_home(settings: Settings) -> Iterator[Settings]:
+def own_home(settings: Settings) -> Iterator[Settings]:
     """A Postgres for this run alone, unless a database was given: the user's own memory is never touched."""
     if settings.database_url is not None:
         yield replace(settings, worker=False)
