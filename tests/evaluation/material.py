@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ltst.providers import local
 from ltst.providers.function import CallableEmbedder
 from ltst.support.terms import terms
 
@@ -200,7 +201,7 @@ def write(file: Path, document: object) -> Path:
 class CountingEmbedder(CallableEmbedder):
     """Texts are alike as far as they share words; it counts what it is asked for."""
 
-    def __init__(self, name: str = "words", dimensions: int = 384) -> None:
+    def __init__(self, name: str = local.NAME, dimensions: int = 384) -> None:
         super().__init__(self._vectors, name, dimensions)
         self.asked: list[str] = []
 

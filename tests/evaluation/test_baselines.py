@@ -33,6 +33,24 @@ def test_the_cosine() -> None:
     assert baselines.by_meaning(TEXTS, CountingEmbedder())("cat mat")[0] == 0
 
 
+class Wanting(CountingEmbedder):
+    """Its model wants to be told what is a question."""
+
+    def prompted(self, text: str, question: bool) -> str:
+        return f"{'query' if question else 'passage'}: {text}"
+
+
+def test_a_model_is_told_what_it_wants_to_hear() -> None:
+    embedder = Wanting("wanting")
+    baselines.by_meaning(["the cat"], embedder)("a cat?")
+    assert embedder.asked == ["passage: the cat", "query: a cat?"]
+
+
+def test_another_model_goes_by_its_own_name(tmp_path: Path) -> None:
+    history = locomo.read(write(tmp_path / "locomo.json", LOCOMO)).histories[0]
+    assert [*baselines.bare_turns(history, CountingEmbedder("other")).rankers] == ["BM25", "other", "RRF"]
+
+
 def test_fusion_prefers_what_both_have_near_the_top() -> None:
     orders = {"first": [0, 1, 2, 3], "second": [3, 1, 2, 0]}
     rank = baselines.fused(*(lambda _, order=order: order for order in orders.values()))

@@ -127,12 +127,12 @@ def test_every_gold_string_must_be_there() -> None:
 
 def test_markup_is_what_was_neither_said_nor_asked() -> None:
     said, question = "I live in Gent", asked(gold=("Gent",))
-    recalled = f"## What was said\n[m1, 5 Jan 2026, you] {said}"
-    query = f"user: {question.text}"
-    text = f"Remembered data.\n\n{recalled}\n\n{query}"
+    marks, frame = "## What was said\n[m1, 5 Jan 2026, you] user: ", "Remembered data.\n\n"
+    recalled, query = f"{marks.removesuffix('user: ')}{said}", f"user: {question.text}"
+    text = f"{frame}{recalled}{query}"
     sections = (Section("recalled", recalled, 9, ()), Section("query", query, 3, ()))
     found = scores.packed(Context([], text, sections, 12, Sources(), {}), question, 500)
-    assert found == scores.Packed(500, True, len(text), len(text) - len(said) - len(question.text), 0)
+    assert found == scores.Packed(500, True, len(text), len(marks), len(frame), 0)
     tagged = "<memory>I live in Gent</memory>"
     assert scores.packed(Context([], tagged, (), 5, Sources(), {}), question, 500).tags == len("<memory></memory>")
 

@@ -41,6 +41,7 @@ class LifeFigures(Figures):
     lost_by_floor: float | None
     contexts: Mapping[int, float | None]
     markup: Mapping[int, float | None]
+    frame: Mapping[int, float | None]
     tags: Mapping[int, float | None]
     reply: float | None
 
@@ -139,6 +140,7 @@ class Report:
             lost_by_floor=_share(answer.lost for answer in own),
             contexts={size: _share(answer.holds(size) for answer in own) for size in SIZES},
             markup={size: _part(own, size, "markup") for size in SIZES},
+            frame={size: _part(own, size, "frame") for size in SIZES},
             tags={size: _part(own, size, "tags") for size in SIZES},
             reply=_share(answer.replied for answer in own),
         )
@@ -191,7 +193,7 @@ def _share(values: Iterator[bool] | Sequence[bool]) -> float | None:
 
 
 def _part(answers: Sequence[Answer], size: int, what: str) -> float | None:
-    """The part of all characters of the contexts of one size that is markup, or tags."""
+    """The part of all characters of the contexts of one size that is markup, frame or tags."""
     packed = [each for answer in answers for each in answer.contexts if each.size == size]
     characters = sum(each.characters for each in packed)
     return sum(getattr(each, what) for each in packed) / characters if characters else None
@@ -233,8 +235,9 @@ WHOLE: show.Columns = {
 REST: show.Columns = {
     "Lost by the floor": lambda row: _of(row.lost_by_floor, row.questions),
     "Never said: nothing returned": lambda row: _of(row.absent_empty, row.absent),
-    "Markup": lambda row: _sizes(row.markup),
-    "Tags": lambda row: _sizes(row.tags),
+    "Markup of a context": lambda row: _sizes(row.markup),
+    "Its frame": lambda row: _sizes(row.frame),
+    "Its tags": lambda row: _sizes(row.tags),
 }
 FAILURES: show.Columns = {
     "Life": "life",

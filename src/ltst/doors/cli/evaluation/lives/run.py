@@ -18,7 +18,6 @@ from ltst.doors.cli.evaluation.lives.scores import Placing, placed
 from ltst.doors.cli.evaluation.run import Plan, Tick, own_home
 from ltst.doors.cli.evaluation.vectors import CachedEmbedder
 from ltst.memory import AsyncMemory
-from ltst.providers.local import LocalEmbedder
 
 if TYPE_CHECKING:
     from ltst.protocols import Embedder
@@ -33,7 +32,7 @@ def steps(plan: Plan) -> int:
 
 def run(plan: Plan, tick: Tick = lambda _: None, embedder: Embedder | None = None) -> Report:
     """Measure what is not known yet; `tick` hears how many questions are done, first of those that were known."""
-    with closing(CachedEmbedder(embedder or LocalEmbedder(), plan.cache)) as cached:
+    with closing(CachedEmbedder(embedder or plan.embedder(), plan.cache)) as cached:
         code = code_digest()
         journal = Journal(plan.journal, run_name(plan.benchmark.digest, cached.name, code), fresh=plan.fresh)
         tick(_known(plan, journal))

@@ -39,14 +39,15 @@ class Placing:
 class Packed:
     """A context of so many tokens: whether it holds the answer, and how many of its characters are not the words.
 
-    `markup` is everything beside what was said and asked: headings, references, dates, speakers, and the sentence that
-    frames it. `tags` are those of XML.
+    `markup` are the headings, references, dates and speakers; `frame` is what stands outside of all sections: the
+    sentence that calls it data, and today's date. `tags` are those of XML.
     """
 
     size: int
     holds: bool
     characters: int
     markup: int
+    frame: int
     tags: int
 
 
@@ -67,9 +68,9 @@ def lost(kept: Sequence[Result], possible: Sequence[Result], question: Question)
 def packed(context: Context, question: Question, size: int) -> Packed:
     """What a context is worth."""
     text = context.text
-    words = sum(_words(section.name, section.text, question) for section in context.sections)
-    tags = sum(map(len, TAG.findall(text)))
-    return Packed(size, holds(text, question.gold), len(text), len(text) - words, tags)
+    markup = sum(len(each.text) - _words(each.name, each.text, question) for each in context.sections)
+    frame = len(text) - sum(len(each.text) for each in context.sections)
+    return Packed(size, holds(text, question.gold), len(text), markup, frame, sum(map(len, TAG.findall(text))))
 
 
 def holds(text: str, gold: Iterable[str]) -> bool:
