@@ -42,6 +42,7 @@ bench: $(DEVELOPED)
 	$(BIN)/python -m bench
 
 eval: $(INSTALLED)
+	$(BIN)/ltst eval extraction --data $(or $(DATA),data)
 	$(BIN)/ltst eval locomo --data $(or $(DATA),data)
 	$(BIN)/ltst eval longmemeval --data $(or $(DATA),data)
 	$(BIN)/ltst eval lives --data $(or $(DATA),data)/lives

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     help="Recall and extraction, measured."
-    "\n\nOn public benchmarks, and on labelled sentences.\n\nExample: ltst eval locomo --data locomo10.json",
+    "\n\nOn public benchmarks, on lives, and on labelled messages.\n\nExample: ltst eval locomo --data locomo10.json",
 )
 
 FOLDER = "evaluation"
@@ -37,10 +37,9 @@ Cache = Annotated[
     Path | None, typer.Option("--cache", metavar="FILE", help=f"Where vectors are kept. (At home: {FOLDER}/{CACHE})")
 ]
 NoBaselines = Annotated[bool, typer.Option("--no-baselines", help="Leave out BM25, MiniLM and their fusion.")]
-Sentences = Annotated[
-    Path | None, typer.Option("--data", metavar="FILE", help="Other labelled sentences, one JSON object a line.")
+Labelled = Annotated[
+    Path, typer.Option("--data", metavar="FOLDER", help="The folder of LoCoMo, LongMemEval and the lives.")
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Also show each failure.")]
 ByKind = Annotated[bool, typer.Option("--by-kind", help="Also show the figures of each kind of question.")]
 Worst = Annotated[int, typer.Option("--worst", metavar="N", min=0, help="Also show N questions that failed.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Do not go on where a run was stopped.")]
@@ -160,21 +159,22 @@ def lives(
 
 
 @command(app, "extraction")
-def extraction(options: Options, data: Sentences = None, verbose: Verbose = False) -> None:
-    """Measure how well facts are read from single messages, without a model.
+def extraction(options: Options, data: Labelled) -> None:
+    """Measure how well statements are told from everything else.
 
-    On the labelled sentences that come with ltst; no database is needed.
+    On labelled messages, by sentence and by message; each conversation by weights trained without it. The labels lie in
+    the repository of ltst. No database is needed.
 
-    Example: ltst eval extraction --verbose
+    Example: ltst eval extraction --data data
     """
-    # Late: to compile the rules takes longer than --help may.
-    from ltst.doors.cli.evaluation import extraction as sentences
+    from ltst.doors.cli.evaluation import extraction as statements  # late: numpy takes longer than --help may
 
-    scores = sentences.evaluate(sentences.read(data or sentences.SENTENCES))
+    with show.working("Training without each conversation in turn"):
+        scores = statements.evaluate(*(judged := statements.judge(data)))
     if options.json:
-        show.document({score.name: score.document() for score in scores})
+        show.document(statements.document(scores))
     else:
-        sentences.present(scores, verbose)
+        statements.present(scores, judged[1])
 
 
 def _evaluate(
