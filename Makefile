@@ -9,6 +9,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --e
 
 # Where the public data sets lie that recall is measured on; see docs/evaluation.md.
 DATA ?= $(firstword $(wildcard data ../shared/eval))
+# Folders with the chats of REALTALK and the conversations of BEAM; without one it is left out.
+REALTALK ?= $(wildcard $(DATA)/realtalk)
+BEAM ?= $(wildcard $(DATA)/beam)
 
 .PHONY: run demo test full check sync bench contract mcp-check openapi-check minimums crash attack soak rehearsal eval clean
 
@@ -39,8 +42,12 @@ bench: $(DEVELOPED)
 	$(BIN)/python -m bench
 
 eval: $(INSTALLED)
+	$(BIN)/ltst eval extraction --data $(or $(DATA),data)
 	$(BIN)/ltst eval locomo --data $(or $(DATA),data)
 	$(BIN)/ltst eval longmemeval --data $(or $(DATA),data)
+	$(BIN)/ltst eval lives --data $(or $(DATA),data)/lives
+	$(if $(REALTALK),$(BIN)/ltst eval realtalk --data $(REALTALK))
+	$(if $(BEAM),$(BIN)/ltst eval beam --data $(BEAM))
 
 contract: $(DEVELOPED)
 	LTST_CONTRACT_EXAMPLES=200 $(BIN)/pytest tests/doors/test_http_schema.py

@@ -95,6 +95,12 @@ def main() -> None:
     print(f"kinds: {np.mean(right):.3f} of {len(right):,} statements")
 
 
+def judged(data: Path) -> Iterator[tuple[Sentence, float]]:
+    """Returns each labelled sentence with its probability by weights that were trained without its conversation."""
+    read = [*_sentences(data)]
+    yield from zip(read, map(float, _left_out(read)), strict=True)
+
+
 def _sentences(data: Path) -> Iterator[Sentence]:
     texts = dict(_texts(data))
     for line in LABELS.read_text("utf-8").splitlines():

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from evaluation.material import LOCOMO, LONGMEMEVAL, as_published, write
-from ltst.doors.cli.evaluation import locomo, longmemeval
+from evaluation.material import BEAM_CHAT, LOCOMO, LONGMEMEVAL, REALTALK, as_published, write, write_beam
+from ltst.doors.cli.evaluation import beam, locomo, longmemeval, realtalk
 from ltst.doors.cli.evaluation.benchmark import Benchmark
 from ltst.errors import Invalid, LtstError, NotFound
 
@@ -87,6 +87,86 @@ def test_a_question_is_a_history(haystacks: Benchmark) -> None:
 def test_the_published_form_is_the_same(haystacks: Benchmark, tmp_path: Path) -> None:
     published = longmemeval.read(write(tmp_path / "published.json", as_published(LONGMEMEVAL)))
     assert published.histories == haystacks.histories
+
+
+# --- REALTALK
+
+
+def test_a_chat_is_a_history_whose_turns_have_their_own_times(tmp_path: Path) -> None:
+    write(tmp_path / "Chat_10_Una_Vic.json", REALTALK)
+    write(tmp_path / "Chat_2_Una_Vic.json", REALTALK)
+    write(tmp_path / "other.json", {})
+    chats = realtalk.read(tmp_path)
+    assert [history.id for history in chats.histories] == ["Chat_2_Una_Vic", "Chat_10_Una_Vic"]
+    first, second = chats.histories[0].sessions
+    assert [(turn.id, turn.role, turn.text) for turn in first.turns] == [
+        ("D1:1", "user", "I keep three hens. [shares a brown hen]"),
+        ("D1:2", "assistant", "Cute!"),
+    ]
+    assert first.at == first.turns[0].at == datetime(2023, 12, 30, 23, 59, tzinfo=UTC)
+    assert first.turns[1].at == datetime(2023, 12, 31, 0, 1, tzinfo=UTC)
+    assert {question.asked_at for question in chats.questions} == {second.at}
+
+
+def test_evidence_of_realtalk_is_repaired_and_what_names_no_turn_is_left_out(tmp_path: Path) -> None:
+    question = realtalk.read(write(tmp_path / "Chat_1.json", REALTALK)).questions[1]
+    assert (question.category, question.turns, question.sessions) == ("temporal", {"D2:1", "D1:2"}, {"D1", "D2"})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"name": None}, "accepted is an object with name, session_1"),
+        ({"session_1": [], "session_2": []}, "this is not REALTALK; accepted is"),
+        ({"qa": [{"question": "?", "category": 1}]}, "'evidence' is missing; accepted is"),
+    ],
+)
+def test_a_chat_of_another_shape_is_refused(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(Invalid, match=said):
+        realtalk.read(write(tmp_path / "Chat_1.json", REALTALK | change))
+
+
+def test_a_folder_without_chats_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match=r"there is no Chat_\*\.json in .*: name the folder that holds them"):
+        realtalk.read(tmp_path)
+    with pytest.raises(NotFound, match=r"name a folder that holds Chat_\*\.json"):
+        realtalk.read(tmp_path / "nowhere")
+
+
+# --- BEAM
+
+
+def test_a_batch_is_a_session_of_its_day(tmp_path: Path) -> None:
+    conversations = beam.read(write_beam(tmp_path))
+    assert [history.id for history in conversations.histories] == ["9", "10"]
+    first, second = conversations.histories[0].sessions
+    assert (first.at, second.at) == (datetime(2024, 3, 15, tzinfo=UTC), datetime(2024, 4, 2, tzinfo=UTC))
+    assert [turn.text for turn in first.turns] == [
+        "My budget is 900.",
+        "Use a ->-> b in Haskell.",
+        "Now show me the login form.",
+    ]
+
+
+def test_the_sources_of_a_probing_question_are_its_evidence(tmp_path: Path) -> None:
+    absent, order, update = beam.read(write_beam(tmp_path) / "9").questions
+    assert absent.absent and not absent.scored
+    assert (order.category, order.turns, order.sessions) == ("event ordering", {"0", "2"}, {"batch 1"})
+    assert (update.turns, update.sessions) == ({"0", "3"}, {"batch 1", "batch 2"})
+
+
+def test_a_conversation_of_another_shape_is_refused(tmp_path: Path) -> None:
+    folder = write_beam(tmp_path) / "9"
+    write(folder / "chat.json", [{"turns": [[{"id": 0, "role": "user", "content": "no day"}]]}])
+    with pytest.raises(Invalid, match="no message names a day; accepted is a list of batches"):
+        beam.read(folder)
+    write(folder / "chat.json", BEAM_CHAT)
+    write(folder / "probing_questions" / "probing_questions.json", [])
+    with pytest.raises(Invalid, match="accepted is an object with lists of questions by their kind"):
+        beam.read(folder)
+    (folder / "probing_questions" / "probing_questions.json").unlink()
+    with pytest.raises(NotFound, match=r"there is no .*probing_questions\.json"):
+        beam.read(folder)
 
 
 # --- samples and strangers

@@ -1,87 +1,98 @@
-"""The scorer of extraction: what counts as right, wrong, missed and sprung, and the command that shows it."""
+"""Statements told from everything else: what the scores count, and the command on labels made by hand."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from bench import gate
+from evaluation.material import write
 from ltst.doors.cli.evaluation import extraction
+from ltst.doors.cli.evaluation.extraction import Judged
 from ltst.doors.cli.main import app
-from ltst.errors import Invalid
+from ltst.errors import Invalid, NotFound
+
+STATES, ASKS = "I live in Gent with my dog.", "What is the weather there?"
 
 
-def label(key: str, value: str, **more: Any) -> dict[str, Any]:
-    return {"noun": "fact", "key": key, "value": value, **more}
+@pytest.fixture
+def labelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two lives, in which every other message states something, with their labels."""
+    labels = []
+    (tmp_path / "lives").mkdir()
+    for life in ("ida", "jan"):
+        turns = [["user", text] for text in (STATES, ASKS) * 5]
+        sessions = [{"id": "s1", "at": "2026-01-05T10:00:00", "turns": turns}]
+        write(tmp_path / "lives" / f"{life}.json", {"id": life, "sessions": sessions})
+        for place, (_, text) in enumerate(turns):
+            statements = [[0, len(text), "about_me"]] if text == STATES else []
+            labels.append({"id": f"lives/{life}/s1/{place}", "read": len(text), "statements": statements})
+    write(tmp_path / "locomo_dev.json.gz", [])
+    write(tmp_path / "longmemeval_s_dev.json.gz", {"sessions": {}})
+    file = tmp_path / "labels.jsonl"
+    file.write_text("".join(f"{json.dumps(label)}\n" for label in labels), encoding="utf-8")
+    monkeypatch.setattr(gate, "LABELS", file)
+    return tmp_path
 
 
-def score(tmp_path: Path, text: str, *labels: dict[str, Any], trap: str | None = None) -> extraction.Score:
-    file = tmp_path / "sentences.jsonl"
-    line = {"id": 1, "text": text, "trap": trap, "claims": labels, "split": "dev"}
-    file.write_text(json.dumps(line) + "\n", encoding="utf-8")
-    return extraction.evaluate(extraction.read(file))[-1]
+def test_precision_and_recall_are_of_what_is_likely_enough() -> None:
+    found = [Judged("a/1", 0.9, True), Judged("a/2", 0.6, False), Judged("a/3", 0.2, True), Judged("a/4", 0.1, False)]
+    score = extraction.evaluate(found, 0.5)[0]
+    assert (score.level, score.data, score.judged, score.statements) == ("sentence", "all", 4, 2)
+    assert (score.precision, score.recall) == (0.5, 0.5)
+    assert score.precision_at_recall == pytest.approx(2 / 3)
 
 
-def counts(found: extraction.Score) -> tuple[int, int, int]:
-    return found.overall.right, found.overall.wrong, found.overall.missed
+def test_a_message_is_as_sure_as_its_surest_sentence() -> None:
+    found = [Judged("a/1", 0.9, False), Judged("a/1", 0.1, True), Judged("a/2", 0.3, False)]
+    assert extraction.by_message(found) == [Judged("a/1", 0.9, True), Judged("a/2", 0.3, False)]
 
 
-def test_capitals_articles_and_outer_punctuation_do_not_matter(tmp_path: Path) -> None:
-    assert counts(score(tmp_path, "I live in Lisbon", label("home", "the lisbon."))) == (1, 0, 0)
+def test_each_data_set_is_scored_apart() -> None:
+    scores = extraction.evaluate([Judged("b/1", 0.9, True), Judged("a/1", 0.9, False)], 0.5)
+    told = [(score.level, score.data, score.precision, score.recall) for score in scores]
+    assert told[:3] == [("sentence", "all", 0.5, 1.0), ("sentence", "a", 0.0, None), ("sentence", "b", 1.0, 1.0)]
+    assert [score.level for score in scores[3:]] == ["message"] * 3
 
 
-def test_one_of_the_other_values_is_as_good(tmp_path: Path) -> None:
-    assert counts(score(tmp_path, "I live in Lisbon", label("home", "Lisboa", **{"or": ["Lisbon"]}))) == (1, 0, 0)
+def test_a_threshold_cannot_part_what_is_equally_likely() -> None:
+    assert extraction.precision_at([Judged("a", 0.5, True), Judged("b", 0.5, False)], 0.75) == 0.5
+    assert extraction.precision_at([Judged("a", 0.6, True), Judged("b", 0.5, False)], 0.75) == 1.0
 
 
-def test_another_value_is_wrong_and_the_label_missed(tmp_path: Path) -> None:
-    assert counts(score(tmp_path, "I live in Lisbon", label("home", "Porto"))) == (0, 1, 1)
+def test_a_conversation_is_judged_by_the_others(labelled: Path) -> None:
+    found, least = extraction.judge(labelled)
+    assert (len(found), sum(each.states for each in found), least) == (20, 10, gate.LEAST)
+    score = extraction.evaluate(found, least)[0]
+    assert (score.precision, score.recall) == (1.0, 1.0)
 
 
-def test_another_change_is_wrong(tmp_path: Path) -> None:
-    assert counts(score(tmp_path, "I live in Lisbon", label("home", "Lisbon", change="ends"))) == (0, 1, 1)
-
-
-def test_optional_claims_count_neither_way(tmp_path: Path) -> None:
-    assert counts(score(tmp_path, "I live in Lisbon", label("home", "Lisbon", optional=True))) == (0, 0, 0)
-    assert counts(score(tmp_path, "Hello", label("home", "Lisbon", optional=True))) == (0, 0, 0)
-
-
-def test_a_trap_is_sprung_by_what_holds_and_is_not_labelled(tmp_path: Path) -> None:
-    assert score(tmp_path, "I live in Lisbon", trap="quote").sprung == {"quote": 1}
-    assert score(tmp_path, "I live in Lisbon", label("home", "Lisbon"), trap="quote").sprung == {}
-    assert score(tmp_path, "I no longer live in Lisbon", trap="past").sprung == {}
-
-
-def test_dates_are_compared_apart(tmp_path: Path) -> None:
-    found = score(tmp_path, "I moved to Porto in March", label("home", "Porto", valid_from="2025-03-01"))
-    assert counts(found) == (1, 0, 0)
-    assert (found.dates, found.dates_right) == (1, 0)
-
-
-def test_the_sentences_that_come_with_ltst_are_read_well() -> None:
-    scores = {each.name: each for each in extraction.evaluate(extraction.read())}
-    assert scores.keys() == {"dev", "held", "all"}
-    overall = scores["all"]
-    assert (overall.overall.precision or 0) >= 0.95
-    assert (overall.overall.recall or 0) >= 0.75
-    assert overall.sprung.total() <= 0.02 * overall.traps.total()
-
-
-def test_the_command_shows_tables_and_json() -> None:
-    shown = CliRunner().invoke(app, ["eval", "extraction", "--verbose"])
+def test_the_command_shows_a_table_and_json(labelled: Path) -> None:
+    given = ["eval", "extraction", "--data", str(labelled)]
+    shown = CliRunner().invoke(app, given)
     assert shown.exit_code == 0, shown.output
-    assert "Precision" in shown.stdout
-    parsed = json.loads(CliRunner().invoke(app, ["eval", "extraction", "--json"]).stdout)
-    assert parsed["all"]["traps"]["sentences"] > 0
-    assert parsed["all"]["keys"]["home"]["right"] > 0
+    assert "Precision at recall 0.75" in shown.stdout
+    parsed = json.loads(CliRunner().invoke(app, [*given, "--json"]).stdout)
+    assert [(each["level"], each["data"]) for each in parsed] == [
+        ("sentence", "all"),
+        ("sentence", "lives"),
+        ("message", "all"),
+        ("message", "lives"),
+    ]
 
 
-def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
-    other = tmp_path / "other.jsonl"
-    other.write_text('{"no": "sentence"}\n', encoding="utf-8")
-    with pytest.raises(Invalid, match="labelled sentences"):
-        extraction.read(other)
+def test_data_that_lacks_what_is_labelled_is_refused(labelled: Path) -> None:
+    (labelled / "lives" / "jan.json").unlink()
+    with pytest.raises(Invalid, match="lacks 'lives/jan/s1/0', which is labelled"):
+        extraction.judge(labelled)
+    with pytest.raises(NotFound, match="name the one that holds the evaluation data"):
+        extraction.judge(labelled / "nowhere")
+
+
+def test_without_the_repository_there_are_no_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extraction, "REPOSITORY", tmp_path)
+    with pytest.raises(NotFound, match="clone its repository"):
+        extraction.judge(tmp_path)

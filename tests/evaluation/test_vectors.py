@@ -47,6 +47,7 @@ def test_it_is_the_model_in_everything_else(file: Path) -> None:
         assert (cached.name, cached.dimensions) == ("one", 8)
         assert cached.parts("word " * 1_000, room=10) == model.parts("word " * 1_000, room=10)
         assert len(cached.embed([])) == 0
+        assert cached.prompted("a boat", True) == "a boat"
 
 
 def test_what_is_timed_is_computed(file: Path) -> None:

@@ -1,16 +1,13 @@
-"""The labelled sentences and the scripted year are well-formed, and the year's expectations follow from its labels."""
+"""The scripted year is well-formed, and its expectations follow from its labels."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-import ltst.doors.cli.evaluation as evaluation
 
 SINGLE = {
     "name", "nickname", "age", "birthday", "home", "hometown", "nationality", "job", "employer", "studies", "school",
@@ -20,20 +17,6 @@ MULTI = {
     "child", "sibling", "parent", "pet", "allergy", "dislike", "like", "hobby", "language", "learning", "tool",
     "possession", "health", "sport", "plan", "goal", "instrument",
 }  # fmt: skip
-PREFERENCES = {
-    "address_as", "answer_length", "answer_language", "tone", "format", "units", "theme", "code_style",
-    "programming_language", "detail",
-}  # fmt: skip
-TRAPS = {
-    None, "negation", "question", "hypothetical", "third person", "quote", "past", "idiom", "transient", "request",
-    "wish",
-}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def sentences() -> list[dict[str, Any]]:
-    path = Path(evaluation.__file__).with_name("sentences.jsonl")
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -41,54 +24,8 @@ def year() -> dict[str, Any]:
     return json.loads(Path(__file__).with_name("year.json").read_text(encoding="utf-8"))
 
 
-def required(sentence: dict[str, Any]) -> list[dict[str, Any]]:
-    return [claim for claim in sentence["claims"] if not claim.get("optional")]
-
-
 def moment(written: str) -> datetime:
     return datetime.fromisoformat(written)
-
-
-# --- sentences
-
-
-def test_sentences_are_many_and_differ(sentences: list[dict[str, Any]]) -> None:
-    assert len(sentences) >= 480
-    assert [sentence["id"] for sentence in sentences] == list(range(1, len(sentences) + 1))
-    assert len({sentence["text"].casefold() for sentence in sentences}) == len(sentences)
-
-
-def test_sentences_know_their_traps_and_keys(sentences: list[dict[str, Any]]) -> None:
-    for sentence in sentences:
-        assert sentence["trap"] in TRAPS
-        assert sentence["split"] in ("dev", "held")
-        for claim in sentence["claims"]:
-            known = {
-                "fact": claim["key"] in SINGLE | MULTI,
-                "preference": claim["key"] in PREFERENCES or claim["key"].startswith("prefers_"),
-                "instruction": claim["key"] == "",
-            }
-            assert known[claim["noun"]], sentence
-            assert claim["value"] == claim["value"].strip() != ""
-            assert claim.get("change", "ends") == "ends"
-            if "valid_from" in claim:
-                date.fromisoformat(claim["valid_from"])
-
-
-def test_half_of_the_sentences_claim_something(sentences: list[dict[str, Any]]) -> None:
-    claiming = sum(1 for sentence in sentences if required(sentence))
-    assert 0.4 < claiming / len(sentences) < 0.6
-
-
-def test_both_splits_hold_the_same_mix(sentences: list[dict[str, Any]]) -> None:
-    mixes = {
-        split: Counter((s["trap"], bool(required(s))) for s in sentences if s["split"] == split)
-        for split in ("dev", "held")
-    }
-    assert all(abs(mixes["dev"][kind] - mixes["held"][kind]) <= 2 for kind in mixes["dev"] | mixes["held"])
-
-
-# --- the year
 
 
 def test_the_timeline_is_ordered(year: dict[str, Any]) -> None:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ltst.doors.cli.evaluation import locomo
 from ltst.doors.cli.evaluation.benchmark import Benchmark, History, Question, Session, Turn
 from ltst.doors.cli.evaluation.metrics import Result
 from ltst.doors.cli.evaluation.scores import Scores, scored
+from ltst.providers.local import NAME
+from ltst.providers.turns import Prompted
 from ltst.support.terms import terms
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Field:
 
 def field(benchmark: Benchmark, history: History, embedder: Embedder) -> Field:
     """The baselines of a benchmark, ready for the questions about one history."""
-    return turns(history, embedder) if benchmark.name == locomo.NAME else sessions(history, embedder)
+    return turns(history, embedder) if benchmark.tables[0].level == "turn" else sessions(history, embedder)
 
 
 def score(benchmark: Benchmark, history: History, question: Question, field: Field) -> dict[str, Scores]:
@@ -68,10 +69,20 @@ def turns(history: History, embedder: Embedder) -> Field:
         {
             "BM25, prefix": words,
             "BM25, window": by_words([text for session in history.sessions for text in _windows(session)]),
-            "MiniLM, prefix": meaning,
+            called(embedder): by_meaning([turn.text for _, turn in places], embedder),
+            f"{called(embedder)}, prefix": meaning,
             "RRF, prefix": fused(words, meaning),
         },
     )
+
+
+def bare_turns(history: History, embedder: Embedder) -> Field:
+    """Single turns as they were said, with nothing before them."""
+    said = [turn for session in history.sessions for turn in session.turns]
+    texts = [turn.text for turn in said]
+    words, meaning = by_words(texts), by_meaning(texts, embedder)
+    results = [Result((turn.id,), len(turn.text)) for turn in said]
+    return Field(results, {"BM25": words, called(embedder): meaning, "RRF": fused(words, meaning)})
 
 
 def sessions(history: History, embedder: Embedder) -> Field:
@@ -80,8 +91,13 @@ def sessions(history: History, embedder: Embedder) -> Field:
     meaning = by_meaning([_said_by_user(session) for session in history.sessions], embedder)
     return Field(
         [_result(session) for session in history.sessions],
-        {"BM25": words, "MiniLM, user turns": meaning, "RRF": fused(words, meaning)},
+        {"BM25": words, f"{called(embedder)}, user turns": meaning, "RRF": fused(words, meaning)},
     )
+
+
+def called(embedder: Embedder) -> str:
+    """The name of a model in a table: short for the one that comes with ltst."""
+    return "MiniLM" if embedder.name == NAME else embedder.name
 
 
 def by_words(texts: Sequence[str]) -> Ranker:
@@ -108,10 +124,11 @@ def by_words(texts: Sequence[str]) -> Ranker:
 
 def by_meaning(texts: Sequence[str], embedder: Embedder) -> Ranker:
     """The cosine between the question's vector and each text's, of which the model reads as much as it can."""
-    vectors = embedder.embed(texts)
+    prompted = embedder.prompted if isinstance(embedder, Prompted) else _unprompted
+    vectors = embedder.embed([prompted(text, False) for text in texts])
 
     def rank(question: str) -> Order:
-        (asked,) = embedder.embed([question])
+        (asked,) = embedder.embed([prompted(question, True)])
         return _ordered((vectors @ asked).astype(np.float64))
 
     return rank
@@ -130,13 +147,17 @@ def fused(*rankers: Ranker) -> Ranker:
     return rank
 
 
+def _unprompted(text: str, question: bool) -> str:
+    return text
+
+
 def _ordered(scores: Floats) -> Order:
     """The best first; among equals the earlier."""
     return [int(place) for place in np.argsort(-scores, kind="stable")]
 
 
 def _labelled(session: Session, turn: Turn) -> str:
-    return f"[{session.at:%d %B %Y}] {turn.speaker}: {turn.text}"
+    return f"[{turn.at or session.at:%d %B %Y}] {turn.speaker or turn.role}: {turn.text}"
 
 
 def _windows(session: Session) -> Iterator[str]:

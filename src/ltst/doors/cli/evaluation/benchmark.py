@@ -14,12 +14,13 @@ Level = Literal["turn", "session"]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message of a history, under the id that evidence knows it by."""
+    """One message of a history, under the id that evidence knows it by; its time is its session's where it has none."""
 
     id: str
     role: str
     text: str
     speaker: str | None = None
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,8 @@ class Session:
 class Question:
     """What is asked, when, and the turns and sessions that answer it; one without any is not scored.
 
-    `absent` says that the history is known not to hold the answer.
+    `absent` says that the history is known not to hold the answer. `gold` are strings that an answer must hold ("a|b"
+    are alternatives), `stale` the turns that answer wrongly or no longer.
     """
 
     id: str
@@ -45,6 +47,9 @@ class Question:
     turns: frozenset[str] = frozenset()
     sessions: frozenset[str] = frozenset()
     absent: bool = False
+    answer: str = ""
+    gold: tuple[str, ...] = ()
+    stale: frozenset[str] = frozenset()
 
     @property
     def scored(self) -> bool:
@@ -85,7 +90,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A data set as it was read from a file, which `digest` tells from any other."""
+    """A data set as it was read from a file or a folder, which `digest` tells from any other."""
 
     name: str
     file: Path
@@ -95,11 +100,11 @@ class Benchmark:
 
     @property
     def questions(self) -> list[Question]:
-        """All questions, in the order of the file."""
+        """All questions, in the order of the data."""
         return [question for history in self.histories for question in history.questions]
 
     def sample(self, count: int) -> Benchmark:
-        """So many questions, spread evenly over the file, and the histories that they are about."""
+        """So many questions, spread evenly over the data, and the histories that they are about."""
         questions = self.questions
         if count >= len(questions):
             return self

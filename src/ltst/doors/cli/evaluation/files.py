@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from ltst.errors import Invalid, NotFound
 
 ENDINGS = (".json", ".json.gz")
+NUMBER = re.compile(r"(\d+)")
 
 
 def find(path: Path, name: str) -> Path:
@@ -33,8 +35,27 @@ def find(path: Path, name: str) -> Path:
     return path
 
 
+def several(path: Path, pattern: str) -> list[Path]:
+    """The file itself, or those in a folder that are named so, by the numbers and words of their names."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise NotFound(f"there is no {path}: name a folder that holds {pattern}")
+    found = sorted(path.glob(pattern), key=_place)
+    if not found:
+        raise NotFound(f"there is no {pattern} in {path}: name the folder that holds them")
+    return found
+
+
+def digest_of(digests: Iterable[str]) -> str:
+    """One hash for the hashes of several files."""
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+
 def load(file: Path) -> tuple[Any, str]:
     """What the JSON holds, and the hash of its bytes, which is the same whether they were compressed or not."""
+    if not file.is_file():
+        raise NotFound(f"there is no {file}")
     raw = file.read_bytes()
     try:
         text = gzip.decompress(raw) if file.name.endswith(".gz") else raw
@@ -56,3 +77,8 @@ def shaped(file: Path, accepted: str) -> Iterator[None]:
         raise Invalid(f"{file}: {problem} is missing; accepted is {accepted}") from None
     except (AttributeError, IndexError, TypeError, ValueError) as problem:
         raise Invalid(f"{file}: {problem}; accepted is {accepted}") from None
+
+
+def _place(file: Path) -> list[tuple[int, str]]:
+    """Chat_2 comes before Chat_10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in NUMBER.split(str(file))]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ltst.doors.cli.evaluation.benchmark import Benchmark, History, Question, Session, Turn
 from ltst.doors.cli.evaluation.metrics import Result
@@ -54,7 +53,7 @@ class Refusal:
     best_score: float
 
 
-class Tenant(AbstractAsyncContextManager["Tenant"]):
+class Tenant:
     """One history as one user of the memory, from the first message until everything is erased."""
 
     def __init__(self, memory: AsyncMemory, benchmark: Benchmark, history: History, embedder: CachedEmbedder) -> None:
@@ -65,17 +64,18 @@ class Tenant(AbstractAsyncContextManager["Tenant"]):
         self._embedder = embedder
         self._turns: dict[str, str] = {}
 
-    async def __aenter__(self) -> Tenant:
+    async def __aenter__(self) -> Self:
         """Begin with nothing: a killed run may have left something in a database that it was given."""
-        await self._user.erase()
+        await self.user.erase()
         return self
 
     async def __aexit__(self, *raised: object) -> None:
         """Erase it all."""
-        await self._user.erase()
+        await self.user.erase()
 
     @property
-    def _user(self) -> AsyncUser:
+    def user(self) -> AsyncUser:
+        """The user whose history it is."""
         return self._memory.user(f"evaluation-{self._benchmark.name}-{self._history.id}")
 
     async def ingest(self) -> Ingested:
@@ -84,11 +84,11 @@ class Tenant(AbstractAsyncContextManager["Tenant"]):
         found, computed = self._embedder.found, self._embedder.computed
         for number, session in enumerate(self._history.sessions, start=1):
             # Not by the data's own ids, some of which tell where the answer is.
-            chat = self._user.chat(f"session-{number}")
+            chat = self.user.chat(f"session-{number}")
             stored = await chat.add_many([_message(session, turn) for turn in session.turns])
             ids = (str(message.message_id) for message in stored)
             self._turns.update(zip(ids, (turn.id for turn in session.turns), strict=True))
-        await self._memory.settle(self._user.user_id)
+        await self._memory.settle(self.user.user_id)
         return Ingested(
             len(self._turns),
             time.perf_counter() - began,
@@ -103,16 +103,16 @@ class Tenant(AbstractAsyncContextManager["Tenant"]):
             hits = await self._search(question)
             took = time.perf_counter() - began
         unfloored = await self._search(question, floor=0.0)
-        context = await self._user.chat().context(question.text, max_tokens=CONTEXT_TOKENS)
-        results = self._results(hits)
-        said = self._results(await self._search(question, kinds=("message",)))
+        context = await self.user.chat().context(question.text, max_tokens=CONTEXT_TOKENS)
+        results = self.results(hits)
+        said = self.results(await self._search(question, kinds=("message",)))
         return Answer(
             scored(self._benchmark, self._history, question, results),
             scored(self._benchmark, self._history, question, said),
             ranks(self._benchmark, self._history, question, results),
             not hits,
             _best(unfloored),
-            self._recall(question, self._results(unfloored)),
+            self._recall(question, self.results(unfloored)),
             took * 1000,
             context.tokens,
         )
@@ -122,12 +122,16 @@ class Tenant(AbstractAsyncContextManager["Tenant"]):
         hits = await self._search(question)
         return Refusal(not hits, _best(hits or await self._search(question, floor=0.0)))
 
+    def _said(self) -> Iterator[Turn]:
+        return (turn for session in self._history.sessions for turn in session.turns)
+
     async def _search(
         self, question: Question, *, floor: float | None = None, kinds: tuple[str, ...] | None = None
     ) -> list[Hit]:
-        return await self._user.search(question.text, kinds=kinds, limit=LIMIT, now=question.asked_at, floor=floor)
+        return await self.user.search(question.text, kinds=kinds, limit=LIMIT, now=question.asked_at, floor=floor)
 
-    def _results(self, hits: list[Hit]) -> list[Result]:
+    def results(self, hits: list[Hit]) -> list[Result]:
+        """What was found, by the turns that it shows."""
         return [Result(self._shown(hit), len(hit.content)) for hit in hits]
 
     def _shown(self, hit: Hit) -> tuple[str, ...]:
@@ -141,7 +145,7 @@ class Tenant(AbstractAsyncContextManager["Tenant"]):
 
 
 def _message(session: Session, turn: Turn) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": turn.role, "content": turn.text, "at": session.at}
+    message: dict[str, Any] = {"role": turn.role, "content": turn.text, "at": turn.at or session.at}
     return message | ({"metadata": {"speaker": turn.speaker}} if turn.speaker else {})
 
 

@@ -19,7 +19,7 @@ from ltst.doors.cli.evaluation.report import Report, cost, rows
 from ltst.doors.cli.evaluation.scores import Scores
 from ltst.doors.cli.evaluation.vectors import CachedEmbedder
 from ltst.memory import AsyncMemory
-from ltst.providers.local import LocalEmbedder
+from ltst.providers.named import embedder_named
 from ltst.settings import Settings
 
 if TYPE_CHECKING:
@@ -48,6 +48,11 @@ class Plan:
         strangers = sum(len(asked) for _, asked in self.benchmark.with_strangers())
         return own + strangers + (own if self.baselines else 0)
 
+    def embedder(self) -> Embedder:
+        """The model that the settings name."""
+        given = self.settings
+        return embedder_named(given.embedder, given.embedder_api_key, given.embedder_threads)
+
 
 @dataclass(frozen=True, slots=True)
 class Due:
@@ -65,7 +70,7 @@ class Due:
 
 def run(plan: Plan, tick: Tick = lambda _: None, embedder: Embedder | None = None) -> Report:
     """Measure what is not known yet; `tick` hears how many questions are done, first of those that were known."""
-    with closing(CachedEmbedder(embedder or LocalEmbedder(), plan.cache)) as cached:
+    with closing(CachedEmbedder(embedder or plan.embedder(), plan.cache)) as cached:
         code = code_digest()
         journal = Journal(plan.journal, run_name(plan.benchmark.digest, cached.name, code), fresh=plan.fresh)
         tick(plan.steps - sum(each.steps(plan.baselines) for each in _due(plan.benchmark, journal)))
@@ -79,7 +84,7 @@ async def _ask_product(plan: Plan, embedder: CachedEmbedder, journal: Journal, t
     due = [each for each in _due(plan.benchmark, journal) if each.own or each.others]
     if not due:
         return
-    with _own_home(plan.settings) as settings:
+    with own_home(plan.settings) as settings:
         async with AsyncMemory(settings=settings, embedder=embedder) as memory:
             for each in due:
                 async with Tenant(memory, plan.benchmark, each.history, embedder) as tenant:
@@ -151,7 +156,7 @@ def _by_baseline(plan: Plan, journal: Journal) -> Iterator[tuple[str, dict[str, 
 
 
 @contextmanager
-def _own_home(settings: Settings) -> Iterator[Settings]:
+def own_home(settings: Settings) -> Iterator[Settings]:
     """A Postgres for this run alone, unless a database was given: the user's own memory is never touched."""
     if settings.database_url is not None:
         yield replace(settings, worker=False)

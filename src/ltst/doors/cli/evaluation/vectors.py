@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ltst.providers.turns import Prompted
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -54,6 +56,10 @@ class CachedEmbedder:
     def parts(self, text: str, *, room: int = 0) -> list[str]:
         """The text cut into what the model reads whole."""
         return self._embedder.parts(text, room=room)
+
+    def prompted(self, text: str, question: bool) -> str:
+        """The text with what its model wants before it, if it wants anything."""
+        return self._embedder.prompted(text, question) if isinstance(self._embedder, Prompted) else text
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """A vector for each text, from the file or else from the model."""
