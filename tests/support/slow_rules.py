@@ -14,13 +14,13 @@ EXPONENTIAL = re.compile(r"(?:a|aa|a)*$")
 prepare = rules.prepare
 
 
-def read_message(text: str, said_at: datetime, inference: bool) -> list[Claim]:
+def read_message(text: str, said_at: datetime) -> list[Claim]:
     """What the rules read, for ever where the message asks for it."""
     if SLOW in text:
         burn()
     if POISON in text:
         raise ValueError("not today")
-    return rules.read_message(text, said_at, inference)
+    return rules.read_message(text, said_at)
 
 
 def burn() -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import groupby
 
-from ltst.db.pool import Database, SingleCall, Transaction, user_scope
-from ltst.learn.rules import read_hints, read_message
+from ltst.db.pool import Database, SingleCall, user_scope
+from ltst.learn.rules import read_message
 from ltst.learn.weigh import NO_AGENT, weigh
 from ltst.records import Claim, ConversationMessage
 from ltst.rooms import claims, messages, sessions, work
@@ -21,7 +20,7 @@ BATCH = 200
 LOCAL = "local"
 
 
-async def listen(database: Database, lease: Lease, *, limits: Limits, inference: bool) -> None:
+async def listen(database: Database, lease: Lease, *, limits: Limits) -> None:
     """Read claims from the messages of a session that were not read yet, and note how far.
 
     A message that takes too long to read is set aside, and the ones behind it are left for the next time.
@@ -30,7 +29,7 @@ async def listen(database: Database, lease: Lease, *, limits: Limits, inference:
     progress = await sessions.progress(calls, lease.subject)
     unread = [] if progress is None else await messages.after(calls, lease.subject, progress.learned_index, BATCH)
     agent = progress.agent_name if progress else None
-    said, slow = await _said(of_user(unread, lease.user_id), agent, inference, limits, lease.user_id)
+    said, slow = await _said(of_user(unread, lease.user_id), agent, limits, lease.user_id)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if progress is not None:
             read = slow or unread[-1:]
@@ -43,13 +42,13 @@ async def listen(database: Database, lease: Lease, *, limits: Limits, inference:
         await work.finish(tx, lease)
 
 
-async def listen_again(database: Database, lease: Lease, *, limits: Limits, inference: bool) -> None:
+async def listen_again(database: Database, lease: Lease, *, limits: Limits) -> None:
     """Read claims from one message that was set aside, or says something else now."""
     calls = database.user(lease.user_id)
     nearby = await around(calls, lease.subject)
     spoken = [each for each in of_user(nearby, lease.user_id) if each.message_id == lease.subject]
     progress = await sessions.progress(calls, nearby[0].session_id) if nearby else None
-    said, slow = await _said(spoken, progress.agent_name if progress else None, inference, limits, lease.user_id)
+    said, slow = await _said(spoken, progress.agent_name if progress else None, limits, lease.user_id)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         # As above: whoever removes or rewrites the message locks the session first.
         await sessions.hold_many(tx, {each.session_id for each in nearby})
@@ -66,23 +65,11 @@ async def around(calls: SingleCall, message_id: str) -> list[ConversationMessage
     return await messages.after(calls, found.session_id, found.message_index - 1 - BATCH // 2, BATCH)
 
 
-async def listen_for_hints(tx: Transaction, limits: Limits) -> None:
-    """Read the hints in what was read already while nobody asked for them; what takes too long hints at nothing."""
-    last: str | None = None
-    while read := await messages.heard(tx, last, BATCH):
-        last = str(read[-1].message_id)
-        spoken = _all_of_user(read, tx.scope.user_id)
-        while spoken:
-            heard = await LEARNING.each(read_hints, [_words(each) for each in spoken], limits, owner=tx.scope.user_id)
-            await weigh(tx, await claims.add(tx, _claimed(spoken, heard, None), reader=LOCAL))
-            spoken = spoken[len(heard) :]
-
-
 async def _said(
-    spoken: Sequence[ConversationMessage], agent: str | None, inference: bool, limits: Limits, user_id: str
+    spoken: Sequence[ConversationMessage], agent: str | None, limits: Limits, user_id: str
 ) -> tuple[list[Said], list[ConversationMessage]]:
     """What the messages say, up to the first that takes too long to read, and that one."""
-    heard = await LEARNING.each(read_message, [(*_words(each), inference) for each in spoken], limits, owner=user_id)
+    heard = await LEARNING.each(read_message, [_words(each) for each in spoken], limits, owner=user_id)
     slow = [each for each, found in zip(spoken, heard, strict=False) if isinstance(found, OutOfTime)]
     return _claimed(spoken, heard, agent), slow
 
@@ -101,16 +88,6 @@ def _claimed(
 
 def _too_slow(limits: Limits) -> str:
     return f"it takes more than {limits.seconds:g} s to read (LTST_LEARN_SECONDS)"
-
-
-def _all_of_user(read: Sequence[ConversationMessage], user_id: str) -> list[ConversationMessage]:
-    """What the user said, session by session: who else writes is known only within one."""
-    together = groupby(sorted(read, key=_session), key=_session)
-    return [message for _, spoken in together for message in of_user([*spoken], user_id)]
-
-
-def _session(message: ConversationMessage) -> str:
-    return message.session_id
 
 
 def own_words(message: ConversationMessage) -> bool:
