@@ -35,7 +35,6 @@ import ltst
 from ltst.agents import intents, passages
 from ltst.doors.importers import words
 from ltst.learn import extract, grounding, model, pasted
-from ltst.learn.hints import hints
 from ltst.learn.importance import importance
 from ltst.recall import summary, temporal
 from ltst.records import ConversationMessage
@@ -479,7 +478,6 @@ def _said(text: str) -> ConversationMessage:
 
 READERS: dict[str, Callable[[str], object]] = {
     "claims of a message": lambda text: extract.claims(text, _NOW),
-    "hints of a message": hints,
     "own words": pasted.own_words,
     "turns for a model": lambda text: model.shown_turns([_said(text)]),
     "an answer of a model": lambda text: model.weigh(text, [model.Shown(1, _said("Hello."), "Hello.")]),

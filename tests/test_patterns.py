@@ -30,7 +30,7 @@ def test_all_are_found(found: list[pump.Pattern]) -> None:
         ("ltst.doors.cli.options.SPAN", ("fullmatch",)),
         ("ltst.learn.model.FORMS['email']", ("fullmatch",)),
         ("].pattern", ("match",)),
-        ("ltst.learn.hints.NEGATED", ("search",)),
+        ("ltst.learn.extract.wishes._ONCE", ("search",)),
     ],
 )
 def test_it_is_known_how_they_are_used(found: list[pump.Pattern], where: str, methods: tuple[str, ...]) -> None:

@@ -16,7 +16,9 @@ from ltst.errors import Invalid, shown
 ONE_MEBIBYTE = 1024 * 1024
 SHORTEST_SECRET = 32
 # What is derived from messages, and can be switched off.
-FEATURES = ("extraction", "inference", "episodes", "relationships", "consolidation")
+FEATURES = ("extraction", "episodes", "relationships", "consolidation")
+# Who set up an earlier version may still name it; nothing is learnt from hints any more.
+FORMER = "inference"
 
 
 def default_home() -> Path:
@@ -65,7 +67,7 @@ class Settings:
     """LTST_RETENTION: whether `maintain` deletes the conversations of users without a policy of their own after
     memory_retention_days without activity; on or off."""
     learn: Collection[str] = FEATURES
-    """LTST_LEARN: what is derived from messages: all, off, or some of extraction, inference, episodes, relationships,
+    """LTST_LEARN: what is derived from messages: all, off, or some of extraction, episodes, relationships,
     consolidation, comma-separated. Each can also be switched for one user."""
     learn_seconds: float = 2.0
     """LTST_LEARN_SECONDS: seconds of processor time that the rules may take for one message; one that takes longer is
@@ -252,9 +254,9 @@ def _features(given: object) -> frozenset[str]:
     named = [each.strip() for each in given.lower().split(",")] if isinstance(given, str) else given
     if named in (["all"], ["off"]):
         named = FEATURES if named == ["all"] else ()
-    if not isinstance(named, Collection) or not all(each in FEATURES for each in named):
+    if not isinstance(named, Collection) or not all(each in (*FEATURES, FORMER) for each in named):
         raise Invalid(f"learn must be all, off, or some of {', '.join(FEATURES)}; not {shown(given)}")
-    return frozenset(named)
+    return frozenset(named) - {FORMER}
 
 
 def _listed(given: object, name: str) -> tuple[str, ...]:

@@ -901,14 +901,13 @@ class Learning:
         self._inner = inner
 
     def get(self) -> dict[str, bool]:
-        """Which features are on for this user: extraction, inference, episodes, relationships, consolidation."""
+        """Which features are on for this user: extraction, episodes, relationships, consolidation."""
         return self._portal.run(self._inner.get())
 
     def set(
         self,
         *,
         extraction: bool | None = None,
-        inference: bool | None = None,
         episodes: bool | None = None,
         relationships: bool | None = None,
         consolidation: bool | None = None,
@@ -919,11 +918,7 @@ class Learning:
         """
         return self._portal.run(
             self._inner.set(
-                extraction=extraction,
-                inference=inference,
-                episodes=episodes,
-                relationships=relationships,
-                consolidation=consolidation,
+                extraction=extraction, episodes=episodes, relationships=relationships, consolidation=consolidation
             )
         )
 

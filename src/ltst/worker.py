@@ -305,9 +305,11 @@ class Worker:
         from ltst.learn.listen import listen, listen_again
 
         database = self._core.database
-        how: dict[str, Any] = {"inference": wanted.inference, "limits": self._rules.limits}
-        done = await self._sessions(user_id, "learn", most, lambda lease: listen(database, lease, **how))
-        single = await self._singly(user_id, work.READ, most, lambda lease: listen_again(database, lease, **how))
+        limits = self._rules.limits
+        done = await self._sessions(user_id, "learn", most, lambda lease: listen(database, lease, limits=limits))
+        single = await self._singly(
+            user_id, work.READ, most, lambda lease: listen_again(database, lease, limits=limits)
+        )
         return done or single
 
     async def _refine(self, user_id: str, most: int) -> bool:

@@ -275,7 +275,7 @@ class TestAtTheSameTime:
         (lease,) = await work.claim_sessions(database.user(user.user_id), goes, user.user_id, "learn", 1)
         await _meanwhile(monkeypatch, listen_work, "_said", lambda: change(user, "monday", str(stored.message_id)))
         with pytest.raises(LeaseLost):
-            await listen(database, lease, limits=goes.limits, inference=True)
+            await listen(database, lease, limits=goes.limits)
         assert "claims" not in rows(shared, user)
         await shared.settle(user.user_id)
         assert await user.facts.history("home") == []
@@ -289,7 +289,7 @@ class TestAtTheSameTime:
         (lease,) = await work.claim(database.user(user.user_id), goes, user.user_id, work.READ, said)
         await _meanwhile(monkeypatch, listen_work, "_said", lambda: replaced(user, "monday", said))
         with pytest.raises(LeaseLost):
-            await listen_again(database, lease, limits=goes.limits, inference=True)
+            await listen_again(database, lease, limits=goes.limits)
         await shared.settle(user.user_id)
         assert "claims" not in rows(shared, user)
 

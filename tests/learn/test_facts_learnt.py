@@ -86,9 +86,9 @@ class TestLearning:
         assert await values(user, "employer", as_of=day(5)) == ["Acme"]
 
     async def test_several_values_hold_beside_each_other(self, shared: AsyncMemory, user: AsyncUser) -> None:
-        await taught(shared, user, "monday", "My hobbies are chess and pottery.", at=day(1))
+        await taught(shared, user, "monday", "I speak Danish and Polish.", at=day(1))
         await taught(shared, user, "tuesday", "I'm allergic to peanuts.", at=day(2))
-        assert await values(user, "hobby") == ["chess", "pottery"]
+        assert await values(user, "language") == ["Danish", "Polish"]
         assert await values(user, "allergy") == ["peanuts"]
 
     async def test_of_two_said_at_one_moment_the_later_word_counts(self, shared: AsyncMemory, user: AsyncUser) -> None:
@@ -147,11 +147,11 @@ class TestByHand:
     async def test_one_of_several_can_be_ended_and_one_can_be_ended_now(
         self, shared: AsyncMemory, user: AsyncUser
     ) -> None:
-        await taught(shared, user, "monday", "My hobbies are chess and pottery.", at=day(1))
-        assert [each.value for each in await user.facts.end("hobby", "Chess ")] == ["chess"]
-        assert await values(user, "hobby") == ["pottery"]
-        assert await values(user, "hobby", as_of=day(5)) == ["chess", "pottery"]
-        assert await user.facts.end("hobby", "golf") == []
+        await taught(shared, user, "monday", "I speak Danish and Polish.", at=day(1))
+        assert [each.value for each in await user.facts.end("language", "danish ")] == ["Danish"]
+        assert await values(user, "language") == ["Polish"]
+        assert await values(user, "language", as_of=day(5)) == ["Danish", "Polish"]
+        assert await user.facts.end("language", "Greek") == []
         assert await user.facts.end("unknown") == []
 
     async def test_after_an_end_it_may_be_said_again(self, shared: AsyncMemory, user: AsyncUser) -> None:
@@ -165,9 +165,9 @@ class TestByHand:
         for city in ("Porto", "Lisbon"):
             await user.facts.set("office", city, single_valued=False)
         assert await values(user, "office") == ["Lisbon", "Porto"]
-        await user.facts.set("hobby", "golf", single_valued=False)
-        await taught(shared, user, "monday", "My hobbies are chess and pottery.", at=day(1))
-        assert await values(user, "hobby") == ["chess", "golf", "pottery"]
+        await user.facts.set("language", "Greek", single_valued=False)
+        await taught(shared, user, "monday", "I speak Danish and Polish.", at=day(1))
+        assert await values(user, "language") == ["Danish", "Greek", "Polish"]
 
 
 async def rejected_for_good(user: AsyncUser, key: str = "home", value: str = "Paris") -> bool:
@@ -249,9 +249,9 @@ class TestRejected:
         await taught(shared, corrected, "friday", "I live in Paris.", at=day(6))
 
     async def test_by_switching(self, shared: AsyncMemory, corrected: AsyncUser) -> None:
-        await corrected.learning.set(inference=False, extraction=False, relationships=False)
+        await corrected.learning.set(extraction=False, relationships=False)
         await say(corrected, "friday", "I live in Paris.", at=day(6))
-        await corrected.learning.set(inference=True, extraction=True, relationships=True)
+        await corrected.learning.set(extraction=True, relationships=True)
         await shared.settle(corrected.user_id)
 
     async def test_by_an_entry_that_consolidation_merges(self, shared: AsyncMemory, corrected: AsyncUser) -> None:
@@ -262,10 +262,10 @@ class TestRejected:
 
     async def test_beforehand(self, shared: AsyncMemory, user: AsyncUser) -> None:
         await user.facts.reject("home", "Paris")
-        await user.facts.reject("hobby", "chess")
-        await taught(shared, user, "monday", "I live in Paris. My hobbies are chess and pottery.", at=day(1))
+        await user.facts.reject("language", "Danish")
+        await taught(shared, user, "monday", "I live in Paris. I speak Danish and Polish.", at=day(1))
         assert await rejected_for_good(user)
-        assert await values(user, "hobby") == ["pottery"]
+        assert await values(user, "language") == ["Polish"]
 
     async def test_one_key_alone(self, shared: AsyncMemory, user: AsyncUser) -> None:
         await user.facts.reject("hometown", "Paris")
@@ -321,7 +321,7 @@ async def lived(memory: AsyncMemory, user: AsyncUser) -> None:
     lost = [
         "I live in Porto, as I may have told you some time ago already.",
         "I moved to Lisbon.",
-        "My hobbies are chess and pottery.",
+        "I speak Danish and Polish.",
         "I prefer dark mode.",
         "Please keep your answers detailed.",
         "Always end with a joke.",
@@ -365,7 +365,7 @@ class TestGone:
     ) -> None:
         other = shared.user(f"alone-{uuid.uuid4().hex}")
         await lived(shared, user)
-        assert (await values(user, "home"), await values(user, "hobby")) == (["Lisbon"], ["chess", "pottery"])
+        assert (await values(user, "home"), await values(user, "language")) == (["Lisbon"], ["Danish", "Polish"])
         assert {each.session_id for each in await user.entries.list("episodic")} == {"kept", LOST}
         assert await user.sessions.related("kept")
         await way(shared, user)
@@ -391,7 +391,7 @@ class TestGone:
             user.user_id,
         )
         left = json.dumps(await user.export())
-        assert not [word for word in ("Lisbon", "pottery", "joke", "dark mode") if word in left]
+        assert not [word for word in ("Lisbon", "Polish", "joke", "dark mode") if word in left]
 
     @pytest.mark.parametrize("way", WAYS)
     async def test_the_ledger_tells_it(
@@ -450,7 +450,7 @@ class TestGone:
     async def test_an_erased_user_leaves_nothing(self, shared: AsyncMemory, user: AsyncUser) -> None:
         await lived(shared, user)
         await user.facts.reject("home", "Atlantis")
-        await user.learning.set(inference=False)
+        await user.learning.set(relationships=False)
         receipt = await user.erase()
         assert receipt.removed["claims"] > 0
         assert not any(receipt.remaining.values())
@@ -489,7 +489,7 @@ class TestAnew:
             "one": (1, ["I live in porto.", "I work at Acme."]),
             "two": (2, ["I live in Porto.", "I moved to Lisbon."]),
             "three": (3, ["I left Acme.", "I live in LISBON.", "My hobbies are Chess and pottery."]),
-            "four": (4, ["I moved to Braga.", "My hobbies are chess and pottery."]),
+            "four": (4, ["I moved to Braga.", "I speak Danish and Polish."]),
         }
         found = []
         for order in (

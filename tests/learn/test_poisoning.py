@@ -86,8 +86,8 @@ class TestForeignWords:
 
     async def test_nor_when_it_is_learnt_anew(self, shared: AsyncMemory, poisoned: AsyncUser) -> None:
         await poisoned.learning.restart()
-        await poisoned.learning.set(inference=False)
-        await poisoned.learning.set(inference=True)
+        await poisoned.learning.set(extraction=False)
+        await poisoned.learning.set(extraction=True)
         await shared.settle(poisoned.user_id)
         assert await learnt(shared, poisoned) == {}
 

@@ -17,12 +17,11 @@ from support.learning import actions, day, rows, say, taught, values
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 LAKE = "We want to spend the summer holidays at the lake near Annecy with the children and a boat."
-HINTS = ("Shorter, please.", "Give me that in brief.", "That is too long.")
 
 
 async def live(user: AsyncUser) -> None:
     """Something for each of the features."""
-    await say(user, "monday", "I live in Porto.", LAKE, *HINTS, at=day(1))
+    await say(user, "monday", "I live in Porto.", LAKE, at=day(1))
     await say(user, "tuesday", "Always cite your sources.", LAKE, at=day(2))
     for mark in ".!":
         await user.entries.add(f"The oven in the kitchen of the lake house runs hot{mark}")
@@ -33,7 +32,6 @@ async def derived(user: AsyncUser) -> set[str]:
     entries = await user.entries.list()
     found = {
         "extraction": bool(await user.facts.list() or await user.instructions.list()),
-        "inference": bool(await user.preferences.list()),
         "episodes": any(each.learned for each in entries),
         "relationships": bool(await user.sessions.related("monday")),
         "consolidation": sum(not each.learned for each in entries) == 1,
@@ -41,13 +39,11 @@ async def derived(user: AsyncUser) -> set[str]:
     return {name for name, some in found.items() if some}
 
 
-# What comes of each choice: hints are read by extraction, and links found among episodes by consolidation.
+# What comes of each choice: links are found among episodes by consolidation.
 CHOICES: list[tuple[set[str], set[str]]] = [
     ({*FEATURES}, {*FEATURES}),
     (set(), set()),
     ({"extraction"}, {"extraction"}),
-    ({"inference"}, set()),
-    ({"extraction", "inference"}, {"extraction", "inference"}),
     ({"episodes"}, {"episodes"}),
     ({"relationships"}, set()),
     ({"consolidation"}, {"consolidation"}),
@@ -72,6 +68,7 @@ class TestSettings:
             ("extraction", ("extraction",)),
             (" Extraction , episodes", ("extraction", "episodes")),
             (["episodes"], ("episodes",)),
+            ("extraction,inference", ("extraction",)),
             (frozenset(FEATURES), FEATURES),
             ((), ()),
         ],
@@ -86,7 +83,7 @@ class TestSettings:
         ["none", "extraction;episodes", "extraction,", "all,off", "off,extraction", ["facts"], [["x"]], None, 5, True],
     )
     async def test_what_cannot(self, given: Any) -> None:
-        with pytest.raises(Invalid, match="learn must be all, off, or some of extraction, inference, episodes"):
+        with pytest.raises(Invalid, match="learn must be all, off, or some of extraction, episodes"):
             Settings(learn=given)
         if isinstance(given, str):
             with pytest.raises(Invalid, match="learn must be"):
@@ -143,22 +140,21 @@ class TestOneUser:
     async def test_catching_up_brings_back_nothing_that_was_forgotten(
         self, shared: AsyncMemory, user: AsyncUser
     ) -> None:
-        await user.learning.set(inference=False)
         await live(user)
         await shared.settle(user.user_id)
         await user.facts.forget("home")
-        await user.learning.set(inference=True)
+        await user.learning.set(extraction=False)
+        await user.learning.set(extraction=True)
         await shared.settle(user.user_id)
         assert await values(user, "home") == []
-        assert [each.source for each in await user.preferences.list()] == ["inferred"]
 
     async def test_switching_it_on_twice_changes_nothing(self, shared: AsyncMemory, user: AsyncUser) -> None:
         await live(user)
         await shared.settle(user.user_id)
         before = rows(shared, user)
         for _ in range(2):
-            await user.learning.set(inference=False, relationships=False)
-            await user.learning.set(inference=True, relationships=True)
+            await user.learning.set(extraction=False, relationships=False)
+            await user.learning.set(extraction=True, relationships=True)
             await shared.settle(user.user_id)
         assert rows(shared, user) == before
 
@@ -176,8 +172,8 @@ class TestOneUser:
 
     async def test_what_is_not_named_stays_as_it_is(self, user: AsyncUser) -> None:
         await user.learning.set(episodes=False)
-        await user.learning.set(inference=False)
-        assert {name for name, on in (await user.learning.get()).items() if not on} == {"episodes", "inference"}
+        await user.learning.set(relationships=False)
+        assert {name for name, on in (await user.learning.get()).items() if not on} == {"episodes", "relationships"}
         assert await actions(user, "learning") == ["set", "set"]
 
     async def test_one_users_choice_is_no_one_elses(self, shared: AsyncMemory, user: AsyncUser) -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from ltst import AsyncMemory, AsyncUser, Settings, UserPreference
 from ltst.db.pool import user_scope
-from ltst.learn.hints import hints
 from ltst.learn.weigh import weigh
 from ltst.recall.context import parse
 from ltst.records import Claim
@@ -27,7 +26,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SHORT = "Please keep your answers short."
 LIKED = "I like short answers."
-HINTS = ("Shorter, please.", "Give me that in brief.", "That is too long.")
+ONCE = ("Shorter, please.", "Give me that in brief.", "That is too long.", "Tell me more.", "Please be concise.")
 
 
 async def wished(user: AsyncUser, key: str = "answer_length") -> UserPreference | None:
@@ -46,8 +45,8 @@ async def told(user: AsyncUser, agent: str = "coach") -> list[str]:
     return found.content.splitlines() if found else []
 
 
-async def take_back(memory: AsyncMemory, user: AsyncUser, session_id: str, claim: Claim) -> None:
-    """As a reader would that hears that something is not wanted any more."""
+async def heard(memory: AsyncMemory, user: AsyncUser, session_id: str, claim: Claim) -> None:
+    """Note what a reader heard in a message, as that something is not wanted any more."""
     (message,) = await say(user, session_id, "I changed my mind.")
     await memory.settle(user.user_id)
     async with memory._core.database.transaction(user_scope(user.user_id)) as tx:
@@ -66,64 +65,47 @@ class TestPreferences:
         assert found.metadata["sources"] == [source]
         assert found.confidence_score == 0.9
 
-    async def test_what_is_only_said_is_learned(self, shared: AsyncMemory, user: AsyncUser) -> None:
-        await taught(shared, user, "monday", LIKED, at=day(1))
-        assert await wish(user) == ("short", "learned")
-
-    async def test_what_is_hinted_at_counts_from_the_third_time_on(self, shared: AsyncMemory, user: AsyncUser) -> None:
-        for number, text in enumerate(HINTS):
-            assert await wish(user) is None
-            await taught(shared, user, f"s{number}", text, at=day(number))
-        first = await wished(user)
-        assert first is not None
-        assert (first.value, first.source, len(first.metadata["sources"])) == ("short", "inferred", 3)
-        await taught(shared, user, "later", "Make that more concise, would you?", at=day(9))
-        second = await wished(user)
-        assert second is not None
-        assert first.confidence_score < second.confidence_score < 0.9
-
-    async def test_of_two_hinted_at_as_often_the_later_counts(self, shared: AsyncMemory, user: AsyncUser) -> None:
-        await taught(shared, user, "monday", *HINTS, at=day(1))
-        await taught(shared, user, "tuesday", "Tell me more.", "More detail, please.", "Can you elaborate?", at=day(2))
-        assert await wish(user) == ("detailed", "inferred")
-        await taught(shared, user, "wednesday", "Shorter, please.", at=day(3))
-        assert await wish(user) == ("short", "inferred")
-
-    async def test_a_copied_hint_is_not_a_second_one(self, shared: AsyncMemory, user: AsyncUser) -> None:
-        await taught(shared, user, "monday", HINTS[0], at=day(1))
-        for _ in range(3):
-            await user.chat("monday").fork()
-        await shared.settle(user.user_id)
+    async def test_what_is_asked_for_once_is_no_wish_however_often(self, shared: AsyncMemory, user: AsyncUser) -> None:
+        for number in range(3):
+            await taught(shared, user, f"s{number}", *ONCE, at=day(number))
+        assert "claims" not in rows(shared, user)
         assert await wish(user) is None
 
     @pytest.mark.parametrize(
-        ("text", "expected"),
+        ("first", "then", "key", "value"),
         [
-            ("Show me that in TypeScript.", [("programming_language", "TypeScript")]),
-            ("Show me that in JavaScript.", [("programming_language", "JavaScript")]),
-            ("Don't keep it short.", []),
-            ("> keep it short\nWhat do they mean?", []),
-            ("What does `as a list` do?", []),
-            ("She wrote: keep it short, as a table", []),
-            ('He said "tell me more, as a list, step by step please" and left.', []),
-            ("keep it short " * 20, []),
+            ("Keep it short from now on.", "Be more detailed from now on.", "answer_length", "more detailed"),
+            ("Always answer in French.", "From now on reply in German again.", "answer_language", "German"),
+            ("Please stop using emojis.", "Always use emojis again.", "emojis", "emojis"),
+            ("I prefer dark mode.", "I prefer light mode.", "theme", "light mode"),
+            ("Please call me Annie.", "Actually, call me Anna.", "address_as", "Anna"),
+            ("Use metric units by default.", "From now on use imperial units.", "units", "imperial"),
         ],
     )
-    async def test_a_hint_is_a_short_request_of_ones_own(self, text: str, expected: list[tuple[str, str]]) -> None:
-        assert [(each.key, each.value) for each in hints(text)] == expected
-
-    async def test_explicit_beats_learned_beats_inferred_in_any_order(
-        self, shared: AsyncMemory, user: AsyncUser
+    async def test_a_later_wish_on_the_same_matter_takes_its_place(
+        self, shared: AsyncMemory, user: AsyncUser, first: str, then: str, key: str, value: str
     ) -> None:
+        await taught(shared, user, "monday", first, at=day(1))
+        assert await wished(user, key)
+        await taught(shared, user, "tuesday", then, at=day(2))
+        assert [(each.key, each.value) for each in await user.preferences.list()] == [(key, value)]
+
+    async def test_explicit_beats_learned_in_any_order(self, shared: AsyncMemory, user: AsyncUser) -> None:
         await taught(shared, user, "monday", "Please keep your answers detailed.", at=day(1))
-        await taught(shared, user, "tuesday", LIKED, at=day(2))
-        await taught(shared, user, "wednesday", *HINTS, at=day(3))
+        said = Claim("preference", "answer_length", "short", details={"type": "communication", "explicit": False})
+        await heard(shared, user, "tuesday", said)
         assert await wish(user) == ("detailed", "explicit")
         await user.sessions.delete("monday")
         assert await wish(user) == ("short", "learned")
         await user.sessions.delete("tuesday")
-        assert await wish(user) == ("short", "inferred")
-        await user.sessions.delete("wednesday")
+        assert await wish(user) is None
+
+    async def test_what_an_earlier_version_took_for_a_hint_counts_no_more(
+        self, shared: AsyncMemory, user: AsyncUser
+    ) -> None:
+        hint = Claim("preference", "answer_length", "short", details={"explicit": False, "hint": True})
+        for number in range(3):
+            await heard(shared, user, f"s{number}", hint)
         assert await wish(user) is None
 
     async def test_of_two_alike_the_later_counts_and_said_again_it_is_surer(
@@ -145,7 +127,7 @@ class TestPreferences:
     ) -> None:
         written = await user.preferences.set("answer_length", "medium")
         await taught(shared, user, "monday", SHORT, at=day(1))
-        await taught(shared, user, "tuesday", LIKED, *HINTS)
+        await taught(shared, user, "tuesday", LIKED, *ONCE, at=day(2))
         assert await wished(user) == written
 
     async def test_what_is_asked_for_later_takes_its_place_and_gives_it_back(
@@ -178,7 +160,7 @@ class TestPreferences:
     ) -> None:
         await user.preferences.set("answer_length", "medium", source="inferred", confidence=0.5)
         await taught(shared, user, "monday", LIKED, at=day(1))
-        assert await wish(user) == ("short", "learned")
+        assert await wish(user) == ("short", "explicit")
 
     async def test_what_is_forgotten_is_gone_until_it_is_said_again(self, shared: AsyncMemory, user: AsyncUser) -> None:
         await taught(shared, user, "monday", SHORT, at=day(1))
@@ -190,7 +172,7 @@ class TestPreferences:
 
     async def test_what_is_taken_back_is_gone(self, shared: AsyncMemory, user: AsyncUser) -> None:
         await taught(shared, user, "monday", SHORT, at=day(1))
-        await take_back(shared, user, "tuesday", Claim("preference", "answer_length", "Short", "ends"))
+        await heard(shared, user, "tuesday", Claim("preference", "answer_length", "Short", "ends"))
         assert await wish(user) is None
         assert "unlearn" in await actions(user, "preference")
         await taught(shared, user, "wednesday", SHORT)
@@ -248,6 +230,22 @@ class TestInstructions:
         assert len(await told(user)) == 1
         assert len(await user.instructions.history("coach")) <= 2
 
+    async def test_a_condition_stays_a_part_of_it(self, shared: AsyncMemory, user: AsyncUser) -> None:
+        await taught(shared, user, "monday", "When I ask about code, keep it short.", at=day(1), agent="coach")
+        assert await told(user) == ["When I ask about code, keep it short"]
+        assert await wish(user) is None
+
+    async def test_a_later_one_under_the_same_condition_takes_its_place(
+        self, shared: AsyncMemory, user: AsyncUser
+    ) -> None:
+        await taught(shared, user, "monday", "When I ask about code, keep it short.", at=day(1), agent="coach")
+        await taught(shared, user, "tuesday", "Always be brief when I ask about art.", at=day(2), agent="coach")
+        await taught(shared, user, "friday", "Whenever I ask about code, be more detailed.", at=day(5), agent="coach")
+        assert await told(user) == [
+            "Always be brief when I ask about art",
+            "Whenever I ask about code, be more detailed",
+        ]
+
     async def test_one_agent_is_told_nothing_that_is_for_another(self, shared: AsyncMemory, user: AsyncUser) -> None:
         await taught(shared, user, "monday", "Always end with a joke.", at=day(1), agent="coach")
         await taught(shared, user, "tuesday", "Always cite your sources.", at=day(1), agent="critic")
@@ -303,7 +301,7 @@ class TestInstructions:
     async def test_what_is_taken_back_is_gone(self, shared: AsyncMemory, user: AsyncUser) -> None:
         await taught(shared, user, "monday", "Always end with a joke.", at=day(1), agent="coach")
         end = Claim("instruction", "coach", "always end with a joke", "ends")
-        await take_back(shared, user, "tuesday", end)
+        await heard(shared, user, "tuesday", end)
         assert await told(user) == []
         assert await actions(user, "instruction") == ["learn", "unlearn"]
 

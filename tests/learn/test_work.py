@@ -213,7 +213,7 @@ class TestLeases:
             core = memory._core
             with pytest.raises(LeaseLost):
                 if task == "learn":
-                    await listen(core.database, lease, limits=rules(core).limits, inference=True)
+                    await listen(core.database, lease, limits=rules(core).limits)
                 elif task == "episode":
                     await tell(core.database, lease, rules(core))
                 else:
@@ -649,7 +649,7 @@ class TestSettling:
             await eventually(lambda: lacking(database) == [] and count(database, "memory_entries") == 1)
             await asyncio.sleep(0.2)
             assert not task.done()
-            await listen(other._core.database, lease, limits=rules(other._core).limits, inference=True)
+            await listen(other._core.database, lease, limits=rules(other._core).limits)
             await task
             assert left(database) == [] and count(database, "user_facts") == 1
 

@@ -35,7 +35,7 @@ def furnish(user: User, mark: str) -> dict[str, Any]:
     old.add("user", f"{mark} says hello. Always mention {mark} first. Call me Pip.", at=day(2018))
     user._portal.run(_learn(user, mark))
     user._portal.run(AsyncKeys(user._inner._desk.core).create(user.user_id, name=mark))
-    user.learning.set(inference=False)
+    user.learning.set(relationships=False)
     user.sessions.archive("old")
     user.sessions.put(
         ConversationSession("typed", user.user_id, session_type="support", context_summary=mark, metadata={"n": mark})
@@ -80,7 +80,7 @@ async def _learn(user: User, mark: str) -> None:
     desk = user._inner._desk
     database, calls = desk.core.database, desk.core.database.user(user.user_id)
     (lease,) = await work.claim(calls, rules(desk.core), user.user_id, "learn", "old")
-    await listen(database, lease, limits=rules(desk.core).limits, inference=True)
+    await listen(database, lease, limits=rules(desk.core).limits)
     assert await work.claim(calls, rules(desk.core), user.user_id, "embed", mark)
     async with database.transaction(user_scope(user.user_id)) as tx:
         assert await tx.run("claims.forget", user_id=user.user_id, noun="preference", key="address_as")

@@ -14,13 +14,13 @@ EXPONENTIAL = re.compile(r"(?:a|aa|a)*$")
 prepare = rules.prepare
 
 
-def read_message(text: str, said_at: datetime, before: str, inference: bool) -> Learnt:
+def read_message(text: str, said_at: datetime, before: str) -> Learnt:
     """What the rules read, for ever where the message asks for it."""
     if SLOW in text:
         burn()
     if POISON in text:
         raise ValueError("not today")
-    return rules.read_message(text, said_at, before, inference)
+    return rules.read_message(text, said_at, before)
 
 
 def burn() -> None:

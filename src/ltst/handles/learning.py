@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from ltst.errors import Invalid, Unavailable
 from ltst.handles.desk import Core, Desk
-from ltst.learn.listen import listen, listen_again, listen_for_hints
+from ltst.learn.listen import listen, listen_again
 from ltst.rooms import claims, entries, learning, relationships, sessions, statements, work
 from ltst.rooms.work import Lease, LeaseLost, Rules
 from ltst.settings import FEATURES
@@ -33,7 +33,6 @@ class Features:
     """What is derived from a user's messages."""
 
     extraction: bool
-    inference: bool
     episodes: bool
     relationships: bool
     consolidation: bool
@@ -47,14 +46,13 @@ class AsyncLearning:
         self._desk = desk
 
     async def get(self) -> dict[str, bool]:
-        """Which features are on for this user: extraction, inference, episodes, relationships, consolidation."""
+        """Which features are on for this user: extraction, episodes, relationships, consolidation."""
         return asdict(await features(self._desk.core, self._desk.user_id))
 
     async def set(
         self,
         *,
         extraction: bool | None = None,
-        inference: bool | None = None,
         episodes: bool | None = None,
         relationships: bool | None = None,
         consolidation: bool | None = None,
@@ -65,7 +63,6 @@ class AsyncLearning:
         """
         named = {
             "extraction": extraction,
-            "inference": inference,
             "episodes": episodes,
             "relationships": relationships,
             "consolidation": consolidation,
@@ -77,8 +74,6 @@ class AsyncLearning:
         begun = {name for name, on in switched.items() if on and not before[name]}
         async with self._desk.writing("learning.set") as tx:
             await learning.set(tx, switched)
-            if "inference" in begun:
-                await listen_for_hints(tx, rules(self._desk.core).limits)
             if "relationships" in begun:
                 await entries.compare_again(tx)
             await self._desk.tell(tx, "set", "learning", self._desk.user_id, switched)
@@ -101,17 +96,17 @@ class AsyncLearning:
                 if session_id is None or not await self._others_read(session_id, until):
                     break
                 continue
-            read += await self._read_all(leases, listen, wanted.inference)
+            read += await self._read_all(leases, listen)
         if wanted.extraction:
             for message_id in await work.unread(calls, user_id, work.READ, CONVERSATIONS):
                 leases = await work.claim(calls, rules(core), user_id, work.READ, message_id)
-                read += await self._read_all(leases, listen_again, wanted.inference)
+                read += await self._read_all(leases, listen_again)
         return read
 
-    async def _read_all(self, leases: builtins.list[Lease], action: Action, inference: bool) -> builtins.int:
+    async def _read_all(self, leases: builtins.list[Lease], action: Action) -> builtins.int:
         """Read what was taken up, one after the other; how much was read."""
         try:
-            return sum([await self._read(lease, action, inference) for lease in leases])
+            return sum([await self._read(lease, action) for lease in leases])
         except BaseException:
             calls = self._desk.core.database.user(self._desk.user_id)
             await asyncio.shield(work.give_back(calls, leases))
@@ -124,11 +119,11 @@ class AsyncLearning:
             await asyncio.sleep(WAIT_SECONDS)
         return waiting and time.monotonic() < until
 
-    async def _read(self, lease: Lease, action: Action, inference: bool) -> bool:
+    async def _read(self, lease: Lease, action: Action) -> bool:
         """Read one conversation; one that cannot be read counts against itself, as in the background."""
         try:
             core = self._desk.core
-            await action(core.database, lease, limits=rules(core).limits, inference=inference)
+            await action(core.database, lease, limits=rules(core).limits)
         except LeaseLost:
             return False
         except Unavailable:

@@ -11,7 +11,7 @@ def words(text: str) -> frozenset[str]:
 SINGLE_VALUED = words(
     """
     name nickname age birthday home hometown nationality job employer studies school relationship_status partner diet
-    car phone commute email
+    car phone commute email cloud_provider
     """
 )
 SEVERAL_VALUED = words(
@@ -29,6 +29,7 @@ PREFERENCES = {
     "answer_language": "communication",
     "tone": "communication",
     "format": "communication",
+    "emojis": "communication",
     "detail": "communication",
     "units": "general",
     "theme": "general",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from ltst.db.pool import Database, SingleCall, Transaction, user_scope
-from ltst.learn.rules import read_hints, read_message
+from ltst.learn.rules import read_message
 from ltst.learn.weigh import NO_AGENT, weigh
 from ltst.records import Claim, ConversationMessage, Learnt
 from ltst.rooms import claims, events, messages, sessions, statements, work
@@ -24,7 +24,7 @@ LOCAL, ACTOR = "local", "learning"
 BEFORE = 300  # characters of the turn that a message answers
 
 
-async def listen(database: Database, lease: Lease, *, limits: Limits, inference: bool) -> None:
+async def listen(database: Database, lease: Lease, *, limits: Limits) -> None:
     """Read claims and statements from the messages of a session that were not read yet, and note how far.
 
     A message that takes too long to read is set aside, and the ones behind it are left for the next time.
@@ -35,7 +35,7 @@ async def listen(database: Database, lease: Lease, *, limits: Limits, inference:
     # With the message before them, which the first of them may answer.
     nearby = await messages.after(calls, lease.subject, reached - 1, BATCH + 1) if progress else []
     unread = [each for each in nearby if (each.message_index or 0) > reached]
-    heard, slow = await _heard(of_user(unread, lease.user_id), nearby, inference, limits, lease.user_id)
+    heard, slow = await _heard(of_user(unread, lease.user_id), nearby, limits, lease.user_id)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if progress is not None:
             read = slow or unread[-1:]
@@ -48,13 +48,13 @@ async def listen(database: Database, lease: Lease, *, limits: Limits, inference:
         await work.finish(tx, lease)
 
 
-async def listen_again(database: Database, lease: Lease, *, limits: Limits, inference: bool) -> None:
+async def listen_again(database: Database, lease: Lease, *, limits: Limits) -> None:
     """Read claims and statements from one message that was set aside, or says something else now."""
     calls = database.user(lease.user_id)
     nearby = await around(calls, lease.subject)
     spoken = [each for each in of_user(nearby, lease.user_id) if each.message_id == lease.subject]
     progress = await sessions.progress(calls, nearby[0].session_id) if nearby else None
-    heard, slow = await _heard(spoken, nearby, inference, limits, lease.user_id)
+    heard, slow = await _heard(spoken, nearby, limits, lease.user_id)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         # As above: whoever removes or rewrites the message locks the session first.
         await sessions.hold_many(tx, {each.session_id for each in nearby})
@@ -71,28 +71,12 @@ async def around(calls: SingleCall, message_id: str) -> list[ConversationMessage
     return await messages.after(calls, found.session_id, found.message_index - 1 - BATCH // 2, BATCH)
 
 
-async def listen_for_hints(tx: Transaction, limits: Limits) -> None:
-    """Read the hints in what was read already while nobody asked for them; what takes too long hints at nothing."""
-    last: str | None = None
-    while read := await messages.heard(tx, last, BATCH):
-        last = str(read[-1].message_id)
-        spoken = _all_of_user(read, tx.scope.user_id)
-        while spoken:
-            heard = await LEARNING.each(read_hints, [_words(each) for each in spoken], limits, owner=tx.scope.user_id)
-            await weigh(tx, await claims.add(tx, _claimed(spoken, heard), reader=LOCAL))
-            spoken = spoken[len(heard) :]
-
-
 async def _heard(
-    spoken: Sequence[ConversationMessage],
-    nearby: Sequence[ConversationMessage],
-    inference: bool,
-    limits: Limits,
-    user_id: str,
+    spoken: Sequence[ConversationMessage], nearby: Sequence[ConversationMessage], limits: Limits, user_id: str
 ) -> tuple[list[tuple[ConversationMessage, Learnt]], list[ConversationMessage]]:
     """What the messages say, up to the first that takes too long to read, and that one."""
     before = {after.message_id: each.content[-BEFORE:] for each, after in pairwise(nearby)}
-    given = [(*_words(each), before.get(each.message_id, ""), inference) for each in spoken]
+    given = [(*_words(each), before.get(each.message_id, "")) for each in spoken]
     heard = await LEARNING.each(read_message, given, limits, owner=user_id)
     slow = [each for each, found in zip(spoken, heard, strict=False) if isinstance(found, OutOfTime)]
     read = [(each, found) for each, found in zip(spoken, heard, strict=False) if not isinstance(found, OutOfTime)]
@@ -113,23 +97,8 @@ def _words(message: ConversationMessage) -> tuple[str, datetime]:
     return message.content, message.timestamp
 
 
-def _claimed(spoken: Sequence[ConversationMessage], heard: Sequence[list[Claim] | OutOfTime]) -> list[Said]:
-    read = ((each, found) for each, found in zip(spoken, heard, strict=False) if not isinstance(found, OutOfTime))
-    return [_said_in(message, addressed(claim, None)) for message, found in read for claim in found]
-
-
 def _too_slow(limits: Limits) -> str:
     return f"it takes more than {limits.seconds:g} s to read (LTST_LEARN_SECONDS)"
-
-
-def _all_of_user(read: Sequence[ConversationMessage], user_id: str) -> list[ConversationMessage]:
-    """What the user said, session by session: who else writes is known only within one."""
-    together = groupby(sorted(read, key=_session), key=_session)
-    return [message for _, spoken in together for message in of_user([*spoken], user_id)]
-
-
-def _session(message: ConversationMessage) -> str:
-    return message.session_id
 
 
 def own_words(message: ConversationMessage) -> bool:

@@ -6,9 +6,8 @@ from datetime import datetime
 
 from ltst.learn.extract import claims
 from ltst.learn.gate import weights
-from ltst.learn.hints import LONGEST, hints
 from ltst.learn.statements import read
-from ltst.records import Claim, Learnt
+from ltst.records import Learnt
 
 
 def prepare() -> None:
@@ -18,18 +17,6 @@ def prepare() -> None:
     weights()
 
 
-def read_message(text: str, said_at: datetime, before: str, inference: bool) -> Learnt:
-    """What a message says about its writer and, with `inference`, what it hints at; `before` is the turn it answers."""
-    found = claims(text, said_at)
-    return Learnt([*found, *(_hints(text, found) if inference else [])], read(text, said_at, before))
-
-
-def read_hints(text: str, said_at: datetime) -> list[Claim]:
-    """What a message hints at alone."""
-    return _hints(text, claims(text, said_at)) if len(text) <= LONGEST else []
-
-
-def _hints(text: str, found: list[Claim]) -> list[Claim]:
-    """What a message hints at, where it does not say it."""
-    known = {claim.key for claim in found if claim.noun == "preference"}
-    return [claim for claim in hints(text) if claim.key not in known]
+def read_message(text: str, said_at: datetime, before: str) -> Learnt:
+    """Return what a message says about its writer; `before` is the turn that it answers."""
+    return Learnt(claims(text, said_at), read(text, said_at, before))

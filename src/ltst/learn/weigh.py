@@ -21,11 +21,6 @@ from ltst.support.timeline import Statement
 ACTOR = "learning"
 # The agent of conversations that name none.
 NO_AGENT = "default"
-# From how many times on what was only hinted at counts as wanted.
-REPEATED = 3
-FIRST_GUESS = 0.5
-STEP = 0.1
-SUREST_GUESS = 0.8
 
 
 async def weigh(tx: Executor, keys: Iterable[tuple[str, str]]) -> None:
@@ -124,27 +119,20 @@ class Wish:
 
 
 def wish(heard: Sequence[Heard]) -> Wish | None:
-    """What is wanted: the latest of what was asked for, else of what was said, else what was hinted at repeatedly."""
-    living = _not_over(heard)
-    for source, chosen in (
-        ("explicit", [each for each in living if each.details.get("explicit")]),
-        ("learned", [each for each in living if not each.details.get("explicit") and not each.details.get("hint")]),
-        ("inferred", _repeated([each for each in living if each.details.get("hint")])),
-    ):
-        if chosen:
-            return _wish(source, chosen)
-    return None
+    """What is wanted: the latest of what was asked for, else of what was said."""
+    # Versions before 0.9 noted hints as well, which count no more.
+    living = [each for each in _not_over(heard) if not each.details.get("hint")]
+    asked = [each for each in living if each.details.get("explicit")]
+    if not living:
+        return None
+    return _wish("explicit", asked) if asked else _wish("learned", living)
 
 
 def _wish(source: str, heard: Sequence[Heard]) -> Wish:
     last = heard[-1]
     alike = [each for each in heard if normalised(each.claim_value) == normalised(last.claim_value)]
     times = len({each.said_at for each in alike})
-    confidence = (
-        min(SUREST_GUESS, FIRST_GUESS + STEP * (times - REPEATED))
-        if source == "inferred"
-        else min(0.99, 1 - (1 - last.confidence) ** times)
-    )
+    confidence = min(0.99, 1 - (1 - last.confidence) ** times)
     kind = str(last.details.get("type", "general"))
     return Wish(
         last.claim_value,
@@ -165,16 +153,6 @@ def _not_over(heard: Sequence[Heard]) -> list[Heard]:
         if each.change == "holds"
         and (normalised(each.claim_value) not in ended or ended[normalised(each.claim_value)] < each.said_at)
     ]
-
-
-def _repeated(hints: Sequence[Heard]) -> list[Heard]:
-    """The hints at what was hinted at most often, if that is often enough."""
-    moments: dict[str, set[datetime]] = {}
-    for each in hints:
-        moments.setdefault(normalised(each.claim_value), set()).add(each.said_at)
-    often = [value for value, said in moments.items() if len(said) >= REPEATED]
-    value = max(often, key=lambda value: (len(moments[value]), max(moments[value])), default=None)
-    return [each for each in hints if normalised(each.claim_value) == value]
 
 
 def _statement(heard: Heard) -> Statement:
@@ -262,11 +240,13 @@ def _lines(heard: Sequence[Heard], base: Instruction | None) -> list[str]:
     """What was asked for since the last instruction by hand, each thing once and not what was taken back."""
     lines: dict[str, str] = {}
     for each in heard:
-        name = normalised(each.claim_value)
+        # Of two wishes on the same matter, under the same condition, the later holds.
+        name = str(each.details.get("matter") or normalised(each.claim_value))
         if base is not None and each.said_at <= base.created_at:
             continue
         if each.change == "ends":
             lines.pop(name, None)
-        elif base is None or name not in normalised(base.content):
+        elif base is None or normalised(each.claim_value) not in normalised(base.content):
+            lines.pop(name, None)
             lines[name] = each.claim_value
     return [*lines.values()]

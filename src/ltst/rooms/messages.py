@@ -361,11 +361,6 @@ def _in_session(index: int, draft: Draft) -> str:
     return f'{{"session_id":{quoted(draft.session_id)},{_as_json(index, draft)[1:]}'
 
 
-async def heard(tx: Executor, last: str | None, limit: int) -> list[ConversationMessage]:
-    """What people said and claims were read from, page by page in the order of ids."""
-    return await tx.rows("messages.heard", ConversationMessage, user_id=tx.scope.user_id, last=last, limit=limit)
-
-
 async def after(tx: Executor, session_id: str, index: int, limit: int) -> list[ConversationMessage]:
     """The messages that follow one, the earliest first."""
     return await tx.rows(

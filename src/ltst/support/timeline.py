@@ -13,6 +13,8 @@ from typing import Any
 
 from ltst.support.text import normalised
 
+# The value of an ending that does not say of what: "we broke up" ends the one partner that is known.
+ANY = "*"
 SUREST = 0.99  # of what was only heard, however often
 
 
@@ -95,7 +97,7 @@ def _by_value(heard: Sequence[Statement]) -> list[list[Statement]]:
         if not each.ends:
             groups.setdefault(normalised(each.value), []).append(each)
     for each in heard:
-        if each.ends and (name := _meant(each.value, groups)) is not None:
+        if each.ends and (name := _meant(each.value, groups) or _of_kind(each.value, groups)) is not None:
             groups[name].append(each)
     return [sorted(group, key=_order) for group in groups.values()]
 
@@ -105,8 +107,21 @@ def _meant(value: str, names: Collection[str]) -> str | None:
     wanted = normalised(value)
     if wanted in names:
         return wanted
+    if value == ANY:
+        return next(iter(names)) if len(names) == 1 else None
     words = set(wanted.split())
     alike = [name for name in names if words and (words <= set(name.split()) or set(name.split()) <= words)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _of_kind(value: str, groups: Mapping[str, Sequence[Statement]]) -> str | None:
+    """The one value that is of the kind that is said to be over: the dog that died may be the Rex that is known."""
+    wanted = normalised(value)
+    alike = [
+        name
+        for name, group in groups.items()
+        if any(normalised(str(kind)) == wanted for each in group for kind in each.details.values())
+    ]
     return alike[0] if len(alike) == 1 else None
 
 

@@ -110,16 +110,6 @@ WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND message_index > 
 ORDER BY message_index
 LIMIT %(limit)s;
 
--- name: heard
-SELECT session_id, role, content, message_type, message_index, parent_message_id, message.metadata,
-       message.relevance_score, is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key,
-       token_count, message.created_at
-FROM conversation_messages AS message JOIN conversation_sessions USING (user_id, session_id)
-WHERE user_id = %(user_id)s AND role = 'human' AND message_index <= learned_index
-  AND (%(last)s::uuid IS NULL OR message_id > %(last)s::uuid)
-ORDER BY message_id
-LIMIT %(limit)s;
-
 -- name: keys
 SELECT session_id, message_key, role, content_hash FROM conversation_messages
 WHERE user_id = %(user_id)s AND session_id = ANY(%(session_ids)s::text[]) AND message_key IS NOT NULL

@@ -36,7 +36,7 @@ def show_features(options: Options) -> None:
 def set_feature(options: Options, feature: Feature, state: State) -> None:
     """Switch a feature on or off for one user.
 
-    Example: ltst learning set inference off
+    Example: ltst learning set episodes off
     """
     if feature not in FEATURES or state not in STATES:
         raise typer.BadParameter(f"write one of {', '.join(FEATURES)}, and on or off; not {feature} {state}")

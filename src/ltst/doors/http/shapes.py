@@ -501,7 +501,6 @@ class Switches(Shape):
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
     extraction: StrictBool = Field(default_factory=_left_out)
-    inference: StrictBool = Field(default_factory=_left_out)
     episodes: StrictBool = Field(default_factory=_left_out)
     relationships: StrictBool = Field(default_factory=_left_out)
     consolidation: StrictBool = Field(default_factory=_left_out)

@@ -297,7 +297,6 @@ class Switches(Answer):
     """What is learnt from what the user says."""
 
     extraction: bool
-    inference: bool
     episodes: bool
     relationships: bool
     consolidation: bool

@@ -1,10 +1,10 @@
 """What a message says about the user who wrote it, read with rules: no model, no network.
 
-A message is stripped to the writer's own words (`reading`) and cut into clauses, of which only those that state
-something are opened (`clauses`); each is tried against the tables of rules (`person`, `work`, `family`, `tastes`,
-`plans`). Wishes and standing orders are read from whole sentences (`preferences`). To teach it another way of saying
-something, add a `rule(...)`; a new key is a new rule, and a word in
-`learn.keys`, which tells whether a user has only one.
+Only what rules get right nearly always is read: who somebody is (`identity`) and who lives with them (`family`), each
+under a key of its own, and lasting wishes to the assistant (`wishes`). A message is stripped to the writer's own words
+(`reading`) and cut into clauses, of which only those that state something are opened (`clauses`); each is tried against
+the tables of rules. To teach them another way of saying something, add a line to `said(...)`; a new key is a new
+`said(...)`, and a word in `learn.keys`, which tells whether a user has only one.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ltst.learn.extract.tables import table
+
 MOST_SENTENCES = 400
 MOST_CLAUSES = 12
 LONGEST_SENTENCE = 600
@@ -37,176 +39,46 @@ class Sentence:
     clauses: tuple[Clause, ...]
 
 
-_SUBJECTS = r"(?:I|we|im|ive|my|our|he|she|they|you|it|there|his|her|their|your)\b"
-_ASKING = (
-    r"(?:do (?!not\b)|does|did|am|is|are|was|were|can|could|would|should|will|shall|has|what|what's"
-    r"|whats|how|how's|why|when|where"
-    r"|who|who's|which|whose|any|got any|have you|have i|since when|(?:don't|doesn't|isn't|aren't"
-    r"|wouldn't|couldn't|can't|won't|didn't|haven't)"
-    r" (?:i|we|you|he|she|they|it|that|there|my|this))\b(?!')"
-)
+_TABLE = {heading[0]: lines for heading, lines in table("clauses")}
+
+
+def _pattern(before: str, name: str, after: str = "") -> re.Pattern[str]:
+    return re.compile(f"{before}(?:{'|'.join(_TABLE[name])}){after}", re.I)
+
+
 _END = re.compile(
     r"(?<=[.!?…])(?<!\bMr\.)(?<!\bDr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)\)? +|\n+"
 )
-_VERBS = (
-    r"(?:live|work|study|speak|play|love|hate|like|enjoy|adore|drive|own|use|prefer|moved|grew up|got"
-    r"|bought|adopted|started|joined"
-    r"|became|run|teach|commute|collect|have (?:a|an|two|three|four|no|been|got|lived|worked)"
-    r"|can't stand|don't like|am|was born"
-    r"|was raised|take|suffer|switched|just|recently|now (?:live|work|use)|also|never|currently|quit"
-    r"|left|sold|come from|do)\b"
-)
-# After a comma alone, so much else begins like a verb: "sports, like tennis".
-_LISTED = (
-    r"(?:live in|work (?:as|at|for)|moved|grew up|got|bought|adopted|started|joined|became|switched"
-    r"|quit|have (?:a|two|three)|can't stand|was born|married to|speak)\b"
-)
-_JOINTS = re.compile(
-    rf"(?: ?[,;:(—–]{{1,6}}| -{{1,2}})(?: (?:and|but|so|because|cause|cuz|since|as|though|although|plus|yet"
-    rf"|then|also|now|while|actually)){{0,4}}"
-    rf" (?=(?P<comma>{_SUBJECTS}|{_ASKING}|(?-i:[A-Z])\w+ and I\b))"
-    rf"|(?: (?:and|but|so|because|cause|cuz|since|though|although|plus|yet|then|also|as"
-    rf"|while)){{1,4}} (?=(?P<joined>{_SUBJECTS}))"
-    rf"|,?(?: (?:and|but|then|now)){{1,4}} (?=(?P<shared>{_VERBS}))|, (?=(?P<listed>{_LISTED}))"
-    rf"|,? (?=(?P<beside>(?:currently )?(?:living in|working (?:as|at|for)|based in|married to)\b))",
-    re.I,
-)
-_LEADS = re.compile(
-    r"(?:(?:hi|hello|hey|hiya|dear)(?: (?!I\b|my\b)\w+)?[,!.]|good (?:morning|evening"
-    r"|afternoon)[,!.]?|well|so|oh|ok|okay|yes|yeah|yep|no|nope|sure|thanks"
-    r"|also|and|but|plus|btw|by the way|fyi|actually|basically|honestly|frankly|anyway|anyways"
-    r"|besides|personally|for context|for reference|for the record"
-    r"|for your information|some context|context|note that|note|please note(?: that)?"
-    r"|just so you know|so you know|you should know(?: that)?|as you know"
-    r"|as i said|as i mentioned|like i said|remember that|remember|keep in mind(?: that)?"
-    r"|don't forget(?: that)?|to be clear|in fact|fun fact|update|quick update|good news|big news"
-    r"|sad news|bad news|these days|nowadays|currently|right now|now|at the moment|at present|lately"
-    r"|recently|(?:because|since|as|although|even though|though|while)(?= (?:I|we|my|our|I'\w+"
-    r"|we'\w+)\b)"
-    r"|it turns out(?: that)?|turns out(?: that)?|just to let you know|let me tell you"
-    r"|i should mention(?: that)?|i must admit(?: that)?|i have to admit(?: that)?"
-    r"|i must say(?: that)?|i have to say(?: that)?|i confess"
-    r"|(?:oh |no,? )?wait(?: a (?:minute|second|moment))?|hold on"
-    r"|i should say|i'll admit|i should add(?: that)?|i'm happy to say(?: that)?"
-    r"|i'm proud to say(?: that)?|sorry|ah|aha|haha|lol|hmm|um|wow|yay|first|second|then|finally"
-    r"|in case you wondered"
-    r"|my doctor (?:confirmed|says|said|told me)(?: that)?|i (?:just )?found out(?: that)?"
-    r"|i (?:just )?learned that|the thing is|thing is|to be honest|tbh|truth is|sadly|unfortunately"
-    r"|luckily|happily"
-    r"|by (?:profession|trade|training)|about me|a bit about me|a little about me|background|me"
-    r"|correction|for now|on (?:weekends|weekdays|sundays|saturdays|mondays|tuesdays|wednesdays"
-    r"|thursdays|fridays)|at weekends|at work|every (?:day|week|morning|weekend|sunday|saturday"
-    r"|summer|winter|evening)"
-    r"|in my (?:free|spare) time|after [\w ]{3,30},(?= I)|outside (?:of )?work|for code|for coding"
-    r"|no seriously|seriously)(?![\w'])[,:!.-]* ?",
-    re.I,
-)
-_TIME = (
-    r"(?:yesterday|today|this morning|last \w+|this (?:week|month|year|spring|summer|fall|autumn"
-    r"|winter)|earlier this \w+|on \w+day"
-    r"|(?:since|in|on|as of|from|until|around)(?: (?!my\b)[\w']+){1,5}?|(?:a|an|one|two|three|four"
-    r"|five|six|seven|eight|nine|ten|\d{1,2}|a few|a couple of|several) (?:day|week|month"
-    r"|year)s? ago)"
-)
-_TIME_LEAD = re.compile(rf"{_TIME},? (?=I\b|I'|we\b|we'|my\b|our\b)", re.I)
-_DATED = re.compile(
-    r"\d|day\b|week|month|year|morning|spring|summer|autumn|fall\b|winter|christmas|easter|january"
-    r"|february|march|april|may\b|june|july"
-    r"|august|september|october|november|december",
-    re.I,
-)
-_DOUBTS = re.compile(
-    r"(?:if|even if|unless|when|whenever|whether|once|until|had i|were i|should i|imagine|suppose"
-    r"|supposing|assuming|as if|as though|maybe|perhaps|probably|possibly|hopefully|ideally"
-    r"|in case|it's possible|i (?:wish|hope|doubt|dream|imagine|suppose|guess|think|thought|feel like"
-    r"|wonder)|i'm (?:thinking|considering|hoping|dreaming|planning to|not sure)|i'd|i would|i might"
-    r"|i may|i could|i want"
-    r"|we (?:wish|hope|might|may|could|want)|we'd|we're (?:thinking|considering|hoping)|if only"
-    r"|hoping|wishing|would|might|could|in theory|say i|according to|provided|as soon as|by the time"
-    r"|on paper|as far as|for all you know|technically)(?![\w])",
-    re.I,
-)
-_PAST = re.compile(
-    r"\b(?:when i was|back when|back then|back in (?!march|june|july|\d{4} (?:i|we) (?:moved|joined"
-    r"|started))|as a (?:kid|child|boy|girl|teen|teenager|student|young)|growing up"
-    r"|in my (?:childhood|youth|teens|twenties|thirties|early)"
-    r"|in the (?:nineties|eighties|seventies|sixties|\d0s|19\d0s)|in (?:high school|college"
-    r"|primary school|those days)|years back|once upon|in my (?:younger|school) days|at (?:sixteen"
-    r"|seventeen|eighteen|fifteen|fourteen|thirteen|twelve|ten|that age)"
-    r"|for a while in|at the time|during the (?:war|earthquake|pandemic|lockdown))\b",
-    re.I,
-)
-_SARCASM = re.compile(r"\b(?:yeah right|as if|just kidding|jk|kidding|joking|not really)\b[.! ]*$", re.I)
+_ASKING, _JOINTS, _DATED = _pattern("", "asking"), _pattern("", "joints"), _pattern("", "dated")
+_LEADS = _pattern("", "leads", r"(?![\w'])[,:!.-]* ?")
+_TIME_LEAD = _pattern("", "times", r",? (?=I\b|I'|we\b|we'|my\b|our\b)")
+_DOUBTS, _GOVERNED = _pattern("", "doubts", r"(?![\w])"), _pattern("", "governed", r"\b")
+_PAST, _SARCASM = _pattern(r"\b", "past", r"\b"), _pattern(r"(?:\b|(?<= ))", "sarcasm", r"[.!) ]*$")
 _SUBJECT = re.compile(
     r"(?P<who>I|we)'(?P<tail>m|ve|d|ll|re)\b ?|(?P<bare>im|ive)\b ?|(?P<plain>I|we)\b(?!')[,]? ?", re.I
 )
 _TAILS = {"m": "am", "re": "am", "ve": "have", "d": "would", "ll": "will", "im": "am", "ive": "have"}
-_ADVERBS = re.compile(
-    r"(?:(?:also|currently|now|still|actually|really|just|recently|presently|finally|usually"
-    r"|generally|mostly|mainly|always|often|already|only|simply|personally|absolutely|totally"
-    r"|truly|definitely|certainly|obviously|officially|happily|proudly|sadly|unfortunately"
-    r"|fortunately|honestly|newly|normally|typically|regularly|both|all|do(?= (?:love|like|have|enjoy"
-    r"|live|work|speak|own|play|use|hate|prefer|eat|drive|take|study)\b)|secretly|genuinely|of course"
-    r"|myself|myself a|as of today|since|thoroughly|quite|thankfully|particularly|tend to|especially"
-    r"|even|then|eventually|originally) )+",
-    re.I,
-)
-_AUXILIARIES = re.compile(
-    r"(?P<not_am>(?:am|are|aren't|ain't|weren't|wasn't) ?(?:not|never|hardly|barely|in no way"
-    r"|far from)?(?:,? ?and (?:have )?never (?:have )?been,?)?(?<!am)(?<!are)(?<!am )(?<!are )\b)"
-    r"|(?P<am>(?:am|are)\b)|(?P<was>(?:was|were)\b)|(?P<had>(?:had|hadn't)\b)"
-    r"|(?P<not_have>(?:haven't|havent|have (?:not|never|hardly|barely))\b)|(?P<have>have\b)"
-    r"|(?P<not_do>(?:don't|dont|do not|didn't|did not|never|hardly|barely|rarely|seldom|scarcely"
-    r"|neither|won't|will not|wouldn't)\b)"
-    r"|(?P<cannot>(?:can't|cant|cannot|can not|couldn't)\b)|(?P<can>can\b)|(?P<will>(?:will|shall)\b)"
-    r"|(?P<modal>(?:would|could|might|may|should|must|wish|hope|want|ought|need|wanted|hoped|tried|thought)\b)",
-    re.I,
-)
+_ADVERBS = re.compile(f"(?:(?:{'|'.join(_TABLE['adverbs'])}) )+", re.I)
+_AUXILIARIES, _IMPLIED = _pattern("", "auxiliaries"), _pattern("", "implied", r"\b")
+_VERBAL, _MEANT = _pattern("", "verbal", "$"), _pattern("", "meant")
 _NOT = re.compile(r"(?:not|never|hardly|barely|rarely)\b ?", re.I)
 _NO_LONGER = re.compile(r"(?:no longer|not any longer|not anymore|formerly|previously)\b ?", re.I)
 _USED_TO = re.compile(r"used to (?:(?P<be>be )|(?P<have>have |own ))?", re.I)
 _STOPPED = re.compile(
-    r"(?:(?:have )?(?:stopped|quit|given up|gave up|gave up on"
-    r"|gotten out of) )(?=\w+ing\b)(?:(?P<be>being )|(?P<have>having ))?",
+    r"(?:(?:have )?(?:stopped|quit|given up|gave up|gave up on) )(?=\w+ing\b)(?:(?P<be>being )|(?P<have>having ))?",
     re.I,
 )
 _ANY_MORE = re.compile(r"\b(?:any ?more|any longer|these days|after all)\b", re.I)
-_IMPLIED = re.compile(
-    r"been (?:living|working|learning|playing|using|vegan|vegetarian|married)\b|(?:just |recently "
-    r"|finally |now )?(?:turned|got|bought|adopted|started|moved|joined|switched|quit|left|sold"
-    r"|became|graduated|can't stand|cannot stand|cant stand|(?:hate|love)(?! (?:is|was|this|that|it"
-    r"|the|how|your|you|to|a|an|these|those|when|for|and|hearing|seeing)\b)|work as|work at|work for"
-    r"|working as|working at"
-    r"|live in|living in|based in|born on|born in|married to|allergic to|grew up"
-    r"|currently (?:learning|studying)|broke up|signed up|don't like|not a fan of|big fan of"
-    r"|huge fan of|retired)\b",
-    re.I,
-)
-# Before a participle that belongs to the verb: "I've been living in", "I love living in".
-_VERBAL = re.compile(
-    r"(?:\bI|\b(?:been|am|are|we|now|currently|started|still|just|stopped|was|were|of|by|about|love"
-    r"|enjoy|like|hate|happily|to|not|from|than|is|actually|for|start|keep|here|while|as|longer)|'m"
-    r"|'re)$",
-    re.I,
-)
 _BOTH = re.compile(
     r"(?:(?:my|our) (?:[\w-]+ ){1,2}|(?-i:[A-Z])\w+ )and I (?=\w)"
     r"|me and my (?:[\w-]+ ){1,2}?(?=(?:live|moved|have|are|love|own|just)\b)",
     re.I,
 )
-# These hold for the main clause too: "as soon as I have kids, I'm moving to Kent".
-_GOVERNED = re.compile(
-    r"(?:according to|as (?:soon|long|far)|on paper|by the time|provided|technically|in theory"
-    r"|if only|once (?:i|we))\b",
-    re.I,
-)
-_MEANT = re.compile(
-    r"(?:^|\b(?:going|trying|planning|hoping|want|need|like|love|able|ready|used|have|learning"
-    r"|supposed) )to (?!the\b|an?\b|my\b|work\b|(?-i:[A-Z]))\w+",
-    re.I,
-)
 _DEED = re.compile(r"(?:just |now )?(?:moved|switched|got|bought|started|joined|became|went)\b", re.I)
-_PARTICIPLE = re.compile(r"(?:working|living|based|married|allergic|currently|retired|teaching)\b", re.I)
+_PARTICIPLE = re.compile(r"(?:working|living|based|married|allergic|currently|retired)\b", re.I)
+_TAG = re.compile(r"(?:don't|am|aren't|isn't|didn't|do|is) (?:i|we|it|that)\b ?$", re.I)
+_TOGETHER = frozenset(("and", "or", "then", "and then"))
+_RESUMED = frozenset(("shared", "listed", "beside"))
 
 
 def sentences(text: str) -> Iterator[Sentence]:
@@ -218,7 +90,7 @@ def sentences(text: str) -> Iterator[Sentence]:
 
 
 def _sentence(text: str) -> Sentence:
-    asks = text.endswith("?") or bool(re.match(_ASKING, text, re.I))
+    asks = text.endswith("?") or bool(_ASKING.match(text))
     doubtful = bool(_DOUBTS.match(text)) or bool(_PAST.search(text)) or bool(_SARCASM.search(text))
     return Sentence(text, asks, doubtful, tuple(_clauses(text)))
 
@@ -234,12 +106,7 @@ class _Piece:
     @property
     def dependent(self) -> bool:
         """Whether it goes on in the mood of the piece before it."""
-        return self.kind in ("shared", "listed", "beside") or self.joint.strip(" ,").lower() in (
-            "and",
-            "or",
-            "then",
-            "and then",
-        )
+        return self.kind in _RESUMED or self.joint.strip(" ,").lower() in _TOGETHER
 
 
 def _clauses(text: str) -> Iterator[Clause]:
@@ -283,14 +150,10 @@ def _pieces(text: str) -> list[_Piece]:
 def _asserted(pieces: list[_Piece], asks: bool) -> list[_Piece]:
     """Of a question, only what stands before the asking itself: "I'm vegan, what can I cook?"."""
     for number, piece in enumerate(pieces):
-        if re.match(_ASKING, _led(piece.text)[0], re.I):
-            return pieces[:number] if not _tag(piece) else []
+        if _ASKING.match(_led(piece.text)[0]):
+            # A tag adds doubt at the end: "I live in Lisbon, don't I".
+            return [] if _TAG.match(piece.text) else pieces[:number]
     return [] if asks else pieces
-
-
-def _tag(piece: _Piece) -> bool:
-    """Doubt that is added at the end: "I live in Lisbon, don't I"."""
-    return bool(re.match(r"(?:don't|am|aren't|isn't|didn't|do|is) (?:i|we|it|that)\b ?$", piece.text, re.I))
 
 
 def _led(text: str) -> tuple[str, str]:
@@ -312,7 +175,7 @@ def _led(text: str) -> tuple[str, str]:
 def _opened(piece: _Piece, before: Clause | None, first: bool) -> Clause | None:
     text, when = _led(piece.text)
     whole = f"{text} {when}".strip()
-    if piece.kind in ("shared", "listed", "beside"):
+    if piece.kind in _RESUMED:
         return _resumed(text, whole, before, piece.kind)
     if both := _BOTH.match(text):
         return _verbed(text[both.end() :], "", whole, True)
@@ -323,10 +186,9 @@ def _opened(piece: _Piece, before: Clause | None, first: bool) -> Clause | None:
         tail = (subject["tail"] or subject["bare"] or "").lower()
         plural = (subject["who"] or subject["plain"] or "I").lower() == "we"
         return _verbed(text[subject.end() :], _TAILS.get(tail, ""), whole, plural)
-    if first and (been := re.match(r"been (?=\w)", text, re.I)) and _IMPLIED.match(text):
-        return _verbed(text, "have", whole, False) if been else None
     if first and _IMPLIED.match(text):
-        return _verbed(text, "am" if _PARTICIPLE.match(text) or " fan of" in text[:14] else "", whole, False)
+        been = "have" if text.lower().startswith("been ") else ""
+        return _verbed(text, "am" if _PARTICIPLE.match(text) else been, whole, False)
     return Clause("other", text, whole)
 
 

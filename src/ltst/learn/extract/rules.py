@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from ltst.learn import keys
-from ltst.learn.extract import dates, words
+from ltst.learn.extract import dates
 from ltst.learn.extract.clauses import Clause
+from ltst.learn.extract.tables import table
 from ltst.learn.extract.values import Reader
 from ltst.records import Claim
+from ltst.support.timeline import ANY
 
+CONFIDENCE = 0.9
 # Said of today only these are no facts: "I'm working at a café today".
-STEADY = words.listed("""
-    home, employer, diet, car, tool, hobby, like, phone, school
-""")
+_STEADY = frozenset(("home", "employer", "diet", "cloud_provider"))
 _FLEETING = re.compile(
-    r"\b(?:today|tonight|this (?:week|weekend|morning|afternoon|evening)|for the (?:week|weekend|day|night))\b", re.I
+    r"\b(?:today|tonight|this (?:week|weekend|morning|afternoon|evening)|for (?:the|an?) (?:week|weekend|day|night"
+    r"|while)|for now|at the moment|temporarily)\b",
+    re.I,
 )
-LASTING = words.listed("""
-    home, employer, job, diet, relationship_status, instrument, sport, tool, partner
-""")
+# "I'm at Acme" may be a visit; "I'm now at Acme" is a job.
+_NOW = re.compile(r"(?:I'm|im|I am) now\b", re.I)
+# "I've lived in Rome" is over, unless it says since when.
 _EXPERIENCE = re.compile(
-    r"(?:lived|worked|played|used|practi[sc]ed|been (?!living|working|learning|playing|using|studying"
-    r"|doing|training|practi|taking|getting|eating|dating|seeing|promoted|appointed|hired|made"
-    r"|offered|diagnosed|into|obsessed|hooked))",
+    r"(?:lived|worked|used|been (?!living|working|using|based|eating|dating|seeing|promoted|appointed|hired|made))",
     re.I,
 )
 _SINCE = re.compile(r"\b(?:since|for|now|lately|all my life|my whole life|ever|until now|so far)\b", re.I)
+_LASTING = frozenset(("home", "employer", "job", "diet", "partner"))
 # Said of several people these tell nothing of one of them.
-PERSONAL = words.listed("""
-    goal, learning,
-    name, nickname, age, birthday, nationality, job, employer, school, studies, health, phone, email
-""")
+_PERSONAL = frozenset(("name", "age", "birthday", "job", "employer"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,32 +48,23 @@ class Rule:
     pattern: re.Pattern[str]
     reader: Reader
     change: str = "holds"
-    dated: bool = False
-    confidence: float = 0.8
-    fixed: str | None = None
+    dated: bool = True
 
     def values(self, found: re.Match[str]) -> list[str]:
-        """The values that the match holds."""
-        if self.fixed is not None:
-            return [self.fixed]
-        return self.reader(found["v"] or "")
+        """The values that the match holds; a pattern without one speaks of whatever is known."""
+        return self.reader(found["v"] or "") if "v" in self.pattern.groupindex else [ANY]
 
 
-def rule(
-    key: str,
-    openers: str,
-    pattern: str,
-    reader: Reader = lambda text: [text],
-    *,
-    change: str = "holds",
-    dated: bool = False,
-    confidence: float = 0.8,
-    fixed: str | None = None,
-) -> Rule:
-    """A rule as the tables write it; openers are separated by commas."""
-    # Names begin with capitals of other alphabets too.
-    compiled = re.compile(pattern.replace("[A-Z]", "[A-ZÀ-ÖØ-ÞĀ-Ž]"), re.I)
-    return Rule(key, tuple(openers.split(",")), compiled, reader, change, dated, confidence, fixed)
+def ways(readers: Mapping[str, Reader]) -> Iterator[Rule]:
+    """The rules of the table `ways.txt`, whose headings name these readers."""
+    for (key, reader, *marks), lines in table("ways"):
+        for line in lines:
+            openers, pattern = line.split(" ", 1)
+            pattern = pattern.replace("<any>", "(?P<v>.+)").replace("<name>", "(?P<v>(?-i:[A-Z]|the [A-Z]).+)")
+            # Names begin with capitals of other alphabets too.
+            compiled = re.compile(pattern.replace("[A-Z]", "[A-ZÀ-ÖØ-ÞĀ-Ž]"), re.I)
+            change = "ends" if "ends" in marks else "holds"
+            yield Rule(key, tuple(openers.split(",")), compiled, readers[reader], change, "undated" not in marks)
 
 
 def by_opener(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
@@ -89,22 +79,17 @@ def by_opener(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
 def apply(rules: dict[str, list[Rule]], clause: Clause, said_at: datetime) -> Iterator[Claim]:
     """What the rules read in a clause; of each key and change, the first rule that reads something."""
     done: set[tuple[str, str]] = set()
-    # "I've lived in Rome" is over, unless it says since when.
     past_only = clause.opener == "have" and _EXPERIENCE.match(clause.rest) and not _SINCE.search(clause.whole)
-    skipped = STEADY if clause.opener == "am" and _FLEETING.search(clause.whole) else frozenset()
-    for each in rules.get(clause.opener, ()):
-        if each.key in skipped or (clause.plural and each.key in PERSONAL):
-            continue
-        if past_only and each.key in LASTING:
-            continue
-        found = each.pattern.match(clause.rest)
+    skipped = (_LASTING if past_only else frozenset()) | (_PERSONAL if clause.plural else frozenset())
+    if clause.opener == "am" and _FLEETING.search(clause.whole):
+        skipped |= _STEADY
+    now = rules.get("now", []) if clause.opener == "am" and _NOW.match(clause.whole) else []
+    for each in [*rules.get(clause.opener, ()), *now]:
+        found = None if each.key in skipped else each.pattern.match(clause.rest)
         change = "ends" if clause.change == "ends" else each.change
         if not found or (each.key, change) in done or (clause.change == "ends" and each.change == "ends"):
             continue
-        values = each.values(found)
-        if each.key == "possession" and ("home", "holds") in done:
-            continue
-        if values:
+        if values := each.values(found):
             done.add((each.key, change))
             yield from _claims(each, found, values, change, clause, said_at)
 
@@ -114,23 +99,13 @@ def _claims(
 ) -> Iterator[Claim]:
     groups = found.groupdict()
     details: dict[str, object] = {name: groups[name].lower() for name in ("relation", "species") if groups.get(name)}
-    start = None
-    if used.key == "plan":
-        if date := dates.planned(clause.whole, said_at):
-            details["date"] = date
-    elif used.dated:
-        start = dates.since(clause.whole.replace(values[0], "it", 1), said_at)
+    start = dates.since(clause.whole.replace(values[0], "it", 1), said_at) if used.dated else None
     for value in values:
-        yield fact(used.key, value, change, start, details, used.confidence)
+        yield fact(used.key, value, change, start, details)
 
 
 def fact(
-    key: str,
-    value: str,
-    change: str = "holds",
-    start: datetime | None = None,
-    details: dict[str, object] | None = None,
-    confidence: float = 0.8,
+    key: str, value: str, change: str = "holds", start: datetime | None = None, details: dict[str, object] | None = None
 ) -> Claim:
     """A claim about the user."""
-    return Claim("fact", key, value, change, key in keys.SINGLE_VALUED, confidence, start, None, details or {})
+    return Claim("fact", key, value, change, key in keys.SINGLE_VALUED, CONFIDENCE, start, None, details or {})

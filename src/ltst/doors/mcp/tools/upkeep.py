@@ -24,7 +24,7 @@ def _switched(done: dict[str, bool]) -> str:
 
 @tool("What is learnt", READS, shapes.Switches, say=_switched)
 async def get_learning(asked: Asked) -> Any:
-    """What is learnt from what the user says: facts, inferences, episodes, related conversations, consolidation."""
+    """What is learnt from what the user says: facts, preferences, episodes, related conversations, consolidation."""
     return await asked.user.learning.get()
 
 
@@ -32,7 +32,6 @@ async def get_learning(asked: Asked) -> Any:
 async def set_learning(
     asked: Asked,
     extraction: Annotated[Flag | None, Field(description="Facts, preferences and instructions.")] = None,
-    inference: Annotated[Flag | None, Field(description="What is hinted at rather than said.")] = None,
     episodes: Annotated[Flag | None, Field(description="Summaries of past conversations.")] = None,
     relationships: Annotated[Flag | None, Field(description="Which conversations are related.")] = None,
     consolidation: Annotated[Flag | None, Field(description="Merging what says the same.")] = None,
@@ -40,7 +39,6 @@ async def set_learning(
     """Switch what is learnt on or off for this user; what is left out stays as it is."""
     return await asked.user.learning.set(
         extraction=extraction,
-        inference=inference,
         episodes=episodes,
         relationships=relationships,
         consolidation=consolidation,

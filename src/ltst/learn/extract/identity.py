@@ -1,0 +1,146 @@
+"""Readers for who somebody is: name, birthday, work, food; and what is said of it outside of any clause."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ltst.learn.extract import values
+from ltst.learn.extract.words import LISTS
+
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_DAY = re.compile(
+    rf"(?:on )?((?:{_MONTH}\.? (?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|(?:the )?\d{{1,2}}(?:st|nd|rd|th)? "
+    rf"(?:of )?{_MONTH}(?:,? \d{{4}})?|\d{{4}}-\d\d-\d\d|\d{{1,2}}[/.]\d{{1,2}}(?:[/.]\d{{2,4}})?))",
+    re.I,
+)
+_ENDS_NAME = re.compile(
+    r"(?:$|[,.;:!?)(]| -| and (?:I|my|this|we)\b| from\b| but I\b| by the way\b| btw\b| here\b| not\b)"
+)
+_RANKED = re.compile(r"(?:Captain|Queen|King|Miss|Lord|Lady|Master|Agent|Team|Chief|President|Professor)\b")
+_INTRODUCED = re.compile(
+    r"(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening|day))(?: (?:there|again|everyone|all|team))?[,!.]* "
+    r"(?:it's |this is |I'm )(?P<v>(?-i:[A-Z]).{0,60})",
+    re.I,
+)
+_HERE_IS = re.compile(
+    r"(?:(?:hi|hello|hey)(?: there| all)?[,!.]* )?(?:it's )?(?P<v>[\w-]{1,40}(?: [\w-]{1,40}){0,2}?) "
+    r"(?:here|speaking)\b(?=$|[,.!:;\n]| -)",
+    re.I,
+)
+_AS_A = re.compile(r"as an? (?P<v>[\w' -]{3,40}?),? (?:I|I'm|I've|my|we)\b", re.I)
+
+_diet = values.member("diets")
+
+
+def own_name(text: str) -> list[str]:
+    """A name after "I'm": only a name, and nothing that other words with capitals mean."""
+    found = values.person(text)
+    if not found or len(found[0].split()) > 3 or not _ENDS_NAME.match(text[text.find(found[0]) + len(found[0]) :]):
+        return []
+    lowered = found[0].lower()
+    otherwise = lowered in LISTS["languages"] | LISTS["diets"] | LISTS["cities"] or lowered.isdigit()
+    if otherwise or found[0].isupper() or _RANKED.match(found[0]) or values.occupation(lowered):
+        return []
+    return found
+
+
+def introduced(text: str) -> list[str]:
+    """The name in a message that begins with "Hello, this is Ana"."""
+    found = _INTRODUCED.match(text)
+    return own_name(re.split(r"[\n!?.,]", found["v"])[0]) if found else []
+
+
+def described(text: str) -> Iterator[tuple[str, str]]:
+    """What "vegan here" and "as a nurse, I ..." say: a key and its value."""
+    for pattern in (_HERE_IS, _AS_A):
+        if found := pattern.match(text):
+            value = found["v"]
+            if diet := _diet(value):
+                yield "diet", diet[0]
+            elif job := values.occupation(value):
+                yield "job", job[0]
+            elif pattern is _HERE_IS and (name := own_name(value)):
+                yield "name", name[0]
+
+
+def _date(text: str) -> list[str]:
+    found = _DAY.match(text)
+    return [re.sub(r"(\d)(?:st|nd|rd|th)\b", r"\1", re.sub(r"^the | of\b", "", found[1], flags=re.I))] if found else []
+
+
+def _job(text: str) -> list[str]:
+    return values.occupation(text) if re.match(r"(?:an? |freelance |self-employed )", text, re.I) else []
+
+
+def _title(text: str) -> list[str]:
+    found = re.match(
+        r"(?:the |an? )?((?:deputy |assistant |vice |acting |co-?)*(?:ceo|cto|cfo|coo|cmo|cio|founder"
+        r"|head of [\w ]{2,30}|director of [\w ]{2,30}|manager|principal|president|headteacher|editor))"
+        r"(?= of (?:(?-i:[A-Z])|an?\b|the\b|my\b|our\b)| (?:at|for|in)\b|$|[,.!])",
+        text,
+        re.I,
+    )
+    return [found[1]] if found and not re.search(r" of (?:bad|nothing|my own|chaos)\b", text, re.I) else []
+
+
+def _called_job(text: str) -> list[str]:
+    return values.occupation(text) or _title(text)
+
+
+def _employer(text: str) -> list[str]:
+    if re.match(r"(?:an?|the) (?:[\w-]+ )?(?:gym|club|choir|band)\b", text, re.I):
+        return []
+    return [
+        each for each in values.organisation(text) if not re.match(r"(?:home|night|christmas|mondays?)\b", each, re.I)
+    ]
+
+
+def _with_role(text: str) -> list[str]:
+    """The company of "I'm a nurse at Mercy Hospital"."""
+    found = re.match(r"((?:an? |the )[\w' -]{2,50}?) (?:at|for|with) ((?-i:[A-Z]|the [A-Z]|an? ).+)", text, re.I)
+    known = found and "student" not in found[1] and (values.occupation(found[1]) or _title(found[1]))
+    return _employer(found[2]) if found and known else []
+
+
+def _allergens(text: str) -> list[str]:
+    """What somebody is allergic to; not work and not Mondays."""
+    found: list[str] = []
+    text = re.sub(r"^(?:both|all|most|certain|some kinds of|all kinds of) ", "", text, flags=re.I)
+    for part in re.split(r",? (?:and|&|or) |, ", text[: values.LONGEST])[: values.MOST_LISTED]:
+        value = values.cut(part)
+        if not value or len(value.split()) > 3 or _NO_ALLERGEN.match(value):
+            break
+        found.append(value)
+    return found
+
+
+_NO_ALLERGEN = re.compile(
+    r"(?:mondays?|work|mornings?|bullshit|drama|stupidity|exercise|people|fun|commitment|nonsense|idiots|meetings|math"
+    r"|early|effort|small talk|cardio|bs|responsibility|decisions|spreadsheets|paperwork|hype|cheap|bad|losing|rules"
+    r"|change|success|failure|happiness|hard|adulting|sundays|housework|cleaning|anything|everything|nothing|it|this"
+    r"|that|these|those|them|him|her|you|your|my|something|some|so|I|I'm|we|but|not|\w+ing|\w+ly)\b",
+    re.I,
+)
+READERS: dict[str, values.Reader] = {
+    "person": values.person,
+    "own_name": own_name,
+    "number": values.number,
+    "date": _date,
+    "place": values.place,
+    "job": _job,
+    "title": _title,
+    "called_job": _called_job,
+    "occupation": values.occupation,
+    "employer": _employer,
+    "with_role": _with_role,
+    "diet": _diet,
+    "allergens": _allergens,
+    "words": values.verbatim,
+    "languages": values.members("languages"),
+    "programming": values.members("programming"),
+    "clouds": values.member("clouds"),
+}

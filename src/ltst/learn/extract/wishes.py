@@ -1,0 +1,150 @@
+"""How the user wants to be answered: only what is asked for explicitly, of the assistant, and for good.
+
+A wish on a matter that everybody has (how long, in which language, in which tone) is a preference under a key of its
+own, so that a later one takes its place. Any other standing order, and every one that holds under a condition only, is
+an instruction in the user's own words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ltst.learn.extract import values
+from ltst.learn.extract.tables import table
+from ltst.learn.extract.words import LISTS
+from ltst.learn.keys import PREFERENCES
+from ltst.records import Claim
+
+LONGEST = 300
+SHORTEST = 3  # words of an instruction
+MOST_WORDS = 18  # of a sentence that says no more than a preference
+CONFIDENCE = 0.9
+
+_TABLE = {heading[0]: lines for heading, lines in table("wishes")}
+_TOPICS = [(key, re.compile(line, re.I)) for key in PREFERENCES for line in _TABLE.get(key, ())]
+
+
+def _pattern(before: str, name: str, after: str = r"\b") -> re.Pattern[str]:
+    return re.compile(f"{before}(?:{'|'.join(_TABLE[name])}){after}", re.I)
+
+
+_LEAD = _pattern("", "leads", r"(?![\w'])[,:]? ?")
+_CONDITION = _pattern("", "conditions", "")
+_UNDER = _pattern(r"\b", "under", r" \w")
+_VERB = _pattern(f"(?:(?:{'|'.join(_TABLE['orders'])}) )?(?:ever )?", "verbs")
+_STRONG = _pattern("", "strong")
+_ANY_VERB = _pattern("(?!", "subjects", r"\b)\w")
+_LASTING = _pattern(r"\b", "lasting")
+_ALWAYS, _GENERAL = _pattern("", "always"), _pattern("", "general", "")
+_PREFERS = _pattern(r"(?:(?:oh|and|but|so|plus|well|also|for \w+),? ){0,2}", "prefers")
+_SHORT = re.compile(rf"{_TABLE['answer_length'][0]}(?: only)?,? (?:please|from now on|always)\b", re.I)
+_ONCE = _pattern(r"\b", "once")
+_SAYING = _pattern("(?:(?:please|and|but|so|ok|okay) ){0,2}", "sayings")
+_NO_NAME = _pattern("", "no_names")
+_NAMING = re.compile(
+    r"(?:.{0,80}\b(?:please|just|so|but|and|to|can|may|should|seriously|really|prefer|rather)[,:]? |.{0,80}, )?"
+    r"(?:call me|address me as|refer to me as|(?:to be|being) (?:called|addressed as)) (?:by )?(?P<v>.{1,60})"
+    r"|i go by (?P<by>(?-i:[A-Z]).{0,60})",
+    re.I,
+)
+_CALL_BY_OTHERS = re.compile(
+    r"\b(?:don't|do not|never|not|stop|nobody|can you|could you|friends|they|people) (?:\w+ )?call me $", re.I
+)
+
+
+def wishes(text: str) -> Iterator[Claim]:
+    """The preferences or the instruction in a sentence; a wish for this once is neither."""
+    if len(text) > LONGEST or _ONCE.search(text) or _SAYING.match(text):
+        return
+    asks = text.endswith("?")
+    text = text.strip(" .!?…")
+    if name := _name(text):
+        yield _preference("address_as", name)
+    elif asks and not re.match(r"(?:please |and )?(?:can|could|would|will) you\b", text, re.I):
+        return
+    elif _PREFERS.match(text) or _SHORT.match(text):
+        yield from _preferences(text)
+    elif _ordered(text):
+        yield from _order(text)
+
+
+def _order(text: str) -> Iterator[Claim]:
+    lasting = bool(_LASTING.search(text)) or _leads_to_lasting(text)
+    found = [*_preferences(text)] if lasting or _GENERAL.search(text) else []
+    conditional = bool(_UNDER.search(text) or _CONDITION.search(text))
+    if found and not conditional and len(text.split()) <= MOST_WORDS:
+        yield from found
+    elif len(text.split()) >= SHORTEST and (lasting or (found and conditional)):
+        matter = "/".join([*sorted(each.key for each in found), *_condition(text)]) if found else ""
+        yield Claim("instruction", "", text, confidence=CONFIDENCE, details={"matter": matter} if matter else {})
+
+
+def _condition(text: str) -> list[str]:
+    """Under which condition an order holds, in a form that two of them can be compared by."""
+    found = _CONDITION.search(text) or _UNDER.search(text)
+    if found is None:
+        return []
+    end = found.end() if found.re is _CONDITION else len(text)
+    _, *compared = re.findall(r"\w+", text[found.start() : end].lower().replace("from now on", ""))
+    return [" ".join(compared)]
+
+
+def _led(text: str) -> Iterator[str]:
+    """The sentence, and what is left of it after each thing that leads up to what is wanted."""
+    yield text
+    for _ in range(8):
+        if not (lead := _LEAD.match(text) or _CONDITION.match(text)):
+            break
+        text = text[lead.end() :]
+        yield text
+
+
+def _ordered(text: str) -> bool:
+    """Whether something is asked for; nothing is in "from now on I sleep more"."""
+    *leads, order = _led(text)
+    strong = any(_STRONG.match(each) for each in leads)
+    return bool(_VERB.match(order) or (strong and _ANY_VERB.match(order)))
+
+
+def _leads_to_lasting(text: str) -> bool:
+    return any(_ALWAYS.match(each) for each in _led(text))
+
+
+def _preferences(text: str) -> Iterator[Claim]:
+    done: set[str] = set()
+    for key, pattern in _TOPICS:
+        found = None if key in done else pattern.search(text)
+        if not found or (key == "programming_language" and len(found["v"]) < 3 and not found["v"][0].isupper()):
+            continue
+        done.add(key)
+        no = found["no"] if "no" in pattern.groupindex else None
+        yield _preference(key, f"{'not' if key == 'tone' else 'no'} {found['v'].lower()}" if no else found["v"])
+
+
+def _name(text: str) -> str | None:
+    """The name that the user wants to be called by."""
+    found = _NAMING.match(text)
+    if found is None:
+        return None
+    if found["by"]:
+        return next(iter(values.person(found["by"])), None)
+    before = text[: found.start("v")]
+    if _CALL_BY_OTHERS.search(before):
+        rest = re.search(r"\bcall me (?P<v>.{1,60})$", text[found.start("v") :], re.I)
+        return _called(rest["v"]) if rest else None
+    return _called(found["v"])
+
+
+def _called(text: str) -> str | None:
+    if found := values.person(text):
+        return found[0]
+    value = values.cut(text)
+    good = value.isalpha() and len(value.split()) == 1 and not _NO_NAME.match(text)
+    return value if good and value.lower() not in LISTS["not_names"] else None
+
+
+def _preference(key: str, value: str) -> Claim:
+    value = re.sub(r"^(?:as|nice and|a bit|quite|fairly) ", "", value, flags=re.I)
+    details = {"type": PREFERENCES[key], "explicit": True}
+    return Claim("preference", key, value, confidence=CONFIDENCE, details=details)
