@@ -88,7 +88,7 @@ def main() -> None:
         _write(read)
         return
     print(f"two readers agree: {_agreement()}")
-    found, kinds = _left_out(read)
+    found, kinds = _left_out(read)[0]
     _report("by sentence", found, np.array([each.states for each in read]))
     _report("by message", *_by_message(read, found))
     right = [guess == each.kind for each, guess in zip(read, kinds, strict=True) if each.states]

@@ -14,11 +14,14 @@ from importlib.resources import files
 from itertools import pairwise
 
 from ltst.records import STATEMENT_KINDS
+from ltst.support.sentences import spans
 
 WEIGHTS = "gate_weights.tsv"
 PRECISION = 100  # weights are written as hundredths
 MOST_WORDS = 40
 LONGEST = 1_000
+LONGEST_TOLD, MOST_TOLD = 3_000, 20  # characters and sentences of a message that tell how much it says
+ASKING = 0.5  # what is taken off where a message ends with a question
 BEFORE = 3  # words of the turn before, which may have asked
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+|[?!]")
@@ -116,6 +119,14 @@ def judged(seen: Iterable[Named], least: float = 0.0) -> Judged | None:
         return None
     scores = [sum(of[place] * value for of, value in held) for place in range(1, len(STATEMENT_KINDS) + 1)]
     return Judged(probability, STATEMENT_KINDS[scores.index(max(scores))])
+
+
+def telling(text: str) -> float:
+    """Returns how likely a message says something lasting, by its first sentences; less where it ends by asking."""
+    begun = text[:LONGEST_TOLD]
+    sentences = features(begun, spans(begun)[:MOST_TOLD])
+    best = max((found.probability for each in sentences if (found := judged(each))), default=0.0)
+    return best - ASKING if text.rstrip().endswith("?") else best
 
 
 def features(text: str, places: Sequence[tuple[int, int]], before: str = "") -> Iterator[list[Named]]:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from ltst.db.pool import Database, user_scope
 from ltst.errors import DatabaseUnavailable, ModelUnavailable, Unavailable
+from ltst.learn.gate import telling
 from ltst.learn.importance import importance
 from ltst.providers.embedding import Embedding, TextRefused
 from ltst.rooms import search, work
-from ltst.rooms.search import FURTHER_PARTS, OTHER_VECTOR, OWN_VECTOR, REGISTRY, WORDS, Due, Vectors
+from ltst.rooms.search import FURTHER_PARTS, OTHER_VECTOR, OWN_VECTOR, REGISTRY, WORDS, Due, Vectors, Worded
 from ltst.rooms.work import Lease, Rules
 from ltst.support import answers
 from ltst.support.logs import LOGGER
@@ -36,9 +37,12 @@ COMPARED_CHARACTERS = 64_000
 # What is kept free before each part for its label, in tokens of a model; a label in a script whose every character
 # is a token may need more.
 ROOM = 32
+KEPT = 0.5  # how much a row tells that is no message
 EMBED = "embed"  # the work on a single row
 REFUSED = "the embedding model refuses the text"
 HARMLESS = "Hello."
+
+Part = tuple[str, ...]  # the ways in which a part of a text is read; its vector lies in their middle
 
 
 async def index_words(database: Database, user_id: str) -> int:
@@ -58,8 +62,15 @@ async def _add_words(database: Database, user_id: str, rows: Sequence[Due]) -> N
         await search.add_words(database.user(user_id), worded)
 
 
-def _worded(rows: Sequence[Due]) -> list[tuple[Due, list[str]]]:
-    return [(row, _terms(row)) for row in rows]
+def _worded(rows: Sequence[Due]) -> list[Worded]:
+    return [Worded(row, _terms(row), _tells(row)) for row in rows]
+
+
+def _tells(row: Due) -> float:
+    """How much a row tells: of what a person said, how likely it states something; what was kept is in between."""
+    if row.kind != "message":
+        return KEPT
+    return telling(row.text) if row.by_person else 0.0
 
 
 def _terms(row: Due) -> list[str]:
@@ -265,18 +276,22 @@ def written(vector: NDArray[np.float32]) -> str:
     return "[" + ",".join([f"{number:.8g}" for number in vector.tolist()]) + "]"
 
 
-async def _parts(row: Due, embedding: Embedding) -> list[str]:
-    """What the model reads of a row at a time, each with the row's date and speaker."""
+async def _parts(row: Due, embedding: Embedding) -> list[Part]:
+    """Return what the model reads of a row at a time: with the row's date and speaker, a person's words also without.
+
+    Questions name dates and speakers in chats of several people, and seldom in a conversation with an assistant: a
+    vector in the middle is found by both.
+    """
     known = row.label
     room = ROOM if known.isascii() else max(ROOM, len(known))
     (parts,) = await embedding.parts([row.text], room=room)
-    return [known + part for part in parts]
+    return [(known + part, part) if known and row.by_person else (known + part,) for part in parts]
 
 
 async def known_vectors(
-    rows: Sequence[Due], texts: Sequence[Sequence[str]], embedding: Embedding, *, background: bool = True
+    rows: Sequence[Due], texts: Sequence[Sequence[Part]], embedding: Embedding, *, background: bool = True
 ) -> Sequence[NDArray[np.float32] | None]:
-    """The vectors of each row's texts; of a row whose text the model refuses none: it is found by its words."""
+    """The vectors of each row's parts; of a row whose text the model refuses none: it is found by its words."""
     try:
         return await _embedded(texts, embedding, background=background)
     except TextRefused as problem:
@@ -290,12 +305,14 @@ async def known_vectors(
 
 
 async def _embedded(
-    texts: Sequence[Sequence[str]], embedding: Embedding, *, background: bool
+    texts: Sequence[Sequence[Part]], embedding: Embedding, *, background: bool
 ) -> list[NDArray[np.float32]]:
-    distinct = [*dict.fromkeys(part for parts in texts for part in parts)]
+    import numpy as np
+
+    distinct = [*dict.fromkeys(reading for parts in texts for part in parts for reading in part)]
     vectors = await embedding.vectors(distinct, background=background)
     place = {text: number for number, text in enumerate(distinct)}
-    return [vectors[[place[part] for part in parts]] for parts in texts]
+    return [np.stack([mean(vectors[[place[each] for each in part]]) for part in parts]) for parts in texts]
 
 
 async def all_vectors(rows: Sequence[Due], embedding: Embedding, most: int) -> Sequence[NDArray[np.float32] | None]:
@@ -310,5 +327,5 @@ def mean(parts: NDArray[np.float32]) -> NDArray[np.float32]:
 
     middle = parts.mean(axis=0)
     length = np.linalg.norm(middle)
-    whole: NDArray[np.float32] = middle / length if length > 1e-6 else parts[0]
+    whole: NDArray[np.float32] = middle / length if len(parts) > 1 and length > 1e-6 else parts[0]
     return whole

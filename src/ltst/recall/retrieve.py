@@ -46,6 +46,12 @@ ADDRESSED = re.compile(
     r"|\byou(?:['’](?:ve|d)| have| had)?(?: just| already| also)? (?:\w+ed|said|told|gave|made|wrote|sent|found)\b",
     re.IGNORECASE,
 )
+# Asks for what was, not for what holds.
+BEFORE = re.compile(
+    r"\b(?:used to|before|previous(?:ly)?|former(?:ly)?|original(?:ly)?|at first|earlier|back then|in the past|ago"
+    r"|early on|to begin with|vorher|früher|damals|ursprünglich|zuerst|antes|avant|autrefois)\b",
+    re.IGNORECASE,
+)
 # A unit as the database sends it, in the order of the column `ranked` of `search_units`.
 UNIT = np.dtype(
     [
@@ -60,6 +66,8 @@ UNIT = np.dtype(
         ("importance", ">f4"),
         ("used", ">i8"),
         ("said", ">i8"),
+        ("tells", ">f4"),
+        ("outdated", ">f4"),
     ]
 )
 NEAR = np.dtype([("number", ">i4"), ("similarity", ">f4")])
@@ -290,7 +298,11 @@ def _boosts(question: Question, memory: _Memory, speakers: Sequence[str]) -> dic
         boosts["strength"] = rank.STRENGTH * _strength(units, question.now)
     if units["retold"].any() and not units["retold"].all():
         boosts["retold"] = -rank.RETOLD * units["retold"]
+    if units["tells"].any():
+        boosts["tells"] = rank.TELLS * units["tells"].astype(np.float64)
     intervals = temporal.intervals(question.text, question.now)
+    if units["outdated"].any() and not intervals and not BEFORE.search(question.text):
+        boosts["outdated"] = -rank.OUTDATED * units["outdated"].astype(np.float64)
     if intervals:
         moments = EPOCH + units["microseconds"] / 1e6
         boosts["temporal"] = rank.TEMPORAL * np.exp(-_days_apart(intervals, moments) / FADING_DAYS)

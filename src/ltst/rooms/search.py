@@ -72,10 +72,24 @@ class Due:
         return OWN_VECTOR if REGISTRY[self.kind].own and not self.by_machine else OTHER_VECTOR
 
     @property
+    def by_person(self) -> bool:
+        """Whether somebody said it: the user, or whoever has a name."""
+        return self.kind == "message" and (self.role == "human" or self.said_by is not None)
+
+    @property
     def label(self) -> str:
         """What is known about it, which stands before its text where it is indexed."""
         at = self.occurred_at if REGISTRY[self.kind].dated else None
         return label(at, self.title, speaker(self.role, self.said_by), self.heading)
+
+
+@dataclass(frozen=True, slots=True)
+class Worded:
+    """A row with the terms that it is found by, and how much it tells."""
+
+    row: Due
+    terms: Sequence[str]
+    tells: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,18 +209,19 @@ async def drop_due(tx: Executor, ids: Iterable[str]) -> None:
     await tx.run("search.drop_due", user_id=tx.scope.user_id, ids=[*ids])
 
 
-async def add_words(tx: Executor, rows: Sequence[tuple[Due, Sequence[str]]]) -> int:
+async def add_words(tx: Executor, rows: Sequence[Worded]) -> int:
     """Give rows their place in the index, with their terms; the number of those that were still due."""
-    counted = [Counter(terms) for _, terms in rows]
+    counted = [Counter(each.terms) for each in rows]
     postings = [(place, term, times) for place, each in enumerate(counted, 1) for term, times in each.items()]
     return int(
         await tx.value(
             "search.add_words",
             user_id=tx.scope.user_id,
-            ids=[row.id for row, _ in rows],
-            sinces=[row.since for row, _ in rows],
-            stages=[row.vector_stage for row, _ in rows],
+            ids=[each.row.id for each in rows],
+            sinces=[each.row.since for each in rows],
+            stages=[each.row.vector_stage for each in rows],
             lengths=[len(each) for each in counted],
+            tells=[each.tells for each in rows],
             held=[place for place, _, _ in postings],
             terms=[term for _, term, _ in postings],
             counts=[times for _, _, times in postings],

@@ -45,7 +45,7 @@ DELETE FROM search_due WHERE user_id = %(user_id)s AND row_id = ANY(%(ids)s::uui
 
 -- name: add_words
 SELECT ltst_add_words(%(user_id)s, %(ids)s::uuid[], %(sinces)s::timestamptz[], %(stages)s::smallint[],
-                      %(lengths)s::integer[], %(held)s::integer[], %(terms)s::text[], %(counts)s::integer[]);
+                      %(lengths)s::integer[], %(tells)s::real[], %(held)s::integer[], %(terms)s::text[], %(counts)s::integer[]);
 
 -- name: known_vectors
 SELECT id::text, vector FROM ltst_known_vectors(%(user_id)s, %(table)s, %(key)s, %(ids)s::uuid[]);
