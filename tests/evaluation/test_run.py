@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import closing
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from evaluation.material import LOCOMO, LONGMEMEVAL, CountingEmbedder, write
-from ltst import AsyncMemory, AsyncUser, Settings
-from ltst.doors.cli.evaluation import locomo, longmemeval
+from evaluation.material import LOCOMO, LONGMEMEVAL, REALTALK, CountingEmbedder, write, write_beam
+from ltst import AsyncMemory, Settings
+from ltst.doors.cli.evaluation import locomo, longmemeval, realtalk
+from ltst.doors.cli.evaluation.product import Tenant
 from ltst.doors.cli.evaluation.report import Report
 from ltst.doors.cli.evaluation.run import Plan, run
+from ltst.doors.cli.evaluation.vectors import CachedEmbedder
 from ltst.doors.cli.main import app
-
-pytestmark = pytest.mark.skipif(not hasattr(AsyncUser, "search"), reason="search is not wired yet")
 
 
 @pytest.fixture
@@ -116,9 +118,6 @@ def test_baselines_can_be_left_out_and_asked_for_later(plan: Plan) -> None:
     assert len(answered(plan)) == 5
 
 
-@pytest.mark.skipif(
-    "eval" not in {group.name for group in app.registered_groups}, reason="main.py does not know it yet"
-)
 def test_the_command(plan: Plan, tmp_path: Path) -> None:
     out = tmp_path / "results.json"
     given = ["eval", "locomo", "--data", str(plan.benchmark.file), "--out", str(out), "--sample", "2"]
@@ -132,3 +131,41 @@ def test_the_command(plan: Plan, tmp_path: Path) -> None:
     assert json.loads(CliRunner().invoke(app, [*given, *database, "--json"]).stdout) == written
     missing = CliRunner().invoke(app, ["eval", "locomo", "--data", str(tmp_path / "none")])
     assert (missing.exit_code, "name a .json or .json.gz file" in missing.output) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "categories", "absent"),
+    [("realtalk", {"multi-hop", "temporal"}, 0), ("beam", {"event ordering", "knowledge update"}, 2)],
+)
+def test_the_commands_of_folders(name: str, categories: set[str], absent: int, plan: Plan, tmp_path: Path) -> None:
+    folder, out = tmp_path / name, tmp_path / "results.json"
+    folder.mkdir()
+    if name == "beam":
+        write_beam(folder)
+    else:
+        write(folder / "Chat_1_Una_Vic.json", REALTALK)
+    given = ["eval", name, "--data", str(folder), "--out", str(out)]
+    result = CliRunner().invoke(app, [*given, "--database-url", str(plan.settings.database_url)])
+    assert result.exit_code == 0, result.output
+    written = json.loads(out.read_text())
+    assert (written["benchmark"], set(written["categories"])) == (name, categories)
+    assert written["overall"]["turn rec@10"] > 0
+    for baseline in ("BM25, prefix", "MiniLM", "MiniLM, prefix", "RRF, prefix"):
+        found = written["baselines"][baseline]["overall"]["turn rec@10"]
+        assert found == 1.0, "there are no more turns than are looked at"
+    assert written["floor"]["absent"] == absent
+
+
+def test_a_turn_is_stored_at_its_own_time(plan: Plan, tmp_path: Path) -> None:
+    chats = realtalk.read(write(tmp_path / "Chat_1.json", REALTALK))
+
+    async def stored() -> list[datetime | None]:
+        with closing(CachedEmbedder(CountingEmbedder(), plan.cache)) as cached:
+            async with (
+                AsyncMemory(settings=plan.settings, embedder=cached) as memory,
+                Tenant(memory, chats, chats.histories[0], cached) as tenant,
+            ):
+                await tenant.ingest()
+                return [each.timestamp for each in await tenant.user.chat("session-1").history()]
+
+    assert asyncio.run(stored()) == [turn.at for turn in chats.histories[0].sessions[0].turns]

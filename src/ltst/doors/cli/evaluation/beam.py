@@ -10,7 +10,7 @@ from typing import Any
 
 from ltst.doors.cli.evaluation import files
 from ltst.doors.cli.evaluation.benchmark import Benchmark, History, Question, Session, Turn
-from ltst.doors.cli.evaluation.locomo import TABLES
+from ltst.doors.cli.evaluation.locomo import TABLES as OF_LOCOMO
 
 NAME = "beam"
 CHAT = "chat.json"
@@ -18,6 +18,7 @@ QUESTIONS = Path("probing_questions", "probing_questions.json")
 ACCEPTED = "a list of batches with turns, lists of messages with id, role and content, as BEAM has them"
 ACCEPTED_QUESTIONS = "an object with lists of questions by their kind, each with question and source_chat_ids"
 ABSENT = "abstention"
+TABLES = tuple(table for table in OF_LOCOMO if table.level == "turn")  # of three sessions none is hard to find
 # At the end of a message the data notes which point of its plan it carries out.
 MARK = re.compile(r" ->-> \d+,\d+$")
 

@@ -170,11 +170,12 @@ def extraction(options: Options, data: Labelled) -> None:
     from ltst.doors.cli.evaluation import extraction as statements  # late: numpy takes longer than --help may
 
     with show.working("Training without each conversation in turn"):
-        scores = statements.evaluate(*(judged := statements.judge(data)))
+        sentences, least = statements.judge(data)
+    scores = statements.evaluate(sentences, least)
     if options.json:
         show.document(statements.document(scores))
     else:
-        statements.present(scores, judged[1])
+        statements.present(scores, least)
 
 
 def _evaluate(

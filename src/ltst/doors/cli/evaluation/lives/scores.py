@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ltst.recall.context import Context
 
 DEPTH = 10
-TAG = re.compile(r"</?[a-z_]{1,40}[^<>]{0,2000}>")
+TAG = re.compile(r"</?[a-z_]++[^<>]*+>")
 QUOTED = 40  # characters of a turn that tell that it is quoted
 # Sections of a context that are not told line by line: instructions as they were written, and the question itself.
 AS_WRITTEN = "instructions"
