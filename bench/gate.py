@@ -88,7 +88,7 @@ def main() -> None:
         _write(read)
         return
     print(f"two readers agree: {_agreement()}")
-    found, kinds = _left_out(read)[0]
+    found, kinds = _left_out(read)
     _report("by sentence", found, np.array([each.states for each in read]))
     _report("by message", *_by_message(read, found))
     right = [guess == each.kind for each, guess in zip(read, kinds, strict=True) if each.states]
@@ -98,7 +98,7 @@ def main() -> None:
 def judged(data: Path) -> Iterator[tuple[Sentence, float]]:
     """Returns each labelled sentence with its probability by weights that were trained without its conversation."""
     read = [*_sentences(data)]
-    yield from zip(read, map(float, _left_out(read)), strict=True)
+    yield from zip(read, map(float, _left_out(read)[0]), strict=True)
 
 
 def _sentences(data: Path) -> Iterator[Sentence]:

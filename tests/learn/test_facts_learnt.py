@@ -321,7 +321,7 @@ async def lived(memory: AsyncMemory, user: AsyncUser) -> None:
     lost = [
         "I live in Porto, as I may have told you some time ago already.",
         "I moved to Lisbon.",
-        "I speak Danish and Polish.",
+        "I'm allergic to eggs and nuts.",
         "I prefer dark mode.",
         "Please keep your answers detailed.",
         "Always end with a joke.",
@@ -365,7 +365,7 @@ class TestGone:
     ) -> None:
         other = shared.user(f"alone-{uuid.uuid4().hex}")
         await lived(shared, user)
-        assert (await values(user, "home"), await values(user, "language")) == (["Lisbon"], ["Danish", "Polish"])
+        assert (await values(user, "home"), await values(user, "allergy")) == (["Lisbon"], ["eggs", "nuts", "peanuts"])
         assert {each.session_id for each in await user.entries.list("episodic")} == {"kept", LOST}
         assert await user.sessions.related("kept")
         await way(shared, user)
@@ -391,7 +391,7 @@ class TestGone:
             user.user_id,
         )
         left = json.dumps(await user.export())
-        assert not [word for word in ("Lisbon", "Polish", "joke", "dark mode") if word in left]
+        assert not [word for word in ("Lisbon", "eggs", "joke", "dark mode") if word in left]
 
     @pytest.mark.parametrize("way", WAYS)
     async def test_the_ledger_tells_it(

@@ -1,6 +1,6 @@
 """Tells the words that a writer says in their own name from what they paste: mails, chat logs, code, tool output.
 
-The rules, the hints, the language model and the episodes all read `own_words`, so nothing that somebody else wrote
+The rules, the language model and the episodes all read `own_words`, so nothing that somebody else wrote
 becomes a fact, a preference or an instruction. In doubt a line counts as pasted: a fact can be said again.
 
 Some pastes show where they end: a quoted line, a line of a log, a fence, an element of HTML. Others do not, such as a
@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+
+from ltst.learn import foreign
 
 _TIME = r"\d{1,2}[:.h]\d{2}(?:[:.]\d{2})?(?:[.,]\d{1,6})?(?: ?[ap]\.?m\b\.?)?"
 _DATE = r"(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{1,2} [A-Z][a-z]{2,8},? \d{4}|[A-Z][a-z]{2,8} \d{1,2}(?:, \d{4})?)"
@@ -108,7 +110,8 @@ _ANNOUNCED = re.compile(
     r"|\b(?:role-?\s?play\w*|pretend|act as|act like you|you are now an?|let's play"
     r"|my (?:main )?character\b|in character)"
     r"|^[ *]{0,4}(?:lyrics|quote)\b[^:\n]{0,30}:"
-    r"|\b(?:sentence|phrase|headline|caption|slogan|lyrics|paragraph|passage|excerpt|article|transcript|review)\s?:"
+    r"|\b(?:sentence|phrase|headline|caption|slogan|lyrics|paragraph|passage|excerpt|article|transcript|review|persona"
+    r"|character|bio like|profile like|(?:answer|reply|response) (?:was|is))\s?:"
     r"|\b(?:wrote|writes?|reads|starts|begins|started|began|replied|sang|sings|texted|told|messaged"
     r"|emailed|said|says|asked|goes"
     r"|went)(?: (?:me|us|him|her|them|this|back))?\s?:|\b(?:the|this|first|last|his|her|their|a|an"
@@ -154,13 +157,13 @@ _TURN = re.compile(
 
 def own_words(text: str) -> str:
     """The message without what was pasted in it; every line of it is one of the writer's own, or the part that is."""
-    opened = _opened(text)
+    opened = _hollowed(text)
     return "\n".join(_HOLES.sub(" ", opened[start:end]) for start, end in _own(opened))
 
 
 def own_spans(text: str) -> list[tuple[int, int]]:
     """Where the writer's own words stand in a text: lines, or the parts of them that stand beside something pasted."""
-    opened, found = _opened(text), list[tuple[int, int]]()
+    opened, found = _hollowed(text), list[tuple[int, int]]()
     for start, end in _own(opened):
         found += [(start + part.start(), start + part.end()) for part in _WHOLE.finditer(opened[start:end])]
     return found
@@ -169,6 +172,11 @@ def own_spans(text: str) -> list[tuple[int, int]]:
 def unquoted(text: str) -> str:
     """The text without blocks of code, elements of HTML and quoted lines; an assistant's "Here is how:" is its own."""
     return _HOLES.sub(" ", "\n".join(line for line in _opened(text).split("\n") if not _QUOTED.match(line)))
+
+
+def _hollowed(text: str) -> str:
+    """The text with a hole for everything that shows its own end, and for talks and letters of others."""
+    return "\n".join(foreign.hollowed(_opened(text).split("\n"), _HOLE))
 
 
 def _opened(text: str) -> str:
@@ -260,7 +268,8 @@ def _lengths(lines: list[str]) -> Iterator[int]:
 
 def _announced(line: str, after: str, wanted: bool) -> re.Match[str] | None:
     """Where the line announces a text of others; `wanted` is whether the message asks for help with one."""
-    return _ANNOUNCED.search(f"{line}\n" if after else line) or (_SHOWN.search(line) if wanted else None)
+    shown = _SHOWN.search(line) if wanted else None
+    return _ANNOUNCED.search(f"{line}\n" if after else line) or shown or foreign.announces(line, after)
 
 
 def _ends_itself(line: str) -> bool:

@@ -7,7 +7,7 @@ time after. What was written down by hand is moved by nobody: it holds until the
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -98,7 +98,7 @@ def _by_value(heard: Sequence[Statement]) -> list[list[Statement]]:
             groups.setdefault(normalised(each.value), []).append(each)
     for each in heard:
         if each.ends and (name := _meant(each.value, groups) or _of_kind(each.value, groups)) is not None:
-            groups[name].append(each)
+            groups[name].append(replace(each, value=groups[name][0].value))
     return [sorted(group, key=_order) for group in groups.values()]
 
 

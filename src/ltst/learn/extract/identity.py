@@ -95,7 +95,11 @@ def _employer(text: str) -> list[str]:
     if re.match(r"(?:an?|the) (?:[\w-]+ )?(?:gym|club|choir|band)\b", text, re.I):
         return []
     return [
-        each for each in values.organisation(text) if not re.match(r"(?:home|night|christmas|mondays?)\b", each, re.I)
+        each
+        for each in values.organisation(text)
+        if not re.match(
+            r"(?:home|night|christmas|mondays?|gate|level|terminal|platform|page|chapter|step|stage)\b", each, re.I
+        )
     ]
 
 
@@ -111,7 +115,7 @@ def _allergens(text: str) -> list[str]:
     found: list[str] = []
     text = re.sub(r"^(?:both|all|most|certain|some kinds of|all kinds of) ", "", text, flags=re.I)
     for part in re.split(r",? (?:and|&|or) |, ", text[: values.LONGEST])[: values.MOST_LISTED]:
-        value = values.cut(part)
+        value = "" if re.match(r"(?:my|your|his|her|their) ", part) else values.cut(part)
         if not value or len(value.split()) > 3 or _NO_ALLERGEN.match(value):
             break
         found.append(value)

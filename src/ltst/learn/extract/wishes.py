@@ -138,7 +138,7 @@ def _name(text: str) -> str | None:
 
 def _called(text: str) -> str | None:
     if found := values.person(text):
-        return found[0]
+        return None if _NO_NAME.match(found[0]) else found[0]
     value = values.cut(text)
     good = value.isalpha() and len(value.split()) == 1 and not _NO_NAME.match(text)
     return value if good and value.lower() not in LISTS["not_names"] else None
