@@ -39,8 +39,8 @@ _RECEIVED = re.compile(
 )
 # With these a writer announces what they say themself.
 _OWN = re.compile(
-    r"(?:.{0,100}\b)?(?:about (?:me|myself|us)|who i am|update|context|background|facts?|note|fyi|btw|remember|important"
-    r"|so|well|basics|first|also|question|correction|know)[*_ ]{0,3}:[*_\s]*$|(?:my|our) (?!\w{1,30}['’]s\b)"
+    r"(?:.{0,100}\b)?(?:about (?:me|myself|us)|who i am|update|context|background|facts?|note|fyi|btw|remember"
+    r"|important|so|well|basics|first|also|question|correction|know)[*_ ]{0,3}:[*_\s]*$|(?:my|our) (?!\w{1,30}['’]s\b)"
     r"(?!.{0,40}\b(?:answer|reply|e?mail|essay|letter|text|story|draft|bio|post|message|cv|resume|homework|speech"
     r"|transcript|chat"
     r"|persona"

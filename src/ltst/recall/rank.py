@@ -20,8 +20,10 @@ SATURATION = 0.9
 LENGTH_DISCOUNT = 0.3
 REACH = 2
 # Weights were fitted to LoCoMo, REALTALK, BEAM, LongMemEval and the lives together, and checked by leaving one out.
-WEIGHTS = {"lexical": 0.8, "window": 0.6, "dense": 2.2, "session_lexical": 0.3, "session_dense": 0.3}
+WEIGHTS = {"lexical": 0.8, "window": 0.6, "dense": 1.7, "session_lexical": 0.3, "session_dense": 0.3}
 NEIGHBOURS = 0.08
+# Words tell most where people chat with each other; where one talks with an assistant, meaning counts for more.
+MEANING_WITH_ASSISTANT = 1.1
 COVERAGE = 0.6
 # How far apart cosines must be for their difference to count in full: of a few texts, all alike, none is much nearer.
 SPREAD = 0.3
@@ -64,6 +66,7 @@ class Scores:
     frequencies: Floats  # (matched, terms): how often
     retold: NDArray[np.bool_] | None = None  # what was drawn from the others: it is measured by them, not they by it
     whole: Whole | None = None  # of what these are a part, where not all were looked at
+    assisted: bool = False  # whether an assistant takes part
 
     @property
     def said(self) -> int:
@@ -108,7 +111,7 @@ def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
     lean = min(1.0, TERSE_WORDS / usual)
     own = (
         WEIGHTS["lexical"] * arms["lexical"]
-        + WEIGHTS["dense"] * arms["dense"]
+        + (WEIGHTS["dense"] + scores.assisted * MEANING_WITH_ASSISTANT) * arms["dense"]
         + lean * WEIGHTS["window"] * arms["window"]
     )
     total = own + lean * NEIGHBOURS * line.beside(own)

@@ -35,7 +35,7 @@ MOST_POSTINGS = 2_000
 # the floor rises with their number up to here.
 FLOOR = 0.35
 FULL_FLOOR_AT = 600
-LEAST_FLOOR = 0.1
+LEAST_FLOOR = 0.16
 # What scores less than this share of the best is not worth showing.
 LEAST_SHARE = 0.1
 FADING_DAYS = 30.0
@@ -272,6 +272,7 @@ def _scores(memory: _Memory, terms: int, seen: Look) -> rank.Scores:
         frequencies=frequencies[matched],
         retold=memory.units["retold"],
         whole=None if seen.total is None else _whole(seen.total, seen, memory.holders[:terms]),
+        assisted=bool(memory.units["by_machine"].any()),
     )
 
 
