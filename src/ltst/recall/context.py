@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, ItemsView, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any, SupportsIndex, overload
 
 from ltst.errors import Invalid, shown
@@ -90,6 +91,7 @@ WORTH_CUTTING = 32  # tokens: a smaller beginning of a memory tells nothing
 ASKED_FOR = frozenset({"episodes", "documents", "recalled"})
 LONGEST_OWN, LONGEST_OTHERS = 8, 16
 RESTING = ("facts", "episodes")  # what is drawn from messages, and not told beside them where they are recalled
+ROUNDING = 1.25  # what items cost one by one, at most, beside what they cost together
 BETWEEN = " / "  # the memories of one line
 UNNUMBERED = "m99"  # stands for a reference while it is not known
 
@@ -230,24 +232,35 @@ def _spoken(role: str, content: str) -> str:
     return f"{role}: {indented(content)}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Priced:
     """An item with its text and its cost, each made once."""
 
     item: Item
     text: str
     cost: int
-    added: int = 0  # what it costs in the line of its neighbour
+    spoken: int = 0  # what the words of a turn cost by themselves
+    joined: int | None = None  # what it costs in the line of its neighbour, once that is asked for
+
+    def added(self, count: TokenCounter) -> int:
+        """What it costs in the line of its neighbour."""
+        if self.joined is None:
+            self.joined = count(BETWEEN + self.text)
+        return self.joined
 
 
 def _price(item: Item, count: TokenCounter, gap: str = "\n\n") -> _Priced:
     """The cost in the dearer of the two forms, with the gap to the next item."""
     text = item.shown(item.content)
-    if item.source is not None:
-        return _Priced(item, text, count(written(UNNUMBERED, item.details, text) + gap), count(BETWEEN + text))
     if item.role is None:
-        return _Priced(item, text, count(text + gap))
-    return _Priced(item, text, max(count(text) + MESSAGE_OVERHEAD, count(_spoken(item.role, text) + gap)))
+        return _Priced(item, text, count(_alone(item, text) + gap))
+    spoken = count(text)
+    return _Priced(item, text, max(spoken + MESSAGE_OVERHEAD, count(_spoken(item.role, text) + gap)), spoken)
+
+
+def _alone(item: Item, text: str) -> str:
+    """What stands in the system message for an item that shares its line with no other."""
+    return text if item.source is None else written(UNNUMBERED, item.details, text)
 
 
 @dataclass(slots=True)
@@ -262,25 +275,34 @@ class _Shelf:
     asked: frozenset[str] | None  # of what was searched for: the words by which it was
     kept: list[_Priced] = field(default_factory=list)
     short: dict[tuple[Any, ...], _Priced] = field(default_factory=dict)
+    spent: int = 0
+    shown: list[_Priced] = field(default_factory=list)  # what is kept, in the order in which it is shown
 
-    @property
-    def spent(self) -> int:
-        return self.heading + _cost(self.kept) if self.kept else 0
+    def keep(self, kept: list[_Priced]) -> None:
+        """Keep these, the most useful first."""
+        self.kept = kept
+        self.shown = sorted(kept, key=_place)
+        self.spent = self.heading + self._cost() if kept else 0
 
     def fill(self, limit: int, wanted: Sequence[_Priced]) -> None:
         """Keep what fits, in the order of use; the window has no gaps. Where nothing fits, keep a part."""
         room = limit - self.heading
-        self.kept = self._fitting(room, wanted) if self.asked is None else self._shortened(room, wanted)
-        if wanted and not self.kept and room >= WORTH_CUTTING:
-            self.kept = self._part(wanted[0].item, room)
-
-    def in_order(self) -> list[_Priced]:
-        """What is kept, as it is shown."""
-        return sorted(self.kept, key=lambda each: each.item.place)
+        kept = self._fitting(room, wanted) if self.asked is None else self._shortened(room, wanted)
+        if wanted and not kept and room >= WORTH_CUTTING:
+            kept = self._part(wanted[0].item, room)
+        self.keep(kept)
 
     def complete(self) -> bool:
         """Whether nothing is missing."""
         return len(self.kept) == len(self.items) and all(each.item.whole for each in self.kept)
+
+    def _cost(self) -> int:
+        costs = [self._after(before, each) for before, each in pairwise(self.shown)]
+        return self.shown[0].cost + sum(costs)
+
+    def _after(self, before: _Priced | None, each: _Priced) -> int:
+        """What an item costs behind another: neighbours of one group share a line."""
+        return each.added(self.count) if before is not None and _together(before, each) else each.cost
 
     def _fitting(self, room: int, wanted: Sequence[_Priced]) -> list[_Priced]:
         kept: list[_Priced] = []
@@ -292,29 +314,30 @@ class _Shelf:
                 break
         return kept
 
-    def _grouped(self, room: int, wanted: Sequence[_Priced]) -> list[_Priced]:
-        """As many as fit, where neighbours of one group cost less."""
+    def _grouped(self, room: int, wanted: Iterable[_Priced]) -> tuple[list[_Priced], int]:
+        """As many as fit, where neighbours of one group cost less; and the room that is left."""
         kept: list[_Priced] = []
         shown: list[_Priced] = []  # the same in their order
         for each in wanted:
-            at = bisect_left(shown, each.item.place, key=lambda other: other.item.place)
-            neighbours = shown[max(at - 1, 0) : at], shown[at : at + 1]
-            dearer = _cost([*neighbours[0], each, *neighbours[1]]) - _cost([*neighbours[0], *neighbours[1]])
+            at = bisect_left(shown, each.item.place, key=_place)
+            before, behind = shown[at - 1] if at else None, shown[at] if at < len(shown) else None
+            dearer = self._after(before, each)
+            if behind is not None:
+                dearer += self._after(each, behind) - self._after(before, behind)
             if dearer <= room:
                 kept.append(each)
                 shown.insert(at, each)
                 room -= dearer
-        return kept
+        return kept, room
 
     def _shortened(self, room: int, wanted: Sequence[_Priced]) -> list[_Priced]:
         """As many as fit in their short forms; what is then left lengthens them, the user's own words first."""
-        kept = self._grouped(room, [self._short(each) for each in wanted])
-        room -= _cost(kept)
-        whole = {each.item.place: each for each in wanted}
-        places = sorted(range(len(kept)), key=lambda at: (not kept[at].item.own, at))
-        for at in places:
+        kept, room = self._grouped(room, map(self._short, wanted))
+        cut = [at for at, each in enumerate(kept) if not each.item.whole]
+        whole = {each.item.place: each for each in wanted} if cut else {}
+        for at in sorted(cut, key=lambda at: (not kept[at].item.own, at)):
             short, long = kept[at], whole[kept[at].item.place]
-            if short.item.whole or room < min(WORTH_CUTTING, long.cost - short.cost):
+            if room < min(WORTH_CUTTING, long.cost - short.cost):
                 continue
             longer = [long] if long.cost - short.cost <= room else self._part(long.item, short.cost + room)
             for each in longer:
@@ -337,19 +360,24 @@ class _Shelf:
         return _part(item, room, partial(_price, count=self.count), self.asked)
 
 
+def _place(each: _Priced) -> tuple[Any, ...]:
+    return each.item.place
+
+
+def _together(before: _Priced, each: _Priced) -> bool:
+    """Whether two neighbours stand in one line."""
+    return each.item.group is not None and each.item.group == before.item.group
+
+
 def _lines(shown: Iterable[_Priced]) -> list[list[_Priced]]:
     """What is shown in its order, and in one line what belongs together."""
     lines: list[list[_Priced]] = []
-    for each in sorted(shown, key=lambda each: each.item.place):
-        if lines and each.item.group is not None and each.item.group == lines[-1][-1].item.group:
+    for each in shown:
+        if lines and _together(lines[-1][-1], each):
             lines[-1].append(each)
         else:
             lines.append([each])
     return lines
-
-
-def _cost(shown: Iterable[_Priced]) -> int:
-    return sum(line[0].cost + sum(each.added for each in line[1:]) for line in _lines(shown))
 
 
 def _ids(shown: Iterable[_Priced]) -> set[str]:
@@ -371,7 +399,7 @@ def _part(item: Item, room: int, price: Callable[[Item], _Priced], asked: frozen
     return [] if piece is None else [price(replace(item, content=piece, whole=False))]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Prompt:
     """What a draft comes to, in both forms: sections of the system message (name, text, sources), and turns."""
 
@@ -382,7 +410,7 @@ class _Prompt:
     today: str
     references: Mapping[str, Source]
 
-    @property
+    @cached_property
     def system(self) -> str:
         instructions = [text for name, text, _ in self.parts if name == "instructions"]
         known = [text for name, text, _ in self.parts if name in STABLE and name != "instructions"]
@@ -396,7 +424,7 @@ class _Prompt:
         head = [{"role": "system", "content": self.system}] if self.parts else []
         return head + [{"role": str(each.item.role), "content": each.text} for each in self.window + self.query]
 
-    @property
+    @cached_property
     def text(self) -> str:
         return "\n\n".join([*([self.system] if self.parts else []), *map(_said, self.window + self.query)])
 
@@ -404,19 +432,26 @@ class _Prompt:
     def sections(self) -> tuple[Section, ...]:
         system = [Section(name, text, self.count(text), sources) for name, text, sources in self.parts]
         spoken = [
-            Section(name, "\n\n".join(map(_said, turns)), self.tokens(each.text for each in turns), _sources(turns))
+            Section(name, "\n\n".join(map(_said, turns)), _spent_on(turns), _sources(turns))
             for name, turns in (("window", self.window), ("query", self.query))
             if turns
         ]
         return (*system, *spoken)
 
-    def tokens(self, contents: Iterable[str]) -> int:
-        """What these messages cost."""
-        return sum(self.count(content) + MESSAGE_OVERHEAD for content in contents)
+    @cached_property
+    def tokens(self) -> int:
+        """What the messages cost."""
+        system = self.count(self.system) + MESSAGE_OVERHEAD if self.parts else 0
+        return system + _spent_on(self.window) + _spent_on(self.query)
 
     def size(self) -> int:
         """The cost of the dearer form."""
-        return max(self.tokens(each["content"] for each in self.messages), self.count(self.text))
+        return max(self.tokens, self.count(self.text))
+
+
+def _spent_on(turns: Iterable[_Priced]) -> int:
+    """What turns cost as messages."""
+    return sum([each.spoken + MESSAGE_OVERHEAD for each in turns])
 
 
 def _said(turn: _Priced) -> str:
@@ -430,11 +465,11 @@ def _numbered(line: Sequence[_Priced], references: dict[str, Source]) -> str:
         return line[0].text
     reference, ids = f"m{len(references) + 1}", {each.item.source.id for each in line if each.item.source}
     references[reference] = Source(first.source.kind, first.source.id if len(ids) == 1 else None, _sources(line))
-    return written(reference, first.details, BETWEEN.join(dict.fromkeys(each.text for each in line)))
+    return written(reference, first.details, BETWEEN.join(dict.fromkeys([each.text for each in line])))
 
 
 def _sources(items: Iterable[_Priced]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(source for each in items for source in each.item.sources))
+    return tuple(dict.fromkeys([source for each in items for source in each.item.sources]))
 
 
 @dataclass(slots=True)
@@ -450,25 +485,30 @@ class _Draft:
     count: TokenCounter
     today: str
     limits: dict[str, int] = field(default_factory=dict)
+    preamble: int = field(init=False)  # what it costs, with the day
+    prompt: _Prompt = field(init=False)  # as it was last measured
+
+    def __post_init__(self) -> None:
+        self.preamble = self.count("\n\n".join([PREAMBLE, self.today, ""]))
 
     def keep_all(self) -> bool:
         """Keep everything if it fits. Costs are rounded up item by item, so that only the whole tells."""
         for shelf in self.shelves.values():
-            shelf.kept = list(shelf.items)
+            shelf.keep(shelf.items)
         self._forget_repeated()
         roughly = self._reserved() + sum(shelf.spent for shelf in self.shelves.values())
-        return roughly <= 2 * self.most and self._size() <= self.most
+        return roughly <= ROUNDING * self.most and self._size() <= self.most
 
     def keep_shares(self) -> None:
         """Give each section what it may hold whatever the others want."""
         for shelf in self.shelves.values():
-            shelf.kept = []
+            shelf.keep([])
         if self._reserved() > self.most:
             self._cut_newest()
         instructions = self.shelves["instructions"]
         self.limits = {"instructions": self.most // 2}
         self._fill(instructions, self.limits["instructions"])
-        left = max(0, self.most - instructions.spent - MESSAGE_OVERHEAD - self._preamble())
+        left = max(0, self.most - instructions.spent - MESSAGE_OVERHEAD - self.preamble)
         self.limits |= {name: int(share * left) for name, share in SHARES.items()}
         if self.summarised:  # what the summary does not tell is shown word for word
             self.limits["window"] = left
@@ -496,18 +536,16 @@ class _Draft:
                 raise Invalid("count must count at most one token for each byte of UTF-8")
 
     def context(self) -> Context:
-        """The draft, written out."""
-        prompt = self._prompt()
-        messages, sections = prompt.messages, prompt.sections
+        """The draft as it was last measured, written out."""
+        prompt, sections = self.prompt, self.prompt.sections
         sources = dict.fromkeys(source for section in sections for source in section.sources)
-        cost = prompt.tokens(each["content"] for each in messages)
         # Facts are in every context, so they have no score.
-        shown = [each.item for name in TITLES for each in self.shelves[name].in_order()]
+        shown = [each.item for name in TITLES for each in self.shelves[name].shown]
         return Context(
-            messages,
+            prompt.messages,
             prompt.text,
             sections,
-            cost,
+            prompt.tokens,
             Sources(sources, prompt.references),
             self._dropped(),
             memories=tuple(item.memory for item in shown if item.memory is not None),
@@ -519,7 +557,7 @@ class _Draft:
         parts: list[tuple[str, str, tuple[str, ...]]] = []
         references: dict[str, Source] = {}
         for name, title in TITLES.items():
-            if shown := self.shelves[name].in_order():
+            if shown := self.shelves[name].shown:
                 lines = [_numbered(line, references) for line in _lines(shown)]
                 parts.append((name, "\n".join([*filter(None, [title]), *lines]), _sources(shown)))
         newest = [] if self.newest is None else [self.newest]
@@ -538,7 +576,8 @@ class _Draft:
         return {name: missing for name, missing in dropped.items() if missing}
 
     def _size(self) -> int:
-        return self._prompt().size()
+        self.prompt = self._prompt()
+        return self.prompt.size()
 
     def _fill(self, shelf: _Shelf, limit: int) -> None:
         shelf.fill(min(limit, self._room(shelf)), self._wanted(shelf))
@@ -566,11 +605,10 @@ class _Draft:
         for name in ("recalled", *RESTING):
             shelf = self.shelves[name]
             needless = self._needless(shelf)
-            shelf.kept = [each for each in shelf.kept if not needless(each)]
+            kept = [each for each in shelf.kept if not needless(each)]
+            if len(kept) < len(shelf.kept):
+                shelf.keep(kept)
         return sum(len(shelf.kept) for shelf in self.shelves.values()) < before
-
-    def _preamble(self) -> int:
-        return self.count("\n\n".join([PREAMBLE, self.today, ""]))
 
     def _reserved(self) -> int:
         return 0 if self.newest is None else self.newest.cost
@@ -579,7 +617,7 @@ class _Draft:
         """What a section could hold now, if it took all that is left."""
         others = [each for each in self.shelves.values() if each is not shelf and each.kept]
         names = {shelf.name, *(each.name for each in others)} - {"window"}
-        frame = (MESSAGE_OVERHEAD if names else 0) + (self._preamble() if names - {"instructions"} else 0)
+        frame = (MESSAGE_OVERHEAD if names else 0) + (self.preamble if names - {"instructions"} else 0)
         return self.most - self._reserved() - frame - sum(each.spent for each in others)
 
     def _borrowable(self, shelf: _Shelf) -> int:
@@ -592,8 +630,8 @@ class _Draft:
     def _drop_one(self) -> bool:
         """Drop the least useful item of the least useful section that has any."""
         for name in reversed(UTILITY):
-            if self.shelves[name].kept:
-                self.shelves[name].kept.pop()
+            if kept := self.shelves[name].kept:
+                self.shelves[name].keep(kept[:-1])
                 return True
         return False
 

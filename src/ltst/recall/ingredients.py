@@ -116,6 +116,8 @@ def role_of(message: ConversationMessage) -> str:
 
 def utc(when: datetime) -> datetime:
     """Return a time in UTC, which it is in where it names no zone."""
+    if when.tzinfo is UTC:
+        return when
     return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
 
 
@@ -213,19 +215,21 @@ def _recalled(recalled: Iterable[Hit]) -> list[Item]:
     unique: dict[tuple[str, str, str], Hit] = {}
     for each in sorted(recalled, key=lambda each: (-_worth(each), -_seconds(each.occurred_at), each.id, each.content)):
         unique.setdefault((each.kind, each.id, each.content), each)
-    return [
-        Item(
-            flat(each.content),
-            (_moment(each.occurred_at), each.id, each.content),
-            Source(each.kind, each.id, each.sources or ((each.id,) if each.kind == "message" else ())),
-            _recalled_details(each),
-            id=each.id if each.kind == "message" else None,
-            own=not _is_assistants(each),
-            memory=each,
-            group=_group(each),
-        )
-        for each in unique.values()
-    ]
+    return [_recalled_item(each, _recalled_details(each)) for each in unique.values()]
+
+
+def _recalled_item(recalled: Hit, details: tuple[str, ...]) -> Item:
+    of_message = (recalled.id,) if recalled.kind == "message" else ()
+    return Item(
+        flat(recalled.content),
+        (_moment(recalled.occurred_at), recalled.id, recalled.content),
+        Source(recalled.kind, recalled.id, recalled.sources or of_message),
+        details,
+        id=recalled.id if recalled.kind == "message" else None,
+        own=not _is_assistants(recalled),
+        memory=recalled,
+        group=_group(recalled, details),
+    )
 
 
 def _is_assistants(hit: Hit) -> bool:
@@ -250,11 +254,11 @@ def _speaker(recalled: Hit) -> str | None:
     return name and detail(name)
 
 
-def _group(recalled: Hit) -> tuple[Any, ...] | None:
+def _group(recalled: Hit, details: tuple[str, ...]) -> tuple[Any, ...] | None:
     """What makes neighbours one line: the same speaker on the same day in one conversation, or the same document."""
     if recalled.kind == "message" and recalled.session_id is not None:
-        return (recalled.kind, recalled.session_id, *_recalled_details(recalled))
-    return (recalled.kind, recalled.id, *_recalled_details(recalled)) if recalled.kind == "document" else None
+        return (recalled.kind, recalled.session_id, *details)
+    return (recalled.kind, recalled.id, *details) if recalled.kind == "document" else None
 
 
 def _working(working: Mapping[str, Any]) -> list[Item]:

@@ -33,13 +33,18 @@ SECRET = re.compile(
     r"|别告诉|不要告诉|保密|这是秘密|誰にも言わないで|内緒|秘密だ",
     re.IGNORECASE,
 )
-# One of these stands in every way to say so; most texts have none, and need not be looked at more closely.
-HINTS = re.findall(
-    r"\S+",
-    """
-    any soul other tell told keep between secret confiden record niemand keine weiter unter dich geheim vertraulich
-    nadie entre personne nessuno segreto ninguém segredo никому между секрет 告诉 保密 秘密 言わないで 内緒
-    """,
+# Every way to say so holds one of these, or one of each of a pair; most texts do not, and need not be read closely.
+HINTS = (
+    "secret", "confiden", "off the record", "between us", "between you", "between ourselves", "nicht weiter",
+    "unter uns", "geheim", "vertraulich", "nadie", "entre nosotros", "entre tú", "entre nous", "personne", "nessuno", "segreto",
+    "ninguém", "segredo", "никому", "между нами", "секрет", "告诉", "保密", "秘密", "言わないで", "内緒",
+)  # fmt: skip
+PAIRS = (
+    (("anyone", "anybody", "any one", "a soul", "other"), ("tell", "mention", "say", "share", "repeat")),
+    (("no one", "noone", "nobody"), ("tell", "told")),
+    (("keep",), ("between", "to yourself", "private", "quiet", "under wraps")),
+    (("niemand", "keinem", "keiner"), ("sag", "erzähl", "verrat")),
+    (("für dich",), ("behalt",)),
 )
 LOOKED_AT = 2000  # characters at either end of a message: what is in the middle of a long one was pasted
 SHORTEST_TERM = 3  # letters: shorter words join sentences in most languages
@@ -90,12 +95,17 @@ def _is_secret(hit: Hit) -> bool:
     """Whether the user said so, or something that was made of what the user said."""
     if hit.role not in (None, "human", "user") or not hit.trusted:
         return False
-    return any(map(_asks_for_silence, (hit.content[:LOOKED_AT], hit.content[LOOKED_AT:][-LOOKED_AT:])))
+    return _asks_for_silence(hit.content[:LOOKED_AT]) or (
+        len(hit.content) > LOOKED_AT and _asks_for_silence(hit.content[LOOKED_AT:][-LOOKED_AT:])
+    )
 
 
 def _asks_for_silence(text: str) -> bool:
-    plain = text.lower()
-    return any(hint in plain for hint in HINTS) and bool(SECRET.search(text))
+    plain = " ".join(text.lower().split())
+    hinted = any(map(plain.__contains__, HINTS)) or any(
+        any(map(plain.__contains__, first)) and any(map(plain.__contains__, second)) for first, second in PAIRS
+    )
+    return hinted and bool(SECRET.search(text))
 
 
 def _uncovered(content: str) -> str:
