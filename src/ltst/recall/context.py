@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, ItemsView, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, SupportsIndex, overload
 
@@ -249,9 +249,9 @@ class _Priced:
         return self.joined
 
 
-def _price(item: Item, count: TokenCounter, gap: str = "\n\n") -> _Priced:
-    """The cost in the dearer of the two forms, with the gap to the next item."""
-    text = item.shown(item.content)
+def _price(item: Item, count: TokenCounter, gap: str = "\n\n", content: str | None = None) -> _Priced:
+    """The cost in the dearer of the two forms, with the gap to the next item; of other content if it had that."""
+    text = item.shown(item.content if content is None else content)
     if item.role is None:
         return _Priced(item, text, count(_alone(item, text) + gap))
     spoken = count(text)
@@ -275,14 +275,26 @@ class _Shelf:
     asked: frozenset[str] | None  # of what was searched for: the words by which it was
     kept: list[_Priced] = field(default_factory=list)
     short: dict[tuple[Any, ...], _Priced] = field(default_factory=dict)
-    spent: int = 0
-    shown: list[_Priced] = field(default_factory=list)  # what is kept, in the order in which it is shown
+    _shown: list[_Priced] | None = None
+    _spent: int | None = None
 
     def keep(self, kept: list[_Priced]) -> None:
         """Keep these, the most useful first."""
-        self.kept = kept
-        self.shown = sorted(kept, key=_place)
-        self.spent = self.heading + self._cost() if kept else 0
+        self.kept, self._shown, self._spent = kept, None, None
+
+    @property
+    def shown(self) -> list[_Priced]:
+        """What is kept, in the order in which it is shown."""
+        if self._shown is None:
+            self._shown = sorted(self.kept, key=_place)
+        return self._shown
+
+    @property
+    def spent(self) -> int:
+        """What all that is kept costs, with the heading."""
+        if self._spent is None:
+            self._spent = self.heading + self._cost() if self.kept else 0
+        return self._spent
 
     def fill(self, limit: int, wanted: Sequence[_Priced]) -> None:
         """Keep what fits, in the order of use; the window has no gaps. Where nothing fits, keep a part."""
@@ -297,6 +309,8 @@ class _Shelf:
         return len(self.kept) == len(self.items) and all(each.item.whole for each in self.kept)
 
     def _cost(self) -> int:
+        if self.asked is None:  # which has no groups
+            return sum([each.cost for each in self.kept])
         costs = [self._after(before, each) for before, each in pairwise(self.shown)]
         return self.shown[0].cost + sum(costs)
 
@@ -357,7 +371,7 @@ class _Shelf:
 
     def _part(self, item: Item, room: int) -> list[_Priced]:
         """The part of an item that tells most within a room, if any does."""
-        return _part(item, room, partial(_price, count=self.count), self.asked)
+        return _part(item, room, self.count, self.asked)
 
 
 def _place(each: _Priced) -> tuple[Any, ...]:
@@ -389,14 +403,14 @@ def _is_of(item: Item, session_id: str | None) -> bool:
     return session_id is not None and item.memory is not None and item.memory.session_id == session_id
 
 
-def _part(item: Item, room: int, price: Callable[[Item], _Priced], asked: frozenset[str] | None) -> list[_Priced]:
+def _part(item: Item, room: int, count: TokenCounter, asked: frozenset[str] | None, gap: str = "\n\n") -> list[_Priced]:
     """The sentences of an item that matter for what is asked, else its longest beginning; none where none fits."""
 
     def fits(piece: str) -> bool:
-        return price(replace(item, content=piece)).cost <= room
+        return _price(item, count, gap, piece).cost <= room
 
     piece = cut(item.content, fits) if asked is None else excerpt(item.content, asked, fits)
-    return [] if piece is None else [price(replace(item, content=piece, whole=False))]
+    return [] if piece is None else [_price(replace(item, content=piece, whole=False), count, gap)]
 
 
 @dataclass(frozen=True)
@@ -637,7 +651,7 @@ class _Draft:
 
     def _cut_newest(self) -> None:
         if self.newest is not None:
-            piece = _part(self.newest.item, self.most, partial(_price, count=self.count, gap=""), None)
+            piece = _part(self.newest.item, self.most, self.count, None, gap="")
             self.newest = piece[0] if piece else self.newest
 
 

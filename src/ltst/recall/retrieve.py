@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -137,7 +137,7 @@ def ranked(question: Question, seen: Look, *, limit: int, floor: float | None) -
     if not len(units):
         return []
     numbers = units["number"].astype(np.int64)
-    if (np.diff(numbers) < 0).any():
+    if (numbers[1:] < numbers[:-1]).any():
         order = np.argsort(numbers)
         units, numbers = units[order], numbers[order]
     postings = _Postings.of(seen, question.sought)
@@ -166,12 +166,14 @@ class _Memory:
 
 def _nearness(numbers: Any, packed: bytes | None) -> rank.Floats:
     """The similarity of each unit: that of its most similar part; -2 where there is no vector."""
-    near = np.full(len(numbers), -2.0)
     parts = np.frombuffer(packed or b"", NEAR)
     owners, similarities = parts["number"].astype(np.int64), parts["similarity"].astype(np.float64)
+    if np.array_equal(owners, numbers) and (similarities >= -1.5).all():  # each has one, as most have
+        return similarities
+    near = np.full(len(numbers), -2.0)
     place = np.minimum(np.searchsorted(numbers, owners), len(numbers) - 1)
     known = (numbers[place] == owners) & (similarities >= -1.5)  # which those are not that are no number
-    if (np.diff(owners) > 0).all():
+    if (owners[1:] > owners[:-1]).all():
         near[place[known]] = similarities[known]
     else:
         np.maximum.at(near, place[known], similarities[known])
@@ -330,9 +332,8 @@ def _once(memory: _Memory, order: rank.Integers, limit: int) -> rank.Integers:
     The original, which was indexed first, stands for its copies. Where neither its words nor a vector tell a copy from
     another message of that moment, all stay.
     """
-    seen, kept, order = dict[tuple[Any, ...], int](), list[int](), order[: COPIES * limit]
-    told = zip(*(memory.units[name][order].tolist() for name in TELLING), memory.near[order].tolist(), strict=True)
-    for number, (moment, position, words, said, similarity) in zip(order.tolist(), told, strict=True):
+    seen, kept = dict[tuple[Any, ...], int](), list[int]()
+    for number, (moment, position, words, said, similarity) in _told(memory, order, limit):
         near = 0.0 if said else similarity
         known = len(kept)
         if near > -2 and position > 0:
@@ -346,17 +347,22 @@ def _once(memory: _Memory, order: rank.Integers, limit: int) -> rank.Integers:
     return np.array(kept, dtype=np.int64)
 
 
+def _told(memory: _Memory, order: rank.Integers, limit: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """What tells each from its copies, in their order; few are read at a time, since seldom more are asked for."""
+    for start in range(0, min(COPIES * limit, len(order)), 2 * limit):
+        some = order[start : min(start + 2 * limit, COPIES * limit)]
+        units, near = memory.units[some], memory.near[some].tolist()
+        yield from zip(some.tolist(), zip(*(units[name].tolist() for name in TELLING), near, strict=True), strict=True)
+
+
 def _best(
     units: Any, order: rank.Integers, ranked: rank.Ranked, arms: Mapping[str, rank.Floats], best: float
 ) -> list[dict[str, Any]]:
     shares = ranked.total[order] / top if (top := float(ranked.total[order[0]])) > 0 else np.ones(len(order))
+    columns = [[round(value, 4) for value in values[order].tolist()] for values in arms.values()]
     return [
-        {
-            "key": int(units["number"][number]),
-            "score": best * float(share),
-            "scores": {arm: round(float(values[number]), 4) for arm, values in arms.items()},
-        }
-        for number, share in zip(order, shares, strict=True)
+        {"key": number, "score": best * share, "scores": dict(zip(arms, scores, strict=True))}
+        for number, share, *scores in zip(units["number"][order].tolist(), shares.tolist(), *columns, strict=True)
         if share >= LEAST_SHARE
     ]
 

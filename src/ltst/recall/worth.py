@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ltst.records import Hit
 from ltst.support.smalltalk import acknowledges, is_small_talk
@@ -36,8 +36,8 @@ SECRET = re.compile(
 # Every way to say so holds one of these, or one of each of a pair; most texts do not, and need not be read closely.
 HINTS = (
     "secret", "confiden", "off the record", "between us", "between you", "between ourselves", "nicht weiter",
-    "unter uns", "geheim", "vertraulich", "nadie", "entre nosotros", "entre tú", "entre nous", "personne", "nessuno", "segreto",
-    "ninguém", "segredo", "никому", "между нами", "секрет", "告诉", "保密", "秘密", "言わないで", "内緒",
+    "unter uns", "geheim", "vertraulich", "nadie", "entre nosotros", "entre tú", "entre nous", "personne", "nessuno",
+    "segreto", "ninguém", "segredo", "никому", "между нами", "секрет", "告诉", "保密", "秘密", "言わないで", "内緒",
 )  # fmt: skip
 PAIRS = (
     (("anyone", "anybody", "any one", "a soul", "other"), ("tell", "mention", "say", "share", "repeat")),
@@ -101,11 +101,14 @@ def _is_secret(hit: Hit) -> bool:
 
 
 def _asks_for_silence(text: str) -> bool:
-    plain = " ".join(text.lower().split())
-    hinted = any(map(plain.__contains__, HINTS)) or any(
-        any(map(plain.__contains__, first)) and any(map(plain.__contains__, second)) for first, second in PAIRS
-    )
-    return hinted and bool(SECRET.search(text))
+    plain = text.lower() if text.isprintable() else " ".join(text.lower().split())
+    return _is_hinted(plain.__contains__) and bool(SECRET.search(text))
+
+
+def _is_hinted(holds: Callable[[str], bool]) -> bool:
+    if any(map(holds, HINTS)):
+        return True
+    return any(any(map(holds, first)) and any(map(holds, second)) for first, second in PAIRS)
 
 
 def _uncovered(content: str) -> str:

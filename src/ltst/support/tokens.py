@@ -113,11 +113,14 @@ def count(text: str) -> int:
 def _counted(text: str) -> int:
     if not text:
         return 0
-    if "\n" in text:
+    words = text.rstrip("\n")
+    if "\n" in words or not words:
         lines = text.split("\n")
         worth = sum(map(_line, lines)) + _breaks(lines)
     else:
-        worth = _line(text)
+        worth = _line(words)
+        if len(words) < len(text):  # as most lines of a prompt are counted: by themselves, with the gap behind them
+            worth += WHOLE + MARK_BEFORE_BREAK * _is_mark(words[-1])
     return max(1, -(-worth * MARGIN // (WHOLE * 100)))
 
 
