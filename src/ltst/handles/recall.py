@@ -16,7 +16,16 @@ from ltst.handles.desk import Desk, now
 from ltst.handles.preferences import AsyncPreferences, left_out
 from ltst.learn.weigh import NO_AGENT
 from ltst.providers.rerank import reranked
-from ltst.recall.context import STRATEGIES, Context, Ingredients, checked_budget, pack
+from ltst.recall.context import (
+    STRATEGIES,
+    Context,
+    Ingredients,
+    Ready,
+    TokenCounter,
+    checked_budget,
+    made_ready,
+    pack,
+)
 from ltst.recall.temporal import mentions_time
 from ltst.recall.worth import worth_telling
 from ltst.records import KINDS, ConversationContext, ConversationMessage, Filters, Hit, Instruction, UserPreference
@@ -153,18 +162,16 @@ async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
     stored, topic = wanted.stored, wanted.query if wanted.about is None else wanted.about
     filters = Filters(without=None if stored is None else sha256(stored.content))
     # What is known anyway is read while the search goes on.
-    beside = asyncio.create_task(_known(desk, opening, wanted, topic))
+    beside = asyncio.create_task(_prepared(desk, opening, wanted, topic))
     try:
         found = [] if topic is None else await _worth_recalling(desk, topic, filters)
     except BaseException:
         await end(beside)
         raise
     async with desk.core.measured("merging", "context", desk.user_id, opening.session_id) as tally:
-        ingredients = _with_found(await beside, found, opening.session_id)
-        if stored is not None:
-            ingredients = replace(ingredients, window=_ending_with(stored, ingredients.window))
-        count = desk.settings.token_counter or tokens.count
-        packed = pack(ingredients, wanted.max_tokens, count, wanted.strategy)
+        known, ready = await beside
+        ingredients = _with_found(known, found, opening.session_id)
+        packed = pack(ingredients, wanted.max_tokens, _counter(desk), wanted.strategy, ready)
         tally.rows = len(packed.sections)
     _count_shown(desk, packed, found)
     return packed
@@ -241,6 +248,18 @@ def _ending_with(asking: ConversationMessage, window: Sequence[ConversationMessa
     """The window in which a message is answered: what was asked since waits for an answer of its own."""
     index = asking.message_index or 0
     return [*(each for each in window if each.role != "human" or (each.message_index or 0) < index), asking]
+
+
+async def _prepared(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None) -> tuple[Ingredients, Ready]:
+    """What is known, and what of it can be priced before anything is found."""
+    ingredients = await _known(desk, opening, wanted, topic)
+    if wanted.stored is not None:
+        ingredients = replace(ingredients, window=_ending_with(wanted.stored, ingredients.window))
+    return ingredients, made_ready(ingredients, _counter(desk), wanted.strategy)
+
+
+def _counter(desk: Desk) -> TokenCounter:
+    return desk.settings.token_counter or tokens.count
 
 
 async def _known(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None) -> Ingredients:

@@ -11,7 +11,7 @@ from typing import Any, SupportsIndex, overload
 
 from ltst.errors import Invalid, shown
 from ltst.recall.excerpts import excerpt
-from ltst.recall.ingredients import Ingredients, Item, Source, items, newest, turn, utc
+from ltst.recall.ingredients import Ingredients, Item, Source, found_items, known_items, newest, turn, utc
 from ltst.recall.lines import day, indented, parse, written
 from ltst.recall.summary import TokenCounter, cut, summarise
 from ltst.records import ConversationMessage, Hit
@@ -192,15 +192,16 @@ def pack(
     max_tokens: int,
     count: TokenCounter = tokens.count,
     strategy: str = "sliding_window",
+    ready: Ready | None = None,
 ) -> Context:
     """The most useful of the ingredients that fit into `max_tokens`, counted by `count`, in both forms of the context.
 
     The newest user message (the query, else the last one of the window) is always there; where it alone is too long,
-    its beginning is.
+    its beginning is. What was made `ready` of the same ingredients before is not made again.
     """
     checked_budget(max_tokens)
     validate.choice(strategy, "strategy", STRATEGIES)
-    draft = _draft(ingredients, max_tokens, count, strategy)
+    draft = _draft(ingredients, max_tokens, count, strategy, ready or made_ready(ingredients, count, strategy))
     if not draft.keep_all():
         draft.keep_shares()
         draft.borrow()
@@ -256,6 +257,25 @@ def _price(item: Item, count: TokenCounter, gap: str = "\n\n", content: str | No
         return _Priced(item, text, count(_alone(item, text) + gap))
     spoken = count(text)
     return _Priced(item, text, max(spoken + MESSAGE_OVERHEAD, count(_spoken(item.role, text) + gap)), spoken)
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The priced items of a context that needs no search: sections, and turns where none is to be summarised."""
+
+    sections: Mapping[str, list[_Priced]]
+    turns: Sequence[_Priced] | None
+
+
+def made_ready(ingredients: Ingredients, count: TokenCounter, strategy: str) -> Ready:
+    """Price what is known while a search goes on."""
+    sections = known_items(ingredients)
+    turns = None if strategy == "sliding_window_summary" else _turns(ingredients.window, count)
+    return Ready({name: [_price(each, count) for each in section] for name, section in sections.items()}, turns)
+
+
+def _turns(window: Sequence[ConversationMessage], count: TokenCounter, start: int = 0) -> list[_Priced]:
+    return [_price(turn(message, index), count) for index, message in enumerate(window[start:], start)]
 
 
 def _alone(item: Item, text: str) -> str:
@@ -655,17 +675,18 @@ class _Draft:
             self.newest = piece[0] if piece else self.newest
 
 
-def _draft(ingredients: Ingredients, most: int, count: TokenCounter, strategy: str) -> _Draft:
+def _draft(ingredients: Ingredients, most: int, count: TokenCounter, strategy: str, ready: Ready) -> _Draft:
     window, asking = ingredients.window, newest(ingredients.window, ingredients.query)
     raw = len(window) if ingredients.turns is None else ingredients.turns
     told, older = _told(ingredients, most, count, raw) if strategy == "sliding_window_summary" else ("", 0)
     older = max(older, len(window) - raw)
-    turns = [turn(message, index) for index, message in enumerate(window)][older:]
-    found = items(ingredients, told)
-    found["window"] = [each for each in reversed(turns) if asking is None or each.place != asking.place]
+    turns = _turns(window, count, older) if ready.turns is None else ready.turns[older:]
+    found = found_items(ingredients, told)
+    priced = {**ready.sections, **{name: [_price(each, count) for each in section] for name, section in found.items()}}
+    priced["window"] = [each for each in reversed(turns) if asking is None or each.item.place != asking.place]
     asked = frozenset(terms(ingredients.topic or ingredients.query or ""))
     return _Draft(
-        {name: _shelf(name, each, count, most, asked) for name, each in found.items()},
+        {name: _shelf(name, priced[name], count, most, asked) for name in (*TITLES, "window")},
         None if asking is None else _price(asking, count, gap=""),  # the others pay for the gaps
         asking is not None and asking.place == (len(window),),
         window[-1].session_id if window else None,
@@ -688,9 +709,7 @@ def _told(ingredients: Ingredients, most: int, count: TokenCounter, raw: int) ->
     return told, len(older) if told else 0
 
 
-def _shelf(name: str, found: Iterable[Item], count: TokenCounter, most: int, asked: frozenset[str]) -> _Shelf:
+def _shelf(name: str, items: list[_Priced], count: TokenCounter, most: int, asked: frozenset[str]) -> _Shelf:
     title = TITLES.get(name)
     heading = count(title + "\n\n") if title else 0
-    return _Shelf(
-        name, [_price(each, count) for each in found], heading, count, most, asked if name in ASKED_FOR else None
-    )
+    return _Shelf(name, items, heading, count, most, asked if name in ASKED_FOR else None)

@@ -75,20 +75,32 @@ class Item:
         return () if self.id is None else (self.id,)
 
 
-def items(ingredients: Ingredients, told: str) -> dict[str, list[Item]]:
-    """Return what may stand in each section but the window, the most useful first; what says nothing is left out."""
-    found = {
+def known_items(ingredients: Ingredients) -> dict[str, list[Item]]:
+    """Return what may stand in the sections that need no search, the most useful first."""
+    known = {
         "instructions": _instructions(ingredients.instructions),
         "preferences": _wishes(ingredients.wishes) + _preferences(ingredients.preferences),
         "facts": _facts(ingredients.facts),
-        "summary": _summaries([ingredients.summary, told]),
         "contexts": _contexts(ingredients.contexts),
+        "working": _working(ingredients.working),
+    }
+    return _telling(known)
+
+
+def found_items(ingredients: Ingredients, told: str) -> dict[str, list[Item]]:
+    """Return what may stand in the sections of what was found, the most useful first; and in that of summaries."""
+    found = {
+        "summary": _summaries([ingredients.summary, told]),
         "episodes": _recalled(ingredients.episodes),
         "documents": _recalled(ingredients.documents),
         "recalled": _recalled(ingredients.recalled),
-        "working": _working(ingredients.working),
     }
-    return {name: [each for each in section if each.content] for name, section in found.items()}
+    return _telling(found)
+
+
+def _telling(sections: Mapping[str, Sequence[Item]]) -> dict[str, list[Item]]:
+    """The sections without what says nothing."""
+    return {name: [each for each in section if each.content] for name, section in sections.items()}
 
 
 def turn(message: ConversationMessage, index: int) -> Item:

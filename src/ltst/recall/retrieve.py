@@ -63,9 +63,8 @@ UNIT = np.dtype(
     ]
 )
 NEAR = np.dtype([("number", ">i4"), ("similarity", ">f4")])
-# Postings of a block: an array as Postgres sends it, a head, then each number with its size.
-HEAD = 20
-POSTING = np.dtype([("size", ">i4"), ("posting", ">i2")])
+# Postings of a block: an array as Postgres sends it, a head, then each number behind its size; in bytes.
+HEAD, POSTING = 20, 6
 BLOCK = 1024
 # What tells a copy of a message from another message of the same moment.
 TELLING = ("microseconds", "position", "words", "said")
@@ -193,14 +192,12 @@ class _Postings:
     def of(cls, seen: Look, asked: Sequence[str]) -> _Postings:
         """The postings of these terms. Each block is sent as an array of Postgres: a head, then the numbers."""
         column = {term: place for place, term in enumerate(asked)}
-        known = [(column.get(term, -1), block) for term, block in zip(seen.terms or (), seen.blocks or (), strict=True)]
-        sizes = np.array(seen.sizes or (), dtype=np.int64)
-        columns, blocks = (np.array(each, dtype=np.int64) for each in (zip(*known, strict=True) if known else ((), ())))
-        starts = np.cumsum(HEAD + sizes * POSTING.itemsize) - sizes * POSTING.itemsize - HEAD
-        packed = np.frombuffer(seen.postings or b"", np.uint8)
-        body = np.ones(len(packed), dtype=bool)
-        body[(starts[:, None] + np.arange(HEAD)).ravel()] = False
-        postings = packed[body].view(POSTING)["posting"].astype(np.int64)
+        columns = np.array([column.get(term, -1) for term in seen.terms or ()], dtype=np.int64)
+        blocks, sizes = (np.array(each or (), dtype=np.int64) for each in (seen.blocks, seen.sizes))
+        heads = np.repeat(HEAD * np.arange(1, len(sizes) + 1), sizes)  # all that stand before each posting
+        values = heads + POSTING * np.arange(1, len(heads) + 1) - 2
+        packed = np.frombuffer(seen.postings or b"", np.uint8).astype(np.int64)
+        postings = packed[values] << 8 | packed[values + 1]
         owners = np.repeat(columns, sizes)
         wanted = owners >= 0
         numbers = np.repeat(blocks * BLOCK, sizes) + (postings & BLOCK - 1)
@@ -212,10 +209,11 @@ class _Postings:
         if not len(self.numbers):
             return self.numbers
         weights = rank.rarity(self.holders, total)[self.columns] * self.times / (self.times + rank.SATURATION)
-        scores = np.bincount(self.numbers, weights)
+        totals = np.bincount(self.numbers, weights)
+        held = totals.nonzero()[0]  # few of a large memory
+        scores = totals[held]
         best = np.argpartition(-scores, min(amount, len(scores) - 1))[:amount]
-        best = best[scores[best] > 0]
-        return best[np.argsort(-scores[best], kind="stable")]
+        return held[best[np.argsort(-scores[best], kind="stable")]]
 
     def table(self, numbers: Any) -> rank.Floats:
         """How often each of these units, which are in order, holds each term."""

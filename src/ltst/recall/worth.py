@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ltst.records import Hit
 from ltst.support.smalltalk import acknowledges, is_small_talk
@@ -47,6 +48,9 @@ PAIRS = (
     (("für dich",), ("behalt",)),
 )
 LOOKED_AT = 2000  # characters at either end of a message: what is in the middle of a long one was pasted
+# What was found, by its hashes: nobody's words are kept.
+MOST_KNOWN = 20_000
+_known: dict[int, _Told] = {}
 SHORTEST_TERM = 3  # letters: shorter words join sentences in most languages
 # Words that say nothing about what a sentence is about, beside the stop words of search; stemmed as terms are.
 COMMON = frozenset(
@@ -72,9 +76,28 @@ COMMON = frozenset(
 def worth_telling(found: Sequence[Hit], topic: str) -> list[Hit]:
     """Return what was found, without small talk and without secrets that the topic shares no word with."""
     asked = subjects(topic)
-    hidden = {hit.id for hit in found if _is_secret(hit) and not asked & subjects(_uncovered(hit.content))}
-    kept = (hit for hit in found if hit.id not in hidden and not hidden.intersection(hit.sources))
-    return [hit for hit in kept if hit.kind != "message" or not _says_nothing(hit)]
+    read = [(hit, _read(hit)) for hit in found]
+    secrets = [hit for hit, told in read if told.secret]
+    hidden = {hit.id for hit in secrets if not asked & subjects(_uncovered(hit.content))}
+    telling = [hit for hit, told in read if not told.nothing]
+    return [hit for hit in telling if hit.id not in hidden and hidden.isdisjoint(hit.sources)]
+
+
+class _Told(NamedTuple):
+    """What a text tells by itself, whatever is asked."""
+
+    secret: bool
+    nothing: bool
+
+
+def _read(hit: Hit) -> _Told:
+    """What something that was found tells, read once: it is found again and again."""
+    found = _known.get(key := hash((hit.kind, hit.role, hit.trusted, hit.content)))
+    if found is None:
+        if len(_known) >= MOST_KNOWN:
+            _known.clear()
+        found = _known[key] = _Told(_is_secret(hit), hit.kind == "message" and _says_nothing(hit))
+    return found
 
 
 def _says_nothing(hit: Hit) -> bool:
