@@ -8,6 +8,7 @@ whole hundredths of a token, so that they come out the same in whatever order th
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -56,30 +57,28 @@ SCRIPTS = (
 WHOLE, NUMBER_AFTER_BLANK, SPACES_COST, MARKS_COST, MARK_COST, JOINED_COST = 100, 70, 150, 80, 30, -90
 UNPRONOUNCEABLE_COST, TAB_COST, CAPITAL_COST, CAPITALS_COST, MARK_BEFORE_BREAK = 40, 50, 100, 8, -60
 
-# ASCII, which most texts are, by classes of characters: what does not occur among them is not searched for.
-ASCII = [chr(code) for code in range(128)]
+# ASCII, which most texts are, by classes of its bytes: what does not occur among them is not searched for.
 DIGITS = frozenset("0123456789")
-LETTERS_ALONE = str.maketrans({each: each if each.isalpha() else " " for each in ASCII})
 CONSONANTS = frozenset("bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ")
-SOUNDS = str.maketrans({each: "c" if each in CONSONANTS else "v" for each in ASCII})
-CLASSES = str.maketrans(
-    {
-        each: "A"
-        if each.isupper()
-        else "a"
-        if each.isalpha()
-        else "0"
-        if each.isdigit()
-        else "."
-        if MARK.match(each)
-        else " "
-        for each in ASCII
-    }
-)
+
+
+def _class(character: str) -> str:
+    if character.isalpha():
+        return "A" if character.isupper() else "a"
+    return "0" if character in DIGITS else "." if MARK.match(character) else " "
+
+
+ASCII = [chr(code) for code in range(128)]
+ASCII_TABLE = b"".join(_class(each).encode() for each in ASCII) + bytes(128)
+LETTERS_TABLE = b"".join(each.encode() if each.isalpha() else b" " for each in ASCII) + bytes(128)
+SOUNDS_TABLE = b"".join(b"c" if each in CONSONANTS else b"v" for each in ASCII) + bytes(128)
+CODE_MARKS = b"(){}[]=<>_;"
+ENGLISH_BYTES = frozenset(word.encode() for word in ENGLISH)
 
 # A line is read in pieces, cut at blanks, so that those that stand in many lines are read once: "user:" before a turn,
 # "[m3, its details]" before the memories in a line of a prompt and what stands between them, and runs of words.
-SPEAKERS, DETAILS, DETAILS_END, BETWEEN, RUN = ("user: ", "assistant: ", "system: "), "[m", "] ", " / ", 160
+SPEAKERS, DETAILS, DETAILS_END, BETWEEN, RUN = ("user: ", "assistant: ", "system: "), "[m", "] ", " / ", 320
+CUT = " […]"  # behind the beginning of a text
 # Lines and pieces by their hashes: nobody's words are kept.
 MOST_KNOWN, LONGEST_KNOWN = 20_000, 2_000
 _lines: dict[int, int] = {}
@@ -183,7 +182,8 @@ def _cut(words: str) -> list[str]:
         while len(memory) - start > RUN and (end := memory.find(" ", start + RUN)) >= 0:
             pieces.append(memory[start:end])
             start = end + 1
-        pieces.append(memory[start:])
+        last = memory[start:]
+        pieces += [last.removesuffix(CUT), CUT.strip()] if last.endswith(CUT) else [last]
     return pieces
 
 
@@ -210,24 +210,28 @@ def _read(piece: str) -> Read:
 def _read_anew(piece: str) -> Read:
     if not piece.isascii():
         return _read_any(piece)
-    classes = piece.translate(CLASSES)
-    words = WORD.findall(piece) if "'" in piece else piece.translate(LETTERS_ALONE).split()
-    worth = WHOLE * len(words)
-    if "0" in classes:
+    written = piece.encode()
+    classes, worth = written.translate(ASCII_TABLE), 0
+    if b"0" in classes:
         worth += WHOLE * len(NUMBER.findall(piece)) + NUMBER_AFTER_BLANK * len(BEFORE_NUMBER.findall(piece))
-    if "." in classes:
-        marks = classes.count(".")
-        worth += MARK_COST * marks + MARKS_COST * (len(MARKS.findall(piece)) if ".." in classes else marks)
-        if ".a" in classes or ".A" in classes:
+    marks = classes.count(b".")
+    if marks:
+        worth += MARK_COST * marks + MARKS_COST * (len(MARKS.findall(piece)) if b".." in classes else marks)
+        if b".a" in classes or b".A" in classes:
             worth += JOINED_COST * len(JOINED.findall(piece))
     if "  " in piece or "\t" in piece:
         worth += SPACES_COST * len(SPACES.findall(piece.lstrip())) + TAB_COST * piece.count("\t")
-    if "ccccc" in piece.translate(SOUNDS):
+    if b"ccccc" in written.translate(SOUNDS_TABLE):
         worth += UNPRONOUNCEABLE_COST * sum(map(len, UNPRONOUNCEABLE.findall(piece)))
-    worth += CAPITAL_COST * classes.count("aA")
-    if "AA" in classes:
+    worth += CAPITAL_COST * classes.count(b"aA")
+    if b"AA" in classes:
         worth += CAPITALS_COST * sum(map(len, CAPITALS.findall(piece)))
-    return _with_words(worth, words, len(CODE.findall(piece)) if "." in classes else 0)
+    code = len(written) - len(written.translate(None, CODE_MARKS)) if marks else 0
+    if "'" in piece:
+        words = WORD.findall(piece)
+        return _with_words(worth, words, sum(map(ENGLISH.__contains__, words)), code)
+    plain = written.translate(LETTERS_TABLE).split()
+    return _with_words(worth, plain, sum(map(ENGLISH_BYTES.__contains__, plain)), code)
 
 
 def _read_any(piece: str) -> Read:
@@ -237,15 +241,16 @@ def _read_any(piece: str) -> Read:
         piece, found = script.subn("\x1f", piece)  # a space that is not counted
         worth += cost * found
     words, marks = WORD.findall(piece), MARKS.findall(piece)
-    worth += WHOLE * (len(words) + len(NUMBER.findall(piece)) + len(CAPITAL.findall(piece)))
+    worth += WHOLE * len(NUMBER.findall(piece)) + CAPITAL_COST * len(CAPITAL.findall(piece))
     worth += NUMBER_AFTER_BLANK * len(BEFORE_NUMBER.findall(piece)) + SPACES_COST * len(SPACES.findall(piece.lstrip()))
     worth += MARKS_COST * len(marks) + MARK_COST * sum(map(len, marks)) + JOINED_COST * len(JOINED.findall(piece))
     worth += UNPRONOUNCEABLE_COST * sum(map(len, UNPRONOUNCEABLE.findall(piece))) + TAB_COST * piece.count("\t")
     worth += CAPITALS_COST * sum(map(len, CAPITALS.findall(piece)))
     letter = RARE_LETTER if RARE.search(piece) else CYRILLIC_LETTER if CYRILLIC.search(piece) else 0
-    return _with_words(worth, words, len(CODE.findall(piece)), letter)
+    english = sum(map(ENGLISH.__contains__, words))
+    return _with_words(worth, words, english, len(CODE.findall(piece)), letter)
 
 
-def _with_words(worth: int, words: list[str], code: int, letter: int = 0) -> Read:
+def _with_words(worth: int, words: Sequence[str | bytes], english: int, code: int, letter: int = 0) -> Read:
     letters = sum([size - SHORT for size in map(len, words) if size > SHORT])
-    return Read(worth, len(words), letters, sum(map(ENGLISH.__contains__, words)), code, letter)
+    return Read(worth + WHOLE * len(words), len(words), letters, english, code, letter)
