@@ -15,13 +15,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import psycopg
 import pytest
 
 import ltst
-from ltst.db import keeper, programs
+from ltst.db import cluster, keeper, programs
 from ltst.db.embedded import EmbeddedServer, binaries
 from ltst.errors import DatabaseUnavailable, Invalid
 from ltst.settings import default_home
@@ -174,6 +175,18 @@ def test_the_first_start_makes_a_database_with_vectors(tmp_path: Path) -> None:
 )
 def test_settings(running: EmbeddedServer, setting: str, value: str) -> None:
     assert ask(running.dsn, f"SELECT current_setting('{setting}')") == value
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept"), [("536870912", "128MB"), (str(4 << 30), "256MB"), (str(2**62), "512MB"), ("max\n", "512MB")]
+)
+def test_postgres_keeps_a_share_of_the_memory_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, kept: str
+) -> None:
+    (tmp_path / "memory.max").write_text(limit)
+    monkeypatch.setattr(cluster, "CONTAINER_LIMIT", tmp_path / "memory.max")
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(total=64 << 30))
+    assert cluster._buffers() == kept
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -12,7 +13,18 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from ltst import AsyncChat, AsyncMemory, AsyncUser, CallableEmbedder, Context, ConversationSession, Invalid, Settings
+from ltst import (
+    AsyncChat,
+    AsyncMemory,
+    AsyncUser,
+    CallableEmbedder,
+    Context,
+    ConversationSession,
+    DatabaseUnavailable,
+    Hit,
+    Invalid,
+    Settings,
+)
 from ltst.db.embedded import EmbeddedServer
 from ltst.recall.context import FEWEST_TOKENS, PREAMBLE, SHARES, TITLES
 from ltst.recall.lines import Line, day, detail, flat, parse
@@ -131,6 +143,18 @@ def known(context: Context, text: str | None = None) -> list[tuple[str, str]]:
 def system(context: Context) -> str:
     assert context.messages[0]["role"] == "system"
     return context.messages[0]["content"]
+
+
+async def test_a_search_that_fails_leaves_no_reading_behind(user: AsyncUser, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def failing(*_: object) -> list[Hit]:
+        raise DatabaseUnavailable("gone")
+
+    chat = await furnish(user)
+    monkeypatch.setattr("ltst.handles.recall.find", failing)
+    before = asyncio.all_tasks()
+    with pytest.raises(DatabaseUnavailable, match="gone"):
+        await chat.context(QUERY)
+    assert asyncio.all_tasks() <= before
 
 
 class TestOrder:
@@ -585,6 +609,11 @@ class TestUsers:
     async def test_defaults_of_the_system_are_not_the_users_wishes(self, user: AsyncUser) -> None:
         assert await user.preferences.list(defaults=True)
         assert "preferences" not in names(await user.chat("today").context("Hi"))
+
+    async def test_without_an_agent_they_are_those_for_the_sessions_own(self, user: AsyncUser) -> None:
+        await user.instructions.set("cook", "Never suggest nuts.")
+        await user.chat("kitchen", agent="cook").add("user", "What is for dinner?")
+        assert part(await user.chat("kitchen").context("Hi"), "instructions") == "Never suggest nuts."
 
     async def test_instructions_are_those_for_this_agent(self, user: AsyncUser) -> None:
         await user.instructions.set("guide", "Answer in French.")

@@ -30,6 +30,40 @@ SECRETS = [
 ]
 
 
+WAYS = [
+    *SECRETS,
+    "never ever repeat that to a soul",
+    "not say it to other people",
+    "I told no one",
+    "tell nobody",
+    "keep it to yourself",
+    "keep them under wraps",
+    "it stays off the record",
+    "just between ourselves",
+    "our little secret",
+    "in strict confidence",
+    "erzähl das keinem",
+    "nicht weitersagen",
+    "behalte das für dich",
+    "das ist vertraulich",
+    "entre tú y yo",
+    "ne le dis à personne",
+    "entre nous",
+    "non dirlo a nessuno",
+    "é segredo",
+    "между нами",
+    "по секрету",
+    "保密",
+    "内緒",
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_to_ask_for_silence_is_noticed(way: str) -> None:
+    for written in (way, way.upper(), way.replace(" ", "\n"), f"So. {way} {'And so on. ' * 30}"):
+        assert worth_telling([hit(written)], "What shall I cook?") == [], written
+
+
 @pytest.mark.parametrize("secret", SECRETS)
 def test_a_secret_is_told_only_where_its_subject_is_asked_for(secret: str) -> None:
     assert worth_telling([hit(secret)], "What shall I cook tonight? Tell me anything.") == []

@@ -13,6 +13,7 @@ import pytest
 
 from ltst import Hit
 from ltst.recall.context import Ingredients, pack
+from ltst.recall.lines import flat
 from ltst.support import tokens
 
 MOST = 1.25  # times what is true, in sum, for each language
@@ -69,6 +70,28 @@ def test_a_very_long_text_is_counted_by_parts_of_it() -> None:
     true = sum(true for samples in SAMPLES.values() for _, true in samples) * 300
     assert len(text) > 2 * tokens.LONGEST
     assert true <= tokens.count(text) <= MOST * true
+
+
+@pytest.mark.parametrize("language", STORED)
+def test_a_line_counts_the_same_whole_and_in_pieces(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(language)
+    samples = [text for text, _ in STORED[language]]
+    lines = [*samples, *(line_of(samples, rng) for _ in range(200))]
+    in_pieces = [tokens.count(line) for line in lines]
+    with monkeypatch.context() as patch:
+        patch.setattr(tokens, "_cut", lambda words: [words])
+        patch.setattr(tokens, "_lines", {})
+        patch.setattr(tokens, "_pieces", {})
+        assert [tokens.count(line) for line in lines] == in_pieces
+
+
+def line_of(samples: list[str], rng: random.Random) -> str:
+    """A line as it may stand in a prompt: of a turn or of memories, flat, indented or as it was written."""
+    said = [rng.choice(samples)[: rng.randrange(1, 600)] for _ in range(rng.randrange(1, 4))]
+    begun = rng.choice(
+        ["", "  ", "user: ", "assistant: ", " / ", "[m7] ", "[m12, 3 Nov 2026, you] ", "[m1", "7 ", "] "]
+    )
+    return begun + rng.choice([" / ", " ", "\n\n", " 12 / ", "/"]).join(rng.choice([str, flat])(each) for each in said)
 
 
 @pytest.fixture(scope="module")

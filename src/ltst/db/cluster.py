@@ -32,6 +32,10 @@ SOCKET_PORT = 5432  # only the suffix of the socket's file name, unless TCP is a
 SHORT_FOLDER = Path("/tmp")  # noqa: S108 - not the environment's choice: all processes have to come to the same one
 SOCKET_PATH_LIMIT = 103  # bytes; macOS has the shorter limit, Linux allows 107
 SHARED_MEMORY_NEEDED = 256 << 20
+# What Postgres keeps of its pages, of the machine's memory: where the vectors of a large memory fit in, a search reads
+# no files. A page takes memory once it is used.
+LEAST_BUFFERS, MOST_BUFFERS, BUFFERS_SHARE = 128 << 20, 512 << 20, 1 / 16
+CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 RESTART_PATIENCE = 20.0  # seconds, for the processes of a dead server to go away
 ORPHAN_GRACE = 3.0
@@ -45,7 +49,6 @@ CTYPES = ("C.UTF-8", "en_US.UTF-8", "C")
 SETTINGS = {
     "unix_socket_permissions": "0700",
     "max_connections": "200",
-    "shared_buffers": "128MB",
     "work_mem": "16MB",
     "maintenance_work_mem": "128MB",
     "huge_pages": "off",
@@ -330,6 +333,7 @@ def _settings(data: Path, socket_folder: Path, port: int | None) -> str:
         "port": str(port or SOCKET_PORT),
         # Relative to the data folder, since the server's user may not be able to name it from the root.
         "unix_socket_directories": "." if socket_folder == data else str(socket_folder),
+        "shared_buffers": _buffers(),
         "dynamic_shared_memory_type": _shared_memory(),
     }
     if sys.platform == "linux":
@@ -337,6 +341,17 @@ def _settings(data: Path, socket_folder: Path, port: int | None) -> str:
         chosen["recovery_init_sync_method"] = "syncfs"
     head = "# Written at every start; use ALTER SYSTEM for settings that stay.\n"
     return head + "".join(f"{name} = '{value}'\n" for name, value in (SETTINGS | chosen).items())
+
+
+def _buffers() -> str:
+    """Choose how much Postgres keeps of its pages, within what this machine or this container has."""
+    with suppress(OSError, ValueError):  # no container, or one without a limit
+        return _share_of(min(psutil.virtual_memory().total, int(CONTAINER_LIMIT.read_text())))
+    return _share_of(psutil.virtual_memory().total)
+
+
+def _share_of(memory: int) -> str:
+    return f"{round(min(max(memory * BUFFERS_SHARE, LEAST_BUFFERS), MOST_BUFFERS)) >> 20}MB"
 
 
 def _shared_memory() -> str:

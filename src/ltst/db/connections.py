@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import json
 import logging
 import math
 import os
@@ -26,6 +27,7 @@ from psycopg.abc import PQGen
 from psycopg.adapt import AdaptersMap, Dumper
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Format, TransactionStatus
+from psycopg.types.json import set_json_loads
 from psycopg.types.string import TextLoader
 
 from ltst.errors import DatabaseUnavailable, Invalid
@@ -75,6 +77,11 @@ def _adapters() -> AdaptersMap:
     return adapters
 
 
+def _loaded(document: str | bytes) -> Any:
+    """A JSON document; most metadata are empty, and there is one in every row."""
+    return {} if document == b"{}" else json.loads(document)
+
+
 @atexit.register
 def _silence_driver() -> None:
     """Stop the driver from printing warnings about work that is cut off when the program exits."""
@@ -86,6 +93,9 @@ class _Context:
 
     adapters = _adapters()
     connection = None
+
+
+set_json_loads(_loaded, _Context())
 
 
 class Connection(psycopg.AsyncConnection[tuple[object, ...]]):

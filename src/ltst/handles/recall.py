@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ltst.db.pool import Executor
 from ltst.errors import Invalid, ModelUnavailable, shown
 from ltst.handles import windows
 from ltst.handles.contexts import values
@@ -17,16 +16,34 @@ from ltst.handles.desk import Desk, now
 from ltst.handles.preferences import AsyncPreferences, left_out
 from ltst.learn.weigh import NO_AGENT
 from ltst.providers.rerank import reranked
-from ltst.recall.context import STRATEGIES, Context, Ingredients, checked_budget, pack
+from ltst.recall.context import (
+    STRATEGIES,
+    Context,
+    Ingredients,
+    Ready,
+    TokenCounter,
+    checked_budget,
+    made_ready,
+    pack,
+)
 from ltst.recall.temporal import mentions_time
 from ltst.recall.worth import worth_telling
-from ltst.records import KINDS, SEARCHED, ConversationContext, ConversationMessage, Filters, Hit, UserPreference
-from ltst.rooms import cache, contexts, facts, instructions, preferences, search, sessions
+from ltst.records import (
+    KINDS,
+    SEARCHED,
+    ConversationContext,
+    ConversationMessage,
+    Filters,
+    Hit,
+    Instruction,
+    UserPreference,
+)
+from ltst.rooms import cache, instructions, known, search
 from ltst.rooms.entries import ENTRY_TYPES
 from ltst.rooms.messages import Opening
-from ltst.rooms.sessions import Progress
 from ltst.support import tokens, validate
 from ltst.support.logs import LOGGER
+from ltst.support.place import end
 from ltst.support.smalltalk import is_small_talk
 from ltst.support.terms import terms
 from ltst.support.text import sha256
@@ -153,13 +170,17 @@ async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
     """Gather what may go into the prompt and pack it; a query that is stored already is not recalled itself."""
     stored, topic = wanted.stored, wanted.query if wanted.about is None else wanted.about
     filters = Filters(without=None if stored is None else sha256(stored.content))
-    found = [] if topic is None else await _worth_recalling(desk, topic, filters)
+    # What is known anyway is read while the search goes on.
+    beside = asyncio.create_task(_prepared(desk, opening, wanted, topic))
+    try:
+        found = [] if topic is None else await _worth_recalling(desk, topic, filters)
+    except BaseException:
+        await end(beside)
+        raise
     async with desk.core.measured("merging", "context", desk.user_id, opening.session_id) as tally:
-        ingredients = await _ingredients(desk, opening, wanted, topic, found)
-        if stored is not None:
-            ingredients = replace(ingredients, window=_ending_with(stored, ingredients.window))
-        count = desk.settings.token_counter or tokens.count
-        packed = pack(ingredients, wanted.max_tokens, count, wanted.strategy)
+        known, ready = await beside
+        ingredients = _with_found(known, found, opening.session_id)
+        packed = pack(ingredients, wanted.max_tokens, _counter(desk), wanted.strategy, ready)
         tally.rows = len(packed.sections)
     _count_shown(desk, packed, found)
     return packed
@@ -238,39 +259,39 @@ def _ending_with(asking: ConversationMessage, window: Sequence[ConversationMessa
     return [*(each for each in window if each.role != "human" or (each.message_index or 0) < index), asking]
 
 
-async def _ingredients(
-    desk: Desk, opening: Opening, wanted: Wanted, topic: str | None, found: list[Hit]
-) -> Ingredients:
+async def _prepared(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None) -> tuple[Ingredients, Ready]:
+    """What is known, and what of it can be priced before anything is found."""
+    ingredients = await _known(desk, opening, wanted, topic)
+    if wanted.stored is not None:
+        ingredients = replace(ingredients, window=_ending_with(wanted.stored, ingredients.window))
+    return ingredients, made_ready(ingredients, _counter(desk), wanted.strategy)
+
+
+def _counter(desk: Desk) -> TokenCounter:
+    return desk.settings.token_counter or tokens.count
+
+
+async def _known(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None) -> Ingredients:
+    """All that may go into the prompt but what is found about the topic."""
     strategy, turns = wanted.strategy, wanted.window
     # Where the older turns are summarised, those that are not shown word for word are looked at too.
     fetched = turns if turns is not None and strategy == "sliding_window" else WINDOW[strategy]
-    calls = desk.core.database.together(desk.user_id)
-    orders, progress, wishes, known, (merged, working), recent = await asyncio.gather(
-        _orders(calls, opening.agent or NO_AGENT),
-        sessions.progress(calls, opening.session_id),
-        _preferences(desk, calls),
-        facts.list_all(calls, None),
-        asyncio.gather(
-            contexts.merged(calls, opening.session_id), contexts.list_all(calls, opening.session_id, "working")
-        ),
+    found, recent = await asyncio.gather(
+        known.read(desk.core.database, desk.user_id, opening.session_id, opening.agent, NO_AGENT),
         windows.read(desk.core, desk.user_id, opening.session_id, fetched, None),
     )
-    if opening.agent is None and progress is not None and progress.agent_name is not None:
-        orders = await _orders(calls, progress.agent_name)
-    summary, window = _so_far(progress, recent.messages, strategy)
+    by_hand, learnt = await _orders(desk, found.instruction)
+    wishes = await _in_clear(desk, found.preferences)
+    summary, window = _so_far(found.summary, recent.messages, strategy)
     return Ingredients(
-        instructions=orders[0],
-        wishes=orders[1],
+        instructions=by_hand,
+        wishes=learnt,
         preferences=[each for each in wishes if each.note is None],
         notes=left_out(wishes),
-        facts=known,
+        facts=found.facts,
         summary=summary,
-        contexts=_bearing(merged, opening.session_id, topic),
-        # The window tells of this conversation itself.
-        episodes=[hit for hit in _of("entry", found) if hit.session_id != opening.session_id],
-        documents=_of("document", found),
-        recalled=_of("message", _as_shown(found, window)),
-        working=values(working),
+        contexts=_bearing(found.contexts, opening.session_id, topic),
+        working=values(found.working),
         window=window,
         query=wanted.query,
         topic=topic,
@@ -279,9 +300,18 @@ async def _ingredients(
     )
 
 
-async def _preferences(desk: Desk, calls: Executor) -> list[UserPreference]:
-    """The preferences; sensitive ones are read with their key, of one moment."""
-    found = await preferences.list_all(calls, None)
+def _with_found(ingredients: Ingredients, found: list[Hit], session_id: str) -> Ingredients:
+    return replace(
+        ingredients,
+        # The window tells of this conversation itself.
+        episodes=[hit for hit in _of("entry", found) if hit.session_id != session_id],
+        documents=_of("document", found),
+        recalled=_of("message", _as_shown(found, ingredients.window)),
+    )
+
+
+async def _in_clear(desk: Desk, found: list[UserPreference]) -> list[UserPreference]:
+    """The preferences; where one is sensitive, all are read with their key, of one moment."""
     return await AsyncPreferences(desk).list() if any(each.sensitive for each in found) else found
 
 
@@ -298,38 +328,37 @@ def _said_in(context: ConversationContext) -> set[str]:
     return {*terms(context.context_key.replace("_", " ")), *terms(context.context_value)}
 
 
-async def _orders(calls: Executor, agent: str) -> tuple[str | None, list[str]]:
+async def _orders(desk: Desk, active: Instruction | None) -> tuple[str | None, list[str]]:
     """What was set by hand for an agent, and what was learnt since: only the first may speak as the system."""
-    active = await instructions.get(calls, agent)
     if active is None or not active.learned:
         return active.content if active else None, []
-    written = [each.content for each in await instructions.history(calls, agent) if not each.learned]
+    versions = await instructions.history(desk.core.database.user(desk.user_id), active.agent_name)
+    written = [each.content for each in versions if not each.learned]
     by_hand = written[-1] if written else ""
     return by_hand or None, active.content.removeprefix(by_hand).strip("\n").split("\n")
 
 
 def _so_far(
-    progress: Progress | None, window: list[ConversationMessage], strategy: str
+    told: known.Summary | None, window: list[ConversationMessage], strategy: str
 ) -> tuple[str | None, list[ConversationMessage]]:
     """The running summary, and the turns to show beside it.
 
     What it tells is not shown too where a summary is wanted; else it is told only where turns are missing.
     """
-    if progress is None or not progress.summarised_index:
+    if told is None or not told.summarised_index:
         # One that was set by hand stands for itself.
-        return progress.context_summary if progress else None, window
+        return told.context_summary if told else None, window
     if strategy == "sliding_window_summary":
-        return progress.context_summary, [
-            each for each in window if (each.message_index or 0) > progress.summarised_index
-        ]
+        return told.context_summary, [each for each in window if (each.message_index or 0) > told.summarised_index]
     whole = bool(window) and window[0].message_index == 1
-    return None if whole else progress.context_summary, window
+    return None if whole else told.context_summary, window
 
 
 def _as_shown(found: list[Hit], window: Sequence[ConversationMessage]) -> list[Hit]:
     """What was found, a message that the window has a copy of as that copy: so it is not told twice."""
     copies = {(each.content, each.timestamp): str(each.message_id) for each in window}
-    return [replace(hit, id=copies.get((hit.content, hit.occurred_at), hit.id)) for hit in found]
+    shown = [(hit, copies.get((hit.content, hit.occurred_at), hit.id)) for hit in found]
+    return [hit if hit.id == id else replace(hit, id=id) for hit, id in shown]
 
 
 def _of(kind: str, found: list[Hit]) -> list[Hit]:

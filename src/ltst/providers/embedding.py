@@ -55,6 +55,7 @@ class Embedding:
         if texts < 1 or characters < 1:
             raise Invalid("texts and characters must be at least 1")
         self.embedder = embedder
+        self._prompts = embedder.prompted if isinstance(embedder, Prompted) else None
         self._most_texts = texts
         self._most_characters = characters
         self._waiting: deque[Request] = deque()
@@ -98,9 +99,9 @@ class Embedding:
         return await asyncio.wrap_future(request.answer)
 
     def _prompted(self, texts: Sequence[str], question: bool) -> list[str]:
-        if not isinstance(self.embedder, Prompted):
+        if self._prompts is None:
             return [*texts]
-        return [self.embedder.prompted(text, question) for text in texts]
+        return [self._prompts(text, question) for text in texts]
 
     async def close(self) -> None:
         """Finish the batch at hand and refuse the rest."""

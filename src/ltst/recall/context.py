@@ -5,12 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, ItemsView, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, SupportsIndex, overload
 
 from ltst.errors import Invalid, shown
 from ltst.recall.excerpts import excerpt
-from ltst.recall.ingredients import Ingredients, Item, Source, items, newest, turn, utc
+from ltst.recall.ingredients import Ingredients, Item, Source, found_items, known_items, newest, turn, utc
 from ltst.recall.lines import day, indented, parse, written
 from ltst.recall.summary import TokenCounter, cut, summarise
 from ltst.records import ConversationMessage, Hit
@@ -90,6 +91,7 @@ WORTH_CUTTING = 32  # tokens: a smaller beginning of a memory tells nothing
 ASKED_FOR = frozenset({"episodes", "documents", "recalled"})
 LONGEST_OWN, LONGEST_OTHERS = 8, 16
 RESTING = ("facts", "episodes")  # what is drawn from messages, and not told beside them where they are recalled
+ROUNDING = 1.25  # what items cost one by one, at most, beside what they cost together
 BETWEEN = " / "  # the memories of one line
 UNNUMBERED = "m99"  # stands for a reference while it is not known
 
@@ -190,15 +192,16 @@ def pack(
     max_tokens: int,
     count: TokenCounter = tokens.count,
     strategy: str = "sliding_window",
+    ready: Ready | None = None,
 ) -> Context:
     """The most useful of the ingredients that fit into `max_tokens`, counted by `count`, in both forms of the context.
 
     The newest user message (the query, else the last one of the window) is always there; where it alone is too long,
-    its beginning is.
+    its beginning is. What was made `ready` of the same ingredients before is not made again.
     """
     checked_budget(max_tokens)
     validate.choice(strategy, "strategy", STRATEGIES)
-    draft = _draft(ingredients, max_tokens, count, strategy)
+    draft = _draft(ingredients, max_tokens, count, strategy, ready or made_ready(ingredients, count, strategy))
     if not draft.keep_all():
         draft.keep_shares()
         draft.borrow()
@@ -230,24 +233,54 @@ def _spoken(role: str, content: str) -> str:
     return f"{role}: {indented(content)}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Priced:
     """An item with its text and its cost, each made once."""
 
     item: Item
     text: str
     cost: int
-    added: int = 0  # what it costs in the line of its neighbour
+    spoken: int = 0  # what the words of a turn cost by themselves
+    joined: int | None = None  # what it costs in the line of its neighbour, once that is asked for
+
+    def added(self, count: TokenCounter) -> int:
+        """What it costs in the line of its neighbour."""
+        if self.joined is None:
+            self.joined = count(BETWEEN + self.text)
+        return self.joined
 
 
-def _price(item: Item, count: TokenCounter, gap: str = "\n\n") -> _Priced:
-    """The cost in the dearer of the two forms, with the gap to the next item."""
-    text = item.shown(item.content)
-    if item.source is not None:
-        return _Priced(item, text, count(written(UNNUMBERED, item.details, text) + gap), count(BETWEEN + text))
+def _price(item: Item, count: TokenCounter, gap: str = "\n\n", content: str | None = None) -> _Priced:
+    """The cost in the dearer of the two forms, with the gap to the next item; of other content if it had that."""
+    text = item.shown(item.content if content is None else content)
     if item.role is None:
-        return _Priced(item, text, count(text + gap))
-    return _Priced(item, text, max(count(text) + MESSAGE_OVERHEAD, count(_spoken(item.role, text) + gap)))
+        return _Priced(item, text, count(_alone(item, text) + gap))
+    spoken = count(text)
+    return _Priced(item, text, max(spoken + MESSAGE_OVERHEAD, count(_spoken(item.role, text) + gap)), spoken)
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The priced items of a context that needs no search: sections, and turns where none is to be summarised."""
+
+    sections: Mapping[str, list[_Priced]]
+    turns: Sequence[_Priced] | None
+
+
+def made_ready(ingredients: Ingredients, count: TokenCounter, strategy: str) -> Ready:
+    """Price what is known while a search goes on."""
+    sections = known_items(ingredients)
+    turns = None if strategy == "sliding_window_summary" else _turns(ingredients.window, count)
+    return Ready({name: [_price(each, count) for each in section] for name, section in sections.items()}, turns)
+
+
+def _turns(window: Sequence[ConversationMessage], count: TokenCounter, start: int = 0) -> list[_Priced]:
+    return [_price(turn(message, index), count) for index, message in enumerate(window[start:], start)]
+
+
+def _alone(item: Item, text: str) -> str:
+    """What stands in the system message for an item that shares its line with no other."""
+    return text if item.source is None else written(UNNUMBERED, item.details, text)
 
 
 @dataclass(slots=True)
@@ -262,25 +295,48 @@ class _Shelf:
     asked: frozenset[str] | None  # of what was searched for: the words by which it was
     kept: list[_Priced] = field(default_factory=list)
     short: dict[tuple[Any, ...], _Priced] = field(default_factory=dict)
+    _shown: list[_Priced] | None = None
+    _spent: int | None = None
+
+    def keep(self, kept: list[_Priced]) -> None:
+        """Keep these, the most useful first."""
+        self.kept, self._shown, self._spent = kept, None, None
+
+    @property
+    def shown(self) -> list[_Priced]:
+        """What is kept, in the order in which it is shown."""
+        if self._shown is None:
+            self._shown = sorted(self.kept, key=_place)
+        return self._shown
 
     @property
     def spent(self) -> int:
-        return self.heading + _cost(self.kept) if self.kept else 0
+        """What all that is kept costs, with the heading."""
+        if self._spent is None:
+            self._spent = self.heading + self._cost() if self.kept else 0
+        return self._spent
 
     def fill(self, limit: int, wanted: Sequence[_Priced]) -> None:
         """Keep what fits, in the order of use; the window has no gaps. Where nothing fits, keep a part."""
         room = limit - self.heading
-        self.kept = self._fitting(room, wanted) if self.asked is None else self._shortened(room, wanted)
-        if wanted and not self.kept and room >= WORTH_CUTTING:
-            self.kept = self._part(wanted[0].item, room)
-
-    def in_order(self) -> list[_Priced]:
-        """What is kept, as it is shown."""
-        return sorted(self.kept, key=lambda each: each.item.place)
+        kept = self._fitting(room, wanted) if self.asked is None else self._shortened(room, wanted)
+        if wanted and not kept and room >= WORTH_CUTTING:
+            kept = self._part(wanted[0].item, room)
+        self.keep(kept)
 
     def complete(self) -> bool:
         """Whether nothing is missing."""
         return len(self.kept) == len(self.items) and all(each.item.whole for each in self.kept)
+
+    def _cost(self) -> int:
+        if self.asked is None:  # which has no groups
+            return sum([each.cost for each in self.kept])
+        costs = [self._after(before, each) for before, each in pairwise(self.shown)]
+        return self.shown[0].cost + sum(costs)
+
+    def _after(self, before: _Priced | None, each: _Priced) -> int:
+        """What an item costs behind another: neighbours of one group share a line."""
+        return each.added(self.count) if before is not None and _together(before, each) else each.cost
 
     def _fitting(self, room: int, wanted: Sequence[_Priced]) -> list[_Priced]:
         kept: list[_Priced] = []
@@ -292,29 +348,30 @@ class _Shelf:
                 break
         return kept
 
-    def _grouped(self, room: int, wanted: Sequence[_Priced]) -> list[_Priced]:
-        """As many as fit, where neighbours of one group cost less."""
+    def _grouped(self, room: int, wanted: Iterable[_Priced]) -> tuple[list[_Priced], int]:
+        """As many as fit, where neighbours of one group cost less; and the room that is left."""
         kept: list[_Priced] = []
         shown: list[_Priced] = []  # the same in their order
         for each in wanted:
-            at = bisect_left(shown, each.item.place, key=lambda other: other.item.place)
-            neighbours = shown[max(at - 1, 0) : at], shown[at : at + 1]
-            dearer = _cost([*neighbours[0], each, *neighbours[1]]) - _cost([*neighbours[0], *neighbours[1]])
+            at = bisect_left(shown, each.item.place, key=_place)
+            before, behind = shown[at - 1] if at else None, shown[at] if at < len(shown) else None
+            dearer = self._after(before, each)
+            if behind is not None:
+                dearer += self._after(each, behind) - self._after(before, behind)
             if dearer <= room:
                 kept.append(each)
                 shown.insert(at, each)
                 room -= dearer
-        return kept
+        return kept, room
 
     def _shortened(self, room: int, wanted: Sequence[_Priced]) -> list[_Priced]:
         """As many as fit in their short forms; what is then left lengthens them, the user's own words first."""
-        kept = self._grouped(room, [self._short(each) for each in wanted])
-        room -= _cost(kept)
-        whole = {each.item.place: each for each in wanted}
-        places = sorted(range(len(kept)), key=lambda at: (not kept[at].item.own, at))
-        for at in places:
+        kept, room = self._grouped(room, map(self._short, wanted))
+        cut = [at for at, each in enumerate(kept) if not each.item.whole]
+        whole = {each.item.place: each for each in wanted} if cut else {}
+        for at in sorted(cut, key=lambda at: (not kept[at].item.own, at)):
             short, long = kept[at], whole[kept[at].item.place]
-            if short.item.whole or room < min(WORTH_CUTTING, long.cost - short.cost):
+            if room < min(WORTH_CUTTING, long.cost - short.cost):
                 continue
             longer = [long] if long.cost - short.cost <= room else self._part(long.item, short.cost + room)
             for each in longer:
@@ -334,22 +391,27 @@ class _Shelf:
 
     def _part(self, item: Item, room: int) -> list[_Priced]:
         """The part of an item that tells most within a room, if any does."""
-        return _part(item, room, partial(_price, count=self.count), self.asked)
+        return _part(item, room, self.count, self.asked)
+
+
+def _place(each: _Priced) -> tuple[Any, ...]:
+    return each.item.place
+
+
+def _together(before: _Priced, each: _Priced) -> bool:
+    """Whether two neighbours stand in one line."""
+    return each.item.group is not None and each.item.group == before.item.group
 
 
 def _lines(shown: Iterable[_Priced]) -> list[list[_Priced]]:
     """What is shown in its order, and in one line what belongs together."""
     lines: list[list[_Priced]] = []
-    for each in sorted(shown, key=lambda each: each.item.place):
-        if lines and each.item.group is not None and each.item.group == lines[-1][-1].item.group:
+    for each in shown:
+        if lines and _together(lines[-1][-1], each):
             lines[-1].append(each)
         else:
             lines.append([each])
     return lines
-
-
-def _cost(shown: Iterable[_Priced]) -> int:
-    return sum(line[0].cost + sum(each.added for each in line[1:]) for line in _lines(shown))
 
 
 def _ids(shown: Iterable[_Priced]) -> set[str]:
@@ -361,17 +423,17 @@ def _is_of(item: Item, session_id: str | None) -> bool:
     return session_id is not None and item.memory is not None and item.memory.session_id == session_id
 
 
-def _part(item: Item, room: int, price: Callable[[Item], _Priced], asked: frozenset[str] | None) -> list[_Priced]:
+def _part(item: Item, room: int, count: TokenCounter, asked: frozenset[str] | None, gap: str = "\n\n") -> list[_Priced]:
     """The sentences of an item that matter for what is asked, else its longest beginning; none where none fits."""
 
     def fits(piece: str) -> bool:
-        return price(replace(item, content=piece)).cost <= room
+        return _price(item, count, gap, piece).cost <= room
 
     piece = cut(item.content, fits) if asked is None else excerpt(item.content, asked, fits)
-    return [] if piece is None else [price(replace(item, content=piece, whole=False))]
+    return [] if piece is None else [_price(replace(item, content=piece, whole=False), count, gap)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Prompt:
     """What a draft comes to, in both forms: sections of the system message (name, text, sources), and turns."""
 
@@ -382,7 +444,7 @@ class _Prompt:
     today: str
     references: Mapping[str, Source]
 
-    @property
+    @cached_property
     def system(self) -> str:
         instructions = [text for name, text, _ in self.parts if name == "instructions"]
         known = [text for name, text, _ in self.parts if name in STABLE and name != "instructions"]
@@ -396,7 +458,7 @@ class _Prompt:
         head = [{"role": "system", "content": self.system}] if self.parts else []
         return head + [{"role": str(each.item.role), "content": each.text} for each in self.window + self.query]
 
-    @property
+    @cached_property
     def text(self) -> str:
         return "\n\n".join([*([self.system] if self.parts else []), *map(_said, self.window + self.query)])
 
@@ -404,19 +466,26 @@ class _Prompt:
     def sections(self) -> tuple[Section, ...]:
         system = [Section(name, text, self.count(text), sources) for name, text, sources in self.parts]
         spoken = [
-            Section(name, "\n\n".join(map(_said, turns)), self.tokens(each.text for each in turns), _sources(turns))
+            Section(name, "\n\n".join(map(_said, turns)), _spent_on(turns), _sources(turns))
             for name, turns in (("window", self.window), ("query", self.query))
             if turns
         ]
         return (*system, *spoken)
 
-    def tokens(self, contents: Iterable[str]) -> int:
-        """What these messages cost."""
-        return sum(self.count(content) + MESSAGE_OVERHEAD for content in contents)
+    @cached_property
+    def tokens(self) -> int:
+        """What the messages cost."""
+        system = self.count(self.system) + MESSAGE_OVERHEAD if self.parts else 0
+        return system + _spent_on(self.window) + _spent_on(self.query)
 
     def size(self) -> int:
         """The cost of the dearer form."""
-        return max(self.tokens(each["content"] for each in self.messages), self.count(self.text))
+        return max(self.tokens, self.count(self.text))
+
+
+def _spent_on(turns: Iterable[_Priced]) -> int:
+    """What turns cost as messages."""
+    return sum([each.spoken + MESSAGE_OVERHEAD for each in turns])
 
 
 def _said(turn: _Priced) -> str:
@@ -430,11 +499,11 @@ def _numbered(line: Sequence[_Priced], references: dict[str, Source]) -> str:
         return line[0].text
     reference, ids = f"m{len(references) + 1}", {each.item.source.id for each in line if each.item.source}
     references[reference] = Source(first.source.kind, first.source.id if len(ids) == 1 else None, _sources(line))
-    return written(reference, first.details, BETWEEN.join(dict.fromkeys(each.text for each in line)))
+    return written(reference, first.details, BETWEEN.join(dict.fromkeys([each.text for each in line])))
 
 
 def _sources(items: Iterable[_Priced]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(source for each in items for source in each.item.sources))
+    return tuple(dict.fromkeys([source for each in items for source in each.item.sources]))
 
 
 @dataclass(slots=True)
@@ -450,25 +519,30 @@ class _Draft:
     count: TokenCounter
     today: str
     limits: dict[str, int] = field(default_factory=dict)
+    preamble: int = field(init=False)  # what it costs, with the day
+    prompt: _Prompt = field(init=False)  # as it was last measured
+
+    def __post_init__(self) -> None:
+        self.preamble = self.count("\n\n".join([PREAMBLE, self.today, ""]))
 
     def keep_all(self) -> bool:
         """Keep everything if it fits. Costs are rounded up item by item, so that only the whole tells."""
         for shelf in self.shelves.values():
-            shelf.kept = list(shelf.items)
+            shelf.keep(shelf.items)
         self._forget_repeated()
         roughly = self._reserved() + sum(shelf.spent for shelf in self.shelves.values())
-        return roughly <= 2 * self.most and self._size() <= self.most
+        return roughly <= ROUNDING * self.most and self._size() <= self.most
 
     def keep_shares(self) -> None:
         """Give each section what it may hold whatever the others want."""
         for shelf in self.shelves.values():
-            shelf.kept = []
+            shelf.keep([])
         if self._reserved() > self.most:
             self._cut_newest()
         instructions = self.shelves["instructions"]
         self.limits = {"instructions": self.most // 2}
         self._fill(instructions, self.limits["instructions"])
-        left = max(0, self.most - instructions.spent - MESSAGE_OVERHEAD - self._preamble())
+        left = max(0, self.most - instructions.spent - MESSAGE_OVERHEAD - self.preamble)
         self.limits |= {name: int(share * left) for name, share in SHARES.items()}
         if self.summarised:  # what the summary does not tell is shown word for word
             self.limits["window"] = left
@@ -496,18 +570,16 @@ class _Draft:
                 raise Invalid("count must count at most one token for each byte of UTF-8")
 
     def context(self) -> Context:
-        """The draft, written out."""
-        prompt = self._prompt()
-        messages, sections = prompt.messages, prompt.sections
+        """The draft as it was last measured, written out."""
+        prompt, sections = self.prompt, self.prompt.sections
         sources = dict.fromkeys(source for section in sections for source in section.sources)
-        cost = prompt.tokens(each["content"] for each in messages)
         # Facts are in every context, so they have no score.
-        shown = [each.item for name in TITLES for each in self.shelves[name].in_order()]
+        shown = [each.item for name in TITLES for each in self.shelves[name].shown]
         return Context(
-            messages,
+            prompt.messages,
             prompt.text,
             sections,
-            cost,
+            prompt.tokens,
             Sources(sources, prompt.references),
             self._dropped(),
             memories=tuple(item.memory for item in shown if item.memory is not None),
@@ -519,7 +591,7 @@ class _Draft:
         parts: list[tuple[str, str, tuple[str, ...]]] = []
         references: dict[str, Source] = {}
         for name, title in TITLES.items():
-            if shown := self.shelves[name].in_order():
+            if shown := self.shelves[name].shown:
                 lines = [_numbered(line, references) for line in _lines(shown)]
                 parts.append((name, "\n".join([*filter(None, [title]), *lines]), _sources(shown)))
         newest = [] if self.newest is None else [self.newest]
@@ -538,7 +610,8 @@ class _Draft:
         return {name: missing for name, missing in dropped.items() if missing}
 
     def _size(self) -> int:
-        return self._prompt().size()
+        self.prompt = self._prompt()
+        return self.prompt.size()
 
     def _fill(self, shelf: _Shelf, limit: int) -> None:
         shelf.fill(min(limit, self._room(shelf)), self._wanted(shelf))
@@ -566,11 +639,10 @@ class _Draft:
         for name in ("recalled", *RESTING):
             shelf = self.shelves[name]
             needless = self._needless(shelf)
-            shelf.kept = [each for each in shelf.kept if not needless(each)]
+            kept = [each for each in shelf.kept if not needless(each)]
+            if len(kept) < len(shelf.kept):
+                shelf.keep(kept)
         return sum(len(shelf.kept) for shelf in self.shelves.values()) < before
-
-    def _preamble(self) -> int:
-        return self.count("\n\n".join([PREAMBLE, self.today, ""]))
 
     def _reserved(self) -> int:
         return 0 if self.newest is None else self.newest.cost
@@ -579,7 +651,7 @@ class _Draft:
         """What a section could hold now, if it took all that is left."""
         others = [each for each in self.shelves.values() if each is not shelf and each.kept]
         names = {shelf.name, *(each.name for each in others)} - {"window"}
-        frame = (MESSAGE_OVERHEAD if names else 0) + (self._preamble() if names - {"instructions"} else 0)
+        frame = (MESSAGE_OVERHEAD if names else 0) + (self.preamble if names - {"instructions"} else 0)
         return self.most - self._reserved() - frame - sum(each.spent for each in others)
 
     def _borrowable(self, shelf: _Shelf) -> int:
@@ -592,28 +664,29 @@ class _Draft:
     def _drop_one(self) -> bool:
         """Drop the least useful item of the least useful section that has any."""
         for name in reversed(UTILITY):
-            if self.shelves[name].kept:
-                self.shelves[name].kept.pop()
+            if kept := self.shelves[name].kept:
+                self.shelves[name].keep(kept[:-1])
                 return True
         return False
 
     def _cut_newest(self) -> None:
         if self.newest is not None:
-            piece = _part(self.newest.item, self.most, partial(_price, count=self.count, gap=""), None)
+            piece = _part(self.newest.item, self.most, self.count, None, gap="")
             self.newest = piece[0] if piece else self.newest
 
 
-def _draft(ingredients: Ingredients, most: int, count: TokenCounter, strategy: str) -> _Draft:
+def _draft(ingredients: Ingredients, most: int, count: TokenCounter, strategy: str, ready: Ready) -> _Draft:
     window, asking = ingredients.window, newest(ingredients.window, ingredients.query)
     raw = len(window) if ingredients.turns is None else ingredients.turns
     told, older = _told(ingredients, most, count, raw) if strategy == "sliding_window_summary" else ("", 0)
     older = max(older, len(window) - raw)
-    turns = [turn(message, index) for index, message in enumerate(window)][older:]
-    found = items(ingredients, told)
-    found["window"] = [each for each in reversed(turns) if asking is None or each.place != asking.place]
+    turns = _turns(window, count, older) if ready.turns is None else ready.turns[older:]
+    found = found_items(ingredients, told)
+    priced = {**ready.sections, **{name: [_price(each, count) for each in section] for name, section in found.items()}}
+    priced["window"] = [each for each in reversed(turns) if asking is None or each.item.place != asking.place]
     asked = frozenset(terms(ingredients.topic or ingredients.query or ""))
     return _Draft(
-        {name: _shelf(name, each, count, most, asked) for name, each in found.items()},
+        {name: _shelf(name, priced[name], count, most, asked) for name in (*TITLES, "window")},
         None if asking is None else _price(asking, count, gap=""),  # the others pay for the gaps
         asking is not None and asking.place == (len(window),),
         window[-1].session_id if window else None,
@@ -636,9 +709,7 @@ def _told(ingredients: Ingredients, most: int, count: TokenCounter, raw: int) ->
     return told, len(older) if told else 0
 
 
-def _shelf(name: str, found: Iterable[Item], count: TokenCounter, most: int, asked: frozenset[str]) -> _Shelf:
+def _shelf(name: str, items: list[_Priced], count: TokenCounter, most: int, asked: frozenset[str]) -> _Shelf:
     title = TITLES.get(name)
     heading = count(title + "\n\n") if title else 0
-    return _Shelf(
-        name, [_price(each, count) for each in found], heading, count, most, asked if name in ASKED_FOR else None
-    )
+    return _Shelf(name, items, heading, count, most, asked if name in ASKED_FOR else None)

@@ -50,7 +50,7 @@ class Source:
     messages: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which takes thrice as long to make: there are hundreds in each context
 class Item:
     """One fact, one message, one turn: what it says, how it is shown and where it stands in its section."""
 
@@ -75,20 +75,32 @@ class Item:
         return () if self.id is None else (self.id,)
 
 
-def items(ingredients: Ingredients, told: str) -> dict[str, list[Item]]:
-    """Return what may stand in each section but the window, the most useful first; what says nothing is left out."""
-    found = {
+def known_items(ingredients: Ingredients) -> dict[str, list[Item]]:
+    """Return what may stand in the sections that need no search, the most useful first."""
+    known = {
         "instructions": _instructions(ingredients.instructions),
         "preferences": _wishes(ingredients.wishes) + _preferences(ingredients.preferences),
         "facts": _facts(ingredients.facts),
-        "summary": _summaries([ingredients.summary, told]),
         "contexts": _contexts(ingredients.contexts),
+        "working": _working(ingredients.working),
+    }
+    return _telling(known)
+
+
+def found_items(ingredients: Ingredients, told: str) -> dict[str, list[Item]]:
+    """Return what may stand in the sections of what was found, the most useful first; and in that of summaries."""
+    found = {
+        "summary": _summaries([ingredients.summary, told]),
         "episodes": _recalled(ingredients.episodes),
         "documents": _recalled(ingredients.documents),
         "recalled": _recalled(ingredients.recalled),
-        "working": _working(ingredients.working),
     }
-    return {name: [each for each in section if each.content] for name, section in found.items()}
+    return _telling(found)
+
+
+def _telling(sections: Mapping[str, Sequence[Item]]) -> dict[str, list[Item]]:
+    """The sections without what says nothing."""
+    return {name: [each for each in section if each.content] for name, section in sections.items()}
 
 
 def turn(message: ConversationMessage, index: int) -> Item:
@@ -116,6 +128,8 @@ def role_of(message: ConversationMessage) -> str:
 
 def utc(when: datetime) -> datetime:
     """Return a time in UTC, which it is in where it names no zone."""
+    if when.tzinfo is UTC:
+        return when
     return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
 
 
@@ -213,19 +227,21 @@ def _recalled(recalled: Iterable[Hit]) -> list[Item]:
     unique: dict[tuple[str, str, str], Hit] = {}
     for each in sorted(recalled, key=lambda each: (-_worth(each), -_seconds(each.occurred_at), each.id, each.content)):
         unique.setdefault((each.kind, each.id, each.content), each)
-    return [
-        Item(
-            flat(each.content),
-            (_moment(each.occurred_at), each.id, each.content),
-            Source(each.kind, each.id, each.sources or ((each.id,) if each.kind == "message" else ())),
-            _recalled_details(each),
-            id=each.id if each.kind == "message" else None,
-            own=not _is_assistants(each),
-            memory=each,
-            group=_group(each),
-        )
-        for each in unique.values()
-    ]
+    return [_recalled_item(each, _recalled_details(each)) for each in unique.values()]
+
+
+def _recalled_item(recalled: Hit, details: tuple[str, ...]) -> Item:
+    of_message = (recalled.id,) if recalled.kind == "message" else ()
+    return Item(
+        flat(recalled.content),
+        (_moment(recalled.occurred_at), recalled.id, recalled.content),
+        Source(recalled.kind, recalled.id, recalled.sources or of_message),
+        details,
+        id=recalled.id if recalled.kind == "message" else None,
+        own=not _is_assistants(recalled),
+        memory=recalled,
+        group=_group(recalled, details),
+    )
 
 
 def _is_assistants(hit: Hit) -> bool:
@@ -250,11 +266,11 @@ def _speaker(recalled: Hit) -> str | None:
     return name and detail(name)
 
 
-def _group(recalled: Hit) -> tuple[Any, ...] | None:
+def _group(recalled: Hit, details: tuple[str, ...]) -> tuple[Any, ...] | None:
     """What makes neighbours one line: the same speaker on the same day in one conversation, or the same document."""
     if recalled.kind == "message" and recalled.session_id is not None:
-        return (recalled.kind, recalled.session_id, *_recalled_details(recalled))
-    return (recalled.kind, recalled.id, *_recalled_details(recalled)) if recalled.kind == "document" else None
+        return (recalled.kind, recalled.session_id, *details)
+    return (recalled.kind, recalled.id, *details) if recalled.kind == "document" else None
 
 
 def _working(working: Mapping[str, Any]) -> list[Item]:

@@ -20,7 +20,8 @@ UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u206
 TITLE = re.compile(r"^[ \t]*#+[ \t]+", re.MULTILINE)
 # What begins a tag or a special token of a model ("</s>", "<|im_start|>"), and what begins a line of ltst's own.
 TAG = re.compile(r"<(?=[/|!?<\w])")
-REFERENCE = re.compile(r"[\[［【〔](?=\s*m\d+\s*[,\]］】〕]|/?INST\])", re.IGNORECASE)
+BRACKETS = "[［【〔"
+REFERENCE = re.compile(rf"[\{BRACKETS}](?=\s*m\d+\s*[,\]］】〕]|/?INST\])", re.IGNORECASE)
 IN_DETAIL = re.compile(r"[\[\],]")
 
 
@@ -45,13 +46,16 @@ def parse(text: str) -> list[Line]:
 
 def flat(text: str) -> str:
     """Return a text in one line, in which nothing passes for a heading, another memory, a tag or a special token."""
-    lines = TITLE.sub("", LINE_BREAK.sub("\n", UNSEEN.sub("", text)))
-    return _inert(" ".join(lines.split()))
+    if not text.isprintable():  # there are line breaks in it, or what is unseen
+        text = TITLE.sub("", LINE_BREAK.sub("\n", UNSEEN.sub("", text)))
+    elif "#" in text:
+        text = TITLE.sub("", text)
+    return _inert(" ".join(text.split()))
 
 
 def indented(text: str) -> str:
     """Return a text with its lines, none of which but the first begins where one of ltst's own would."""
-    return LINE_BREAK.sub(lambda match: match.group() + INDENT, text)
+    return text if text.isprintable() else LINE_BREAK.sub(lambda match: match.group() + INDENT, text)
 
 
 def data(text: str) -> str:
@@ -76,4 +80,5 @@ def day(when: datetime) -> str:
 
 
 def _inert(text: str) -> str:
-    return REFERENCE.sub("(", TAG.sub("‹", text))
+    marked = TAG.sub("‹", text) if "<" in text else text
+    return REFERENCE.sub("(", marked) if any(map(marked.__contains__, BRACKETS)) else marked

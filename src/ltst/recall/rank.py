@@ -135,7 +135,7 @@ class _Line:
     @classmethod
     def of(cls, sessions: Integers, positions: Integers) -> _Line:
         """Of units that are sorted by session and position."""
-        return cls(np.cumsum(np.diff(sessions, prepend=sessions[:1]) != 0), positions)
+        return cls(np.cumsum(_begins(sessions)) - 1, positions)
 
     def around(self, rows: Integers, values: Floats) -> tuple[Integers, Floats]:
         """The rows that stand near those with values, which are few, and the sums of what stands around each."""
@@ -174,6 +174,13 @@ class _Line:
         near: NDArray[np.bool_] = np.abs(self.positions[rows] - self.positions[others]) <= reach
         same: NDArray[np.bool_] = near & (self.groups[rows] == self.groups[others])
         return same
+
+
+def _begins(groups: Integers) -> NDArray[np.bool_]:
+    """Where another group begins, in a line of groups."""
+    begins = np.ones(len(groups), dtype=bool)
+    np.not_equal(groups[1:], groups[:-1], out=begins[1:])
+    return begins
 
 
 def _said(retold: NDArray[np.bool_] | None, order: Integers) -> NDArray[np.bool_]:
@@ -235,7 +242,7 @@ def _session_lexical(
     line: _Line, rows: Integers, frequencies: Floats, said: NDArray[np.bool_], conversations: int | None
 ) -> Floats:
     """How well the whole session of each unit matches."""
-    starts = np.flatnonzero(np.diff(line.groups, prepend=-1))
+    starts = _begins(line.groups).nonzero()[0]
     totals = np.zeros((len(starts), frequencies.shape[1]))
     np.add.at(totals, line.groups[rows], frequencies)
     counted = said[starts]
@@ -247,7 +254,7 @@ def _session_dense(dense: Floats, groups: Integers, best: int = 3) -> Floats:
     """The mean of the most similar units of each unit's session."""
     known = _known(dense)
     order = np.argsort(4.0 * groups - known)  # similarities differ by two at the most
-    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    starts = _begins(groups).nonzero()[0]
     top = order[np.arange(len(order)) - starts[groups] < best]
     sums = np.bincount(groups[top], weights=known[top])
     return (sums / np.bincount(groups[top]))[groups]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -71,9 +71,8 @@ UNIT = np.dtype(
     ]
 )
 NEAR = np.dtype([("number", ">i4"), ("similarity", ">f4")])
-# Postings of a block: an array as Postgres sends it, a head, then each number with its size.
-HEAD = 20
-POSTING = np.dtype([("size", ">i4"), ("posting", ">i2")])
+# Postings of a block: an array as Postgres sends it, a head, then each number behind its size; in bytes.
+HEAD, POSTING = 20, 6
 BLOCK = 1024
 # What tells a copy of a message from another message of the same moment.
 TELLING = ("microseconds", "position", "words", "said")
@@ -145,7 +144,7 @@ def ranked(question: Question, seen: Look, *, limit: int, floor: float | None) -
     if not len(units):
         return []
     numbers = units["number"].astype(np.int64)
-    if (np.diff(numbers) < 0).any():
+    if (numbers[1:] < numbers[:-1]).any():
         order = np.argsort(numbers)
         units, numbers = units[order], numbers[order]
     postings = _Postings.of(seen, question.sought)
@@ -174,12 +173,14 @@ class _Memory:
 
 def _nearness(numbers: Any, packed: bytes | None) -> rank.Floats:
     """The similarity of each unit: that of its most similar part; -2 where there is no vector."""
-    near = np.full(len(numbers), -2.0)
     parts = np.frombuffer(packed or b"", NEAR)
     owners, similarities = parts["number"].astype(np.int64), parts["similarity"].astype(np.float64)
+    if np.array_equal(owners, numbers) and (similarities >= -1.5).all():  # each has one, as most have
+        return similarities
+    near = np.full(len(numbers), -2.0)
     place = np.minimum(np.searchsorted(numbers, owners), len(numbers) - 1)
     known = (numbers[place] == owners) & (similarities >= -1.5)  # which those are not that are no number
-    if (np.diff(owners) > 0).all():
+    if (owners[1:] > owners[:-1]).all():
         near[place[known]] = similarities[known]
     else:
         np.maximum.at(near, place[known], similarities[known])
@@ -199,14 +200,12 @@ class _Postings:
     def of(cls, seen: Look, asked: Sequence[str]) -> _Postings:
         """The postings of these terms. Each block is sent as an array of Postgres: a head, then the numbers."""
         column = {term: place for place, term in enumerate(asked)}
-        known = [(column.get(term, -1), block) for term, block in zip(seen.terms or (), seen.blocks or (), strict=True)]
-        sizes = np.array(seen.sizes or (), dtype=np.int64)
-        columns, blocks = (np.array(each, dtype=np.int64) for each in (zip(*known, strict=True) if known else ((), ())))
-        starts = np.cumsum(HEAD + sizes * POSTING.itemsize) - sizes * POSTING.itemsize - HEAD
-        packed = np.frombuffer(seen.postings or b"", np.uint8)
-        body = np.ones(len(packed), dtype=bool)
-        body[(starts[:, None] + np.arange(HEAD)).ravel()] = False
-        postings = packed[body].view(POSTING)["posting"].astype(np.int64)
+        columns = np.array([column.get(term, -1) for term in seen.terms or ()], dtype=np.int64)
+        blocks, sizes = (np.array(each or (), dtype=np.int64) for each in (seen.blocks, seen.sizes))
+        heads = np.repeat(HEAD * np.arange(1, len(sizes) + 1), sizes)  # all that stand before each posting
+        values = heads + POSTING * np.arange(1, len(heads) + 1) - 2
+        packed = np.frombuffer(seen.postings or b"", np.uint8).astype(np.int64)
+        postings = packed[values] << 8 | packed[values + 1]
         owners = np.repeat(columns, sizes)
         wanted = owners >= 0
         numbers = np.repeat(blocks * BLOCK, sizes) + (postings & BLOCK - 1)
@@ -218,10 +217,11 @@ class _Postings:
         if not len(self.numbers):
             return self.numbers
         weights = rank.rarity(self.holders, total)[self.columns] * self.times / (self.times + rank.SATURATION)
-        scores = np.bincount(self.numbers, weights)
+        totals = np.bincount(self.numbers, weights)
+        held = totals.nonzero()[0]  # few of a large memory
+        scores = totals[held]
         best = np.argpartition(-scores, min(amount, len(scores) - 1))[:amount]
-        best = best[scores[best] > 0]
-        return best[np.argsort(-scores[best], kind="stable")]
+        return held[best[np.argsort(-scores[best], kind="stable")]]
 
     def table(self, numbers: Any) -> rank.Floats:
         """How often each of these units, which are in order, holds each term."""
@@ -343,9 +343,8 @@ def _once(memory: _Memory, order: rank.Integers, limit: int) -> rank.Integers:
     The original, which was indexed first, stands for its copies. Where neither its words nor a vector tell a copy from
     another message of that moment, all stay.
     """
-    seen, kept, order = dict[tuple[Any, ...], int](), list[int](), order[: COPIES * limit]
-    told = zip(*(memory.units[name][order].tolist() for name in TELLING), memory.near[order].tolist(), strict=True)
-    for number, (moment, position, words, said, similarity) in zip(order.tolist(), told, strict=True):
+    seen, kept = dict[tuple[Any, ...], int](), list[int]()
+    for number, (moment, position, words, said, similarity) in _told(memory, order, limit):
         near = 0.0 if said else similarity
         known = len(kept)
         if near > -2 and position > 0:
@@ -359,17 +358,22 @@ def _once(memory: _Memory, order: rank.Integers, limit: int) -> rank.Integers:
     return np.array(kept, dtype=np.int64)
 
 
+def _told(memory: _Memory, order: rank.Integers, limit: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """What tells each from its copies, in their order; few are read at a time, since seldom more are asked for."""
+    for start in range(0, min(COPIES * limit, len(order)), 2 * limit):
+        some = order[start : min(start + 2 * limit, COPIES * limit)]
+        units, near = memory.units[some], memory.near[some].tolist()
+        yield from zip(some.tolist(), zip(*(units[name].tolist() for name in TELLING), near, strict=True), strict=True)
+
+
 def _best(
     units: Any, order: rank.Integers, ranked: rank.Ranked, arms: Mapping[str, rank.Floats], best: float
 ) -> list[dict[str, Any]]:
     shares = ranked.total[order] / top if (top := float(ranked.total[order[0]])) > 0 else np.ones(len(order))
+    columns = [[round(value, 4) for value in values[order].tolist()] for values in arms.values()]
     return [
-        {
-            "key": int(units["number"][number]),
-            "score": best * float(share),
-            "scores": {arm: round(float(values[number]), 4) for arm, values in arms.items()},
-        }
-        for number, share in zip(order, shares, strict=True)
+        {"key": number, "score": best * share, "scores": dict(zip(arms, scores, strict=True))}
+        for number, share, *scores in zip(units["number"][order].tolist(), shares.tolist(), *columns, strict=True)
         if share >= LEAST_SHARE
     ]
 

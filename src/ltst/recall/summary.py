@@ -18,6 +18,7 @@ TokenCounter = Callable[[str], int]
 
 MODEL_ROLES = {"human": "user", "ai": "assistant"}
 MARKER = " […]"  # what follows the beginning of a text that was cut
+LIKELY = 128  # characters of a text that there mostly is room for
 
 DETAILS_WEIGHT = 0.6  # what names, numbers and dates not yet told are worth beside centrality, which is at most 1
 DETAILS_ENOUGH = 3  # a list of twenty numbers is not better than a sentence that tells who, when and how many
@@ -92,7 +93,7 @@ def cut(text: str, fits: Callable[[str], bool]) -> str | None:
 
     It feels its way up from the beginning, so that the cost is that of the result and not of a megabyte.
     """
-    low, high = 0, 1
+    low, high = (LIKELY, 2 * LIKELY) if len(text) > LIKELY and fits(text[:LIKELY] + MARKER) else (0, 1)
     while high < len(text) and fits(text[:high] + MARKER):
         low, high = high, high * 2
     high = min(high, len(text))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ltst.records import Hit
 from ltst.support.smalltalk import acknowledges, is_small_talk
@@ -33,15 +34,23 @@ SECRET = re.compile(
     r"|别告诉|不要告诉|保密|这是秘密|誰にも言わないで|内緒|秘密だ",
     re.IGNORECASE,
 )
-# One of these stands in every way to say so; most texts have none, and need not be looked at more closely.
-HINTS = re.findall(
-    r"\S+",
-    """
-    any soul other tell told keep between secret confiden record niemand keine weiter unter dich geheim vertraulich
-    nadie entre personne nessuno segreto ninguém segredo никому между секрет 告诉 保密 秘密 言わないで 内緒
-    """,
+# Every way to say so holds one of these, or one of each of a pair; most texts do not, and need not be read closely.
+HINTS = (
+    "secret", "confiden", "off the record", "between us", "between you", "between ourselves", "nicht weiter",
+    "unter uns", "geheim", "vertraulich", "nadie", "entre nosotros", "entre tú", "entre nous", "personne", "nessuno",
+    "segreto", "ninguém", "segredo", "никому", "между нами", "секрет", "告诉", "保密", "秘密", "言わないで", "内緒",
+)  # fmt: skip
+PAIRS = (
+    (("anyone", "anybody", "any one", "a soul", "other"), ("tell", "mention", "say", "share", "repeat")),
+    (("no one", "noone", "nobody"), ("tell", "told")),
+    (("keep",), ("between", "to yourself", "private", "quiet", "under wraps")),
+    (("niemand", "keinem", "keiner"), ("sag", "erzähl", "verrat")),
+    (("für dich",), ("behalt",)),
 )
 LOOKED_AT = 2000  # characters at either end of a message: what is in the middle of a long one was pasted
+# What was found, by its hashes: nobody's words are kept.
+MOST_KNOWN = 20_000
+_known: dict[int, _Told] = {}
 SHORTEST_TERM = 3  # letters: shorter words join sentences in most languages
 # Words that say nothing about what a sentence is about, beside the stop words of search; stemmed as terms are.
 COMMON = frozenset(
@@ -67,9 +76,28 @@ COMMON = frozenset(
 def worth_telling(found: Sequence[Hit], topic: str) -> list[Hit]:
     """Return what was found, without small talk and without secrets that the topic shares no word with."""
     asked = subjects(topic)
-    hidden = {hit.id for hit in found if _is_secret(hit) and not asked & subjects(_uncovered(hit.content))}
-    kept = (hit for hit in found if hit.id not in hidden and not hidden.intersection(hit.sources))
-    return [hit for hit in kept if hit.kind != "message" or not _says_nothing(hit)]
+    read = [(hit, _read(hit)) for hit in found]
+    secrets = [hit for hit, told in read if told.secret]
+    hidden = {hit.id for hit in secrets if not asked & subjects(_uncovered(hit.content))}
+    telling = [hit for hit, told in read if not told.nothing]
+    return [hit for hit in telling if hit.id not in hidden and hidden.isdisjoint(hit.sources)]
+
+
+class _Told(NamedTuple):
+    """What a text tells by itself, whatever is asked."""
+
+    secret: bool
+    nothing: bool
+
+
+def _read(hit: Hit) -> _Told:
+    """What something that was found tells, read once: it is found again and again."""
+    found = _known.get(key := hash((hit.kind, hit.role, hit.trusted, hit.content)))
+    if found is None:
+        if len(_known) >= MOST_KNOWN:
+            _known.clear()
+        found = _known[key] = _Told(_is_secret(hit), hit.kind == "message" and _says_nothing(hit))
+    return found
 
 
 def _says_nothing(hit: Hit) -> bool:
@@ -90,12 +118,20 @@ def _is_secret(hit: Hit) -> bool:
     """Whether the user said so, or something that was made of what the user said."""
     if hit.role not in (None, "human", "user") or not hit.trusted:
         return False
-    return any(map(_asks_for_silence, (hit.content[:LOOKED_AT], hit.content[LOOKED_AT:][-LOOKED_AT:])))
+    return _asks_for_silence(hit.content[:LOOKED_AT]) or (
+        len(hit.content) > LOOKED_AT and _asks_for_silence(hit.content[LOOKED_AT:][-LOOKED_AT:])
+    )
 
 
 def _asks_for_silence(text: str) -> bool:
-    plain = text.lower()
-    return any(hint in plain for hint in HINTS) and bool(SECRET.search(text))
+    plain = text.lower() if text.isprintable() else " ".join(text.lower().split())
+    return _is_hinted(plain.__contains__) and bool(SECRET.search(text))
+
+
+def _is_hinted(holds: Callable[[str], bool]) -> bool:
+    if any(map(holds, HINTS)):
+        return True
+    return any(any(map(holds, first)) and any(map(holds, second)) for first, second in PAIRS)
 
 
 def _uncovered(content: str) -> str:

@@ -10,9 +10,6 @@ from ltst.support.ids import new_id
 from ltst.support.text import scoped_hash
 
 CONTEXT_TYPES = ("conversation", "preference", "project", "user_info", "working")
-SHARED = ("preference", "project", "user_info")  # what they say holds in the user's other conversations too
-MOST_MERGED = 200
-LONGEST_MERGED = 50_000
 
 
 async def set(
@@ -65,22 +62,6 @@ async def list_all(
         session_id=session_id,
         context_type=context_type,
         context_key=key,
-    )
-
-
-async def merged(tx: Executor, session_id: str) -> list[ConversationContext]:
-    """Return what may go into a prompt: the session's own contexts, then those that its user's others share.
-
-    Of each type and key there is one, of this session or else the newest. The most relevant come first.
-    """
-    return await tx.rows(
-        "contexts.merged",
-        ConversationContext,
-        user_id=tx.scope.user_id,
-        session_id=session_id,
-        shared=[*SHARED],
-        longest=LONGEST_MERGED,
-        most=MOST_MERGED,
     )
 
 

@@ -1,19 +1,22 @@
 """Estimates of tokens that need no model: never too few for a budget, the same everywhere, in linear time.
 
 Tokenizers cut a text into words, numbers and marks, and long words into pieces. What each is worth was measured on the
-vocabulary o200k_base, language by language, and rounded up; other vocabularies of its size differ little.
+vocabulary o200k_base, language by language, and rounded up; other vocabularies of its size differ little. Sums are of
+whole hundredths of a token, so that they come out the same in whatever order they are added up.
 """
 
 from __future__ import annotations
 
-import math
 import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 BYTES_PER_TOKEN = 4  # on the average, for rough guesses of how long a text may be
-MARGIN = 1.08  # over what was measured, so that an unusual text is not counted too low
+MARGIN = 108  # hundredths of what was measured, so that an unusual text is not counted too low
 
 # Of a longer text blocks are looked at, so many that they are about as long: a megabyte must not hold up a program.
-LONGEST, BLOCK, SAMPLED_MARGIN = 200_000, 2000, 1.03
+LONGEST, BLOCK, SAMPLED_MARGIN = 200_000, 2000, 103
 
 # Ranges and not classes such as \w, which take several times as long to match.
 LETTERS = "A-Za-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0300-\u036f\u0400-\u052f\u1e00-\u1eff"
@@ -33,7 +36,7 @@ UNPRONOUNCEABLE = re.compile("[bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ]{5,}")
 SHORT = 4  # letters: most words so short are one token
 # What each letter more costs. English, and code, have the most words of their own in a vocabulary; English is known by
 # its small words, code by its marks.
-ENGLISH_LETTER, LATIN_LETTER, CYRILLIC_LETTER, RARE_LETTER = 0.05, 0.23, 0.32, 0.47
+ENGLISH_LETTER, LATIN_LETTER, CYRILLIC_LETTER, RARE_LETTER = 5, 23, 32, 47
 ENGLISH = frozenset(
     re.findall(r"\w+", "the and to of is I i you it for that my on with this are as at from not have your was a The It")
 )
@@ -44,82 +47,210 @@ CYRILLIC = re.compile("[\u0400-\u04ff]")
 RARE = re.compile("[\u0100-\u024f\u0404\u0406\u0407\u0454\u0456\u0457\u0490\u0491\u1e00-\u1eff]")
 # What each character costs in scripts that are not counted by words: Han and kana, Hangul, others, pictures.
 SCRIPTS = (
-    (re.compile("[\u2e80-\u2fff\u3040-\ua4cf\uf900-\ufaff\uff66-\uff9f]"), 0.9),
-    (re.compile("[\uac00-\ud7af\u1100-\u11ff]"), 0.8),
-    (re.compile("[\u0370-\u03ff\u0530-\u08ff\u1f00-\u1fff]"), 0.6),
-    (re.compile("[\u0900-\u10ff\u1200-\u1dff\uaa00-\uabff]"), 0.8),
-    (re.compile("[\u2190-\u2bff\ufe00-\ufe0f\U00010000-\U0010ffff]"), 3.0),
+    (re.compile("[\u2e80-\u2fff\u3040-\ua4cf\uf900-\ufaff\uff66-\uff9f]"), 90),
+    (re.compile("[\uac00-\ud7af\u1100-\u11ff]"), 80),
+    (re.compile("[\u0370-\u03ff\u0530-\u08ff\u1f00-\u1fff]"), 60),
+    (re.compile("[\u0900-\u10ff\u1200-\u1dff\uaa00-\uabff]"), 80),
+    (re.compile("[\u2190-\u2bff\ufe00-\ufe0f\U00010000-\U0010ffff]"), 300),
 )
-# Lines of a prompt by their hashes: nobody's words are kept.
+# What a letter, a number and a mark cost, and what is taken off or put on where they meet.
+WHOLE, NUMBER_AFTER_BLANK, SPACES_COST, MARKS_COST, MARK_COST, JOINED_COST = 100, 70, 150, 80, 30, -90
+UNPRONOUNCEABLE_COST, TAB_COST, CAPITAL_COST, CAPITALS_COST, MARK_BEFORE_BREAK = 40, 50, 100, 8, -60
+
+# ASCII, which most texts are, by classes of its bytes: what does not occur among them is not searched for.
+DIGITS = frozenset("0123456789")
+CONSONANTS = frozenset("bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ")
+
+
+def _class(character: str) -> str:
+    if character.isalpha():
+        return "A" if character.isupper() else "a"
+    return "0" if character in DIGITS else "." if MARK.match(character) else " "
+
+
+ASCII = [chr(code) for code in range(128)]
+ASCII_TABLE = b"".join(_class(each).encode() for each in ASCII) + bytes(128)
+LETTERS_TABLE = b"".join(each.encode() if each.isalpha() else b" " for each in ASCII) + bytes(128)
+SOUNDS_TABLE = b"".join(b"c" if each in CONSONANTS else b"v" for each in ASCII) + bytes(128)
+CODE_MARKS = b"(){}[]=<>_;"
+ENGLISH_BYTES = frozenset(word.encode() for word in ENGLISH)
+
+# A line is read in pieces, cut at blanks, so that those that stand in many lines are read once: "user:" before a turn,
+# "[m3, its details]" before the memories in a line of a prompt and what stands between them, and runs of words.
+SPEAKERS, DETAILS, DETAILS_END, BETWEEN, RUN = ("user: ", "assistant: ", "system: "), "[m", "] ", " / ", 320
+CUT = " […]"  # behind the beginning of a text
+# Lines and pieces by their hashes: nobody's words are kept.
 MOST_KNOWN, LONGEST_KNOWN = 20_000, 2_000
-_known: dict[int, float] = {}
+_lines: dict[int, int] = {}
+_pieces: dict[int, Read] = {}
+
+
+class Read(NamedTuple):
+    """What was read of a piece of a line; of two with a blank between them: the sums, and the dearer letter.
+
+    What a letter costs is told by the whole line.
+    """
+
+    worth: int  # of all but the letters of long words
+    words: int
+    letters: int  # of long words, beyond the first few
+    english: int  # words
+    code: int  # marks
+    letter: int = 0  # what one costs at least, by its script
 
 
 def count(text: str) -> int:
     """About how many tokens a model reads for this text: hardly ever more than this, and at most one for each byte."""
-    size = len(text.encode(errors="surrogatepass"))
+    size = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
     if len(text) <= LONGEST:
         return min(_counted(text), size)
     stride = BLOCK * -(-len(text) // LONGEST)
     blocks = [text[at : at + BLOCK] for at in range(0, len(text), stride)]
-    return min(math.ceil(sum(map(_counted, blocks)) * len(text) / sum(map(len, blocks)) * SAMPLED_MARGIN), size)
+    return min(-(-sum(map(_counted, blocks)) * len(text) * SAMPLED_MARGIN // (sum(map(len, blocks)) * 100)), size)
 
 
 def _counted(text: str) -> int:
     if not text:
         return 0
-    lines = text.split("\n")
-    worth = sum(map(_known_worth, lines)) + (_breaks(lines) if len(lines) > 1 else 0.0)
-    return max(1, math.ceil(worth * MARGIN))
+    words = text.rstrip("\n")
+    if "\n" in words or not words:
+        lines = text.split("\n")
+        worth = sum(map(_line, lines)) + _breaks(lines)
+    else:
+        worth = _line(words)
+        if len(words) < len(text):  # as most lines of a prompt are counted: by themselves, with the gap behind them
+            worth += WHOLE + MARK_BEFORE_BREAK * _is_mark(words[-1])
+    return max(1, -(-worth * MARGIN // (WHOLE * 100)))
 
 
-def _breaks(lines: list[str]) -> float:
+def _breaks(lines: list[str]) -> int:
     """What the breaks between lines are worth: blank lines go into one with the break before, and so does a mark."""
-    apart = 1 + sum(not BLANK.fullmatch(line) for line in lines[1:-1])
-    return apart - 0.6 * sum(bool(MARK.match(line[-1:])) for line in lines[:-1])
+    apart = 1 + sum([bool(line) and not BLANK.fullmatch(line) for line in lines[1:-1]])
+    return WHOLE * apart + MARK_BEFORE_BREAK * sum([_is_mark(line[-1]) for line in lines[:-1] if line])
 
 
-def _known_worth(line: str) -> float:
-    """What a line is worth, read once: a prompt is counted again whenever something goes in or out."""
+@lru_cache(MOST_KNOWN)
+def _is_mark(character: str) -> bool:
+    return bool(MARK.match(character))
+
+
+def _line(line: str) -> int:
+    """What a line is worth, reckoned once: a prompt is counted again whenever something goes in or out."""
     if len(line) > LONGEST_KNOWN:
         return _worth(line)
-    found = _known.get(key := hash(line))
+    found = _lines.get(key := hash(line))
     if found is None:
-        if len(_known) >= MOST_KNOWN:
-            _known.clear()
-        found = _known[key] = _worth(line)
+        if len(_lines) >= MOST_KNOWN:
+            _lines.clear()
+        found = _lines[key] = _worth(line)
     return found
 
 
-def _worth(line: str) -> float:
+def _worth(line: str) -> int:
     """What a line is worth; lines are looked at by themselves, since each may be in another language."""
-    worth = 0.0
-    if not line.isascii():
-        for script, cost in SCRIPTS:
-            line, found = script.subn("\x1f", line)  # a space that is not counted
-            worth += cost * found
-    words = WORD.findall(line)
-    worth += len(words) + _letter(line, words) * sum([size - SHORT for size in map(len, words) if size > SHORT])
-    worth += len(NUMBER.findall(line)) + 0.7 * len(BEFORE_NUMBER.findall(line))
-    marks = MARKS.findall(line)
-    worth += (
-        1.5 * len(SPACES.findall(line.lstrip()))
-        + 0.8 * len(marks)
-        + 0.3 * sum(map(len, marks))
-        - 0.9 * len(JOINED.findall(line))
-    )
-    worth += 0.4 * sum(map(len, UNPRONOUNCEABLE.findall(line))) + 0.5 * line.count("\t")
-    if not line.islower():
-        worth += len(CAPITAL.findall(line)) + 0.08 * sum(map(len, CAPITALS.findall(line)))
-    return worth
+    words = line.lstrip(" ")
+    if "  " in words or "\t" in words:
+        read = _read(line)
+        return read.worth + _letter(read) * read.letters
+    after_blank = len(words) < len(line)
+    worth = count = letters = english = code = letter = 0
+    for piece in _cut(words):
+        read = _read(piece)
+        worth += read.worth + (NUMBER_AFTER_BLANK if after_blank and piece[:1] in DIGITS else 0)
+        count += read.words
+        letters += read.letters
+        english += read.english
+        code += read.code
+        letter = max(letter, read.letter)
+        after_blank = True
+    return worth + letters * _letter(Read(worth, count, letters, english, code, letter))
 
 
-def _letter(line: str, words: list[str]) -> float:
-    """What a letter of a long word costs in this line."""
-    if not line.isascii():
-        if RARE.search(line):
-            return RARE_LETTER
-        if CYRILLIC.search(line):
-            return CYRILLIC_LETTER
-    english = sum(map(ENGLISH.__contains__, words)) > ENGLISH_SHARE * len(words)
-    return ENGLISH_LETTER if english or len(CODE.findall(line)) > CODE_SHARE * len(words) else LATIN_LETTER
+def _cut(words: str) -> list[str]:
+    """The pieces of a line; between two of them there is one blank."""
+    pieces: list[str] = []
+    if words.startswith(SPEAKERS):
+        speaker, _, words = words.partition(" ")
+        pieces.append(speaker)
+    elif words.startswith(DETAILS) and DETAILS_END in words:
+        details, _, words = words.partition(DETAILS_END)
+        pieces.append(details + DETAILS_END.rstrip())
+    for place, memory in enumerate(words.split(BETWEEN)):
+        if place:
+            pieces.append(BETWEEN.strip())
+        start = 0
+        while len(memory) - start > RUN and (end := memory.find(" ", start + RUN)) >= 0:
+            pieces.append(memory[start:end])
+            start = end + 1
+        last = memory[start:]
+        pieces += [last.removesuffix(CUT), CUT.strip()] if last.endswith(CUT) else [last]
+    return pieces
+
+
+def _letter(read: Read) -> int:
+    """What a letter of a long word costs in a line."""
+    if read.letter:
+        return read.letter
+    english = read.english > ENGLISH_SHARE * read.words or read.code > CODE_SHARE * read.words
+    return ENGLISH_LETTER if english else LATIN_LETTER
+
+
+def _read(piece: str) -> Read:
+    """What a piece holds, read once."""
+    if len(piece) > LONGEST_KNOWN:
+        return _read_anew(piece)
+    found = _pieces.get(key := hash(piece))
+    if found is None:
+        if len(_pieces) >= MOST_KNOWN:
+            _pieces.clear()
+        found = _pieces[key] = _read_anew(piece)
+    return found
+
+
+def _read_anew(piece: str) -> Read:
+    if not piece.isascii():
+        return _read_any(piece)
+    written = piece.encode()
+    classes, worth = written.translate(ASCII_TABLE), 0
+    if b"0" in classes:
+        worth += WHOLE * len(NUMBER.findall(piece)) + NUMBER_AFTER_BLANK * len(BEFORE_NUMBER.findall(piece))
+    marks = classes.count(b".")
+    if marks:
+        worth += MARK_COST * marks + MARKS_COST * (len(MARKS.findall(piece)) if b".." in classes else marks)
+        if b".a" in classes or b".A" in classes:
+            worth += JOINED_COST * len(JOINED.findall(piece))
+    if "  " in piece or "\t" in piece:
+        worth += SPACES_COST * len(SPACES.findall(piece.lstrip())) + TAB_COST * piece.count("\t")
+    if b"ccccc" in written.translate(SOUNDS_TABLE):
+        worth += UNPRONOUNCEABLE_COST * sum(map(len, UNPRONOUNCEABLE.findall(piece)))
+    worth += CAPITAL_COST * classes.count(b"aA")
+    if b"AA" in classes:
+        worth += CAPITALS_COST * sum(map(len, CAPITALS.findall(piece)))
+    code = len(written) - len(written.translate(None, CODE_MARKS)) if marks else 0
+    if "'" in piece:
+        words = WORD.findall(piece)
+        return _with_words(worth, words, sum(map(ENGLISH.__contains__, words)), code)
+    plain = written.translate(LETTERS_TABLE).split()
+    return _with_words(worth, plain, sum(map(ENGLISH_BYTES.__contains__, plain)), code)
+
+
+def _read_any(piece: str) -> Read:
+    """What a piece in any script holds."""
+    worth = 0
+    for script, cost in SCRIPTS:
+        piece, found = script.subn("\x1f", piece)  # a space that is not counted
+        worth += cost * found
+    words, marks = WORD.findall(piece), MARKS.findall(piece)
+    worth += WHOLE * len(NUMBER.findall(piece)) + CAPITAL_COST * len(CAPITAL.findall(piece))
+    worth += NUMBER_AFTER_BLANK * len(BEFORE_NUMBER.findall(piece)) + SPACES_COST * len(SPACES.findall(piece.lstrip()))
+    worth += MARKS_COST * len(marks) + MARK_COST * sum(map(len, marks)) + JOINED_COST * len(JOINED.findall(piece))
+    worth += UNPRONOUNCEABLE_COST * sum(map(len, UNPRONOUNCEABLE.findall(piece))) + TAB_COST * piece.count("\t")
+    worth += CAPITALS_COST * sum(map(len, CAPITALS.findall(piece)))
+    letter = RARE_LETTER if RARE.search(piece) else CYRILLIC_LETTER if CYRILLIC.search(piece) else 0
+    english = sum(map(ENGLISH.__contains__, words))
+    return _with_words(worth, words, english, len(CODE.findall(piece)), letter)
+
+
+def _with_words(worth: int, words: Sequence[str | bytes], english: int, code: int, letter: int = 0) -> Read:
+    letters = sum([size - SHORT for size in map(len, words) if size > SHORT])
+    return Read(worth + WHOLE * len(words), len(words), letters, english, code, letter)

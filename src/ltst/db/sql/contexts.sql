@@ -30,21 +30,6 @@ WHERE user_id = %(user_id)s AND session_id = %(session_id)s
   AND (expires_at IS NULL OR expires_at > clock_timestamp())
 ORDER BY context_type, context_key;
 
--- name: merged
--- What an earlier conversation says under the same type and key is outdated.
-SELECT session_id, context_type, context_key, left(context_value, %(longest)s::integer) AS context_value,
-       relevance_score, metadata, expires_at, context_id, user_id, context_hash, created_at
-FROM (
-    SELECT DISTINCT ON (context_type, context_key) *
-    FROM conversation_context
-    WHERE user_id = %(user_id)s AND context_type <> 'working'
-      AND (session_id = %(session_id)s OR context_type = ANY (%(shared)s))
-      AND (expires_at IS NULL OR expires_at > clock_timestamp())
-    ORDER BY context_type, context_key, session_id = %(session_id)s DESC, created_at DESC, context_id
-) AS newest
-ORDER BY session_id = %(session_id)s DESC, relevance_score DESC, created_at DESC, context_id
-LIMIT %(most)s::integer;
-
 -- name: forget
 DELETE FROM conversation_context
 WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND context_type = %(context_type)s
