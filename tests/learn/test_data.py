@@ -71,7 +71,7 @@ def expected(year: dict[str, Any], key: str, as_of: datetime) -> list[str]:
 
 def test_the_probes_follow_from_the_labels(year: dict[str, Any]) -> None:
     probes = year["probes"]
-    assert len(probes) >= 500
+    assert len(probes) >= 280
     assert len({(probe["key"], probe["as_of"]) for probe in probes}) == len(probes)
     for probe in probes:
         assert probe["key"] in SINGLE | MULTI

@@ -28,7 +28,7 @@ _SIGNED = re.compile(
     re.I,
 )
 _NAME = re.compile(r"[A-ZÀ-Þ][\w.'-]+(?: [A-ZÀ-Þ][\w.'-]+){0,2}")
-_CARD = re.compile(r"[^.!?,@]{2,60}, [^.!?,]{2,40}|\S+@\S+|\+?\d[\d ()-]{6,}")
+_CARD = re.compile(r"[^.!?,@]{2,60}, [^.!?,]{2,40}|[^\s@]+@\S+|\+?\d[\d ()-]{6,}")
 _LABEL = re.compile(
     r"[\W_]{0,3}(?P<name>[^\W\d_][\w.'’-]{0,30}(?: [\w.'’-]{1,30}){0,2})(?: ?[^\w\s:(),.!?–—-]{1,4})?"
     r"(?: \([^()]{1,30}\))?[*_]{0,2}(?::| [–—-])[*_]{0,2} |\((?P<inside>[^()\n]{1,30})\) (?=\S)"
@@ -42,9 +42,7 @@ _OWN = re.compile(
     r"(?:.{0,100}\b)?(?:about (?:me|myself|us)|who i am|update|context|background|facts?|note|fyi|btw|remember"
     r"|important|so|well|basics|first|also|question|correction|know)[*_ ]{0,3}:[*_\s]*$|(?:my|our) (?!\w{1,30}['’]s\b)"
     r"(?!.{0,40}\b(?:answer|reply|e?mail|essay|letter|text|story|draft|bio|post|message|cv|resume|homework|speech"
-    r"|transcript|chat"
-    r"|persona"
-    r"|character|prompt|poem|article|code|log|output)s?\b).{2,40}:",
+    r"|transcript|chat|persona|character|prompt|poem|article|code|log|output)s?\b).{2,40}:",
     re.I,
 )
 FEWEST_SPOKEN = 3  # lines of a transcript

@@ -55,7 +55,8 @@ _TIME_LEAD = _pattern("", "times", r",? (?=I\b|I'|we\b|we'|my\b|our\b)")
 _DOUBTS, _GOVERNED = _pattern("", "doubts", r"(?![\w])"), _pattern("", "governed", r"\b")
 _PAST, _SARCASM = _pattern(r"\b", "past", r"\b"), _pattern(r"(?:\b|(?<= ))", "sarcasm", r"[.!) ]*$")
 _SUBJECT = re.compile(
-    r"(?P<who>I|we)'(?P<tail>m|ve|d|ll|re)\b ?|(?P<bare>im|ive)\b ?|(?P<plain>I|we)\b(?!')[,]? ?", re.I
+    r"(?P<who>I|we)'(?P<tail>m|ve|d|ll|re)\b ?|(?P<bare>im(?! (?-i:[A-ZÀ-Þ]))|ive)\b ?|(?P<plain>I|we)\b(?!')[,]? ?",
+    re.I,
 )
 _TAILS = {"m": "am", "re": "am", "ve": "have", "d": "would", "ll": "will", "im": "am", "ive": "have"}
 _ADVERBS = re.compile(f"(?:(?:{'|'.join(_TABLE['adverbs'])}) )+", re.I)

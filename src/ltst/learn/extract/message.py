@@ -16,6 +16,8 @@ from ltst.support.timeline import ANY
 
 _RULES = rules.by_opener(rules.ways({**identity.READERS, **family.READERS}))
 MOST_CLAIMS = 60
+# In words: who writes more tells a task, whose orders are for it alone; still more is nobody's own.
+LONGEST_WITH_WISHES, LONGEST_WITH_FACTS = 80, 400
 _SELF = re.compile(r"\b(?:I|we|my|our|me|im|ive|here)\b", re.I)
 _NAMELESS = frozenset(("pet", "child"))
 # Of these a user may have several, and still name one for another by mistake.
@@ -35,12 +37,15 @@ def read(text: str, said_at: datetime) -> list[Claim]:
     found: _Found = {}
     last: Claim | None = None
     own = own_words(text)
+    words = len(own.split())
+    if words > LONGEST_WITH_FACTS:
+        return []
     for name in identity.introduced(own):
         claim = rules.fact("name", name)
         found[_identity(claim)] = claim
     for sentence in sentences(own):
         last = _named_later(sentence, last, found)
-        for claim in _read(sentence, said_at):
+        for claim in _read(sentence, said_at, wishing=words <= LONGEST_WITH_WISHES):
             found.setdefault(_identity(claim), claim)
             last = claim if claim.key in _NAMELESS else last
         if len(found) >= MOST_CLAIMS:
@@ -52,8 +57,9 @@ def _identity(claim: Claim) -> tuple[str, str, str, str]:
     return claim.noun, claim.key, claim.value.lower(), claim.change
 
 
-def _read(sentence: Sentence, said_at: datetime) -> Iterator[Claim]:
-    yield from wishes.wishes(sentence.text)
+def _read(sentence: Sentence, said_at: datetime, *, wishing: bool) -> Iterator[Claim]:
+    if wishing:
+        yield from wishes.wishes(sentence.text)
     if not sentence.doubtful and _SELF.search(sentence.text):
         for key, value in identity.described(sentence.text):
             yield rules.fact(key, value)
