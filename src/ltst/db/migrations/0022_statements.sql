@@ -218,3 +218,14 @@ BEGIN
     ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
+
+-- The vector of a statement: its own, or that of the message that it is the whole of.
+CREATE FUNCTION ltst_statement_vector(whose TEXT, statement UUID, message UUID) RETURNS VECTOR
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT embedding FROM search_units JOIN search_vectors USING (user_id, unit_no)
+            WHERE user_id = whose AND row_id = CASE
+                      WHEN EXISTS (SELECT FROM search_units WHERE user_id = whose AND row_id = statement AND NOT vectored)
+                      THEN message ELSE statement END
+              AND part = 0);
+END $$;
