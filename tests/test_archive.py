@@ -26,7 +26,7 @@ from support.waiting import eventually
 
 NOUNS = {
     "sessions", "messages", "contexts", "relationships", "facts", "preferences", "instructions", "entries",
-    "documents", "chunks", "retention", "claims", "learning",
+    "documents", "chunks", "retention", "claims", "statements", "learning",
 }  # fmt: skip
 MISSING = "01900000-0000-7000-8000-000000000000"
 Document = dict[str, Any]

@@ -152,6 +152,9 @@ PROBES: dict[str, Probe] = {
     "Learning.set": lambda user, ids: user.learning.set(episodes=False),
     "Learning.catch_up": lambda user, ids: user.learning.catch_up(ids["session"]),
     "Learning.restart": lambda user, ids: user.learning.restart(),
+    "Statements.list": lambda user, ids: user.statements.list(),
+    "Statements.get": lambda user, ids: user.statements.get(ids["statement"]),
+    "Statements.reject": lambda user, ids: user.statements.reject(ids["statement"]),
     "Facts.reject": lambda user, ids: user.facts.reject("home", "Lisbon"),
     "Facts.forget": lambda user, ids: user.facts.forget("home"),
     "Preferences.set": lambda user, ids: user.preferences.set("diet", "mine", sensitive=True),
@@ -447,7 +450,7 @@ def rows_of(connection: Connection, relation: str, user_id: str) -> int:
 def test_the_working_role_sees_its_own_rows_in_every_table_and_view_and_no_others(url: str) -> None:
     with superuser(url) as all_seeing, acting(url, EVE) as eve:
         relations = owned(all_seeing) + [name for name in views(all_seeing) if name != "chat_message_history"]
-        assert len(relations) == 29
+        assert len(relations) == 30
         for relation in relations:
             assert rows_of(all_seeing, relation, ANA) > 0, f"{relation} has nothing to hide"
             assert rows_of(eve, relation, ANA) == 0, relation
@@ -692,7 +695,7 @@ def test_row_level_security_is_forced_on_every_table(url: str) -> None:
             "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') "
             "AND NOT (relrowsecurity AND relforcerowsecurity)"
         ).fetchall()
-        assert len(tables(connection)) == 33
+        assert len(tables(connection)) == 34
     assert open_tables == []
 
 

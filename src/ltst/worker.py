@@ -263,6 +263,8 @@ class Worker:
             yield "refine", partial(self._refine, user_id, sessions)
         if wanted.episodes and todo.untold:
             yield "tell", partial(self._tell, user_id, sessions)
+        if wanted.extraction and todo.uncompared:
+            yield "compare", partial(self._compare, user_id)
         if wanted.consolidation and todo.unconsolidated:
             yield "consolidate", partial(self._consolidate, user_id, wanted)
 
@@ -337,6 +339,15 @@ class Worker:
         model: LanguageModel | None = None if self._rests("refine") else self._core.models.language
         return await self._sessions(
             user_id, "episode", most, lambda lease: tell(self._core.database, lease, self._rules, model)
+        )
+
+    async def _compare(self, user_id: str) -> bool:
+        """See which statement takes whose place."""
+        from ltst.learn.compare import compare
+
+        database, limits = self._core.database, self._rules.limits
+        return await self._do(
+            await self._claimed(user_id, "compare"), lambda lease: compare(database, lease, limits=limits)
         )
 
     async def _consolidate(self, user_id: str, wanted: Features) -> bool:

@@ -37,6 +37,7 @@ from ltst.records import (
     RetentionPolicy,
     SessionRelationship,
     SessionSummary,
+    Statement,
     UserPreference,
 )
 
@@ -242,6 +243,7 @@ class CliUser:
         self.user_id = line.user_id
         self.sessions = CliSessions(line)
         self.facts = CliFacts(line)
+        self.statements = CliStatements(line)
         self.preferences = CliPreferences(line)
         self.instructions = CliInstructions(line)
         self.entries = CliEntries(line)
@@ -435,6 +437,30 @@ class CliWorking:
 
     async def clear(self) -> int:
         return int((await self._line.ask("working", "clear", chat=self._chat))["cleared"])
+
+
+class CliStatements:
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    async def list(
+        self,
+        *,
+        about: str | None = None,
+        kind: str | None = None,
+        current: bool | None = None,
+        session_id: str | None = None,
+        limit: int | None = None,
+    ) -> list[Statement]:
+        held = {} if current is None else {"current" if current else "over": True}
+        wanted: dict[str, Any] = {"about": about, "kind": kind, "session": session_id, "limit": limit, **held}
+        return await self._line.all(Statement, "statements", "list", **wanted)
+
+    async def get(self, statement_id: str) -> Statement | None:
+        return await self._line.one(Statement, "statements", "show", say=statement_id)
+
+    async def reject(self, statement_id: str) -> Statement:
+        return record(Statement, await self._line.ask("statements", "reject", say=statement_id))
 
 
 class CliFacts:

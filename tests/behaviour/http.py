@@ -37,6 +37,7 @@ from ltst.records import (
     RetentionPolicy,
     SessionRelationship,
     SessionSummary,
+    Statement,
     UserPreference,
 )
 from ltst.support.reading.source import SUFFIXES, TEXT
@@ -196,6 +197,7 @@ class HttpUser:
         self.user_id = line.user_id
         self.sessions = HttpSessions(line)
         self.facts = HttpFacts(line)
+        self.statements = HttpStatements(line)
         self.preferences = HttpPreferences(line)
         self.instructions = HttpInstructions(line)
         self.entries = HttpEntries(line)
@@ -389,6 +391,21 @@ class HttpWorking:
 
     async def clear(self) -> int:
         return int((await self._line.ask("DELETE", self._path))["removed"])
+
+
+class HttpStatements:
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    async def list(self, **wanted: Any) -> list[Statement]:
+        return records(Statement, await self._line.get("/v1/statements", **wanted))
+
+    async def get(self, statement_id: str) -> Statement | None:
+        return await self._line.one(Statement, f"/v1/statements/{segment(statement_id)}")
+
+    async def reject(self, statement_id: str) -> Statement:
+        path = f"/v1/statements/{segment(statement_id)}/reject"
+        return record(Statement, await self._line.ask("POST", path, {}))
 
 
 class HttpFacts:

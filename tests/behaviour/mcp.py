@@ -41,6 +41,7 @@ from ltst.records import (
     RetentionPolicy,
     SessionRelationship,
     SessionSummary,
+    Statement,
     UserPreference,
 )
 from ltst.support.reading.source import SUFFIXES, TEXT
@@ -211,6 +212,7 @@ class McpUser:
         self.actor = "mcp"
         self.sessions = McpSessions(line)
         self.facts = McpFacts(line)
+        self.statements = McpStatements(line)
         self.preferences = McpPreferences(line)
         self.instructions = McpInstructions(line)
         self.entries = McpEntries(line)
@@ -403,6 +405,20 @@ class McpWorking:
 
     async def clear(self) -> int:
         return int((await self._line.call("clear_working_memory", session_id=self._session_id))["removed"])
+
+
+class McpStatements:
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    async def list(self, **wanted: Any) -> list[Statement]:
+        return records(Statement, await self._line.call("list_statements", **wanted))
+
+    async def get(self, statement_id: str) -> Statement | None:
+        return await self._line.one(Statement, "get_statement", statement_id=statement_id)
+
+    async def reject(self, statement_id: str) -> Statement:
+        return record(Statement, await self._line.call("reject_statement", statement_id=statement_id))
 
 
 class McpFacts:

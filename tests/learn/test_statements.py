@@ -126,7 +126,7 @@ class TestFinding:
         assert "message" in kinds
         assert "statement" not in kinds
         (hit, *_) = await user.search("which bicycle did I buy?", kinds=["statement"])
-        assert (hit.kind, hit.sources, hit.session_id) == ("statement", [message], "monday")
+        assert (hit.kind, hit.sources, hit.session_id) == ("statement", (message,), "monday")
 
     async def test_they_stand_at_the_place_of_their_message_without_words_of_their_own(
         self, shared: AsyncMemory, user: AsyncUser

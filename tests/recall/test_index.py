@@ -272,8 +272,8 @@ async def test_it_is_what_would_be_built_from_nothing(memory: AsyncMemory, datab
     assert kept.units.keys() == {
         (user, str(row)) for user, row in database.execute("SELECT user_id, row_id FROM search_sources")
     }
-    quotations = {row for (_, row), unit in kept.units.items() if unit["kind"] == "message" and unit["retold"]}
-    assert {row for _, row, part in kept.vectors if part == 0} == {row for _, row in kept.units} - quotations
+    vectored = {str(row) for (row,) in database.execute("SELECT row_id FROM search_sources WHERE vectored")}
+    assert {row for _, row, part in kept.vectors if part == 0} == vectored
     assert kept.units and kept.postings
     assert_same(kept, await rebuilt(memory, database))
     assert value(database, "SELECT count(*) FROM search_due") == 0
@@ -332,6 +332,7 @@ async def test_each_row_has_one_number_however_many_index_at_once(
         databases = [memory._core.database, other._core.database] * 2
         await asyncio.gather(*(index_words(each, "ana") for each in databases))
         await asyncio.gather(memory.settle("ana"), other.settle("ana"))
+    count = value(database, "SELECT count(*) FROM search_sources")  # with what is stated in them
     numbers = [number for (number,) in database.execute("SELECT unit_no FROM search_units ORDER BY unit_no")]
     assert numbers == [*range(count)]
     assert database.execute("SELECT units, next_unit FROM search_users").fetchone() == (count, count)

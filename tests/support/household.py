@@ -57,6 +57,7 @@ def furnish(user: User, mark: str) -> dict[str, Any]:
         "answer": str(answer.message_id),
         "context": str(context.context_id),
         "fact": fact,
+        "statement": user.statements.list()[0].statement_id,
         "preference": preference.preference_id,
         "instruction": instruction.id,
         "entry": str(entry.entry_id),

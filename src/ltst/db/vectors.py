@@ -41,16 +41,10 @@ PATIENCE = "500ms"
 ATTEMPTS = 240
 SWITCHING = 0x6C747374_0002
 
-# What is told word for word elsewhere has no vector and waits for none, whatever the model.
-VECTORED = """(NOT retold
-               OR EXISTS (SELECT FROM search_vectors AS made WHERE made.user_id = unit.user_id
-                          AND made.unit_no = unit.unit_no AND part = 0)
-               OR EXISTS (SELECT FROM search_due AS due
-                          WHERE due.user_id = unit.user_id AND due.row_id = unit.row_id))"""
-UNFILLED = f"""
+UNFILLED = """
     WITH unit AS MATERIALIZED (
         SELECT user_id, unit_no, kind, row_id FROM search_units AS unit
-        WHERE (user_id, unit_no) > (%s::text, %s::integer) AND {VECTORED}
+        WHERE (user_id, unit_no) > (%s::text, %s::integer) AND vectored
           AND NOT EXISTS (SELECT FROM search_vectors AS made WHERE made.user_id = unit.user_id
                           AND made.unit_no = unit.unit_no AND part = 0 AND embedding_next IS NOT NULL)
         ORDER BY user_id, unit_no LIMIT %s)
@@ -59,7 +53,7 @@ UNFILLED = f"""
     FROM unit JOIN search_sources AS source
       ON source.user_id = unit.user_id AND source.row_id = unit.row_id AND source.kind = unit.kind
     WHERE source.user_id = ANY(ARRAY(SELECT user_id FROM unit)) AND source.row_id = ANY(ARRAY(SELECT row_id FROM unit))
-    ORDER BY unit.user_id, unit_no"""  # noqa: S608 - made of constants
+    ORDER BY unit.user_id, unit_no"""
 FILL = """
     UPDATE {table} AS row SET embedding_next = given.embedding::vector
     FROM unnest(%s::text[], %s::uuid[], %s::text[]) AS given (user_id, id, embedding)
@@ -72,16 +66,16 @@ FILL_UNITS = """
     FROM unnest(%s::text[], %s::integer[], %s::smallint[], %s::text[]) AS given (user_id, unit_no, part, vector)
     JOIN search_units AS unit ON unit.user_id = given.user_id AND unit.unit_no = given.unit_no
     ON CONFLICT (user_id, unit_no, part) DO UPDATE SET embedding_next = EXCLUDED.embedding_next"""
-LEFT = f"""
+LEFT = """
     SELECT count(*) FROM search_units AS unit
-    WHERE {VECTORED}
+    WHERE vectored
       AND NOT EXISTS (SELECT FROM search_vectors AS made WHERE made.user_id = unit.user_id
-                      AND made.unit_no = unit.unit_no AND part = 0 AND embedding_next IS NOT NULL)"""  # noqa: S608
+                      AND made.unit_no = unit.unit_no AND part = 0 AND embedding_next IS NOT NULL)"""
 # What was indexed after the last round waits for its vector, as if it were new.
 DUE_AGAIN = """
     INSERT INTO search_due (user_id, kind, row_id, stage)
     SELECT user_id, kind, row_id, CASE WHEN by_machine OR kind = 'document' THEN 2 ELSE 1 END FROM search_units AS unit
-    WHERE {VECTORED}
+    WHERE vectored
       AND NOT EXISTS (SELECT FROM search_vectors AS made
                       WHERE made.user_id = unit.user_id AND made.unit_no = unit.unit_no AND part = 0)
     ON CONFLICT DO NOTHING"""

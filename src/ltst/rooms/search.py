@@ -274,6 +274,11 @@ def _by_kind(rows: Iterable[Due]) -> dict[str, list[Due]]:
     return found
 
 
+async def rare(tx: Executor, terms: Sequence[str], most: int, share: float) -> list[str]:
+    """Those of some terms that at most so many units of the user hold, or such a share of them."""
+    return await tx.values("search.rare", user_id=tx.scope.user_id, terms=[*terms], most=most, share=share)
+
+
 async def model(tx: Executor) -> Model | None:
     """The model whose vectors the index holds."""
     return await tx.row("search.model", Model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 from ltst.db.pool import Executor
@@ -18,6 +19,19 @@ class SpanOf:
 
     message_id: str
     stated: Stated
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A statement as it is compared with another, and how near its vector is to that one's."""
+
+    statement_id: str
+    content: str
+    kind: str
+    said_at: datetime
+    position: int
+    start_at: int
+    nearness: float
 
 
 async def add(tx: Executor, spans: Iterable[SpanOf]) -> list[str]:
@@ -60,6 +74,34 @@ async def reject(tx: Executor, statement_id: str) -> None:
 async def forget_learned(tx: Executor) -> int:
     """Remove what was read; the messages say it all again. What was rejected stays rejected."""
     return await tx.run("statements.forget_learned", user_id=tx.scope.user_id)
+
+
+async def uncompared(tx: Executor, limit: int) -> list[Compared]:
+    """Those that have a vector and were not compared with the others, in the order of saying."""
+    return await tx.rows("statements.uncompared", Compared, user_id=tx.scope.user_id, limit=limit)
+
+
+async def nearest(tx: Executor, given: Compared, *, later: bool, limit: int) -> list[Compared]:
+    """The nearest that were said before a statement, or after it and compared already."""
+    return await tx.rows(
+        "statements.nearest",
+        Compared,
+        user_id=tx.scope.user_id,
+        statement_id=given.statement_id,
+        position=given.position,
+        later=later,
+        limit=limit,
+    )
+
+
+async def supersede(tx: Executor, older: str, newer: str) -> bool:
+    """Let one take the place of another, unless something said before it did; whether it does."""
+    return bool(await tx.run("statements.supersede", user_id=tx.scope.user_id, older=older, newer=newer))
+
+
+async def compared(tx: Executor, ids: Iterable[str]) -> None:
+    """Note that these were compared."""
+    await tx.run("statements.compared", user_id=tx.scope.user_id, ids=[*ids])
 
 
 def _row(span: SpanOf, statement_id: str) -> dict[str, Any]:

@@ -63,6 +63,7 @@ class Todo:
     unsettled: bool
     unread: bool
     unconsolidated: bool
+    uncompared: bool
     unlearnt: bool
     unrefined: bool
     untold: bool

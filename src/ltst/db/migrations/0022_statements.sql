@@ -113,6 +113,9 @@ SELECT stated.user_id, 'statement', statement_id, statement_id, session_id, 'mes
 FROM statements AS stated JOIN conversation_messages AS message USING (user_id, message_id)
 WHERE rejected_at IS NULL;
 
+ALTER TABLE search_units ADD COLUMN vectored BOOLEAN NOT NULL DEFAULT true;
+UPDATE search_units SET vectored = false WHERE kind = 'message' AND retold;
+
 CREATE TRIGGER rows_added_trigger AFTER INSERT ON statements
     REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ltst_rows_added('statement', 'statement_id');
 CREATE TRIGGER rows_removed_trigger AFTER DELETE ON statements
@@ -138,7 +141,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- The same as before, but the place is hashed as the view has it.
+-- The same as before, but the place is hashed as the view has it, and a unit knows whether it gets a vector.
 CREATE OR REPLACE FUNCTION ltst_add_words(
     whose TEXT, ids UUID[], sinces TIMESTAMPTZ[], next_stages SMALLINT[], lengths INTEGER[],
     held INTEGER[], terms TEXT[], counts INTEGER[]
@@ -168,12 +171,14 @@ BEGIN
           LEFT JOIN due ON due.row_id = given.id AND due.since = given.since) AS counted;
     WITH added AS (
         INSERT INTO search_units (user_id, unit_no, kind, row_id, place, position, session, occurred_at, valid_from,
-                                  valid_until, expires_at, words, speaker, by_machine, retold, importance, used_at, said)
+                                  valid_until, expires_at, words, speaker, by_machine, retold, importance, used_at, said,
+                                  vectored)
         SELECT whose, number, kind, row_id, hashtextextended(place, 0), position,
                hashtextextended(session_id, 0), occurred_at, valid_from, valid_until, expires_at, length,
                left(said_by, 255), by_machine AND said_by IS NULL, retold, coalesce(importance, 0), used_at,
                -- Rows that are written by hand may have any.
-               CASE WHEN content_hash ~ '^[0-9a-f]{16}' THEN ('x' || left(content_hash, 16))::bit(64)::bigint END
+               CASE WHEN content_hash ~ '^[0-9a-f]{16}' THEN ('x' || left(content_hash, 16))::bit(64)::bigint END,
+               vectored
         FROM search_sources JOIN unnest(ids, numbers, lengths) AS given (id, number, length) ON given.id = row_id
         WHERE user_id = whose AND row_id = ANY(ids) AND number IS NOT NULL
         RETURNING speaker)
@@ -212,4 +217,15 @@ BEGIN
     WHERE session.user_id = NEW.user_id AND session.session_id = NEW.session_id AND NEW.message_index <= due.reached
     ON CONFLICT DO NOTHING;
     RETURN NULL;
+END $$;
+
+-- The vector of a statement: its own, or that of the message that it is the whole of.
+CREATE FUNCTION ltst_statement_vector(whose TEXT, statement UUID, message UUID) RETURNS VECTOR
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT embedding FROM search_units JOIN search_vectors USING (user_id, unit_no)
+            WHERE user_id = whose AND row_id = CASE
+                      WHEN EXISTS (SELECT FROM search_units WHERE user_id = whose AND row_id = statement AND NOT vectored)
+                      THEN message ELSE statement END
+              AND part = 0);
 END $$;

@@ -51,3 +51,47 @@ FROM struck WHERE older.user_id = %(user_id)s AND older.superseded_by = struck.s
 
 -- name: forget_learned
 DELETE FROM statements WHERE user_id = %(user_id)s AND origin <> 'hand' AND rejected_at IS NULL;
+
+-- Those that were not compared and can be: they have vectors, or their messages do.
+-- name: uncompared
+SELECT statement_id::text, substr(content, start_at + 1, end_at - start_at) AS content, stated.kind, said_at,
+       message_index AS position, start_at, 1.0 AS nearness
+FROM statements AS stated JOIN conversation_messages AS message USING (user_id, message_id)
+WHERE user_id = %(user_id)s AND NOT compared AND rejected_at IS NULL
+  AND ltst_statement_vector(user_id, statement_id, message_id) IS NOT NULL
+ORDER BY said_at, message_index, start_at
+LIMIT %(limit)s;
+
+-- The nearest of the latest before it, or of those after it that were compared already; not of the same message.
+-- name: nearest
+WITH given AS (
+    SELECT said_at, message_id, ltst_statement_vector(user_id, statement_id, message_id) AS vector
+    FROM statements WHERE user_id = %(user_id)s AND statement_id = %(statement_id)s::uuid
+), other AS (
+    SELECT stated.*, message.content, message_index
+    FROM given, statements AS stated JOIN conversation_messages AS message USING (user_id, message_id)
+    WHERE user_id = %(user_id)s AND rejected_at IS NULL AND stated.message_id <> given.message_id
+      AND CASE WHEN %(later)s::boolean THEN stated.compared
+                    AND (stated.said_at, message_index) > (given.said_at, %(position)s::integer)
+               ELSE (stated.said_at, message_index) < (given.said_at, %(position)s::integer) END
+    ORDER BY stated.said_at DESC
+    LIMIT 2000
+)
+SELECT statement_id::text, substr(content, start_at + 1, end_at - start_at) AS content, kind, other.said_at,
+       message_index AS position, start_at, 1 - (found.vector <=> given.vector) AS nearness
+FROM given, other, ltst_statement_vector(user_id, statement_id, other.message_id) AS found (vector)
+WHERE found.vector IS NOT NULL AND given.vector IS NOT NULL
+ORDER BY found.vector <=> given.vector
+LIMIT %(limit)s;
+
+-- The first that takes its place stays the one that did.
+-- name: supersede
+UPDATE statements AS older SET superseded_by = newer.statement_id, superseded_at = newer.said_at
+FROM statements AS newer
+WHERE older.user_id = %(user_id)s AND older.statement_id = %(older)s::uuid
+  AND newer.user_id = %(user_id)s AND newer.statement_id = %(newer)s::uuid
+  AND (older.superseded_at IS NULL OR older.superseded_at > newer.said_at);
+
+-- name: compared
+UPDATE statements SET compared = true
+WHERE user_id = %(user_id)s AND statement_id = ANY(%(ids)s::uuid[]);

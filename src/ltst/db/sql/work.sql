@@ -29,6 +29,11 @@ FROM (
                      AND message_index > summarised_index) > %(tokens)s::integer)
       AND coalesce((switches ->> 'episodes')::boolean, %(episodes)s::boolean)
     UNION ALL SELECT user_id, 'weigh', '' FROM unsettled_claims
+    UNION ALL SELECT stated.user_id, 'compare', '' FROM statements AS stated
+    LEFT JOIN user_learning AS learning USING (user_id)
+    WHERE NOT compared AND rejected_at IS NULL
+      AND ltst_statement_vector(stated.user_id, statement_id, message_id) IS NOT NULL
+      AND coalesce((switches ->> 'extraction')::boolean, %(extraction)s::boolean)
     UNION ALL SELECT entry.user_id, 'consolidate', '' FROM memory_entries AS entry
     LEFT JOIN user_learning AS learning USING (user_id)
     WHERE NOT consolidated AND embedding IS NOT NULL
@@ -62,6 +67,8 @@ SELECT EXISTS (SELECT FROM search_due WHERE user_id = %(user_id)s AND stage = 0)
        EXISTS (SELECT FROM derived_work WHERE user_id = %(user_id)s AND task = 'read') AS unread,
        EXISTS (SELECT FROM memory_entries WHERE user_id = %(user_id)s AND NOT consolidated AND embedding IS NOT NULL
               ) AS unconsolidated,
+       EXISTS (SELECT FROM statements WHERE user_id = %(user_id)s AND NOT compared AND rejected_at IS NULL
+                 AND ltst_statement_vector(user_id, statement_id, message_id) IS NOT NULL) AS uncompared,
        session.*, coalesce((SELECT switches FROM user_learning WHERE user_id = %(user_id)s), '{}') AS switches
 FROM (SELECT coalesce(bool_or(learned_index < last_index), false) AS unlearnt,
              coalesce(bool_or(refined_index < last_index AND last_activity < now() - %(pause)s::interval), false)

@@ -15,6 +15,7 @@ HEADINGS = {
         "profile",
         "sessions",
         "facts",
+        "statements",
         "preferences",
         "instructions",
         "entries",

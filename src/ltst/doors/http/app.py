@@ -41,6 +41,7 @@ from ltst.doors.http.routes import (
     preferences,
     proxy,
     sessions,
+    statements,
 )
 from ltst.doors.http.routes.answers import PROBLEMS
 from ltst.doors.http.turn_meters import TurnMeters
@@ -58,6 +59,7 @@ ROUTERS = (
     messages.router,
     contexts.router,
     facts.router,
+    statements.router,
     preferences.router,
     instructions.router,
     knowledge.router,

@@ -93,6 +93,19 @@ def _fact(fact: records.Fact) -> str:
     )
 
 
+def _statement(statement: records.Statement) -> str:
+    return _quoted(
+        statement.content,
+        kind=statement.kind,
+        id=statement.statement_id,
+        about=statement.about,
+        at=_at(statement.said_at),
+        until=_at(statement.superseded_at or statement.until),
+        rejected=_at(statement.rejected_at),
+        source=statement.message_id,
+    )
+
+
 def _preference(preference: records.UserPreference) -> str:
     return _quoted(
         preference.preference_value, kind="preference", key=preference.preference_key, type=preference.preference_type
@@ -166,6 +179,7 @@ TELLERS: Mapping[type, Callable[[Any], str]] = {
     records.ConversationMessage: _message,
     records.ConversationContext: _context,
     records.Fact: _fact,
+    records.Statement: _statement,
     records.UserPreference: _preference,
     records.Instruction: _instruction,
     records.MemoryEntry: _entry,

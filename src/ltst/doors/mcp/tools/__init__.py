@@ -14,10 +14,11 @@ from ltst.doors.mcp.tools import (
     people,
     preferences,
     sessions,
+    statements,
     upkeep,
 )
 
-PAGES = (people, messages, sessions, facts, preferences, instructions, contexts, knowledge, upkeep)
+PAGES = (people, messages, sessions, facts, statements, preferences, instructions, contexts, knowledge, upkeep)
 ALL: Mapping[str, Tool] = {each.name: each for page in PAGES for each in page.TOOLS}
 EVERYDAY: Mapping[str, Tool] = {name: each for name, each in ALL.items() if each.everyday}
 SETS = {"everyday": EVERYDAY, "all": ALL}

@@ -1,0 +1,67 @@
+"""Superseding: whether what is said later takes the place of what was said before; a pure function of the two.
+
+In doubt both stay: it takes a word that says so (a correction, a change, an end) and the same subject. It runs in a
+child process, as all that reads the words of messages by rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+# How near two sentences must be, by their vectors, to be about the same.
+CORRECTED, CHANGED, ENDED, MOVED_FROM = 0.35, 0.38, 0.4, 0.3
+REPEATED = 0.95  # what is as near as this says the same again
+
+_CORRECTS = re.compile(
+    r"\b(?:correction|scratch that|i meant|i misspoke|i was wrong|typo|korrektur|corrección)\b|\bnot \d"
+    r"|\bnot (?:the |a )?\w{1,30},? but\b",
+    re.I,
+)
+_CHANGES = re.compile(
+    r"\b(?:moved|switched|swapped|changed|raised?|lowered|went up|goes up|going up|putting .{1,30} up"
+    r"|(?:up|down|back|slips?|slipped|pushed|extended|reduced|cut|increased) to|postponed|rescheduled|update|instead"
+    r"|no more|retired|replaced|from now on|as of|jetzt|ahora|stattdessen"
+    # Not "for a while now", nor "now that".
+    r"|(?<!right )(?<!while )(?<!days )(?<!weeks )(?<!months )(?<!years )now(?! that))\b",
+    re.I,
+)
+_ENDS = re.compile(
+    r"\b(?:no longer|not .{1,60} any ?more|gave up|given up|giving up|quit|stopped \w{2,20}ing"
+    r"|sold (?:my|our|the)|cancell?ed|called off|turned .{1,30} down|broke up|died|passed away|put down"
+    r"|drop(?:ped)? the|nicht mehr|kein\w{0,2} .{1,40} mehr|aufgegeben|geb ich auf|ya no|ne .{1,30} plus)\b"
+    r"|n't .{1,60} any ?more\b",
+    re.I,
+)
+_MOVES = re.compile(r"\b(?:moved|moving|relocated) (?:back )?(?:from .{1,30} )?(?:to|into) (?:the )?([A-Z]\w{1,30})")
+_LIVES = re.compile(r"\b(?:live|living|lives|based|moved) (?:in|to|at) (?:the )?([A-Z]\w{1,30})")
+_NUMBER = re.compile(r"\d[\d.,:]{0,20}")
+_DAY = re.compile(r"\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.I)
+
+
+def says_so(text: str) -> bool:
+    """Returns whether a sentence has a word of correction, change or end in it."""
+    return any(pattern.search(text) for pattern in (_CORRECTS, _CHANGES, _ENDS, _MOVES))
+
+
+def takes_place(older: str, kind: str, newer: str, nearness: float, shared: Collection[str]) -> bool:
+    """Returns whether a sentence takes the place of an older one of a kind; they share some rare words."""
+    if nearness >= REPEATED:
+        return False
+    differs = _differs(older, newer)
+    if _CORRECTS.search(newer) and nearness >= CORRECTED and (shared or differs):
+        return True
+    moved, lived = _MOVES.search(newer), _LIVES.search(older)
+    if moved and lived and moved[1] != lived[1] and nearness >= MOVED_FROM:
+        return True
+    if kind == "event" or not shared:
+        return False  # what has happened has happened
+    changed = differs and nearness >= CHANGED and _CHANGES.search(newer) is not None
+    return changed or (nearness >= ENDED and _ENDS.search(newer) is not None and _ENDS.search(older) is None)
+
+
+def _differs(older: str, newer: str) -> bool:
+    """Whether both name numbers, or days of the week, and the newer one others."""
+    numbers = [{each.rstrip(".,:") for each in _NUMBER.findall(text)} for text in (older, newer)]
+    days = [{each.lower() for each in _DAY.findall(text)} for text in (older, newer)]
+    return any(before and after - before for before, after in (numbers, days))
