@@ -276,13 +276,10 @@ async def _known(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None
     strategy, turns = wanted.strategy, wanted.window
     # Where the older turns are summarised, those that are not shown word for word are looked at too.
     fetched = turns if turns is not None and strategy == "sliding_window" else WINDOW[strategy]
-    found, recent = await asyncio.gather(
-        known.read(desk.core.database, desk.user_id, opening.session_id, opening.agent, NO_AGENT),
-        windows.read(desk.core, desk.user_id, opening.session_id, fetched, None),
-    )
+    found, recent = await _read(desk, opening, fetched)
     by_hand, learnt = await _orders(desk, found.instruction)
     wishes = await _in_clear(desk, found.preferences)
-    summary, window = _so_far(found.summary, recent.messages, strategy)
+    summary, window = _so_far(found.summary, recent, strategy)
     return Ingredients(
         instructions=by_hand,
         wishes=learnt,
@@ -298,6 +295,18 @@ async def _known(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None
         turns=turns,
         today=now(),
     )
+
+
+async def _read(desk: Desk, opening: Opening, turns: int) -> tuple[known.Known, list[ConversationMessage]]:
+    """What is known, and the newest turns: in one call, unless a cache has the turns."""
+    asked = desk.core.database, desk.user_id, opening.session_id, opening.agent, NO_AGENT
+    if desk.core.windows is None:
+        found = await known.read(*asked, turns)
+        return found, found.messages
+    found, recent = await asyncio.gather(
+        known.read(*asked, None), windows.read(desk.core, desk.user_id, opening.session_id, turns, None)
+    )
+    return found, recent.messages
 
 
 def _with_found(ingredients: Ingredients, found: list[Hit], session_id: str) -> Ingredients:

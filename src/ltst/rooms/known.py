@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from ltst.db.pool import Database
-from ltst.records import ConversationContext, Fact, Instruction, UserPreference
+from ltst.records import ConversationContext, ConversationMessage, Fact, Instruction, UserPreference
 
 R = TypeVar("R")
 Rows = Sequence[dict[str, Any]] | None
@@ -42,10 +42,13 @@ class Known:
     facts: list[Fact]
     contexts: list[ConversationContext]
     working: list[ConversationContext]
+    messages: list[ConversationMessage]  # the newest turns, oldest first, with what a prompt tells of them
 
 
-async def read(database: Database, user_id: str, session_id: str, agent: str | None, no_agent: str) -> Known:
-    """What is known now; without an agent, the instructions are those for the session's, or else for none."""
+async def read(
+    database: Database, user_id: str, session_id: str, agent: str | None, no_agent: str, turns: int | None
+) -> Known:
+    """What is known now, with so many turns; without an agent, instructions are for the session's, or else for none."""
     (found,) = await database.call_rows(
         "known.all",
         _known,
@@ -56,11 +59,14 @@ async def read(database: Database, user_id: str, session_id: str, agent: str | N
         shared=[*SHARED],
         longest=LONGEST_CONTEXT,
         most=MOST_CONTEXTS,
+        turns=turns,
     )
     return found
 
 
-def _known(summary: Rows, instructions: Rows, preferences: Rows, facts: Rows, contexts: Rows, working: Rows) -> Known:
+def _known(
+    summary: Rows, instructions: Rows, preferences: Rows, facts: Rows, contexts: Rows, working: Rows, messages: Rows
+) -> Known:
     return Known(
         _first(Summary, summary),
         _first(Instruction, instructions),
@@ -68,6 +74,7 @@ def _known(summary: Rows, instructions: Rows, preferences: Rows, facts: Rows, co
         _records(Fact, facts),
         _records(ConversationContext, contexts),
         _records(ConversationContext, working),
+        _records(ConversationMessage, messages),
     )
 
 
@@ -80,7 +87,8 @@ def _records(record: Callable[..., R], rows: Rows) -> list[R]:
     """Rows of JSON, in which times are texts, as records."""
     times = _times(record)
     return [
-        record(**row | {name: row[name] and datetime.fromisoformat(row[name]) for name in times}) for row in rows or ()
+        record(**row | {name: row[name] and datetime.fromisoformat(row[name]) for name in times if name in row})
+        for row in rows or ()
     ]
 
 

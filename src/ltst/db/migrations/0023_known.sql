@@ -1,9 +1,12 @@
 -- What a prompt holds beside what is searched for, in one call whose queries are planned once: instructions for the
 -- agent, or else for the one that the session names, the running summary, preferences, facts that hold now, contexts of
--- this session and those that the user's others share, and working memory. Each is a list of rows.
+-- this session and those that the user's others share, working memory, and so many of the newest turns, if any are asked
+-- for. Each is a list of rows.
 CREATE FUNCTION ltst_known(
     whose TEXT, session TEXT, agent TEXT, no_agent TEXT, shared TEXT[], longest INTEGER, most INTEGER,
-    OUT summary JSON, OUT instructions JSON, OUT preferences JSON, OUT facts JSON, OUT contexts JSON, OUT working JSON
+    turns INTEGER,
+    OUT summary JSON, OUT instructions JSON, OUT preferences JSON, OUT facts JSON, OUT contexts JSON, OUT working JSON,
+    OUT messages JSON
 ) LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 DECLARE
@@ -49,4 +52,9 @@ BEGIN
           WHERE user_id = whose AND session_id = session AND context_type = 'working'
             AND (expires_at IS NULL OR expires_at > moment)
           ORDER BY context_key) AS held;
+    IF turns IS NOT NULL THEN
+        SELECT json_agg(said) INTO messages
+        FROM (SELECT session_id, role, content, message_index, metadata, timestamp, message_id
+              FROM ltst_window(whose, session, turns, NULL)) AS said;
+    END IF;
 END $$;
