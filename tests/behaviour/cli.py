@@ -453,7 +453,7 @@ class CliStatements:
         limit: int | None = None,
     ) -> list[Statement]:
         held = {} if current is None else {"current" if current else "over": True}
-        wanted: dict[str, Any] = {"about": about, "kind": kind, "session": session_id, "limit": limit, **held}
+        wanted: dict[str, Any] = {"about": about, "kind": kind, "chat": session_id, "limit": limit, **held}
         return await self._line.all(Statement, "statements", "list", **wanted)
 
     async def get(self, statement_id: str) -> Statement | None:

@@ -17,6 +17,7 @@ LIFE = "My sister Jo lives in Ghent. What's the weather like there? I bought a r
 
 
 async def told(user: Any, *texts: str, session_id: str = "monday") -> None:
+    await user.learning.set(extraction=True)
     for text in texts:
         await user.chat(session_id).add("user", text, at=SAID_AT)
     await user.learning.catch_up()

@@ -32,7 +32,7 @@ _INVENTED = re.compile(
     r"|for the sake of argument|once upon a time|in (?:another|a past|my next|my past) (?:life|universe|world)"
     r"|in (?:my|a|this|the|our) (?:[\w-]{1,20} )?(?:dream|story|novel|game|movie|film|play|scenario|script|scene"
     r"|chapter|world|simulation|campaign|rpg|fanfic|screenplay)"
-    r"|role-?\s?play\w*|pretend\w*|act as|in character|as a character|(?:my|your|the) character"
+    r"|role-?\s?play\w*|pretend\w*|act as|in character|as a character|(?:my|your|the) (?:[\w&-]{1,20} )?character"
     r"|you are now|from now on you are|i want you to (?:be|act|play|pretend|respond as)|stay in character"
     r"|(?:if i were|if i was|if i had|i wish i)\b"
     r"|(?:write|compose|draft|generate|invent|make up|create|sing|rewrite|continue)(?: me| us| my)? (?:an?|some|the"
@@ -41,9 +41,23 @@ _INVENTED = re.compile(
     r"\b[^\n]{0,5000}",
     re.I,
 )
-# Takes back the sentence in which it stands and the one before.
+# One of these is in every such text: to look for them first costs less than the pattern.
+_INVENTING = tuple(
+    """
+    imagin|suppos|assum|let's say|say that i|hypothet|what if|picture this|for the sake|once upon|play|pretend|act as|charact
+    |you are now|you are|want you to|if i |i wish|in my|in a|in this|in the|in our|write|compos|draft|generat|invent|make up
+    |creat|sing|continue
+    """.replace("\n    ", "").split("|")
+)
+# Words of which a whole message is a game or a text for others.
+_FICTION = re.compile(
+    r"\b(?:personas?|d&d|dnd|npcs?|fan-?fic(?:tion)?s?|opening line|(?:my|this|the) (?:dialogue|monologue))\b"
+    r"|^\s{0,9}you(?: are|'re) (?:an? |(?-i:[A-Z][a-z]{1,20}), )|(?:^|\s)\*[^*\n]{3,80}\*(?:\s|$)",
+    re.I,
+)
+# Takes back the sentence in which it stands and those beside it.
 _TAKEN_BACK = re.compile(
-    r"\b(?:just|only) (?:kidding|joking)\b|\bi'?m (?:kidding|joking)\b|\bjk\b|(?:^|\s)/s(?:$|[\s.])|\bsarcas\w{1,8}\b"
+    r"\b(?:just|only) (?:kidding|joking)\b|\bi'?m (?:kidding|joking)\b|\bjk\b|(?<!\S)/s(?!\S)|\bsarcas\w{1,8}\b"
     r"|\bnot really\b|\b(?:haha|lol),? (?:no|nope|not)\b|\bas if\b[.!]|\byeah,? right\b",
     re.I,
 )
@@ -99,17 +113,24 @@ def read(text: str, said_at: datetime, before: str = "") -> list[Stated]:
 
 def candidates(text: str) -> list[Span]:
     """Returns where the sentences stand that a writer says in their own name, and that ask nothing."""
+    if _FICTION.search(text):
+        return []
     own, left_out = pasted.own_spans(text), [*_left_out(text)]
     places = spans(text)[:MOST_SENTENCES]
-    taken_back = {at + step for at, each in enumerate(places) if _TAKEN_BACK.search(text, *each) for step in (-1, 0)}
+    taken_back = set[int]()
+    if _TAKEN_BACK.search(text):
+        joking = [at for at, each in enumerate(places) if _TAKEN_BACK.search(text, *each)]
+        taken_back = {at + step for at in joking for step in (-1, 0, 1)}
     kept = (each for at, each in enumerate(places) if at not in taken_back and each[1] - each[0] <= LONGEST_SENTENCE)
     return [each for each in kept if _within(each, own) and not _covered(each, left_out)]
 
 
 def _left_out(text: str) -> Iterator[Span]:
     """Where something stands that is quoted, invented or supposed."""
-    for pattern in (_QUOTED, _INVENTED):
-        yield from (found.span() for found in pattern.finditer(text))
+    yield from (found.span() for found in _QUOTED.finditer(text))
+    low = text.lower()
+    if any(word in low for word in _INVENTING):
+        yield from (found.span() for found in _INVENTED.finditer(text))
 
 
 def _within(place: Span, own: Sequence[Span]) -> bool:
@@ -117,8 +138,11 @@ def _within(place: Span, own: Sequence[Span]) -> bool:
 
 
 def _covered(place: Span, left_out: Sequence[Span]) -> bool:
-    """Whether at least half of a sentence lies in what is left out."""
-    return any(2 * (min(place[1], end) - max(place[0], start)) >= place[1] - place[0] for start, end in left_out)
+    """Whether at least half of a sentence lies in what is left out, or something long begins in it."""
+    return any(
+        2 * (min(place[1], end) - max(place[0], start)) >= place[1] - place[0] or place[0] <= start < place[1] < end
+        for start, end in left_out
+    )
 
 
 def about(sentence: str, kind: str, person: str = "me") -> str:
@@ -130,7 +154,7 @@ def about(sentence: str, kind: str, person: str = "me") -> str:
         related = _RELATION.search(sentence)
     if related:
         return _short(related[0][0].lower() + related[0][1:])
-    named = _NAMED.match(rest)
+    named = _NAMED.match(rest) if kind == "person" else None
     if named and named[0].split()[0].lower() not in _COMMON:
         return _short(named[0])
     return person if _PRONOUN.match(rest) and not _SELF.match(rest) else "me"

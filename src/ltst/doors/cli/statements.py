@@ -50,7 +50,7 @@ def list_statements(
     ] = None,
     current: Annotated[bool, typer.Option("--current", help="Only what holds.")] = False,
     over: Annotated[bool, typer.Option("--over", help="Only what does not hold any more.")] = False,
-    session: Annotated[str | None, typer.Option("--session", metavar="ID", help="Only of a conversation.")] = None,
+    chat: Annotated[str | None, typer.Option("--chat", metavar="ID", help="Only of this conversation.")] = None,
     limit: Limit = 100,
 ) -> None:
     """List what was said, the newest first.
@@ -60,7 +60,7 @@ def list_statements(
     # Both together are everything, as neither is.
     held = None if current == over else current
     with informed(options) as user:
-        known = user.statements.list(about=about, kind=kind, current=held, session_id=session, limit=limit)
+        known = user.statements.list(about=about, kind=kind, current=held, session_id=chat, limit=limit)
     show.records(options.json, known, COLUMNS, title="Statements", empty="Nothing is known yet.")
 
 
