@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ltst.learn import gate
 from ltst.learn.gate import PRECISION, WEIGHTS, features
-from ltst.learn.statements import LEAST, candidates
+from ltst.learn.statements import LEAST, candidates, plain
 from ltst.records import STATEMENT_KINDS
 from ltst.support.sentences import spans
 
@@ -106,6 +106,7 @@ def _sentences(data: Path) -> Iterator[Sentence]:
     for line in LABELS.read_text("utf-8").splitlines():
         label = json.loads(line)
         text, before = texts[label["id"]]
+        text = plain(text)
         kinds = {start: kind for start, _, kind in label["statements"]}
         places = candidates(text)
         seen = dict(zip(places, features(text, places, before), strict=True))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from ltst.learn import foreign
 
@@ -157,16 +158,23 @@ _TURN = re.compile(
 
 def own_words(text: str) -> str:
     """The message without what was pasted in it; every line of it is one of the writer's own, or the part that is."""
-    opened = _hollowed(text)
-    return "\n".join(_HOLES.sub(" ", opened[start:end]) for start, end in _own(opened))
+    opened, own = _read(text)
+    return "\n".join(_HOLES.sub(" ", opened[start:end]) for start, end in own)
 
 
 def own_spans(text: str) -> list[tuple[int, int]]:
     """Where the writer's own words stand in a text: lines, or the parts of them that stand beside something pasted."""
-    opened, found = _hollowed(text), list[tuple[int, int]]()
-    for start, end in _own(opened):
+    (opened, own), found = _read(text), list[tuple[int, int]]()
+    for start, end in own:
         found += [(start + part.start(), start + part.end()) for part in _WHOLE.finditer(opened[start:end])]
     return found
+
+
+@lru_cache(maxsize=4)
+def _read(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The opened text and where its writer's words stand; the rules and the gate both ask for a message's."""
+    opened = _hollowed(text)
+    return opened, tuple(_own(opened))
 
 
 def unquoted(text: str) -> str:

@@ -23,9 +23,9 @@ LONGEST_ABOUT = 80
 
 Span = tuple[int, int]
 
-_PLAIN = str.maketrans({"ʼ": "'", "´": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
+_PLAIN = str.maketrans({"’": "'", "ʼ": "'", "´": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "\u00a0": " "})
 # Another's words, or a name, within quotation marks; and what is code.
-_QUOTED = re.compile(r'"[^"\n]{12,2000}"|`[^`\n]{1,500}`|‘[^‘\n]{12,500}?’(?!\w)')
+_QUOTED = re.compile(r'"[^"\n]{12,2000}"|`[^`\n]{1,500}`|‘[^‘\n]{12,500}?\'(?!\w)')
 # What follows on the same line is invented or only supposed.
 _INVENTED = re.compile(
     r"\b(?:imagine|imagining|suppose|supposing|assume|assuming|let's say|say that i|hypothetically|what if|picture this"
@@ -44,8 +44,8 @@ _INVENTED = re.compile(
 # One of these is in every such text: to look for them first costs less than the pattern.
 _INVENTING = tuple(
     """
-    imagin|suppos|assum|let's say|say that i|hypothet|what if|picture this|for the sake|once upon|play|pretend|act as|charact
-    |you are now|you are|want you to|if i |i wish|in my|in a|in this|in the|in our|write|compos|draft|generat|invent|make up
+    imagin|suppos|assum|let's say|say that i|hypothet|what if|picture this|for the sake|once upon|play|pretend|act as
+    |charact|you are|want you to|if i |i wish|in my|in a|in this|in the|in our|write|compos|draft|generat|invent|make up
     |creat|sing|continue
     """.replace("\n    ", "").split("|")
 )
@@ -98,7 +98,7 @@ _DATED = re.compile(
 
 def read(text: str, said_at: datetime, before: str = "") -> list[Stated]:
     """Returns the statements of a message; `before` is the turn that it answers."""
-    text = text[:LONGEST].translate(_PLAIN)
+    text = plain(text)
     places, found, person = candidates(text), list[Stated](), "me"
     for (start, end), seen in zip(places, gate.features(text, places, before), strict=True):
         judged = gate.judged(seen, LEAST)
@@ -111,8 +111,13 @@ def read(text: str, said_at: datetime, before: str = "") -> list[Stated]:
     return found
 
 
+def plain(text: str) -> str:
+    """Returns the beginning of a message with plain quotation marks, every character where it was."""
+    return text[:LONGEST].translate(_PLAIN)
+
+
 def candidates(text: str) -> list[Span]:
-    """Returns where the sentences stand that a writer says in their own name, and that ask nothing."""
+    """Returns where in a plain text the sentences stand that its writer says in their own name."""
     if _FICTION.search(text):
         return []
     own, left_out = pasted.own_spans(text), [*_left_out(text)]
