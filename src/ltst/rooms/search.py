@@ -74,7 +74,7 @@ class Due:
     @property
     def by_person(self) -> bool:
         """Whether somebody said it: the user, or whoever has a name."""
-        return self.kind == "message" and (self.role == "human" or self.said_by is not None)
+        return self.kind in ("message", "statement") and (self.role == "human" or self.said_by is not None)
 
     @property
     def label(self) -> str:

@@ -70,13 +70,14 @@ BEGIN
           LEFT JOIN due ON due.row_id = given.id AND due.since = given.since) AS counted;
     WITH added AS (
         INSERT INTO search_units (user_id, unit_no, kind, row_id, place, position, session, occurred_at, valid_from,
-                                  valid_until, expires_at, words, speaker, by_machine, retold, importance, used_at, said, tells, outdated)
+                                  valid_until, expires_at, words, speaker, by_machine, retold, importance, used_at, said,
+                                  vectored, tells, outdated)
         SELECT whose, number, kind, row_id, hashtextextended(place, 0), position,
                hashtextextended(session_id, 0), occurred_at, valid_from, valid_until, expires_at, length,
                left(said_by, 255), by_machine AND said_by IS NULL, retold, coalesce(importance, 0), used_at,
                -- Rows that are written by hand may have any.
                CASE WHEN content_hash ~ '^[0-9a-f]{16}' THEN ('x' || left(content_hash, 16))::bit(64)::bigint END,
-               told, CASE kind WHEN 'message' THEN ltst_outdated(whose, row_id) ELSE 0 END
+               vectored, told, CASE kind WHEN 'message' THEN ltst_outdated(whose, row_id) ELSE 0 END
         FROM search_sources JOIN unnest(ids, numbers, lengths, tells) AS given (id, number, length, told) ON given.id = row_id
         WHERE user_id = whose AND row_id = ANY(ids) AND number IS NOT NULL
         RETURNING speaker)
