@@ -103,8 +103,7 @@ def read(text: str, said_at: datetime, before: str = "") -> list[Stated]:
     """Returns the statements of a message; `before` is the turn that it answers."""
     text = plain(text)
     places, found, person = candidates(text), list[Stated](), "me"
-    for (start, end), seen in zip(places, gate.features(text, places, before), strict=True):
-        judged = gate.judged(seen, LEAST)
+    for (start, end), judged in zip(places, gate.judged(text, places, before, LEAST), strict=True):
         if judged is None:
             continue
         sentence = text[start:end]
