@@ -227,7 +227,7 @@ def _around(text: str, before: str, classes: Sequence[set[str]], asks: Sequence[
 
 def _grams(read: Sequence[str]) -> Iterator[str]:
     """Words, pairs of them, how long ones begin and end, and with which the sentence begins."""
-    yield from set().union(*map(_forms, read))
+    yield from set[str]().union(*map(_forms, read))
     yield from map(" ".join, {*pairwise(["^", *read, "$"])})
     plain = [word for word in read if word not in _FILLERS][:3]
     yield from map("{}:{}".format, range(3), plain)

@@ -101,9 +101,9 @@ _EDIT = (
     r"(?:translat\w+|proof-?read|paraphrase|rephrase|rewrite|reword|summari[sz]e|continue|complete|correct|fix|improve"
     r"|polish|edit|check|review|analy[sz]e|critique)"
 )
-_EDITING = tuple(
-    "translat proof paraphrase rephrase rewrite reword summari continue complete correct fix improve polish edit check"
-    " review analy critique".split()
+_EDITING = (
+    *("translat", "proof", "paraphrase", "rephrase", "rewrite", "reword", "summari", "continue", "complete", "correct"),
+    *("fix", "improve", "polish", "edit", "check", "review", "analy", "critique"),
 )
 _WHOSE = r"(?:this|these|his|her|their|[^\W\d_]{1,30}['’]s)"
 _ANNOUNCED = re.compile(
