@@ -254,12 +254,9 @@ def _shape(sentence: str, read: Sequence[str], looked: bool) -> Iterator[str]:
         yield "=name"
     if looked:
         yield from (name for name, pattern in _PATTERNS if pattern.search(sentence))
-    if "!" in sentence:
-        yield "=exclaims"
+    yield from (name for sign, name in (("!", "=exclaims"), (",", "=comma")) if sign in sentence)
     if sentence.endswith(":"):
         yield "=announces"
-    if "," in sentence:
-        yield "=comma"
     if any(word.endswith("ed") and len(word) > 4 for word in read):
         yield "=past"
     if sentence[:1].islower():
