@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 
@@ -25,11 +25,17 @@ ASKING = 0.5  # what is taken off where a message ends with a question
 BEFORE = 3  # words of the turn before, which may have asked
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+|[?!]")
-_NAME = re.compile(r"\b[A-Z][a-z]+")
-_CODE = re.compile(r"[{}<>=;|\\]|```")
-_LISTED = re.compile(r"[-*•\d]+[.)]?\s")
-_PAIRED = re.compile(r"[\"“”«»„]")
-_AMOUNT = re.compile(r"[$€£]\s?\d|\b\d+\s?(?:%|km|miles?|kg|lbs?|pounds|hours?|minutes|days|weeks|months|years)\b")
+_NAME = re.compile(r"[A-Z](?<!\w.)[a-z]")
+_PATTERNS = (
+    ("=code", re.compile(r"[{}<>=;|\\]|```")),
+    ("=quotes", re.compile(r"[\"“”«»„]")),
+    ("=listed", re.compile(r"\A[-*•\d]+[.)]?\s")),
+    (
+        "=amount",
+        re.compile(r"[$€£]\s?\d|\b\d+\s?(?:%|km|miles?|kg|lbs?|pounds|hours?|minutes|days|weeks|months|years)\b"),
+    ),
+)
+_LOOKED = re.compile(r"[{}<>=;|\\`\"“”«»„\d*•-]")  # one of these is in whatever the patterns find
 
 # Classes of words: what they have in common shows in few examples.
 _CLASSES = """
@@ -88,10 +94,16 @@ _FILLERS = frozenset(
     so  and but well oh hey hi yeah yes yep nope btw plus lately honestly personally anyway right now then
     """.split()  # noqa: SIM905 - as a list it would fill the screen
 )
+_NAMES = frozenset(name for _names in _BY_WORD.values() for name in _names)
 _CROSSED = ("self", "we", "you", "ask", "request", "not", "if")
 
 
 Named = tuple[str, float]
+_CROSSES = {one: {name: f"={one}*{name}" for name in _NAMES} for one in (*_CROSSED, "asks")}
+_BESIDE = {
+    side: {name: f"={side} {name}" for name in ("self", "we", "you", "thanks", "ask", "request", "story", "if")}
+    for side in ("prev", "next")
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +114,15 @@ class Judged:
     kind: str
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is seen of the sentences of a message: what they share, and of each the signs that it has and its length."""
+
+    shared: list[Named]
+    signs: list[list[str]]
+    lengths: list[float]
+
+
 @cache
 def weights() -> dict[str, tuple[float, ...]]:
     """Returns the weights of each feature: for the gate, then for each kind of statement."""
@@ -110,49 +131,82 @@ def weights() -> dict[str, tuple[float, ...]]:
     return {name: tuple(int(value) / PRECISION for value in values) for name, *values in named}
 
 
-def judged(seen: Iterable[Named], least: float = 0.0) -> Judged | None:
-    """Returns what is to be thought of a sentence with these features; None where it is less likely than `least`."""
-    known = weights()
-    held = [(of, value) for name, value in seen if (of := known.get(name)) is not None]
-    probability = 1 / (1 + math.exp(-sum(of[0] * value for of, value in held)))
-    if probability < least:
-        return None
-    scores = [sum(of[place] * value for of, value in held) for place in range(1, len(STATEMENT_KINDS) + 1)]
-    return Judged(probability, STATEMENT_KINDS[scores.index(max(scores))])
+def judged(text: str, places: Sequence[tuple[int, int]], before: str, least: float) -> Iterator[Judged | None]:
+    """Returns what is to be thought of each sentence of a text; None of one that is less likely than `least`."""
+    seen = _seen(text, places, before)
+    for number, score in enumerate(_scores(seen, 0)):
+        probability = _probability(score)
+        yield Judged(probability, _kind(seen, number)) if probability >= least else None
 
 
 def telling(text: str) -> float:
     """Returns how likely a message says something lasting, by its first sentences; less where it ends by asking."""
     begun = text[:LONGEST_TOLD]
-    sentences = features(begun, spans(begun)[:MOST_TOLD])
-    best = max((found.probability for each in sentences if (found := judged(each))), default=0.0)
+    scores = _scores(_seen(begun, spans(begun)[:MOST_TOLD]), 0)
+    best = _probability(max(scores)) if scores else 0.0
     return best - ASKING if text.rstrip().endswith("?") else best
 
 
 def features(text: str, places: Sequence[tuple[int, int]], before: str = "") -> Iterator[list[Named]]:
     """Returns the features of each sentence of a text by name; `before` is the turn that it answers."""
-    text = text.replace("’", "'")
-    said = [text[start : min(end, start + LONGEST)] for start, end in places]
-    read = [words(each)[:MOST_WORDS] for each in said]
-    classes = [{name for word in each for name in _BY_WORD.get(word, ())} for each in read]
-    asks = [text[end - 1] == "?" for _, end in places]
-    around = _around(text, before, classes, asks)
-    for number, sentence in enumerate(said):
-        yield [
-            *_grams(read[number]),
-            *_shape(sentence, read[number], asks[number]),
-            *_signs(classes[number], asks[number]),
-            *around,
-            *_beside("prev", classes, asks, number - 1),
-            *_beside("next", classes, asks, number + 1),
-            ("=first", float(number == 0)),
-            ("=last", float(number == len(places) - 1)),
-        ]
+    seen = _seen(text, places, before)
+    for signs, length in zip(seen.signs, seen.lengths, strict=True):
+        yield [*((name, 1.0) for name in signs), ("=length", length), *seen.shared]
 
 
 def words(text: str) -> list[str]:
     """Returns the words of a text as the gate knows them; all numbers are one."""
     return ["0" if word.isdigit() else word for word in _WORD.findall(text.lower())]
+
+
+@cache
+def _column(place: int) -> dict[str, float]:
+    return {name: values[place] for name, values in weights().items()}
+
+
+def _scores(seen: Seen, place: int) -> list[float]:
+    """The sum of the weights of each sentence, those of the gate or of a kind."""
+    weight = _column(place)
+    shared = sum(weight.get(name, 0.0) * value for name, value in seen.shared)
+    of_length = weight.get("=length", 0.0)
+    return [
+        shared + of_length * length + sum([weight[name] for name in signs if name in weight])
+        for signs, length in zip(seen.signs, seen.lengths, strict=True)
+    ]
+
+
+def _probability(score: float) -> float:
+    return 1 / (1 + math.exp(-score))
+
+
+def _kind(seen: Seen, number: int) -> str:
+    """The kind whose weights give one sentence the most."""
+    alone = Seen(seen.shared, [seen.signs[number]], [seen.lengths[number]])
+    scores = [_scores(alone, place)[0] for place in range(1, len(STATEMENT_KINDS) + 1)]
+    return STATEMENT_KINDS[scores.index(max(scores))]
+
+
+def _seen(text: str, places: Sequence[tuple[int, int]], before: str = "") -> Seen:
+    text = text.replace("’", "'")
+    said = [text[start : min(end, start + LONGEST)] for start, end in places]
+    read = [words(each)[:MOST_WORDS] for each in said]
+    classes = [{name for word in each if word in _BY_WORD for name in _BY_WORD[word]} for each in read]
+    asks = [text[end - 1] == "?" for _, end in places]
+    looked = _LOOKED.search(text) is not None
+    signs = [
+        [
+            *_grams(read[number]),
+            *_shape(sentence, read[number], looked),
+            *_classed(classes[number], asks[number]),
+            *_beside("prev", classes, asks, number - 1),
+            *_beside("next", classes, asks, number + 1),
+        ]
+        for number, sentence in enumerate(said)
+    ]
+    if signs:
+        signs[0].append("=first")
+        signs[-1].append("=last")
+    return Seen(_around(text, before, classes, asks), signs, [len(each) / 20 for each in read])
 
 
 def _around(text: str, before: str, classes: Sequence[set[str]], asks: Sequence[bool]) -> list[Named]:
@@ -171,56 +225,59 @@ def _around(text: str, before: str, classes: Sequence[set[str]], asks: Sequence[
     ]
 
 
-def _grams(read: Sequence[str]) -> Iterator[Named]:
-    framed = ["^", *read, "$"]
-    yield from ((gram, 1.0) for gram in {*read})
-    yield from ((f"{one} {other}", 1.0) for one, other in {*pairwise(framed)})
-    yield from ((f"{stem}-", 1.0) for stem in {word[:5] for word in read if len(word) > 5})
-    yield from ((f"-{end}", 1.0) for end in {word[-3:] for word in read if len(word) > 5})
-    plain = [word for word in read if word not in _FILLERS][:4]
-    yield from ((f"{place}:{word}", 1.0) for place, word in enumerate(plain[:3]))
-    yield (f">{' '.join(plain[:2])}", 1.0)
-    yield (f">{' '.join(plain[:3])}", 1.0)
+def _grams(read: Sequence[str]) -> Iterator[str]:
+    """Words, pairs of them, how long ones begin and end, and with which the sentence begins."""
+    yield from set[str]().union(*map(_forms, read))
+    yield from map(" ".join, {*pairwise(["^", *read, "$"])})
+    plain = [word for word in read if word not in _FILLERS][:3]
+    yield from map("{}:{}".format, range(3), plain)
+    yield f">{' '.join(plain[:2])}"
+    yield f">{' '.join(plain)}"
 
 
-def _shape(sentence: str, read: Sequence[str], asks: bool) -> Iterator[Named]:
+@lru_cache(maxsize=10_000)
+def _forms(word: str) -> tuple[str, ...]:
+    return (word, f"{word[:5]}-", f"-{word[-3:]}") if len(word) > 5 else (word,)
+
+
+def _shape(sentence: str, read: Sequence[str], looked: bool) -> Iterator[str]:
+    """What the sentence looks like; `looked` is whether the message has any of the signs that patterns look for."""
     length = len(read)
-    signs: dict[str, bool | float] = {
-        "always": True,
-        "length": min(length, 40) / 20,
-        "under 4 words": length < 4,
-        "under 7 words": length < 7,
-        "over 20 words": length > 20,
-        "asks": asks,
-        "name": bool(_NAME.search(sentence, 1)),
-        "code": bool(_CODE.search(sentence)),
-        "exclaims": "!" in sentence,
-        "quotes": bool(_PAIRED.search(sentence)),
-        "amount": bool(_AMOUNT.search(sentence)),
-        "announces": sentence.endswith(":"),
-        "listed": bool(_LISTED.match(sentence)),
-        "comma": "," in sentence,
-        "past": any(word.endswith("ed") and len(word) > 4 for word in read),
-        "low": sentence[:1].islower(),
-    }
-    return ((f"={name}", float(sign)) for name, sign in signs.items() if sign)
+    yield "=always"
+    if length < 4:
+        yield "=under 4 words"
+    if length < 7:
+        yield "=under 7 words"
+    if length > 20:
+        yield "=over 20 words"
+    if _NAME.search(sentence, 1):
+        yield "=name"
+    if looked:
+        yield from (name for name, pattern in _PATTERNS if pattern.search(sentence))
+    yield from (name for sign, name in (("!", "=exclaims"), (",", "=comma")) if sign in sentence)
+    if sentence.endswith(":"):
+        yield "=announces"
+    if any(word.endswith("ed") and len(word) > 4 for word in read):
+        yield "=past"
+    if sentence[:1].islower():
+        yield "=low"
 
 
-def _signs(classes: set[str], asks: bool) -> Iterator[Named]:
-    yield from ((f"={name}", 1.0) for name in classes)
+def _classed(classes: set[str], asks: bool) -> Iterator[str]:
+    yield from map("={}".format, classes)
     for one in _CROSSED:
         if one in classes:
-            yield from ((f"={one}*{name}", 1.0) for name in classes if name != one)
+            yield from map(_CROSSES[one].__getitem__, classes - {one})
     if asks:
-        yield from ((f"=asks*{name}", 1.0) for name in classes)
+        yield "=asks"
+        yield from map(_CROSSES["asks"].__getitem__, classes)
 
 
-def _beside(side: str, classes: Sequence[set[str]], asks: Sequence[bool], number: int) -> Iterator[Named]:
+def _beside(side: str, classes: Sequence[set[str]], asks: Sequence[bool], number: int) -> Iterator[str]:
     """What the sentence before or behind looks like."""
     if not 0 <= number < len(classes):
         return
-    for name in ("self", "we", "you", "thanks", "ask", "request", "story", "if"):
-        if name in classes[number]:
-            yield f"={side} {name}", 1.0
+    named = _BESIDE[side]
+    yield from (named[name] for name in named.keys() & classes[number])
     if asks[number]:
-        yield f"={side} asks", 1.0
+        yield f"={side} asks"

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ltst.learn import foreign
+from ltst.support.text import holds_any
 
 _TIME = r"\d{1,2}[:.h]\d{2}(?:[:.]\d{2})?(?:[.,]\d{1,6})?(?: ?[ap]\.?m\b\.?)?"
 _DATE = r"(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{1,2} [A-Z][a-z]{2,8},? \d{4}|[A-Z][a-z]{2,8} \d{1,2}(?:, \d{4})?)"
@@ -100,6 +101,10 @@ _EDIT = (
     r"(?:translat\w+|proof-?read|paraphrase|rephrase|rewrite|reword|summari[sz]e|continue|complete|correct|fix|improve"
     r"|polish|edit|check|review|analy[sz]e|critique)"
 )
+_EDITING = (
+    *("translat", "proof", "paraphrase", "rephrase", "rewrite", "reword", "summari", "continue", "complete", "correct"),
+    *("fix", "improve", "polish", "edit", "check", "review", "analy", "critique"),
+)
 _WHOSE = r"(?:this|these|his|her|their|[^\W\d_]{1,30}['’]s)"
 _ANNOUNCED = re.compile(
     rf"\b{_EDIT}\b[^.!?\n]{{0,80}}(?::|→|->|\n)"
@@ -125,6 +130,11 @@ _ANNOUNCED = re.compile(
     r"|^(?:e\.g\.|for example|example|sample|template|text|message)\s?:|\b(?:in the blank"
     r"|conjugate)\b[^\n]{0,20}:",
     re.I | re.M,
+)
+# One of these is in every line that announces something: to look for them first costs less than the pattern.
+_ANNOUNCING = (
+    *_EDITING,
+    *(":", "is this", "role", "pretend", "act as", "act like", "you are now", "let's play", "character"),
 )
 # Announces a text where the message also asks for help with it: "Here is my son's essay. … Please correct it."
 _SHOWN = re.compile(
@@ -251,7 +261,7 @@ def _own(text: str) -> Iterator[tuple[int, int]]:
 def _lengths(lines: list[str]) -> Iterator[int]:
     """How much of each line is the writer's own, from its beginning on."""
     several = sum(map(_speaks, lines)) > 1
-    wanted = any(map(_HELP_WANTED.search, lines))
+    wanted = any(holds_any(line, _EDITING) and _HELP_WANTED.search(line) for line in lines)
     last = _last_paragraph(lines)
     pasted = until_blank = False
     for line, before, after, at in zip(lines, ["", *lines], _following(lines), range(len(lines)), strict=False):
@@ -277,7 +287,8 @@ def _lengths(lines: list[str]) -> Iterator[int]:
 def _announced(line: str, after: str, wanted: bool) -> re.Match[str] | None:
     """Where the line announces a text of others; `wanted` is whether the message asks for help with one."""
     shown = _SHOWN.search(line) if wanted else None
-    return _ANNOUNCED.search(f"{line}\n" if after else line) or shown or foreign.announces(line, after)
+    announced = _ANNOUNCED.search(f"{line}\n" if after else line) if holds_any(line, _ANNOUNCING) else None
+    return announced or shown or foreign.announces(line, after)
 
 
 def _ends_itself(line: str) -> bool:

@@ -14,6 +14,7 @@ from ltst.learn import gate, pasted
 from ltst.recall.temporal import intervals
 from ltst.records import Stated
 from ltst.support.sentences import spans
+from ltst.support.text import holds_any
 
 LEAST = 0.45  # from this probability on a sentence counts as a statement
 LONGEST = 20_000  # characters of a message that are read
@@ -41,7 +42,7 @@ _INVENTED = re.compile(
     r"\b[^\n]{0,5000}",
     re.I,
 )
-# One of these is in every such text: to look for them first costs less than the pattern.
+# One of these is in every such text, as in those of the other patterns below: to look for them first costs less.
 _INVENTING = tuple(
     """
     imagin|suppos|assum|let's say|say that i|hypothet|what if|picture this|for the sake|once upon|play|pretend|act as
@@ -55,12 +56,14 @@ _FICTION = re.compile(
     r"|^\s{0,9}you(?: are|'re) (?:an? |(?-i:[A-Z][a-z]{1,20}), )|(?:^|\s)\*[^*\n]{3,80}\*(?:\s|$)",
     re.I,
 )
+_FICTIONAL = ("*", "persona", "d&d", "dnd", "npc", "fan", "opening line", "logue", "you are", "you're")
 # Takes back the sentence in which it stands and those beside it.
 _TAKEN_BACK = re.compile(
     r"\b(?:just|only) (?:kidding|joking)\b|\bi'?m (?:kidding|joking)\b|\bjk\b|(?<!\S)/s(?!\S)|\bsarcas\w{1,8}\b"
     r"|\bnot really\b|\b(?:haha|lol),? (?:no|nope|not)\b|\bas if\b[.!]|\byeah,? right\b",
     re.I,
 )
+_TAKING_BACK = ("kidding", "joking", "jk", "/s", "sarcas", "not really", "haha", "lol", "as if", "yeah")
 _KIN = (
     r"(?:mom|mum|mother|mama|dad|father|parents|sister|brother|siblings?|son|daughter|kids?|children|child|wife|husband"
     r"|partner|boyfriend|girlfriend|fianc[eé]e?|grandma|grandmother|grandpa|grandfather|grandparents|granny|nan|aunt"
@@ -100,8 +103,7 @@ def read(text: str, said_at: datetime, before: str = "") -> list[Stated]:
     """Returns the statements of a message; `before` is the turn that it answers."""
     text = plain(text)
     places, found, person = candidates(text), list[Stated](), "me"
-    for (start, end), seen in zip(places, gate.features(text, places, before), strict=True):
-        judged = gate.judged(seen, LEAST)
+    for (start, end), judged in zip(places, gate.judged(text, places, before, LEAST), strict=True):
         if judged is None:
             continue
         sentence = text[start:end]
@@ -118,12 +120,12 @@ def plain(text: str) -> str:
 
 def candidates(text: str) -> list[Span]:
     """Returns where in a plain text the sentences stand that its writer says in their own name."""
-    if _FICTION.search(text):
+    if holds_any(text, _FICTIONAL) and _FICTION.search(text):
         return []
     own, left_out = pasted.own_spans(text), [*_left_out(text)]
     places = spans(text)[:MOST_SENTENCES]
     taken_back = set[int]()
-    if _TAKEN_BACK.search(text):
+    if holds_any(text, _TAKING_BACK):
         joking = [at for at, each in enumerate(places) if _TAKEN_BACK.search(text, *each)]
         taken_back = {at + step for at in joking for step in (-1, 0, 1)}
     kept = (each for at, each in enumerate(places) if at not in taken_back and each[1] - each[0] <= LONGEST_SENTENCE)
@@ -133,8 +135,7 @@ def candidates(text: str) -> list[Span]:
 def _left_out(text: str) -> Iterator[Span]:
     """Where something stands that is quoted, invented or supposed."""
     yield from (found.span() for found in _QUOTED.finditer(text))
-    low = text.lower()
-    if any(word in low for word in _INVENTING):
+    if holds_any(text, _INVENTING):
         yield from (found.span() for found in _INVENTED.finditer(text))
 
 

@@ -3,13 +3,15 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 PARAGRAPH_END = re.compile(r"\n\s*\n")
 SENTENCE_END = re.compile(r"[.!?…。！？]\s+|[。！？\n]")
 # More marks than this on one letter are no writing; Unicode's own limit for a stream of text is the same.
 MOST_MARKS = 30
 MAY_BE_MARKS = re.compile(rf"[^\w\s\x00-\u02ff]{{{MOST_MARKS + 1},}}")
+# What a pattern takes for "s" and "i" where it ignores case, and `lower` does not.
+_AS_IF = str.maketrans({"ſ": "s", "ı": "i", "\u0307": None})
 
 
 def sha256(text: str) -> str:
@@ -57,6 +59,12 @@ def cut(text: str, end: re.Pattern[str]) -> Iterator[str]:
         start = found.end()
     if start < len(text):
         yield text[start:]
+
+
+def holds_any(text: str, words: Iterable[str]) -> bool:
+    """Whether one of these lower-case words is in a text in any case; costs far less than a pattern that has them."""
+    low = text.lower() if text.isascii() else text.lower().translate(_AS_IF)
+    return any(word in low for word in words)
 
 
 def composed(text: str) -> str:

@@ -16,6 +16,7 @@ from ltst.learn.extract.tables import table
 MOST_SENTENCES = 400
 MOST_CLAUSES = 12
 LONGEST_SENTENCE = 600
+LONGEST_SARCASM = 40  # characters before the signs that end a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +93,14 @@ def sentences(text: str) -> Iterator[Sentence]:
 
 def _sentence(text: str) -> Sentence:
     asks = text.endswith("?") or bool(_ASKING.match(text))
-    doubtful = bool(_DOUBTS.match(text)) or bool(_PAST.search(text)) or bool(_SARCASM.search(text))
-    return Sentence(text, asks, doubtful, tuple(_clauses(text)))
+    unstated = bool(_PAST.search(text)) or _is_sarcastic(text)
+    clauses = () if unstated else tuple(_clauses(text))
+    return Sentence(text, asks, unstated or bool(_DOUBTS.match(text)), clauses)
+
+
+def _is_sarcastic(text: str) -> bool:
+    """Whether the sentence takes itself back at its end, which alone is looked at."""
+    return _SARCASM.search(text, max(0, len(text.rstrip(".!) ")) - LONGEST_SARCASM)) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +118,6 @@ class _Piece:
 
 
 def _clauses(text: str) -> Iterator[Clause]:
-    if _PAST.search(text) or _SARCASM.search(text):
-        return
     pieces = _asserted(_pieces(text.rstrip(" .!?…")), text.endswith("?"))
     before: Clause | None = None
     stated = True
