@@ -904,6 +904,7 @@ def test_an_answer_comes_piece_by_piece(as_someone: Call) -> None:
 BODIES: dict[str, Any] = {
     "PUT /v1/sessions/{session_id}": {"session_name": "mine"},
     "POST /v1/sessions/{session_id}/touch": {},
+    "POST /v1/statements/{statement_id}/reject": {},
     "POST /v1/sessions/{session_id}/links": {"target": "own"},
     "POST /v1/sessions/{session_id}/fork": {"session_id": "copy"},
     "POST /v1/sessions/{session_id}/messages": {"role": "user", "content": "mine", "key": "answer"},
@@ -941,6 +942,7 @@ def hers(path: str, ids: dict[str, Any]) -> dict[str, str]:
         "entry_id": ids["entry"],
         "message_id": ids["message"],
         "document_id": ids["document"],
+        "statement_id": ids["message"],  # of nobody: no statement was read here
         "session_type": "support",
         "agent": "coach",
         "type": "project",
@@ -982,6 +984,7 @@ def test_what_another_has_answers_as_what_nobody_has(
         "entry_id": MISSING,
         "message_id": MISSING,
         "document_id": MISSING,
+        "statement_id": MISSING,
     }
     body = BODIES.get(f"{method} {path}")
     assert body is not None or method in ("GET", "DELETE") or path.endswith("/archive"), "this route needs a body here"

@@ -72,7 +72,7 @@ def test_a_conversation_is_judged_by_the_others(labelled: Path) -> None:
 
 def test_the_command_shows_a_table_and_json(labelled: Path) -> None:
     given = ["eval", "extraction", "--data", str(labelled)]
-    shown = CliRunner().invoke(app, given)
+    shown = CliRunner().invoke(app, given, env={"COLUMNS": "200"})
     assert shown.exit_code == 0, shown.output
     assert "Precision at recall 0.75" in shown.stdout
     parsed = json.loads(CliRunner().invoke(app, [*given, "--json"]).stdout)

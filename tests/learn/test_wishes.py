@@ -309,7 +309,7 @@ class TestInstructions:
         await taught(shared, user, "monday", "Always end with a joke.", at=day(1), agent="coach")
         assert await user.instructions.forget("coach") is True
         await shared.settle(user.user_id)
-        assert rows(shared, user) == {}
+        assert rows(shared, user) == {"statements": 1}, "the message stays, and what it states"
 
     async def test_two_conversations_at_once(self, shared: AsyncMemory, user: AsyncUser) -> None:
         texts = ["Always end with a joke.", "Always cite your sources.", "Always show the code first."]

@@ -75,7 +75,7 @@ async def missed(memory: AsyncMemory, count: int, write: Write = add) -> list[in
 
 
 NOT_INDEXED = """
-SELECT FROM search_sources AS source WHERE NOT EXISTS (
+SELECT FROM search_sources AS source WHERE source.vectored AND NOT EXISTS (
     SELECT FROM search_units AS unit JOIN search_vectors AS vector USING (user_id, unit_no)
     WHERE unit.user_id = source.user_id AND unit.row_id = source.row_id AND words > 0 AND embedding IS NOT NULL)
 UNION ALL SELECT FROM search_due

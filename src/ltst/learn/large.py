@@ -12,7 +12,7 @@ async def index_large(database: Database, user_id: str, threshold: int) -> bool:
     """Put the vectors of a user who has more than so many into the HNSW index; whether it did."""
     calls = database.user(user_id)
     known = await search.large(calls)
-    if known.ready or not (known.begun or known.units > threshold):
+    if known.ready or not (known.begun or (known.units > threshold and await search.vectored(calls) > threshold)):
         return False
     # From here on, new vectors go there by themselves; those from before follow.
     async with database.transaction(user_scope(user_id)) as tx:

@@ -36,6 +36,8 @@ TELLS = 0.4
 OUTDATED = 0.6
 # A question of how many, how long or how old is answered by what holds a number, a duration or an age.
 ANSWER = 0.3
+# Who names a code or a number means what is called so.
+IDENTIFIER = 1.0
 # How important an entry is, and how lately it was used, settles what is nearly equal.
 STRENGTH = 0.1
 # What was said comes before what is retold of it.

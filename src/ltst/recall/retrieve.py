@@ -12,6 +12,7 @@ from hashlib import md5
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ltst.db.connections import Reals
 from ltst.db.pool import Database
@@ -35,7 +36,9 @@ MOST_POSTINGS = 2_000
 # the floor rises with their number up to here.
 FLOOR = 0.35
 FULL_FLOOR_AT = 600
-LEAST_FLOOR = 0.16
+LEAST_FLOOR = 0.1
+# What shares no word with the question must be this near at least, in small memories too.
+WORDLESS_FLOOR = 0.16
 # What scores less than this share of the best is not worth showing.
 LEAST_SHARE = 0.1
 FADING_DAYS = 30.0
@@ -80,6 +83,7 @@ COPIES = 20  # of each message among the best, at most
 # An entry halves in half a year that it is not used.
 HALF_LIFE = 15_552_000e6
 LEAST_IMPORTANCE = 1e-9
+FEW = 3  # units at most hold what is called by a code
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC).timestamp()
 
 
@@ -241,7 +245,7 @@ def _answers(question: Question, memory: _Memory, seen: Look, limit: int, floor:
     boosts = _boosts(question, memory, seen.speakers or ())
     ranked = rank.rank(scores, sum(boosts.values(), np.zeros(len(units))))
     best = float(ranked.relevance.max())
-    if best < (default_floor(scores.said) if floor is None else floor):
+    if best < (_floor(scores) if floor is None else floor):
         return []
     order = _once(memory, np.argsort(-ranked.total, kind="stable"), limit)
     order = order[np.argsort(-ranked.total[order], kind="stable")]
@@ -253,6 +257,12 @@ async def hits(database: Database, user_id: str, best: Sequence[Mapping[str, Any
     numbers = [int(each["key"]) for each in best]
     rows = await search.found(database, user_id, numbers) if numbers else {}
     return [_hit(rows[number], each) for number, each in zip(numbers, best, strict=True) if number in rows]
+
+
+def _floor(scores: rank.Scores) -> float:
+    """The least relevance of the best, for what there is."""
+    usual = default_floor(scores.said)
+    return usual if len(scores.matched) else max(usual, WORDLESS_FLOOR)
 
 
 def default_floor(memories: int) -> float:
@@ -295,6 +305,8 @@ def _boosts(question: Question, memory: _Memory, speakers: Sequence[str]) -> dic
     if question.answer is not None:
         counted = ~units["by_machine"] if question.answer.own else True
         boosts["answer"] = rank.ANSWER * ((memory.frequencies[:, -1] > 0) & counted)
+    if (coded := _identifiers(question, memory)).any():
+        boosts["identifier"] = rank.IDENTIFIER * coded.astype(np.float64)
     if units["importance"].any():
         boosts["strength"] = rank.STRENGTH * _strength(units, question.now)
     if units["retold"].any() and not units["retold"].all():
@@ -308,6 +320,16 @@ def _boosts(question: Question, memory: _Memory, speakers: Sequence[str]) -> dic
         moments = EPOCH + units["microseconds"] / 1e6
         boosts["temporal"] = rank.TEMPORAL * np.exp(-_days_apart(intervals, moments) / FADING_DAYS)
     return boosts
+
+
+def _identifiers(question: Question, memory: _Memory) -> NDArray[np.bool_]:
+    """Which units hold a number or a code of the question that hardly any other does: "U217", "QS-204"."""
+    columns = [
+        place
+        for place, term in enumerate(question.terms)
+        if any(map(str.isdigit, term)) and 0 < memory.holders[place] <= FEW
+    ]
+    return np.asarray((memory.frequencies[:, columns] > 0).any(axis=1), bool)
 
 
 def _strength(units: Any, now: datetime) -> rank.Floats:

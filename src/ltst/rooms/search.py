@@ -416,6 +416,11 @@ async def large(tx: Executor) -> Large:
     return found
 
 
+async def vectored(tx: Executor) -> int:
+    """Return how many of the user's units have a vector of their own."""
+    return int(await tx.value("search.vectored", user_id=tx.scope.user_id))
+
+
 async def begin_large(tx: Executor) -> None:
     """From now on, new vectors of this user go into the HNSW index."""
     await tx.run("search.begin_large", user_id=tx.scope.user_id)

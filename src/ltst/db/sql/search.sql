@@ -110,6 +110,9 @@ SELECT coalesce(bool_or(large), false) AS begun, coalesce(bool_or(ready), false)
        coalesce(sum(units), 0) AS units
 FROM search_users WHERE user_id = %(user_id)s;
 
+-- name: vectored
+SELECT count(*) FROM search_units WHERE user_id = %(user_id)s AND vectored;
+
 -- name: begin_large
 UPDATE search_users SET large = true WHERE user_id = %(user_id)s;
 
