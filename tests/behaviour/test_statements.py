@@ -55,10 +55,10 @@ async def test_one_that_is_rejected_is_listed_no_more(user: Any) -> None:
     struck = await user.statements.reject(bought.statement_id)
     assert struck.rejected_at is not None
     assert await user.statements.reject(bought.statement_id) == struck
-    told = [
+    rejected = [
         event for event in await user.events.list(limit=1000) if (event.action, event.noun) == ("reject", "statement")
     ]
-    assert [event.row_id for event in told] == [bought.statement_id]
+    assert [event.row_id for event in rejected] == [bought.statement_id]
     assert await user.statements.list() == [lives]
     assert await user.statements.get(bought.statement_id) == struck
 

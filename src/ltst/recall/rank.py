@@ -41,7 +41,7 @@ IDENTIFIER = 1.0
 # How important an entry is, and how lately it was used, settles what is nearly equal.
 STRENGTH = 0.1
 # What was said comes before what is retold of it.
-RETOLD = 1.4
+RETOLD = 1.0
 # A turn of this many distinct words speaks for itself; a shorter one leans on its neighbours.
 TERSE_WORDS = 10.0
 
