@@ -26,9 +26,9 @@ MOST = 3
 # Below this relevance the best is only the least far-fetched: better nothing than that.
 LEAST_RELEVANCE = 0.3
 # What a memory counts by, beside the score of the search: the question's words in it, its kind of answer, its meaning.
-WORDS, SHAPE, MEANING = 0.3, 0.1, 1.0
+WORDS, SHAPE, MEANING = 0.3, 0.1, 0.7
 # How near to the best the others must come to be told at all, and to be told as the newer or older word on the same.
-NEAR, SAME = 0.5, 0.6
+NEAR, SAME = 0.45, 0.5
 # What took the place of something is found by its words, so relevant at least, and has so many words in common with it.
 RENEWED, ALIKE = 0.4, 2
 # What assistants said, and what asks for something to be done, tells less of a user than what the user says.
