@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import errors as sql
-from psycopg.rows import BaseRowFactory, class_row, dict_row, kwargs_row, scalar_row
+from psycopg.rows import BaseRowFactory, class_row, dict_row, kwargs_row, scalar_row, tuple_row
 
 from ltst.db.connections import Connection, ConnectionPool
 from ltst.db.queries import queries
@@ -331,9 +331,15 @@ class Database:
         self, name: str, record: Callable[..., R], /, *, binary: bool = False, **parameters: Any
     ) -> list[R]:
         """A reading function of the database that sets its own user; what is made of the columns of each row."""
+        return await self._called(name, kwargs_row(record), binary, parameters)
 
+    async def call_tuples(self, name: str, /, **parameters: Any) -> list[tuple[Any, ...]]:
+        """The same, with the columns of each row as they stand."""
+        return await self._called(name, tuple_row, False, parameters)
+
+    async def _called(self, name: str, factory: BaseRowFactory[R], binary: bool, parameters: Parameters) -> list[R]:
         async def work(connection: Connection, retried: bool) -> list[R]:
-            cursor = connection.cursor(row_factory=kwargs_row(record))
+            cursor = connection.cursor(row_factory=factory)
             await cursor.execute(queries()[name], parameters, binary=binary)
             return await cursor.fetchall()
 

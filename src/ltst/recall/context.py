@@ -336,7 +336,8 @@ class _Shelf:
 
     def _after(self, before: _Priced | None, each: _Priced) -> int:
         """What an item costs behind another: neighbours of one group share a line."""
-        return each.added(self.count) if before is not None and _together(before, each) else each.cost
+        group = each.item.group
+        return each.cost if group is None or before is None or before.item.group != group else each.added(self.count)
 
     def _fitting(self, room: int, wanted: Sequence[_Priced]) -> list[_Priced]:
         kept: list[_Priced] = []
@@ -352,8 +353,9 @@ class _Shelf:
         """As many as fit, where neighbours of one group cost less; and the room that is left."""
         kept: list[_Priced] = []
         shown: list[_Priced] = []  # the same in their order
+        places: list[tuple[Any, ...]] = []
         for each in wanted:
-            at = bisect_left(shown, each.item.place, key=_place)
+            at = bisect_left(places, each.item.place)
             before, behind = shown[at - 1] if at else None, shown[at] if at < len(shown) else None
             dearer = self._after(before, each)
             if behind is not None:
@@ -361,6 +363,7 @@ class _Shelf:
             if dearer <= room:
                 kept.append(each)
                 shown.insert(at, each)
+                places.insert(at, each.item.place)
                 room -= dearer
         return kept, room
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Counts = NDArray[np.float32]  # whole numbers, which these hold exactly up to millions
 
 # BM25: how fast repetition of a word saturates, and how much a long text is discounted.
 SATURATION = 0.9
@@ -98,17 +99,18 @@ def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
     idf = rarity(whole.holders if whole else held(scores.frequencies[said[rows]]), scores.said)
     words, dense = scores.words[order], scores.dense[order]
     usual = max(whole.words if whole and whole.words else float(words[said].mean()), 1.0)
-    compared = bool((dense > -2).any())
-    near, around = line.around(rows, scores.frequencies)
+    compared, known = bool((dense > -2).any()), _known(dense)
+    held_by = line.table(rows, scores.frequencies)
+    near, around = line.around(rows, held_by)
     lexical = portions(line.spread(rows, bm25(scores.frequencies, idf, words[rows] / usual)), said)
-    sessions = _session_lexical(line, rows, scores.frequencies, said, whole.conversations if whole else None)
+    sessions = _session_lexical(line, held_by, said, whole.conversations if whole else None)
     arms = {
         "lexical": lexical,
         "window": portions(line.spread(near, bm25(around, idf, None)), said),
         # What waits for its vector must not fall behind what has one and says less. What is retold may never get one.
-        "dense": np.where(dense > -2, scaled(_known(dense), said, SPREAD), lexical * said if compared else 0.0),
+        "dense": np.where(dense > -2, scaled(known, said, SPREAD), lexical * said if compared else 0.0),
         "session_lexical": scaled(sessions, said),
-        "session_dense": scaled(_session_dense(dense, line.groups), said, SPREAD),
+        "session_dense": scaled(_session_dense(known, line), said, SPREAD),
     }
     # Terse turns lean on what stands around them; long ones speak for themselves.
     lean = min(1.0, TERSE_WORDS / usual)
@@ -134,33 +136,37 @@ class _Line:
 
     groups: Integers  # of the session that each belongs to
     positions: Integers
+    starts: Integers  # where each session begins
 
     @classmethod
     def of(cls, sessions: Integers, positions: Integers) -> _Line:
         """Of units that are sorted by session and position."""
-        return cls(np.cumsum(_begins(sessions)) - 1, positions)
+        begins = np.ones(len(sessions), dtype=bool)
+        np.not_equal(sessions[1:], sessions[:-1], out=begins[1:])
+        return cls(np.cumsum(begins) - 1, positions, begins.nonzero()[0])
 
-    def around(self, rows: Integers, values: Floats) -> tuple[Integers, Floats]:
-        """The rows that stand near those with values, which are few, and the sums of what stands around each."""
+    def table(self, rows: Integers, frequencies: Floats) -> Counts:
+        """How often all rows hold each term, term by term, where only some hold any."""
+        table = np.zeros((frequencies.shape[1], len(self.groups)), np.float32)
+        table[:, rows] = frequencies.T
+        return table
+
+    def around(self, rows: Integers, table: Counts) -> tuple[Integers, Floats]:
+        """The rows that stand near those that hold any, which are few, and the sums of what stands around each."""
         reached = np.zeros(len(self.groups) + 2 * REACH, dtype=bool)
         for step in range(2 * REACH + 1):
             reached[rows + step] = True
-        near = np.flatnonzero(reached[REACH : len(reached) - REACH])
-        # Whoever has no values has the last ones, which are zeros.
-        slots = np.full(len(self.groups), len(rows))
-        slots[rows] = np.arange(len(rows))
-        held = np.vstack([values, np.zeros((1, values.shape[1]))])
-        sums = held[slots[near]]
-        for step in (step for step in range(-REACH, REACH + 1) if step):
-            there = np.minimum(np.maximum(near + step, 0), len(self.groups) - 1)
-            counted = self._beside(near, there, REACH) & (there - near == step)
-            sums += held[np.where(counted, slots[there], len(rows))]
-        return near, sums
+        near = reached[REACH : len(reached) - REACH].nonzero()[0]
+        sums = table.copy()
+        for step in range(1, min(REACH, len(self.groups) - 1) + 1):
+            counted = self._beside(step, REACH).astype(np.float32)
+            sums[:, step:] += table[:, :-step] * counted
+            sums[:, :-step] += table[:, step:] * counted
+        return near, np.ascontiguousarray(sums[:, near].T, np.float64)
 
     def beside(self, values: Floats) -> Floats:
         """The sum of the two neighbours in the same session."""
-        rows = np.arange(1, len(values))
-        same = self._beside(rows, rows - 1, 1)
+        same = self._beside(1, 1)
         total = np.zeros(len(values))
         total[1:] = np.where(same, values[:-1], 0.0)
         total[:-1] += np.where(same, values[1:], 0.0)
@@ -172,18 +178,14 @@ class _Line:
         total[rows] = values
         return total
 
-    def _beside(self, rows: Integers, others: Integers, reach: int) -> NDArray[np.bool_]:
-        """Rows may be missing in between, so what stands next in the line need not stand near."""
-        near: NDArray[np.bool_] = np.abs(self.positions[rows] - self.positions[others]) <= reach
-        same: NDArray[np.bool_] = near & (self.groups[rows] == self.groups[others])
+    def _beside(self, step: int, reach: int) -> NDArray[np.bool_]:
+        """Of each row but the first ones, whether the one so many steps before it stands near, in the same session.
+
+        Rows may be missing in between, so what stands next in the line need not stand near.
+        """
+        near: NDArray[np.bool_] = self.positions[step:] - self.positions[:-step] <= reach
+        same: NDArray[np.bool_] = near & (self.groups[step:] == self.groups[:-step])
         return same
-
-
-def _begins(groups: Integers) -> NDArray[np.bool_]:
-    """Where another group begins, in a line of groups."""
-    begins = np.ones(len(groups), dtype=bool)
-    np.not_equal(groups[1:], groups[:-1], out=begins[1:])
-    return begins
 
 
 def _said(retold: NDArray[np.bool_] | None, order: Integers) -> NDArray[np.bool_]:
@@ -241,23 +243,18 @@ def _known(dense: Floats) -> Floats:
     return np.where(known, dense, dense[known].min() if known.any() else 0.0)
 
 
-def _session_lexical(
-    line: _Line, rows: Integers, frequencies: Floats, said: NDArray[np.bool_], conversations: int | None
-) -> Floats:
+def _session_lexical(line: _Line, table: Counts, said: NDArray[np.bool_], conversations: int | None) -> Floats:
     """How well the whole session of each unit matches."""
-    starts = _begins(line.groups).nonzero()[0]
-    totals = np.zeros((len(starts), frequencies.shape[1]))
-    np.add.at(totals, line.groups[rows], frequencies)
-    counted = said[starts]
+    totals = np.ascontiguousarray(np.add.reduceat(table, line.starts, axis=1).T, np.float64)
+    counted = said[line.starts]
     weighed = bm25(totals, rarity(held(totals[counted]), conversations or int(counted.sum())), None)
     return weighed[line.groups]
 
 
-def _session_dense(dense: Floats, groups: Integers, best: int = 3) -> Floats:
+def _session_dense(known: Floats, line: _Line, best: int = 3) -> Floats:
     """The mean of the most similar units of each unit's session."""
-    known = _known(dense)
+    groups = line.groups
     order = np.argsort(4.0 * groups - known)  # similarities differ by two at the most
-    starts = _begins(groups).nonzero()[0]
-    top = order[np.arange(len(order)) - starts[groups] < best]
-    sums = np.bincount(groups[top], weights=known[top])
-    return (sums / np.bincount(groups[top]))[groups]
+    top = order[np.arange(len(order)) - line.starts[groups] < best]
+    owners = groups[top]
+    return (np.bincount(owners, weights=known[top]) / np.bincount(owners))[groups]

@@ -374,10 +374,10 @@ def beginning(content_hash: str) -> int:
     return int.from_bytes(bytes.fromhex(content_hash[:16]), signed=True)
 
 
-async def found(database: Database, user_id: str, numbers: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """The rows of units, by their numbers; those that are gone meanwhile are not in it."""
-    rows = await database.call_rows("search.found", dict[str, Any], user_id=user_id, numbers=_listed(numbers))
-    return {row["key"]: row for row in rows}
+async def found(database: Database, user_id: str, numbers: Sequence[int]) -> dict[int, tuple[Any, ...]]:
+    """The columns of units' rows, by their numbers; those that are gone meanwhile are not in it."""
+    rows = await database.call_tuples("search.found", user_id=user_id, numbers=_listed(numbers))
+    return {row[0]: row[1:] for row in rows}
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ NUMBER = re.compile("[0-9]{1,3}")
 BEFORE_NUMBER = re.compile(" [0-9]")
 MARKS = re.compile(f"[^{LETTERS}0-9{BLANKS}]+")
 JOINED = re.compile(f"[{LETTERS}0-9][^{LETTERS}0-9{BLANKS}](?=[{LETTERS}])")  # a mark, one token with what follows
-BLANK = re.compile("[ \t\r]*")
+BLANK = " \t\r"
 MARK = re.compile(f"[^{LETTERS}0-9{BLANKS}]")
 SPACES = re.compile("[ \t]{2,}")
 CAPITAL = re.compile("[a-zß-öø-ÿ][A-ZÀ-ÖØ-Þ]")  # a word within a word
@@ -115,7 +115,9 @@ def _counted(text: str) -> int:
     words = text.rstrip("\n")
     if "\n" in words or not words:
         lines = text.split("\n")
-        worth = sum(map(_line, lines)) + _breaks(lines)
+        known = [_lines.get(hash(line)) for line in lines]
+        worth = sum([_line(line) if found is None else found for line, found in zip(lines, known, strict=True)])
+        worth += _breaks(lines)
     else:
         worth = _line(words)
         if len(words) < len(text):  # as most lines of a prompt are counted: by themselves, with the gap behind them
@@ -125,7 +127,7 @@ def _counted(text: str) -> int:
 
 def _breaks(lines: list[str]) -> int:
     """What the breaks between lines are worth: blank lines go into one with the break before, and so does a mark."""
-    apart = 1 + sum([bool(line) and not BLANK.fullmatch(line) for line in lines[1:-1]])
+    apart = 1 + sum([bool(line.strip(BLANK)) for line in lines[1:-1]])
     return WHOLE * apart + MARK_BEFORE_BREAK * sum([_is_mark(line[-1]) for line in lines[:-1] if line])
 
 
