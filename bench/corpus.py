@@ -6,7 +6,7 @@ import random
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
 
 import numpy as np
@@ -22,6 +22,7 @@ TOPICS, TOGETHER = 80, 100  # so many messages in a row have one topic, from whi
 ON_TOPIC = 1 / 3
 THEMES = 24
 NOISE = 0.1
+KEPT = 4_096
 ASKED = 6
 LABEL = re.compile(r"^\[[^\]]*\] \w+: ")  # what ltst puts before a text that it indexes
 
@@ -57,7 +58,9 @@ def vectors(texts: Iterable[str]) -> NDArray[np.float32]:
     return np.array([_vector(each) for each in texts])
 
 
+@lru_cache(KEPT)
 def _vector(given: str) -> NDArray[np.float32]:
+    """Kept, so that a question whose vector was made for the other side is not read again while it is asked."""
     places, table = _places(), _table()
     noise = np.random.default_rng(zlib.crc32(given.encode())).standard_normal(DIMENSIONS, np.float32)
     known = [places[word] for word in _read(LABEL.sub("", given)) if word in places]

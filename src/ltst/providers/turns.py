@@ -57,13 +57,18 @@ class Request:
 
     def give(self, places: Sequence[int], vectors: Vectors) -> None:
         """Take the vectors of one turn; with the last, the caller has their answer."""
+        if places == range(len(self.texts)):  # all at once, as of a question
+            self._answer(vectors)
+            return
         import numpy as np
 
         self.known.update(zip(places, vectors, strict=True))
         if len(self.known) == len(self.texts):
-            # The caller may have gone away.
-            with suppress(InvalidStateError):
-                self.answer.set_result(np.stack([self.known[place] for place in range(len(self.texts))]))
+            self._answer(np.stack([self.known[place] for place in range(len(self.texts))]))
+
+    def _answer(self, vectors: Vectors) -> None:
+        with suppress(InvalidStateError):  # the caller may have gone away
+            self.answer.set_result(vectors)
 
     def fail(self, problem: Exception) -> None:
         """Let the caller know; what is left of their texts is not asked for."""
