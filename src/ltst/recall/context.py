@@ -337,7 +337,9 @@ class _Shelf:
     def _after(self, before: _Priced | None, each: _Priced) -> int:
         """What an item costs behind another: neighbours of one group share a line."""
         group = each.item.group
-        return each.cost if group is None or before is None or before.item.group != group else each.added(self.count)
+        if group is None or before is None or before.item.group != group:
+            return each.cost
+        return each.added(self.count) if each.joined is None else each.joined
 
     def _fitting(self, room: int, wanted: Sequence[_Priced]) -> list[_Priced]:
         kept: list[_Priced] = []

@@ -79,9 +79,11 @@ ENGLISH_BYTES = frozenset(word.encode() for word in ENGLISH)
 # "[m3, its details]" before the memories in a line of a prompt and what stands between them, and runs of words.
 SPEAKERS, DETAILS, DETAILS_END, BETWEEN, RUN = ("user: ", "assistant: ", "system: "), "[m", "] ", " / ", 320
 CUT = " […]"  # behind the beginning of a text
-# Lines and pieces by their hashes: nobody's words are kept.
+# Texts, lines and pieces by their hashes: nobody's words are kept.
 MOST_KNOWN, LONGEST_KNOWN = 20_000, 2_000
+_counts: dict[int, int] = {}
 _lines: dict[int, int] = {}
+_ended: dict[int, int] = {}
 _pieces: dict[int, Read] = {}
 
 
@@ -101,6 +103,21 @@ class Read(NamedTuple):
 
 def count(text: str) -> int:
     """About how many tokens a model reads for this text: hardly ever more than this, and at most one for each byte."""
+    if len(text) > LONGEST_KNOWN:
+        return _count(text)
+    found = _counts.get(key := hash(text))
+    return _kept(_counts, key, _count(text)) if found is None else found
+
+
+def _kept(known: dict[int, int], key: int, found: int) -> int:
+    """What was reckoned, and is not reckoned again: a prompt is counted whenever something goes in or out."""
+    if len(known) >= MOST_KNOWN:
+        known.clear()
+    known[key] = found
+    return found
+
+
+def _count(text: str) -> int:
     size = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
     if len(text) <= LONGEST:
         return min(_counted(text), size)
@@ -114,10 +131,7 @@ def _counted(text: str) -> int:
         return 0
     words = text.rstrip("\n")
     if "\n" in words or not words:
-        lines = text.split("\n")
-        known = [_lines.get(hash(line)) for line in lines]
-        worth = sum([_line(line) if found is None else found for line, found in zip(lines, known, strict=True)])
-        worth += _breaks(lines)
+        worth = _several(text.split("\n"))
     else:
         worth = _line(words)
         if len(words) < len(text):  # as most lines of a prompt are counted: by themselves, with the gap behind them
@@ -125,10 +139,20 @@ def _counted(text: str) -> int:
     return max(1, -(-worth * MARGIN // (WHOLE * 100)))
 
 
-def _breaks(lines: list[str]) -> int:
-    """What the breaks between lines are worth: blank lines go into one with the break before, and so does a mark."""
-    apart = 1 + sum([bool(line.strip(BLANK)) for line in lines[1:-1]])
-    return WHOLE * apart + MARK_BEFORE_BREAK * sum([_is_mark(line[-1]) for line in lines[:-1] if line])
+def _several(lines: list[str]) -> int:
+    """What lines are worth, with the breaks between them; before the first there is none to go into."""
+    *ended, last = lines
+    known = [*map(_ended.get, map(hash, ended))]
+    worths = [_with_break(line) if worth is None else worth for line, worth in zip(ended, known, strict=True)]
+    return sum(worths) + _line(last) + (0 if ended[0].strip(BLANK) else WHOLE)
+
+
+def _with_break(line: str) -> int:
+    """What a line and the break behind it are worth: a blank one goes into the break before, and so does a mark."""
+    worth = _line(line) + (WHOLE if line.strip(BLANK) else 0)
+    if line and _is_mark(line[-1]):
+        worth += MARK_BEFORE_BREAK
+    return worth if len(line) > LONGEST_KNOWN else _kept(_ended, hash(line), worth)
 
 
 @lru_cache(MOST_KNOWN)
@@ -137,15 +161,11 @@ def _is_mark(character: str) -> bool:
 
 
 def _line(line: str) -> int:
-    """What a line is worth, reckoned once: a prompt is counted again whenever something goes in or out."""
+    """What a line is worth, reckoned once."""
     if len(line) > LONGEST_KNOWN:
         return _worth(line)
     found = _lines.get(key := hash(line))
-    if found is None:
-        if len(_lines) >= MOST_KNOWN:
-            _lines.clear()
-        found = _lines[key] = _worth(line)
-    return found
+    return _kept(_lines, key, _worth(line)) if found is None else found
 
 
 def _worth(line: str) -> int:
