@@ -69,7 +69,7 @@ class Reading:
 
     name: str
     value: float
-    unit: Literal["ms", "MB", "bytes", "of 1"]
+    unit: Literal["ms", "MB", "bytes", "of 1", "times"]
     least: float | None = None
     most: float | None = None
 
@@ -89,7 +89,8 @@ class Reading:
         """As a person reads it."""
         if self.unit == "of 1":
             return f"{self.value:.4f}"
-        digits = 2 if self.unit == "ms" and abs(self.value) < FEW_MILLISECONDS else 0
+        exact = self.unit == "times" or (self.unit == "ms" and abs(self.value) < FEW_MILLISECONDS)
+        digits = 2 if exact else 0
         return f"{self.value:,.{digits}f} {self.unit}"
 
 

@@ -67,7 +67,7 @@ def rows(stage: Stage) -> Iterator[Row]:
             bench = Bench(stage, runner, memory, connection, shelf, plain, _asks(shelf))
             yield from _filled(bench)
             yield from _searches(bench)
-            yield _contexts(bench)
+            yield from _contexts(bench)
             yield from runner.run(_recalls(bench))
     yield from crowd.rows(stage)
 
@@ -112,14 +112,23 @@ def _searches(bench: Bench) -> Iterator[Row]:
     ours, other = _side_by_side(bench, partial(_search, bench), by_hand)
     figures = milliseconds(ours.seconds), milliseconds(other.seconds)
     yield Comparison(f"search, {shelf}", figures[0], plain.name, figures[1], shelf.bound)
-    yield Reading(f"CPU of a search, {shelf}: client", 1000 * ours.spent.client, "ms")
-    yield Reading(f"CPU of a search, {shelf}: Postgres", 1000 * ours.spent.postgres, "ms")
-    yield Reading(f"CPU of {plain.name}, {shelf}: client", 1000 * other.spent.client, "ms")
-    yield Reading(f"CPU of {plain.name}, {shelf}: Postgres", 1000 * other.spent.postgres, "ms")
+    yield from _spent(f"a search, {shelf}", ours)
+    yield from _spent(f"{plain.name}, {shelf}", other)
+    yield _beside(f"a search beside {plain.name}, {shelf}", ours, other)
 
 
-def _contexts(bench: Bench) -> Comparison:
-    """`chat.context` beside `user.search`."""
+def _spent(what: str, samples: Samples) -> Iterator[Reading]:
+    yield Reading(f"CPU of {what}: client", 1000 * samples.spent.client, "ms")
+    yield Reading(f"CPU of {what}: Postgres", 1000 * samples.spent.postgres, "ms")
+
+
+def _beside(what: str, ours: Samples, other: Samples) -> Reading:
+    """How many times the processors' time, which tells more than the clock where others work on them too."""
+    return Reading(f"CPU of {what}", ours.spent.both / other.spent.both, "times")
+
+
+def _contexts(bench: Bench) -> Iterator[Row]:
+    """`chat.context` beside `user.search`, and what it takes of the processors."""
     bench.stage.say(f"context {bench.shelf}")
 
     def context(ask: Ask) -> Any:
@@ -127,7 +136,9 @@ def _contexts(bench: Bench) -> Comparison:
 
     ours, other = _side_by_side(bench, context, partial(_search, bench))
     figures = milliseconds(ours.seconds), milliseconds(other.seconds)
-    return Comparison(f"context, {bench.shelf}", figures[0], "search", figures[1], CONTEXT_BOUND)
+    yield Comparison(f"context, {bench.shelf}", figures[0], "search", figures[1], CONTEXT_BOUND)
+    yield from _spent(f"a context, {bench.shelf}", ours)
+    yield _beside(f"a context beside a search, {bench.shelf}", ours, other)
 
 
 def _search(bench: Bench, ask: Ask) -> Any:
