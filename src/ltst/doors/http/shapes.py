@@ -27,7 +27,7 @@ from pydantic import (
 )
 
 from ltst import records
-from ltst.recall.context import FEWEST_TOKENS
+from ltst.arguments import FEWEST_TOKENS
 from ltst.support.validate import DIMENSIONS, LARGEST_INTEGER, LARGEST_REAL, LONGEST_IDENTIFIER, moment
 
 T = TypeVar("T")

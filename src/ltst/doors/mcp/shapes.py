@@ -26,7 +26,7 @@ from pydantic import (
 from pydantic.json_schema import GenerateJsonSchema
 
 from ltst import records
-from ltst.recall.context import FEWEST_TOKENS
+from ltst.arguments import FEWEST_TOKENS
 from ltst.support.validate import DIMENSIONS, LARGEST_INTEGER, LARGEST_REAL, LONGEST_IDENTIFIER, moment
 
 T = TypeVar("T")
