@@ -88,7 +88,7 @@ SessionName = Annotated[Line | None, "What to call a new conversation."]
 class SearchFilters(TypedDict, total=False):
     """What a search can be narrowed to. A filter that is added here is one of every door."""
 
-    kinds: Annotated[Iterable[Kind] | None, "Only these kinds; else all but statements."]
+    kinds: Annotated[Iterable[Kind] | None, Bounds(1, 10), "Only these kinds; else all but statements."]
     entry_type: Annotated[EntryType | None, "Only entries of this type."]
     session_id: Annotated[Identifier | None, "Only in this conversation and those related to it."]
     since: Annotated[datetime | None, "Only what happened at this time or later."]

@@ -653,7 +653,9 @@ class AsyncUser:
         """
         return await archive.export(self._desk)
 
-    async def restore(self, document: Mapping[str, Any]) -> dict[str, int]:
+    async def restore(
+        self, document: Annotated[Mapping[str, Any], "What an export gave, all of it."]
+    ) -> dict[str, int]:
         """Put an exported document into this user's memory; what is there already stays. The rows added, by noun."""
         return await archive.restore(self._desk, document)
 

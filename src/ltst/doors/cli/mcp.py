@@ -30,6 +30,7 @@ Http = Annotated[bool, typer.Option("--http", help="Over HTTP, instead of standa
 Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen, with --http.")]
 Port = Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="On which port; 0 takes a free one.")]
 Chosen = Annotated[Tools, typer.Option("--tools", help="A few that models choose well from, or every verb there is.")]
+Structured = Annotated[bool, typer.Option("--structured", help="Answers also as JSON under a schema, for programs.")]
 
 TOLD = """MCP is served at {url}{path}   (older clients: {url}{sse})
 
@@ -43,6 +44,7 @@ def mcp(
     host: Host = "127.0.0.1",
     port: Port = 8001,
     tools: Chosen = Tools.EVERYDAY,
+    structured: Structured = False,
 ) -> None:
     """Serve memory over MCP: to Claude, Cursor, VS Code.
 
@@ -58,9 +60,9 @@ def mcp(
     if not http:
         if sys.stdin.isatty():
             show.hint("This is for a client to start, and to talk to: docs/mcp.md has blocks to copy. Ctrl-C ends it.")
-        door.serve_stdio(options.settings, tools)
+        door.serve_stdio(options.settings, tools, structured=structured)
         return
-    wanted = door.Serving(options.settings, host, port, tools)
+    wanted = door.Serving(options.settings, host, port, tools, structured)
     with door.bound(wanted) as taken, opened(options, worker=False) as memory:
         tokens = door.has_tokens(memory.settings)
         if not (tokens or memory.keys.required()) and not wanted.loopback:

@@ -22,9 +22,9 @@ __all__ = ["PATH", "SETS", "SSE_PATH", "Serving", "bound", "has_tokens", "serve"
 GRACE_SECONDS = 5  # for calls under way; listeners are sent away at once
 
 
-def serve_stdio(settings: Settings, tools: str) -> None:
+def serve_stdio(settings: Settings, tools: str, *, structured: bool = False) -> None:
     """Answer one client over standard input and output."""
-    asyncio.run(stdio.serve(replace(settings, actor="mcp"), tools))
+    asyncio.run(stdio.serve(replace(settings, actor="mcp"), tools, structured=structured))
 
 
 def bound(serving: Serving) -> socket.socket:
