@@ -11,7 +11,7 @@ import typer
 
 from ltst.doors.cli import show
 from ltst.doors.cli.access import about_keys
-from ltst.doors.cli.options import Options, command, opened
+from ltst.doors.cli.options import Options, command, named, opened
 from ltst.doors.cli.serve import name_to_call, saying_when_it_answers
 from ltst.errors import Denied, Invalid
 from ltst.support.extras import how_to_install
@@ -27,7 +27,7 @@ class Tools(StrEnum):
 
 
 Http = Annotated[bool, typer.Option("--http", help="Over HTTP, instead of standard input and output.")]
-Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen, with --http.")]
+Host = Annotated[str, named("--host", "ADDRESS", "Where to listen, with --http.")]
 Port = Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="On which port; 0 takes a free one.")]
 Chosen = Annotated[Tools, typer.Option("--tools", help="A few that models choose well from, or every verb there is.")]
 Structured = Annotated[bool, typer.Option("--structured", help="Answers also as JSON under a schema, for programs.")]
@@ -63,7 +63,7 @@ def mcp(
         door.serve_stdio(options.settings, tools, structured=structured)
         return
     wanted = door.Serving(options.settings, host, port, tools, structured)
-    with door.bound(wanted) as taken, opened(options, worker=False) as memory:
+    with door.bound(host, port) as taken, opened(options, worker=False) as memory:
         tokens = door.has_tokens(memory.settings)
         if not (tokens or memory.keys.required()) and not wanted.loopback:
             raise Denied(f"{host} can be reached by others, and no key is set up: make one with `ltst keys create`")
