@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Annotated, Any, TypedDict, Union, get_args, get_origin, get_type_hints
 
-from ltst.records import KINDS, STATEMENT_KINDS
+from ltst.records import KINDS, SEARCHED, STATEMENT_KINDS
 
 LARGEST = 2**31 - 1
 # Holds the beginning of a message under any counter of at most one token per byte: the speaker's name, a line break of
@@ -99,6 +99,21 @@ class SearchFilters(TypedDict, total=False):
     floor: Annotated[Score | None, "The least relevance, from 0 to 1, of the best."]
     now: Annotated[datetime | None, "The time that “last week” counts from; now, if left out."]
     without: Annotated[Content | None, "Leave out messages that say exactly this."]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """The same, checked, as it is looked for."""
+
+    kinds: Sequence[str] = SEARCHED
+    entry_type: str | None = None  # of the entries; other kinds have none
+    session_id: str | None = None
+    related: bool = True  # whether sessions related to that one count as well
+    since: datetime | None = None
+    until: datetime | None = None
+    equal: str = "{}"  # metadata that must be there, as JSON
+    ranges: Sequence[tuple[str, str, str]] = ()  # a key of the metadata, gt, gte, lt or lte, and a bound as JSON
+    without: str | None = None  # the hash of a content: messages that say exactly this are left out
 
 
 @dataclass(frozen=True, slots=True)

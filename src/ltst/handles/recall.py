@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ltst.arguments import ENTRY_TYPES, STRATEGIES, SearchFilters
+from ltst.arguments import ENTRY_TYPES, STRATEGIES, Filters, SearchFilters
 from ltst.errors import Invalid, ModelUnavailable, shown
 from ltst.handles import windows
 from ltst.handles.contexts import values
@@ -33,7 +33,6 @@ from ltst.records import (
     SEARCHED,
     ConversationContext,
     ConversationMessage,
-    Filters,
     Hit,
     Instruction,
     UserPreference,
