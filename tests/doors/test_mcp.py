@@ -258,14 +258,8 @@ async def test_the_everyday_tools_correct_and_forget(memory: AsyncMemory) -> Non
 
 READING = ("list_", "get_", "read_", "search_", "fact_history", "instruction_history", "count_", "related_", "export_")
 DESTROYING = ("forget", "correct", "delete_", "remove_", "clear_", "erase_", "reject_", "restart_", "replace_")
-REPLACING = {
-    "set_preference",
-    "set_working_memory",
-    "set_session_context",
-    "set_retention",
-    "set_learning",
-    "put_session",
-}
+# What is written in the place of something else, except where that stays: in the history of a fact or of instructions.
+REPLACING, KEEPING = ("PUT", "PATCH"), {"set_fact", "set_instructions"}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -273,7 +267,8 @@ def test_hints_say_what_a_tool_does(name: str) -> None:
     hints = ALL[name].spec().annotations
     assert hints is not None
     assert hints.read_only_hint is name.startswith(READING)
-    assert hints.destructive_hint is (name.startswith(DESTROYING) or name in REPLACING)
+    replacing = ALL[name].verb.http.startswith(REPLACING) and name not in KEEPING
+    assert hints.destructive_hint is (name.startswith(DESTROYING) or replacing)
     assert hints.open_world_hint is False
     assert hints.idempotent_hint is not None
 
@@ -582,7 +577,7 @@ def probes(name: str) -> list[Arguments]:
     """What a stranger calls a tool with; of one that has none of its own, all that must be given."""
     needed = [each.name for each in ALL[name].verb.arguments.values() if each.needed]
     return PROBES.get(name) or [
-        lambda ids: {each: ids[GUESSED[each]] if each in GUESSED else WORDS[each] for each in needed}
+        lambda ids: {each: ids[GUESSED[each]] if each in GUESSED else WORDS.get(each, "mine") for each in needed}
     ]
 
 
