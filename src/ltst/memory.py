@@ -751,7 +751,7 @@ class AsyncChat:
     async def window(
         self, limit: Limit = 50, *, max_tokens: Annotated[Index | None, "How many tokens at most, together."] = None
     ) -> builtins.list[ConversationMessage]:
-        """The newest messages, oldest first: at most `limit`, and together at most `max_tokens`."""
+        """The newest messages of the conversation, oldest first: at most `limit`, together at most `max_tokens`."""
         most = validate.limit(limit)
         budget = None if max_tokens is None else validate.limit(max_tokens, "max_tokens", validate.LARGEST_INTEGER)
         core = self._desk.core

@@ -478,7 +478,7 @@ class Chat:
         return self._portal.run(self._inner.add_interaction(user_msg, ai_msg))
 
     def window(self, limit: int = 50, *, max_tokens: int | None = None) -> builtins.list[ConversationMessage]:
-        """The newest messages, oldest first: at most `limit`, and together at most `max_tokens`."""
+        """The newest messages of the conversation, oldest first: at most `limit`, together at most `max_tokens`."""
         return self._portal.run(self._inner.window(limit, max_tokens=max_tokens))
 
     def history(self, *, limit: int = 100, offset: int = 0) -> builtins.list[ConversationMessage]:
@@ -777,7 +777,7 @@ class Facts:
         return self._portal.run(self._inner.get(key, as_of=as_of))
 
     def list(self, *, as_of: datetime | None = None) -> builtins.list[Fact]:
-        """Everything that holds now, or held on a day, by key."""
+        """What is known about the user now, or was on a day: every fact that holds, by key."""
         return self._portal.run(self._inner.list(as_of=as_of))
 
     def history(self, key: str) -> builtins.list[Fact]:
@@ -931,7 +931,7 @@ class Preferences:
         source: str = "explicit",
         confidence: float = 1.0,
     ) -> UserPreference:
-        """Write a preference; a sensitive one is encrypted with the user's own key.
+        """Keep how the user wants things, in place of the value before; a sensitive one is encrypted with their key.
 
         `source` says where it comes from: explicit, learned, inferred, or a word of your own.
         """

@@ -68,7 +68,7 @@ class AsyncFacts:
             return await facts.get(calls, wanted, moment)
 
     async def list(self, *, as_of: AsOf = None) -> builtins.list[Fact]:
-        """Everything that holds now, or held on a day, by key."""
+        """What is known about the user now, or was on a day: every fact that holds, by key."""
         moment = validate.optional_moment(as_of, "as_of")
         async with self._desk.reading("facts.list") as calls:
             return await facts.list_all(calls, moment)

@@ -36,7 +36,7 @@ class AsyncPreferences:
         source: Annotated[Word, "explicit: the user said so; learned, inferred, or another word."] = "explicit",
         confidence: Annotated[Score, "How sure it is, from 0 to 1."] = 1.0,
     ) -> UserPreference:
-        """Write a preference; a sensitive one is encrypted with the user's own key.
+        """Keep how the user wants things, in place of the value before; a sensitive one is encrypted with their key.
 
         `source` says where it comes from: explicit, learned, inferred, or a word of your own.
         """

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, get_args, get_origin, get_type_hints
 
-from ltst.arguments import Agent, Argument, SessionId, SessionName, argument, read
+from ltst.arguments import Agent, Argument, SessionId, SessionName, argument, peeled, read
 from ltst.memory import AsyncUser
 from ltst.verbs.outside import found
-from ltst.verbs.shapes import SENT, Conversations, Done, Page, Removed, page
+from ltst.verbs.shapes import SENT, Conversations, Page, Removed, page
 
+OF_A_CHAT = ("AsyncChat", "AsyncWorking", "AsyncContexts")
+WHICH = argument("session_id", SessionId)
 OPENING = {"agent": argument("agent", Agent, None), "name": argument("name", SessionName, None)}
 COUNTED: Mapping[str, Any] = {"removed": Removed, "conversations": Conversations}
 
@@ -60,10 +62,9 @@ class Verb:
     def arguments(self) -> Mapping[str, Argument]:
         """What it takes, by name; of a conversation, first which one."""
         own = read(self.does)
-        if self._owner not in ("AsyncChat", "AsyncWorking", "AsyncContexts"):
+        if self._owner not in OF_A_CHAT:
             return own
-        chat = {"session_id": argument("session_id", SessionId)}
-        return {**chat, **own, **{name: OPENING[name] for name in self.opens}}
+        return {"session_id": WHICH, **own, **{name: OPENING[name] for name in self.opens}}
 
     @cached_property
     def about(self) -> str:
@@ -79,17 +80,13 @@ class Verb:
     @cached_property
     def shape(self) -> Any:
         """The shape of its answer; None where there is nothing to say but that it is done."""
-        returned, optional = self.returns, False
-        if type(None) in get_args(returned):
-            returned, optional = next(each for each in get_args(returned) if each is not type(None)), True
-        if self.answers is not None:
-            return self.answers
-        if self.counts:
-            return COUNTED[self.counts]
-        if get_origin(returned) is list:
-            return Page[SENT[get_args(returned)[0]]]  # type: ignore[misc]
-        assert returned in (None, type(None), bool) or not optional or self.missing, self.does
-        return None if returned in (None, type(None), bool) else SENT.get(returned, returned)
+        if self.answers is not None or self.counts:
+            return self.answers or COUNTED[self.counts]
+        returned, _, _ = peeled(self.returns)
+        if returned in (type(None), bool):
+            return None
+        listed = get_origin(returned) is list
+        return Page[SENT[get_args(returned)[0]]] if listed else SENT.get(returned, returned)  # type: ignore[misc]
 
     async def answer(self, user: AsyncUser, given: Mapping[str, Any]) -> Any:
         """Do it; what its shape is made from, or whether there was something to do it to."""
@@ -113,7 +110,7 @@ class Verb:
             return await self.does(user, **given)
         own = dict(given)
         handle: Any = user
-        if "session_id" in self.arguments and "session_id" not in read(self.does):
+        if self._owner in OF_A_CHAT:
             opening = {name: own.pop(name) for name in self.opens}
             handle = user.chat(own.pop("session_id"), **opening)
         noun = self._owner.removeprefix("Async").lower()
@@ -124,6 +121,3 @@ class Verb:
     def _owner(self) -> str:
         """The class of the handle that it is a method of."""
         return self.does.__qualname__.rpartition(".")[0]
-
-
-GONE = Done
