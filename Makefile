@@ -34,9 +34,11 @@ check: $(DEVELOPED)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/generate_sync.py --check
+	$(BIN)/python scripts/generate_verbs.py --check
 
 sync: $(DEVELOPED)
 	$(BIN)/python scripts/generate_sync.py
+	$(BIN)/python scripts/generate_verbs.py
 
 bench: $(DEVELOPED)
 	$(BIN)/python -m bench

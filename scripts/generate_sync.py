@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "ltst"
 TARGET = SOURCE / "sync.py"
@@ -27,7 +28,7 @@ import builtins
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 {imports}
 from ltst.protocols import Embedder, LanguageModel, Reranker, WindowCache
@@ -61,20 +62,51 @@ def generate() -> str:
 
 
 def _handles(file: Path) -> Iterator[ast.ClassDef]:
+    plain = Plain(SOURCE / "arguments.py", file)
     for node in ast.parse(file.read_text()).body:
         if isinstance(node, ast.ClassDef) and node.name.startswith("Async"):
+            for each in ast.walk(node):
+                if isinstance(each, ast.arg) and each.annotation is not None:
+                    each.annotation = plain.visit(each.annotation)
             yield node
 
 
 def _imports(homes: dict[Path, list[ast.ClassDef]], body: str) -> Iterator[str]:
     records = ast.parse((SOURCE / "records.py").read_text()).body
-    known = [node.name for node in records if isinstance(node, ast.ClassDef)] + ["Metadata"]
+    known = [node.name for node in records if isinstance(node, ast.ClassDef)]
     used = [name for name in known if re.search(rf"\b{name}\b", body)]
+    yield "from ltst.arguments import SearchFilters"
     yield f"from ltst.records import {', '.join(used)}"
     for file, nodes in homes.items():
         module = ".".join(file.relative_to(SOURCE.parent).with_suffix("").parts)
         if nodes:
             yield f"from {module} import {', '.join(node.name for node in nodes)}"
+
+
+class Plain(ast.NodeTransformer):
+    """Makes annotations plain types again: what is said about arguments is for the doors."""
+
+    def __init__(self, *files: Path) -> None:
+        """Know the kinds of arguments that these modules name."""
+        found = [node for file in files for node in ast.parse(file.read_text()).body if isinstance(node, ast.Assign)]
+        self._kinds = {
+            target.id: node.value
+            for node in found
+            for target in node.targets
+            if isinstance(target, ast.Name) and ast.unparse(node.value).startswith("Annotated[")
+        }
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        """The type that a kind of argument is of."""
+        kind = self._kinds.get(node.id)
+        return node if kind is None else self.visit(kind)
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        """The type without what is said about it."""
+        if ast.unparse(node.value) == "Annotated" and isinstance(node.slice, ast.Tuple):
+            return self.visit(node.slice.elts[0])
+        self.generic_visit(node)
+        return node
 
 
 def _twin(node: ast.ClassDef) -> str:
@@ -146,7 +178,8 @@ def _method(function: Function) -> Iterator[str]:
 
 def _passed_on(arguments: ast.arguments) -> str:
     positional = [each.arg for each in arguments.args if each.arg != "self"]
-    return ", ".join(positional + [f"{each.arg}={each.arg}" for each in arguments.kwonlyargs])
+    passed = positional + [f"{each.arg}={each.arg}" for each in arguments.kwonlyargs]
+    return ", ".join(passed + ([f"**{arguments.kwarg.arg}"] if arguments.kwarg else []))
 
 
 def _docstring(node: ast.ClassDef | Function) -> str:

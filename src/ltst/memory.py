@@ -14,9 +14,29 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import Annotated, Any, Self, Unpack
 from weakref import WeakSet
 
+from ltst.arguments import (
+    MESSAGE_TYPES,
+    Agent,
+    Budget,
+    Content,
+    Few,
+    Identifier,
+    Index,
+    Limit,
+    MessageId,
+    Metadata,
+    Offset,
+    Role,
+    SaidAt,
+    Score,
+    SearchFilters,
+    SessionName,
+    Strategy,
+    WindowSize,
+)
 from ltst.db import migrate, repair
 from ltst.db.opening import Connected
 from ltst.db.pool import KEEPER, Database, Transaction
@@ -54,7 +74,6 @@ from ltst.records import (
     Health,
     Hit,
     Measurement,
-    Metadata,
     Predecessor,
     Receipt,
     Restitution,
@@ -556,7 +575,13 @@ class AsyncUser:
         """The ledger of every change."""
         return AsyncEvents(self._desk)
 
-    def chat(self, session_id: str | None = None, *, agent: str | None = None, name: str | None = None) -> AsyncChat:
+    def chat(
+        self,
+        session_id: Annotated[Identifier | None, "The conversation; left out, a new one."] = None,
+        *,
+        agent: Agent = None,
+        name: SessionName = None,
+    ) -> AsyncChat:
         """One conversation, created on its first write; without an id it gets a new one."""
         return AsyncChat(
             self._desk,
@@ -567,18 +592,10 @@ class AsyncUser:
 
     async def search(
         self,
-        query: str,
+        query: Annotated[Content, "What to look for, as a question or in words. Dates count: last May."],
         *,
-        kinds: Iterable[str] | None = None,
-        entry_type: str | None = None,
-        limit: int = 10,
-        session_id: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        where: Mapping[str, Any] | None = None,
-        floor: float | None = None,
-        now: datetime | None = None,
-        without: str | None = None,
+        limit: Few = 10,
+        **filters: Unpack[SearchFilters],
     ) -> builtins.list[Hit]:
         """What is remembered about a question, the best first; nothing when nothing is relevant.
 
@@ -589,21 +606,7 @@ class AsyncUser:
         `floor` is the least relevance, from 0 to 1, that the best must have. Messages that say exactly `without` are
         left out: a question that is stored already would find itself.
         """
-        wanted = checked(
-            self._desk,
-            query,
-            kinds=kinds,
-            entry_type=entry_type,
-            limit=limit,
-            session_id=session_id,
-            since=since,
-            until=until,
-            where=where,
-            floor=floor,
-            now=now,
-            without=without,
-        )
-        return await find(self._desk, wanted)
+        return await find(self._desk, checked(self._desk, query, limit, filters))
 
     async def similar(
         self, query: str, *, session_id: str | None = None, limit: int = 10, threshold: float | None = None
@@ -616,7 +619,7 @@ class AsyncUser:
         """
         return await similar(self._desk, query, session_id=session_id, limit=limit, threshold=threshold)
 
-    async def message(self, message_id: str) -> ConversationMessage | None:
+    async def message(self, message_id: MessageId) -> ConversationMessage | None:
         """A message by its id, in whichever conversation it stands, or None: what the source of a fact says."""
         if not is_id(message_id):
             return None
@@ -650,7 +653,9 @@ class AsyncUser:
         """
         return await archive.export(self._desk)
 
-    async def restore(self, document: Mapping[str, Any]) -> dict[str, int]:
+    async def restore(
+        self, document: Annotated[Mapping[str, Any], "What an export gave, all of it."]
+    ) -> dict[str, int]:
         """Put an exported document into this user's memory; what is there already stays. The rows added, by noun."""
         return await archive.restore(self._desk, document)
 
@@ -699,13 +704,13 @@ class AsyncChat:
 
     async def add(
         self,
-        role: str,
-        content: str,
+        role: Role,
+        content: Annotated[Content, "What is said, word for word."],
         *,
-        at: datetime | None = None,
+        at: SaidAt = None,
         metadata: Metadata | None = None,
-        parent: str | None = None,
-        key: str | None = None,
+        parent: Annotated[Identifier | None, "The id of the message that it answers."] = None,
+        key: Annotated[Identifier | None, "Stored again with the same key, it is stored once."] = None,
     ) -> ConversationMessage:
         """Store a message; it is durable when this returns.
 
@@ -735,12 +740,18 @@ class AsyncChat:
             tx.seen = len(added)  # not the rows of the session and of the ledger
         return stored
 
-    async def add_interaction(self, user_msg: str, ai_msg: str) -> builtins.list[ConversationMessage]:
+    async def add_interaction(
+        self,
+        user_msg: Annotated[Content, "What the user said."],
+        ai_msg: Annotated[Content, "What the assistant answered."],
+    ) -> builtins.list[ConversationMessage]:
         """Store what the user said and what the assistant answered, both or neither."""
         return await self.add_many([{"role": "user", "content": user_msg}, {"role": "assistant", "content": ai_msg}])
 
-    async def window(self, limit: int = 50, *, max_tokens: int | None = None) -> builtins.list[ConversationMessage]:
-        """The newest messages, oldest first: at most `limit`, and together at most `max_tokens`."""
+    async def window(
+        self, limit: Limit = 50, *, max_tokens: Annotated[Index | None, "How many tokens at most, together."] = None
+    ) -> builtins.list[ConversationMessage]:
+        """The newest messages of the conversation, oldest first: at most `limit`, together at most `max_tokens`."""
         most = validate.limit(limit)
         budget = None if max_tokens is None else validate.limit(max_tokens, "max_tokens", validate.LARGEST_INTEGER)
         core = self._desk.core
@@ -749,13 +760,18 @@ class AsyncChat:
             tally.rows, tally.cache_hit = len(found.messages), found.hit
         return found.messages
 
-    async def history(self, *, limit: int = 100, offset: int = 0) -> builtins.list[ConversationMessage]:
+    async def history(self, *, limit: Limit = 100, offset: Offset = 0) -> builtins.list[ConversationMessage]:
         """The messages from the beginning on, page by page."""
         most, passed = validate.limit(limit), validate.offset(offset)
         async with self._desk.reading("messages.list", self._session_id) as calls:
             return await message_room.list_all(calls, self._session_id, limit=most, offset=passed)
 
-    async def fork(self, at: int | None = None, *, session_id: str | None = None) -> AsyncChat:
+    async def fork(
+        self,
+        at: Annotated[Index | None, "The index of the last message to copy; else all."] = None,
+        *,
+        session_id: Annotated[Identifier | None, "The id of the copy; else a new one."] = None,
+    ) -> AsyncChat:
         """A new conversation that begins with a copy of this one, up to the message with index `at`.
 
         Messages and living contexts are copied by value, so that each conversation can be deleted by itself; the two
@@ -793,7 +809,7 @@ class AsyncChat:
             metadata=message.metadata,
             parent=message.parent_message_id,
         )
-        validate.choice(message.message_type, "message_type", message_room.MESSAGE_TYPES)
+        validate.choice(message.message_type, "message_type", MESSAGE_TYPES)
         validate.embedding(message.embedding)
         validate.number(message.relevance_score, "relevance_score")
         validate.flag(message.is_context_message, "is_context_message")
@@ -804,7 +820,13 @@ class AsyncChat:
             await self._desk.tell(tx, "add", "message", message_id, {"session_id": self._session_id})
             return await message_room.need(tx, message_id)
 
-    async def replace(self, message_id: str, content: str, *, metadata: Metadata | None = None) -> ConversationMessage:
+    async def replace(
+        self,
+        message_id: MessageId,
+        content: Annotated[Content, "What it says from now on, word for word."],
+        *,
+        metadata: Annotated[Metadata | None, "Its metadata from now on; as it is, if left out."] = None,
+    ) -> ConversationMessage:
         """Let a message say something else, in its place: it keeps its id, index, role, time and key.
 
         What was learnt from its old words alone is forgotten, and what tells of them is made anew; the new ones are
@@ -813,7 +835,7 @@ class AsyncChat:
         """
         return await messages.replace(self._desk, self._session_id, message_id, content, metadata)
 
-    async def remove(self, message_id: str) -> None:
+    async def remove(self, message_id: MessageId) -> None:
         """Remove a message, with what was learnt from it alone and what tells of it, which is made anew without it.
 
         The others keep their indexes, and its own is not given again. What answered it answers what stood before it.
@@ -829,12 +851,12 @@ class AsyncChat:
 
     async def context(
         self,
-        query: str | ConversationMessage | None = None,
+        query: Annotated[Content | ConversationMessage | None, "What the user asks now; it stands last."] = None,
         *,
-        max_tokens: int = 4000,
-        strategy: str = "sliding_window",
-        window: int | None = None,
-        about: str | None = None,
+        max_tokens: Budget = 4000,
+        strategy: Strategy = "sliding_window",
+        window: WindowSize | None = None,
+        about: Annotated[Content | None, "What to recall, where nothing is asked."] = None,
     ) -> Context:
         """What to send to a model: instructions, preferences, facts, what is recalled, working memory and the window.
 
@@ -849,19 +871,17 @@ class AsyncChat:
         return await assemble(self._desk, self._opening, wanted)
 
     async def search(
-        self, query: str, *, limit: int = 10, threshold: float = 0.0, where: Mapping[str, Any] | None = None
+        self,
+        query: Annotated[Content, "What to look for, in words."],
+        *,
+        limit: Few = 10,
+        threshold: Annotated[Score, "The least relevance, from 0 to 1."] = 0.0,
+        where: Annotated[Mapping[str, Any] | None, "Conditions on metadata."] = None,
     ) -> builtins.list[tuple[ConversationMessage, float]]:
         """Messages of this conversation with their relevance, from 0 to 1, the best first; `where` is for metadata."""
         least = validate.score(threshold, "threshold")
-        wanted = checked(
-            self._desk,
-            query,
-            kinds=("message",),
-            limit=limit,
-            session_id=self._session_id,
-            where=where,
-            floor=threshold or None,
-        )
+        narrowed: SearchFilters = {"kinds": ("message",), "session_id": self._session_id, "where": where}
+        wanted = checked(self._desk, query, limit, {**narrowed, "floor": threshold or None})
         hits = await find(self._desk, replace(wanted, filters=replace(wanted.filters, related=False)))
         async with self._desk.reading("messages.get_many", self._session_id) as calls:
             found = await message_room.get_many(calls, [hit.id for hit in hits])

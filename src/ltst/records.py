@@ -380,21 +380,6 @@ class Document:
         return "".join(chunk.content for chunk in self.chunks)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
-    """What a search is limited to."""
-
-    kinds: Sequence[str] = SEARCHED
-    entry_type: str | None = None  # of the entries; other kinds have none
-    session_id: str | None = None
-    related: bool = True  # whether sessions related to that one count as well
-    since: datetime | None = None
-    until: datetime | None = None
-    equal: str = "{}"  # metadata that must be there, as JSON
-    ranges: Sequence[tuple[str, str, str]] = ()  # a key of the metadata, gt, gte, lt or lte, and a bound as JSON
-    without: str | None = None  # the hash of a content: messages that say exactly this are left out
-
-
 @dataclass(frozen=True, slots=True)
 class Hit:
     """Something that a search found. `scores` tells each arm's part; `sources` are the messages it rests on.

@@ -9,8 +9,9 @@ import builtins
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
+from ltst.arguments import SearchFilters
 from ltst.handles.contexts import AsyncContexts, AsyncWorking
 from ltst.handles.documents import AsyncDocuments
 from ltst.handles.entries import AsyncEntries
@@ -45,7 +46,6 @@ from ltst.records import (
     KnownUser,
     Measurement,
     MemoryEntry,
-    Metadata,
     Predecessor,
     Receipt,
     Restitution,
@@ -368,21 +368,7 @@ class User:
         """One conversation, created on its first write; without an id it gets a new one."""
         return Chat(self._portal, self._inner.chat(session_id, agent=agent, name=name))
 
-    def search(
-        self,
-        query: str,
-        *,
-        kinds: Iterable[str] | None = None,
-        entry_type: str | None = None,
-        limit: int = 10,
-        session_id: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        where: Mapping[str, Any] | None = None,
-        floor: float | None = None,
-        now: datetime | None = None,
-        without: str | None = None,
-    ) -> builtins.list[Hit]:
+    def search(self, query: str, *, limit: int = 10, **filters: Unpack[SearchFilters]) -> builtins.list[Hit]:
         """What is remembered about a question, the best first; nothing when nothing is relevant.
 
         `kinds` are message, fact, entry, document and context; statements, which stand in the messages, are found where
@@ -392,21 +378,7 @@ class User:
         `floor` is the least relevance, from 0 to 1, that the best must have. Messages that say exactly `without` are
         left out: a question that is stored already would find itself.
         """
-        return self._portal.run(
-            self._inner.search(
-                query,
-                kinds=kinds,
-                entry_type=entry_type,
-                limit=limit,
-                session_id=session_id,
-                since=since,
-                until=until,
-                where=where,
-                floor=floor,
-                now=now,
-                without=without,
-            )
-        )
+        return self._portal.run(self._inner.search(query, limit=limit, **filters))
 
     def similar(
         self, query: str, *, session_id: str | None = None, limit: int = 10, threshold: float | None = None
@@ -486,7 +458,7 @@ class Chat:
         content: str,
         *,
         at: datetime | None = None,
-        metadata: Metadata | None = None,
+        metadata: Mapping[str, Any] | None = None,
         parent: str | None = None,
         key: str | None = None,
     ) -> ConversationMessage:
@@ -506,7 +478,7 @@ class Chat:
         return self._portal.run(self._inner.add_interaction(user_msg, ai_msg))
 
     def window(self, limit: int = 50, *, max_tokens: int | None = None) -> builtins.list[ConversationMessage]:
-        """The newest messages, oldest first: at most `limit`, and together at most `max_tokens`."""
+        """The newest messages of the conversation, oldest first: at most `limit`, together at most `max_tokens`."""
         return self._portal.run(self._inner.window(limit, max_tokens=max_tokens))
 
     def history(self, *, limit: int = 100, offset: int = 0) -> builtins.list[ConversationMessage]:
@@ -533,7 +505,9 @@ class Chat:
         """Store a ready-made message with all that it says of itself; a message_index must be the next one."""
         return self._portal.run(self._inner.store(message))
 
-    def replace(self, message_id: str, content: str, *, metadata: Metadata | None = None) -> ConversationMessage:
+    def replace(
+        self, message_id: str, content: str, *, metadata: Mapping[str, Any] | None = None
+    ) -> ConversationMessage:
         """Let a message say something else, in its place: it keeps its id, index, role, time and key.
 
         What was learnt from its old words alone is forgotten, and what tells of them is made anew; the new ones are
@@ -599,7 +573,7 @@ class Contexts:
         *,
         relevance: float = 0.0,
         expires_at: datetime | None = None,
-        metadata: Metadata | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> ConversationContext:
         """Write a value under its type and key, in place of the one before."""
         return self._portal.run(
@@ -662,7 +636,7 @@ class Documents:
         *,
         title: str | None = None,
         uri: str | None = None,
-        metadata: Metadata | None = None,
+        metadata: Mapping[str, Any] | None = None,
         media_type: str | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Document:
@@ -708,7 +682,7 @@ class Entries:
         occurred_at: datetime | None = None,
         expires_at: datetime | None = None,
         source: str | None = None,
-        metadata: Metadata | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> MemoryEntry:
         """Keep a memory; the same content is kept once. `source` is where it comes from, else who writes it."""
         return self._portal.run(
@@ -803,7 +777,7 @@ class Facts:
         return self._portal.run(self._inner.get(key, as_of=as_of))
 
     def list(self, *, as_of: datetime | None = None) -> builtins.list[Fact]:
-        """Everything that holds now, or held on a day, by key."""
+        """What is known about the user now, or was on a day: every fact that holds, by key."""
         return self._portal.run(self._inner.list(as_of=as_of))
 
     def history(self, key: str) -> builtins.list[Fact]:
@@ -957,7 +931,7 @@ class Preferences:
         source: str = "explicit",
         confidence: float = 1.0,
     ) -> UserPreference:
-        """Write a preference; a sensitive one is encrypted with the user's own key.
+        """Keep how the user wants things, in place of the value before; a sensitive one is encrypted with their key.
 
         `source` says where it comes from: explicit, learned, inferred, or a word of your own.
         """
@@ -1065,7 +1039,7 @@ class Sessions:
         *,
         similarity: float = 0.0,
         strength: float = 1.0,
-        metadata: Metadata | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> SessionRelationship:
         """Link two sessions; the source is the earlier one.
 

@@ -20,8 +20,18 @@ import typer
 
 import ltst
 from behaviour.http import record, written
+from behaviour.plain import Plain
 from ltst import Settings
 from ltst.doors.cli.main import app
+from ltst.handles.documents import AsyncDocuments
+from ltst.handles.entries import AsyncEntries
+from ltst.handles.facts import AsyncFacts
+from ltst.handles.instructions import AsyncInstructions
+from ltst.handles.learning import AsyncLearning
+from ltst.handles.preferences import AsyncPreferences
+from ltst.handles.retention import AsyncRetention
+from ltst.handles.sessions import AsyncSessions
+from ltst.handles.statements import AsyncStatements
 from ltst.recall.context import Context
 from ltst.records import (
     ConversationContext,
@@ -40,6 +50,7 @@ from ltst.records import (
     Statement,
     UserPreference,
 )
+from ltst.verbs.verb import Verb
 
 R = TypeVar("R")
 
@@ -279,9 +290,32 @@ class CliUser:
         return record(Receipt, await self._line.ask("erase", yes=True))
 
 
-class CliSessions:
+class Noun(Plain):
+    """A handle: what stands here says how a verb is typed; every other one is `ltst noun verb`, with its arguments."""
+
+    owner: type
+
     def __init__(self, line: Line) -> None:
+        super().__init__(self.owner, self._typed, record)
         self._line = line
+
+    async def _typed(self, verb: Verb, arguments: dict[str, Any]) -> Any:
+        noun, name = self.owner.__name__.removeprefix("Async").lower(), verb.does.__name__.replace("_", "-")
+        values = [each for key, each in arguments.items() if verb.arguments[key].positional]
+        given = {key: each for key, each in arguments.items() if not verb.arguments[key].positional}
+        try:
+            answer = await self._line.ask(noun, name, values=values, **given)
+        except ltst.NotFound:
+            if verb.returns is bool:
+                return False
+            raise
+        if verb.returns is bool:
+            return True
+        return {"items": answer} if isinstance(answer, list) else answer
+
+
+class CliSessions(Noun):
+    owner = AsyncSessions
 
     async def put(self, session: ConversationSession) -> ConversationSession:
         told = {
@@ -439,9 +473,8 @@ class CliWorking:
         return int((await self._line.ask("working", "clear", chat=self._chat))["cleared"])
 
 
-class CliStatements:
-    def __init__(self, line: Line) -> None:
-        self._line = line
+class CliStatements(Noun):
+    owner = AsyncStatements
 
     async def list(
         self,
@@ -463,9 +496,8 @@ class CliStatements:
         return record(Statement, await self._line.ask("statements", "reject", say=statement_id))
 
 
-class CliFacts:
-    def __init__(self, line: Line) -> None:
-        self._line = line
+class CliFacts(Noun):
+    owner = AsyncFacts
 
     async def set(
         self,
@@ -499,9 +531,8 @@ class CliFacts:
         return await self._line.gone("facts", "forget", say=key)
 
 
-class CliPreferences:
-    def __init__(self, line: Line) -> None:
-        self._line = line
+class CliPreferences(Noun):
+    owner = AsyncPreferences
 
     async def set(self, key: str, value: str, *, sensitive: bool = False, **more: Any) -> UserPreference:
         if not sensitive:
@@ -524,9 +555,8 @@ class CliPreferences:
         return await self._line.gone("preferences", "forget", say=key)
 
 
-class CliInstructions:
-    def __init__(self, line: Line) -> None:
-        self._line = line
+class CliInstructions(Noun):
+    owner = AsyncInstructions
 
     async def set(self, agent: str, content: str) -> Instruction:
         return record(Instruction, await self._line.ask("instructions", "set", values=[agent], say=text(content)))
@@ -544,9 +574,8 @@ class CliInstructions:
         return await self._line.gone("instructions", "forget", say=agent)
 
 
-class CliEntries:
-    def __init__(self, line: Line) -> None:
-        self._line = line
+class CliEntries(Noun):
+    owner = AsyncEntries
 
     async def add(
         self, content: str, *, occurred_at: datetime | None = None, expires_at: datetime | None = None, **more: Any
@@ -567,9 +596,8 @@ class CliEntries:
         return await self._line.gone("entries", "forget", say=entry_id)
 
 
-class CliDocuments:
-    def __init__(self, line: Line) -> None:
-        self._line = line
+class CliDocuments(Noun):
+    owner = AsyncDocuments
 
     async def add(self, text_or_path: str | Path, **more: Any) -> Document:
         given = options(user=self._line.user_id, json=True, **more)
@@ -589,9 +617,8 @@ class CliDocuments:
         return await self._line.gone("documents", "forget", say=document_id)
 
 
-class CliRetention:
-    def __init__(self, line: Line) -> None:
-        self._line = line
+class CliRetention(Noun):
+    owner = AsyncRetention
 
     async def set(self, session_type: str = "*", **spans: Any) -> RetentionPolicy:
         return record(RetentionPolicy, await self._line.ask("retention", "set", say=session_type, **spans))
@@ -603,9 +630,8 @@ class CliRetention:
         return await self._line.gone("retention", "forget", say=session_type)
 
 
-class CliLearning:
-    def __init__(self, line: Line) -> None:
-        self._line = line
+class CliLearning(Noun):
+    owner = AsyncLearning
 
     async def get(self) -> Any:
         return await self._line.ask("learning", "show")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import uuid
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -18,8 +19,18 @@ import httpx
 from pydantic import TypeAdapter
 
 import ltst
+from behaviour.plain import Plain
 from ltst import Settings
 from ltst.doors.http.app import Serving, create
+from ltst.handles.documents import AsyncDocuments
+from ltst.handles.entries import AsyncEntries
+from ltst.handles.facts import AsyncFacts
+from ltst.handles.instructions import AsyncInstructions
+from ltst.handles.learning import AsyncLearning
+from ltst.handles.preferences import AsyncPreferences
+from ltst.handles.retention import AsyncRetention
+from ltst.handles.sessions import AsyncSessions
+from ltst.handles.statements import AsyncStatements
 from ltst.recall.context import Context
 from ltst.records import (
     ConversationContext,
@@ -41,6 +52,7 @@ from ltst.records import (
     UserPreference,
 )
 from ltst.support.reading.source import SUFFIXES, TEXT
+from ltst.verbs.verb import Verb
 
 R = TypeVar("R")
 
@@ -143,6 +155,22 @@ class Line:
         assert response.headers["content-type"] == "application/problem+json"
         raise ERRORS[response.status_code](problem["detail"])
 
+    async def verb(self, verb: Verb, arguments: dict[str, Any]) -> Any:
+        """The answer to a verb, asked for as the catalog says."""
+        method, _, path = verb.http.partition(" ")
+        rest = dict(arguments)
+        for name in re.findall(r"{(\w+)}", path):
+            path = path.replace(f"{{{name}}}", segment(rest.pop(verb.renamed.get(name, name))))
+        body = {name: value for name, value in rest.items() if _placed(verb, name)}
+        query = given(**{name: value for name, value in rest.items() if name not in body})
+        try:
+            answer = await self.ask(method, path, body if verb.body else None, query=query)
+        except ltst.NotFound:
+            if verb.shape is None:
+                return False
+            raise
+        return True if verb.shape is None else answer
+
     async def get(self, path: str, **query: Any) -> Any:
         return await self.ask("GET", path, query=given(**query))
 
@@ -171,6 +199,11 @@ class Line:
             if answer["next_offset"] is None or len(found) >= limit:
                 return found
             offset = answer["next_offset"]
+
+
+def _placed(verb: Verb, name: str) -> bool:
+    """Whether an argument stands in the body."""
+    return bool(verb.body) and (verb.effect.reads or name not in ("agent", "name"))
 
 
 def _in_query(value: object) -> object:
@@ -228,9 +261,18 @@ class HttpUser:
         return record(Receipt, await self._line.ask("POST", "/v1/erase", {"user_id": self.user_id}))
 
 
-class HttpSessions:
+class Noun(Plain):
+    """A handle: what stands here says how a verb is asked for; every other one is asked for as the catalog says."""
+
+    owner: type
+
     def __init__(self, line: Line) -> None:
+        super().__init__(self.owner, line.verb, record)
         self._line = line
+
+
+class HttpSessions(Noun):
+    owner = AsyncSessions
 
     async def put(self, session: ConversationSession) -> ConversationSession:
         told = {
@@ -393,9 +435,8 @@ class HttpWorking:
         return int((await self._line.ask("DELETE", self._path))["removed"])
 
 
-class HttpStatements:
-    def __init__(self, line: Line) -> None:
-        self._line = line
+class HttpStatements(Noun):
+    owner = AsyncStatements
 
     async def list(self, **wanted: Any) -> list[Statement]:
         return records(Statement, await self._line.get("/v1/statements", **wanted))
@@ -408,9 +449,8 @@ class HttpStatements:
         return record(Statement, await self._line.ask("POST", path, {}))
 
 
-class HttpFacts:
-    def __init__(self, line: Line) -> None:
-        self._line = line
+class HttpFacts(Noun):
+    owner = AsyncFacts
 
     async def set(self, key: str, value: str, **more: Any) -> Fact:
         return record(Fact, await self._line.ask("PUT", f"/v1/facts/{segment(key)}", {"value": value, **more}))
@@ -435,9 +475,8 @@ class HttpFacts:
         return await self._line.gone(f"/v1/facts/{segment(key)}")
 
 
-class HttpPreferences:
-    def __init__(self, line: Line) -> None:
-        self._line = line
+class HttpPreferences(Noun):
+    owner = AsyncPreferences
 
     async def set(self, key: str, value: str, **more: Any) -> UserPreference:
         path = f"/v1/preferences/{segment(key)}"
@@ -453,9 +492,8 @@ class HttpPreferences:
         return await self._line.gone(f"/v1/preferences/{segment(key)}")
 
 
-class HttpInstructions:
-    def __init__(self, line: Line) -> None:
-        self._line = line
+class HttpInstructions(Noun):
+    owner = AsyncInstructions
 
     async def set(self, agent: str, content: str) -> Instruction:
         return record(
@@ -475,9 +513,8 @@ class HttpInstructions:
         return await self._line.gone(f"/v1/instructions/{segment(agent)}")
 
 
-class HttpEntries:
-    def __init__(self, line: Line) -> None:
-        self._line = line
+class HttpEntries(Noun):
+    owner = AsyncEntries
 
     async def add(self, content: str, **more: Any) -> MemoryEntry:
         return record(MemoryEntry, await self._line.ask("POST", "/v1/entries", {"content": content, **more}))
@@ -497,9 +534,8 @@ class HttpEntries:
         return await self._line.gone(f"/v1/entries/{segment(entry_id)}")
 
 
-class HttpDocuments:
-    def __init__(self, line: Line) -> None:
-        self._line = line
+class HttpDocuments(Noun):
+    owner = AsyncDocuments
 
     async def add(self, text_or_path: str | Path, **more: Any) -> Document:
         if isinstance(text_or_path, Path):
@@ -530,9 +566,8 @@ class HttpDocuments:
         return await self._line.gone(f"/v1/documents/{segment(document_id)}")
 
 
-class HttpRetention:
-    def __init__(self, line: Line) -> None:
-        self._line = line
+class HttpRetention(Noun):
+    owner = AsyncRetention
 
     async def set(self, session_type: str = "*", **spans: Any) -> RetentionPolicy:
         path = f"/v1/retention/{segment(session_type)}"
@@ -545,9 +580,8 @@ class HttpRetention:
         return await self._line.gone(f"/v1/retention/{segment(session_type)}")
 
 
-class HttpLearning:
-    def __init__(self, line: Line) -> None:
-        self._line = line
+class HttpLearning(Noun):
+    owner = AsyncLearning
 
     async def get(self) -> Any:
         return await self._line.get("/v1/learning")

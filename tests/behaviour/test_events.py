@@ -12,6 +12,8 @@ import pytest
 
 import ltst
 import ltst.sync
+from behaviour import test_contexts, test_facts, test_knowledge, test_messages, test_sessions, test_statements
+from behaviour.plain import PLAIN
 from ltst import ConversationMessage, ConversationSession, ImportedConversation, ImportedMessage, MemoryEntry
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -181,15 +183,15 @@ WRITES: dict[str, tuple[Change, list[str]]] = {
 QUIET = {"Sessions.touch", "User.erase"}
 # A statement is learnt, by another actor, before it can be rejected: test_statements.py looks at that event.
 LEARNT = {"Statements.reject"}
+# Tools that only read are tried for that: test_mcp.py. These are none.
 READS = {
-    "Chat.window", "Chat.history", "Chat.summary", "Chat.snapshot", "Chat.search", "Chat.context", "Contexts.get",
-    "Contexts.list", "Chat.keyed", "Events.list", "Events.feed",
-    "Working.get", "Working.all", "Documents.get", "Documents.list", "Entries.get", "Entries.list",
-    "Facts.get", "Facts.list", "Facts.history", "Instructions.get", "Instructions.list", "Instructions.history",
-    "Preferences.get", "Preferences.list", "Retention.list", "Sessions.get", "Sessions.list", "Sessions.related",
-    "Sessions.summary", "Learning.get", "User.chat", "User.message", "User.profile", "User.export", "User.search",
-    "User.similar", "Statements.get", "Statements.list",
+    "Chat.history", "Chat.summary", "Chat.keyed", "Events.list", "Events.feed", "Working.get", "User.chat",
+    "User.similar",
 }  # fmt: skip
+READS |= {name.removeprefix("Async") for name, verb in PLAIN.items() if verb.effect.reads and "." in name}
+# What the page of a noun says of its own verbs.
+for page in (test_contexts, test_facts, test_knowledge, test_messages, test_sessions, test_statements):
+    WRITES |= getattr(page, "WRITES", {})
 
 
 def verbs() -> set[str]:

@@ -42,6 +42,7 @@ from support.household import furnish
 from support.mcp_clients import COMMAND, MODERN, WAYS, called, connected, listening, over_http, said
 from support.probes import cloned
 
+EVERYTHING = ["--tools", "all", "--structured"]
 MISSING = "01900000-0000-7000-8000-000000000000"
 MARK = "ANAS-OWN-WORDS"
 HANDSHAKE = {
@@ -80,7 +81,7 @@ def environment(settings_of_all: Settings) -> dict[str, str]:
 @asynccontextmanager
 async def at_hand(memory: AsyncMemory, user: str = "local") -> AsyncIterator[Client]:
     """A client of one user in the same process."""
-    async with Client(create(lambda _: memory.user(user), ALL)) as client:
+    async with Client(create(lambda _: memory.user(user), ALL, structured=True)) as client:
         yield client
 
 
@@ -105,11 +106,8 @@ async def test_memory_over_every_transport_and_in_both_generations(
         hits = await called(client, "search_memory", query="Where do I live?")
         assert hits["items"][0]["content"] == "I moved to Lisbon in March."
         assert "I moved to Lisbon in March." in await said(client, "get_context", query="Where do I live?")
-        assert [each.uri for each in (await client.list_resources()).resources] == [
-            "ltst://profile",
-            "ltst://sessions",
-            "ltst://sessions/monday",
-        ]
+        listed = [each.uri for each in (await client.list_resources()).resources]
+        assert listed == ["ltst://profile", "ltst://sessions"]
         assert [each.name for each in (await client.list_prompts()).prompts] == ["recall", "begin", "summarise_session"]
         assert (await called(client, "get_profile"))["user_id"] == user
         refused = await client.call_tool("get_entry", {"entry_id": MISSING})
@@ -119,7 +117,7 @@ async def test_memory_over_every_transport_and_in_both_generations(
 def test_the_embedded_postgres_starts_by_itself(tmp_path: Path) -> None:
     told = {"LTST_HOME": str(tmp_path / "own"), "LTST_USER": "ana"}
     program = subprocess.run(
-        [sys.executable, *COMMAND],
+        [sys.executable, *COMMAND, *EVERYTHING],
         input=_lines(HANDSHAKE, _call(2, "get_profile"), _call(3, "remember", content="a note")),
         env={**os.environ, **told},
         capture_output=True,
@@ -146,7 +144,7 @@ def _call(number: int, name: str, **arguments: Any) -> dict[str, Any]:
 
 def _start(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, *COMMAND],
+        [sys.executable, *COMMAND, *EVERYTHING],
         env={**os.environ, **environment},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -208,7 +206,7 @@ def test_a_user_that_cannot_be_is_one_line_on_standard_error(run: Callable[..., 
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_tool_and_parameter_is_described(name: str) -> None:
-    spec = ALL[name].spec()
+    spec = ALL[name].spec(structured=True)
     assert spec.title and spec.description and len(spec.description) > 15
     assert spec.input_schema["type"] == "object" and spec.input_schema["additionalProperties"] is False
     for parameter, schema in spec.input_schema["properties"].items():
@@ -219,38 +217,67 @@ def test_every_tool_and_parameter_is_described(name: str) -> None:
         jsonschema.Draft202012Validator.check_schema(each)
 
 
-def test_the_everyday_tools_are_few_and_cheap_to_read() -> None:
-    assert 14 <= len(EVERYDAY) <= 20
-    told = [[each.name, each.description, each.input_schema()] for each in EVERYDAY.values()]
-    assert len(json.dumps(told)) < 16_000
+async def test_the_everyday_tools_are_few_and_cheap_to_read(memory: AsyncMemory) -> None:
+    async with Client(create(lambda _: memory.user("local"), EVERYDAY)) as client:
+        listed = await client.list_tools()
+        assert 6 <= len(listed.tools) <= 8
+        assert len(listed.model_dump_json(by_alias=True, exclude_none=True).encode()) <= 8192
+        answer = await client.call_tool("remember", {"content": "I live in Lisbon.", "session_id": "monday"})
+        assert answer.structured_content is None
+
+
+async def test_the_everyday_tools_correct_and_forget(memory: AsyncMemory) -> None:
+    user = memory.user("local")
+    async with at_hand(memory) as client:
+        stored = await called(client, "remember", content="I live in Lisbon.", session_id="monday")
+        assert [each["fact_value"] for each in (await called(client, "list_facts"))["items"]] == ["Lisbon"]
+        (fact,) = await user.facts.list()
+        corrected = await called(client, "correct", key=fact.key, value="Porto", wrong="Lisbon")
+        assert [each["fact_value"] for each in corrected["items"]] == ["Lisbon", "Porto"]
+        assert [each.value for each in await user.facts.list()] == ["Porto"]
+        refused = await client.call_tool("correct", {"key": fact.key})
+        assert refused.is_error and "give value, wrong or both" in refused.content[0].text  # type: ignore[union-attr]
+        await user.preferences.set("units", "metric")
+        note = await called(client, "remember", content="The oven runs hot.")
+        document = await user.documents.add("The manual of the oven.")
+        for kind, id in {
+            "fact": fact.key,
+            "preference": "units",
+            "message": stored["ids"][0],
+            "note": note["ids"][0],
+            "document": document.document_id,
+            "conversation": "monday",
+        }.items():
+            assert (await called(client, "forget", kind=kind, id=id))["done"], kind
+            assert not (await called(client, "forget", kind=kind, id=id))["done"], kind
+        assert await said(client, "forget", kind="note", id=MISSING) == f"There is no note '{MISSING}'."
+        assert (await client.call_tool("forget", {"kind": "user", "id": "local"})).is_error
+    assert (await user.facts.list(), await user.preferences.list(), await user.sessions.list()) == ([], [], [])
+    assert (await user.entries.list(), await user.documents.list()) == ([], [])
 
 
 READING = ("list_", "get_", "read_", "search_", "fact_history", "instruction_history", "count_", "related_", "export_")
-DESTROYING = ("forget_", "delete_", "remove_", "clear_", "erase_", "reject_", "restart_", "replace_")
-REPLACING = {
-    "set_preference",
-    "set_working_memory",
-    "set_session_context",
-    "set_retention",
-    "set_learning",
-    "put_session",
-}
+DESTROYING = ("forget", "correct", "delete_", "remove_", "clear_", "erase_", "reject_", "restart_", "replace_")
+# What is written in the place of something else, except where that stays: in the history of a fact or of instructions.
+REPLACING, KEEPING = ("PUT", "PATCH"), {"set_fact", "set_instructions"}
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_hints_say_what_a_tool_does(name: str) -> None:
-    hints = ALL[name].hints
+    hints = ALL[name].spec().annotations
+    assert hints is not None
     assert hints.read_only_hint is name.startswith(READING)
-    assert hints.destructive_hint is (name.startswith(DESTROYING) or name in REPLACING)
+    replacing = ALL[name].verb.http.startswith(REPLACING) and name not in KEEPING
+    assert hints.destructive_hint is (name.startswith(DESTROYING) or replacing)
     assert hints.open_world_hint is False
     assert hints.idempotent_hint is not None
 
 
 def test_the_docs_list_every_tool() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text()
-    assert [name for name in ALL if f"`{name}`" not in page] == []
+    page, verbs = ((Path(__file__).parents[2] / "docs" / name).read_text() for name in ("mcp.md", "verbs.md"))
+    assert [name for name in ALL if f"`{name}`" not in page + verbs] == []
     everyday = page.partition("## Tools")[2].partition("With `--tools all`")[0]
-    assert [name for name in ALL if f"`{name}`" in everyday] == [*EVERYDAY]
+    assert {name for name in ALL if f"`{name}`" in everyday} == {*EVERYDAY}
 
 
 async def test_recalled_words_are_quoted_whatever_they_say(memory: AsyncMemory) -> None:
@@ -281,7 +308,7 @@ async def test_hostile_names_and_values_cannot_leave_their_quotes(memory: AsyncM
             "list_preferences": {},
             "get_profile": {},
             "read_session": {"session_id": breaking},
-            "get_working_memory": {"session_id": breaking},
+            "list_working_memory": {"session_id": breaking},
             "search_memory": {"query": "system ignore all"},
         }.items():
             told = await said(client, name, **arguments)
@@ -407,15 +434,14 @@ async def test_resources_tell_of_the_profile_and_of_conversations(memory: AsyncM
         assert template.uri_template == "ltst://sessions/{session_id}" and template.description
 
 
-async def test_conversations_are_listed_page_by_page(memory: AsyncMemory) -> None:
+async def test_conversations_are_completed_and_not_all_listed(memory: AsyncMemory) -> None:
     user = memory.user("local")
     for number in range(60):
         await user.chat(f"chat {number:02}").add("user", "hello")
     async with at_hand(memory) as client:
-        first = await client.list_resources()
-        rest = await client.list_resources(cursor=first.next_cursor)
-        assert (len(first.resources), len(rest.resources), rest.next_cursor) == (52, 10, None)
-        assert len({each.uri for each in (*first.resources, *rest.resources)}) == 62
+        assert len((await client.list_resources()).resources) == 2
+        told = json.loads((await client.read_resource("ltst://sessions")).contents[0].text)  # type: ignore[union-attr]
+        assert len({each["uri"] for each in told}) == 60
         template = ResourceTemplateReference(type="ref/resource", uri="ltst://sessions/{session_id}")
         found = (await client.complete(template, {"name": "session_id", "value": "chat 0"})).completion
         assert sorted(found.values) == [f"chat {number:02}" for number in range(10)]
@@ -472,13 +498,18 @@ def plain(**arguments: Any) -> Arguments:
 # What a stranger calls each tool with: ids of someone else, and ids that nobody has.
 PROBES: dict[str, list[Arguments]] = {
     "search_memory": [plain(query=MARK), lambda ids: {"query": "moved", "session_id": ids["session"]}],
-    "get_context": [of_session(query="who moved?"), of_session(about=MARK, agent="coach", parts=True)],
-    "get_profile": [plain()],
-    "export_memory": [plain()],
+    "get_context": [of_session(query="who moved?"), of_session(about=MARK, agent="coach")],
     "import_memory": [plain(document={"format": "ltst", "version": 1})],
     "erase_memory": [lambda ids: {"confirm": ids["user"]}],
+    "forget": [
+        lambda ids: {"kind": "message", "id": ids["message"]},
+        lambda ids: {"kind": "conversation", "id": ids["session"]},
+        lambda ids: {"kind": "fact", "id": "home"},
+    ],
+    "correct": [plain(key="home", value="mine", wrong="Lisbon")],
+    "get_working_memory": [of_session(key="draft")],
+    "forget_working_memory": [of_session(key="draft")],
     "remember": [of_session(content="mine", key="answer"), lambda ids: {"content": ids["text"]}],
-    "read_session": [of_session()],
     "list_messages": [of_session(), of_session(vectors=True)],
     "add_message": [
         of_session(role="user", content="mine", key="answer"),
@@ -503,63 +534,26 @@ PROBES: dict[str, list[Arguments]] = {
         lambda ids: {"session_id": ids["session"], "message_id": ids["message"]},
         lambda ids: {"session_id": "own", "message_id": ids["message"]},
     ],
-    "search_session": [of_session(query=MARK)],
-    "get_snapshot": [of_session()],
-    "list_sessions": [plain()],
-    "get_session": [of_session()],
-    "count_session": [of_session()],
-    "put_session": [of_session()],
-    "archive_session": [of_session()],
-    "touch_session": [of_session()],
-    "delete_session": [of_session()],
     "link_sessions": [
         lambda ids: {"source": "own", "target": ids["session"]},
         lambda ids: {"source": ids["session"], "target": "own"},
     ],
-    "related_sessions": [of_session()],
     "fork_session": [of_session(new_session_id="copy")],
-    "list_facts": [plain()],
-    "get_fact": [plain(key="home")],
     "set_fact": [lambda ids: {"key": "home", "value": "mine", "source_message_id": ids["message"]}],
-    "fact_history": [plain(key="home")],
-    "reject_fact": [plain(key="home", value="Lisbon")],
-    "end_fact": [plain(key="home")],
-    "forget_fact": [plain(key="home")],
-    "list_statements": [plain()],
     "get_statement": [lambda ids: {"statement_id": ids["entry"]}],
     "reject_statement": [lambda ids: {"statement_id": ids["entry"]}],
     "list_preferences": [plain(defaults=True)],
     "get_preference": [plain(key="diet"), plain(key="editor")],
     "set_preference": [plain(key="diet", value="mine", sensitive=True)],
     "forget_preference": [plain(key="diet")],
-    "get_instructions": [plain(agent="coach")],
-    "set_instructions": [plain(agent="coach", content="mine")],
-    "list_instructions": [plain()],
-    "instruction_history": [plain(agent="coach")],
-    "forget_instructions": [plain(agent="coach")],
     "set_working_memory": [of_session(key="draft", value="mine")],
-    "get_working_memory": [of_session(), of_session(key="draft")],
-    "clear_working_memory": [of_session(key="draft"), of_session()],
     "set_session_context": [of_session(type="project", key="goal", value="mine")],
     "get_session_context": [of_session(type="project", key="goal")],
-    "list_session_contexts": [of_session()],
     "forget_session_context": [of_session(type="project", key="goal"), of_session(type="project")],
     "add_entry": [lambda ids: {"content": ids["text"]}],
-    "get_message": [lambda ids: {"message_id": ids["message"]}],
-    "get_entry": [lambda ids: {"entry_id": ids["entry"]}],
-    "list_entries": [plain()],
-    "forget_entry": [lambda ids: {"entry_id": ids["entry"]}],
     "add_document": [lambda ids: {"text": ids["text"]}],
-    "get_document": [lambda ids: {"document_id": ids["document"]}],
-    "list_documents": [plain()],
-    "forget_document": [lambda ids: {"document_id": ids["document"]}],
-    "get_learning": [plain()],
     "set_learning": [plain(episodes=False)],
-    "catch_up_learning": [plain()],
-    "restart_learning": [plain()],
-    "list_retention": [plain()],
     "set_retention": [plain(delete_after=1000)],
-    "forget_retention": [plain()],
     "list_events": [plain(), lambda ids: {"after": ids["event"], "settled": True}],
 }
 VOLATILE = re.compile(
@@ -568,8 +562,30 @@ VOLATILE = re.compile(
 )
 
 
+# What an argument of that name is given where a tool has no probes of its own.
+GUESSED: dict[str, str] = {
+    "session_id": "session",
+    "message_id": "message",
+    "entry_id": "entry",
+    "document_id": "document",
+    "statement_id": "statement",
+}
+WORDS = {"key": "home", "agent": "coach", "type": "project", "value": "Lisbon", "content": "mine", "query": MARK}
+
+
+def probes(name: str) -> list[Arguments]:
+    """What a stranger calls a tool with; of one that has none of its own, all that must be given."""
+    needed = [each.name for each in ALL[name].verb.arguments.values() if each.needed]
+    return PROBES.get(name) or [
+        lambda ids: {each: ids[GUESSED[each]] if each in GUESSED else WORDS.get(each, "mine") for each in needed}
+    ]
+
+
 def test_every_tool_is_tried_by_a_stranger() -> None:
-    assert set(PROBES) == set(ALL)
+    assert set(PROBES) <= set(ALL)
+    ids = dict.fromkeys(GUESSED.values(), MISSING)
+    for name in set(ALL) - set(PROBES):
+        assert {each.name for each in ALL[name].verb.arguments.values() if each.needed} == set(probes(name)[0](ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -610,7 +626,7 @@ async def test_what_belongs_to_another_answers_as_what_does_not_exist(guarded: G
     async def asked(these: Mapping[str, Any]) -> str:
         answers = []
         async with over_http(guarded.url, guarded.acting_for(f"stranger-{uuid.uuid4().hex}")) as client:
-            for arguments in PROBES[name]:
+            for arguments in probes(name):
                 answer = await client.call_tool(name, arguments(these))
                 answers.append(answer.model_dump(mode="json", include={"content", "structured_content", "is_error"}))
         told = json.dumps(answers, sort_keys=True, ensure_ascii=False)
@@ -650,8 +666,8 @@ async def test_tools_that_only_read_change_nothing(guarded: Guarded) -> None:
     asked = {**guarded.ids, "user": "ana", "text": MARK}
     async with over_http(guarded.url, guarded.bearer("ana")) as client:
         # Nothing was learnt here, so there is no statement to get.
-        for name in (each for each in ALL if ALL[each].hints.read_only_hint and each != "get_statement"):
-            for arguments in PROBES[name]:
+        for name in (each for each in ALL if ALL[each].effect.reads and each != "get_statement"):
+            for arguments in probes(name):
                 answer = await client.call_tool(name, arguments(asked))
                 assert not answer.is_error, (name, answer.content)
     assert owner.events.list(limit=1000) == events

@@ -20,13 +20,13 @@ import pytest_asyncio
 from numpy.typing import NDArray
 
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Settings
+from ltst.arguments import Filters
 from ltst.db.connections import Reals
 from ltst.db.embedded import EmbeddedServer
 from ltst.db.pool import user_scope
 from ltst.db.queries import queries
 from ltst.recall import retrieve
 from ltst.recall.retrieve import NEAR, UNIT
-from ltst.records import Filters
 from ltst.rooms import search
 from ltst.rooms.search import Asked
 from support.probes import Connection, cloned, superuser, value

@@ -21,11 +21,11 @@ import pytest_asyncio
 from numpy.typing import NDArray
 
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Settings
+from ltst.arguments import Filters
 from ltst.db.connections import Reals
 from ltst.db.embedded import EmbeddedServer
 from ltst.recall import retrieve
 from ltst.recall.retrieve import NEAR, UNIT
-from ltst.records import Filters
 from ltst.rooms import search
 from ltst.rooms.search import Asked, Look
 from ltst.support.terms import distinct

@@ -35,7 +35,7 @@ COMMAND = ["-m", "ltst.doors.cli.main", "mcp"]
 @contextmanager
 def listening(settings: Settings, tools: str = "all") -> Iterator[str]:
     """The server on a free port of this machine; where it is."""
-    app = application(Serving(settings, tools=tools))
+    app = application(Serving(settings, tools=tools, structured=True))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", access_log=False))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -58,7 +58,7 @@ async def connected(way: str, url: str, environment: Mapping[str, str], user: st
     if transport == "stdio":
         asked = StdioServerParameters(
             command=sys.executable,
-            args=[*COMMAND, "--user", user, "--tools", "all"],
+            args=[*COMMAND, "--user", user, "--tools", "all", "--structured"],
             env={**os.environ, **environment},
         )
         async with Client(asked, mode=mode) as client:

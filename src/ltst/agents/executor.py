@@ -11,10 +11,11 @@ from ltst.agents.asking import ask
 from ltst.agents.loader import DEFAULT_MODEL, NO_MODEL, Agent
 from ltst.agents.memories import Memory, distinct, left_out, plain
 from ltst.agents.tools import Outcome, Toolbox
+from ltst.arguments import FEWEST_TOKENS
 from ltst.errors import ModelUnavailable
 from ltst.memory import AsyncChat, AsyncUser
 from ltst.providers.endpoint import Endpoint
-from ltst.recall.context import FEWEST_TOKENS, Context
+from ltst.recall.context import Context
 from ltst.records import ConversationMessage, Instruction
 from ltst.settings import Settings
 from ltst.support import tokens

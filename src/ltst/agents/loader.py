@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ltst.agents.tools import TOOLS
+from ltst.arguments import STRATEGIES
 from ltst.errors import Invalid, LtstError, NotFound
-from ltst.recall.context import STRATEGIES, checked_budget
+from ltst.recall.context import checked_budget
 from ltst.settings import Settings
 from ltst.support import tokens, validate
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import builtins
 import json
 from collections.abc import Iterable
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import datetime
+from typing import Annotated, Any
 
+from ltst.arguments import CONTEXT_TYPES, Content, ContextType, Identifier, Metadata, Span, Weight
 from ltst.handles.desk import Desk, now
-from ltst.records import ConversationContext, Metadata
+from ltst.records import ConversationContext
 from ltst.rooms import contexts, messages
 from ltst.rooms.messages import Opening
 from ltst.support import validate
+
+Key = Annotated[Identifier, "The name of the value, such as plan or goal."]
 
 
 class AsyncContexts:
@@ -25,38 +28,42 @@ class AsyncContexts:
 
     async def set(
         self,
-        type: str,
-        key: str,
-        value: str,
+        type: ContextType,
+        key: Key,
+        value: Annotated[Content, "The value, as text."],
         *,
-        relevance: float = 0.0,
-        expires_at: datetime | None = None,
+        relevance: Annotated[Weight, "A score of your own."] = 0.0,
+        expires_at: Annotated[datetime | None, "Until when it lives; for good, if left out."] = None,
         metadata: Metadata | None = None,
     ) -> ConversationContext:
         """Write a value under its type and key, in place of the one before."""
-        validate.choice(type, "type", contexts.CONTEXT_TYPES)
+        validate.choice(type, "type", CONTEXT_TYPES)
         key, value = validate.identifier(key, "key"), self._desk.content(value, "value")
         weight, expires = validate.number(relevance, "relevance"), validate.optional_moment(expires_at, "expires_at")
         return await self._set(type, key, value, weight, expires, self._desk.metadata(metadata))
 
-    async def get(self, type: str, key: str) -> ConversationContext | None:
+    async def get(self, type: ContextType, key: Key) -> ConversationContext | None:
         """One context, or None if there is none or it has expired."""
-        validate.choice(type, "type", contexts.CONTEXT_TYPES)
+        validate.choice(type, "type", CONTEXT_TYPES)
         wanted = validate.identifier(key, "key")
         async with self._desk.reading("contexts.get", self._opening.session_id) as calls:
             found = await contexts.list_all(calls, self._opening.session_id, type, wanted)
         return found[0] if found else None
 
-    async def list(self, type: str | None = None) -> builtins.list[ConversationContext]:
+    async def list(
+        self, type: Annotated[ContextType | None, "Only those of a type."] = None
+    ) -> builtins.list[ConversationContext]:
         """The living contexts, by type and key."""
         if type is not None:
-            validate.choice(type, "type", contexts.CONTEXT_TYPES)
+            validate.choice(type, "type", CONTEXT_TYPES)
         async with self._desk.reading("contexts.list", self._opening.session_id) as calls:
             return await contexts.list_all(calls, self._opening.session_id, type)
 
-    async def forget(self, type: str, key: str | None = None) -> int:
+    async def forget(
+        self, type: ContextType, key: Annotated[Identifier | None, "Which one; all of the type, if left out."] = None
+    ) -> int:
         """Remove one context, or all of a type; how many there were."""
-        validate.choice(type, "type", contexts.CONTEXT_TYPES)
+        validate.choice(type, "type", CONTEXT_TYPES)
         wanted = validate.optional_identifier(key, "key")
         async with self._desk.writing("contexts.forget", self._opening.session_id) as tx:
             gone = await contexts.forget(tx, self._opening.session_id, type, wanted)
@@ -92,7 +99,13 @@ class AsyncWorking:
         self._desk = desk
         self._contexts = AsyncContexts(desk, opening)
 
-    async def set(self, key: str, value: Any, *, ttl: timedelta | float | None = None) -> None:
+    async def set(
+        self,
+        key: Key,
+        value: Annotated[Any, "Any JSON value: text, number, list, object."],
+        *,
+        ttl: Annotated[Span | None, "How many seconds it lives; else as long as the conversation."] = None,
+    ) -> None:
         """Keep any JSON value, for `ttl` seconds or a timedelta if given."""
         lives = validate.duration(ttl, "ttl")
         most = self._desk.settings.max_content_bytes
@@ -100,7 +113,7 @@ class AsyncWorking:
         expires = now() + lives if lives else None
         await self._contexts._set("working", validate.identifier(key, "key"), written, 0.0, expires, "{}")
 
-    async def get(self, key: str) -> Any:
+    async def get(self, key: Key) -> Any:
         """The value, or None."""
         found = await self._contexts.get("working", key)
         return json.loads(found.context_value) if found else None
@@ -109,7 +122,7 @@ class AsyncWorking:
         """Every living value by its key."""
         return values(await self._contexts.list("working"))
 
-    async def forget(self, key: str) -> bool:
+    async def forget(self, key: Key) -> bool:
         """Remove one value; whether there was one."""
         return await self._contexts.forget("working", validate.identifier(key, "key")) > 0
 

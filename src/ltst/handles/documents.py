@@ -8,11 +8,13 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
+from ltst.arguments import Choices, Identifier, Limit, Line, Metadata, Offset, Uri
 from ltst.db.pool import Transaction
 from ltst.errors import Invalid
 from ltst.handles.desk import Desk
-from ltst.records import Document, Metadata
+from ltst.records import Document
 from ltst.rooms import documents
 from ltst.rooms.documents import Draft
 from ltst.support import validate
@@ -23,6 +25,11 @@ from ltst.support.reading import source
 from ltst.support.reading.chunks import Chunk
 from ltst.support.reading.source import LARGEST_TEXT, MEDIA_TYPES, Begun, Source, checked
 from ltst.support.text import sha256
+
+Title = Annotated[Line | None, "What to call it."]
+From = Annotated[Uri | None, "Where it is from; the same uri again changes the document."]
+MediaType = Annotated[str | None, Choices(MEDIA_TYPES), "How it is written; plain text, if left out."]
+DocumentId = Annotated[Identifier, "The id of the document."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +53,10 @@ class AsyncDocuments:
         self,
         text_or_path: str | Path | bytes,
         *,
-        title: str | None = None,
-        uri: str | None = None,
+        title: Title = None,
+        uri: From = None,
         metadata: Metadata | None = None,
-        media_type: str | None = None,
+        media_type: MediaType = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Document:
         """Keep a text, or what a file says, given as a `Path` or its bytes: text, Markdown, HTML or PDF.
@@ -68,20 +75,20 @@ class AsyncDocuments:
         )
         return await self._known(found, given) or await self._keep(await self._draft(found, given), given)
 
-    async def get(self, document_id: str) -> Document | None:
+    async def get(self, document_id: DocumentId) -> Document | None:
         """A document with its chunks, or None."""
         if not is_id(document_id):
             return None
         async with self._desk.reading("documents.get") as calls:
             return await documents.get(calls, document_id)
 
-    async def list(self, *, limit: int = 50, offset: int = 0) -> builtins.list[Document]:
+    async def list(self, *, limit: Limit = 50, offset: Offset = 0) -> builtins.list[Document]:
         """The documents without their chunks, the latest first."""
         most, passed = validate.limit(limit), validate.offset(offset)
         async with self._desk.reading("documents.list") as calls:
             return await documents.list_all(calls, limit=most, offset=passed)
 
-    async def forget(self, document_id: str) -> bool:
+    async def forget(self, document_id: DocumentId) -> bool:
         """Remove a document with its chunks; whether there was one."""
         if not is_id(document_id):
             return False

@@ -5,15 +5,19 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Annotated
 
+from ltst.arguments import ENTRY_TYPES, Content, EntryType, Identifier, Limit, Metadata, Offset, Score
 from ltst.errors import Invalid
 from ltst.handles.desk import Desk, now
 from ltst.learn.importance import kept
-from ltst.records import Imported, MemoryEntry, Metadata
+from ltst.records import Imported, MemoryEntry
 from ltst.rooms import entries, events
 from ltst.support import validate
 from ltst.support.ids import is_id, new_id
 from ltst.support.text import sha256
+
+EntryId = Annotated[Identifier, "The id of the entry."]
 
 
 class AsyncEntries:
@@ -25,18 +29,18 @@ class AsyncEntries:
 
     async def add(
         self,
-        content: str,
+        content: Annotated[Content, "What to keep, word for word."],
         *,
-        type: str = "long_term",
-        importance: float | None = None,
-        occurred_at: datetime | None = None,
-        expires_at: datetime | None = None,
-        source: str | None = None,
+        type: Annotated[EntryType, "long_term: knowledge; episodic: what happened."] = "long_term",
+        importance: Annotated[Score | None, "From 0 to 1; judged by its words, if left out."] = None,
+        occurred_at: Annotated[datetime | None, "When it happened; now, if left out."] = None,
+        expires_at: Annotated[datetime | None, "Until when to keep it; for good, if left out."] = None,
+        source: Annotated[Identifier | None, "Where it comes from."] = None,
         metadata: Metadata | None = None,
     ) -> MemoryEntry:
         """Keep a memory; the same content is kept once. `source` is where it comes from, else who writes it."""
         content = self._desk.content(content, "content")
-        validate.choice(type, "type", entries.ENTRY_TYPES)
+        validate.choice(type, "type", ENTRY_TYPES)
         weight = kept(content) if importance is None else validate.score(importance, "importance")
         happened = validate.optional_moment(occurred_at, "occurred_at") or now()
         origin = validate.optional_identifier(source, "source") or self._desk.settings.actor
@@ -74,22 +78,24 @@ class AsyncEntries:
             tx.seen = len(added)
         return Imported(entries=len(added), known=len(new) - len(added))
 
-    async def get(self, entry_id: str) -> MemoryEntry | None:
+    async def get(self, entry_id: EntryId) -> MemoryEntry | None:
         """An entry, or None."""
         if not is_id(entry_id):
             return None
         async with self._desk.reading("entries.get") as calls:
             return await entries.get(calls, entry_id)
 
-    async def list(self, type: str | None = None, *, limit: int = 50, offset: int = 0) -> builtins.list[MemoryEntry]:
+    async def list(
+        self, type: Annotated[EntryType | None, "Only of a type."] = None, *, limit: Limit = 50, offset: Offset = 0
+    ) -> builtins.list[MemoryEntry]:
         """The entries, the latest first; `type` is long_term or episodic."""
         if type is not None:
-            validate.choice(type, "type", entries.ENTRY_TYPES)
+            validate.choice(type, "type", ENTRY_TYPES)
         most, passed = validate.limit(limit), validate.offset(offset)
         async with self._desk.reading("entries.list") as calls:
             return await entries.list_all(calls, type=type, limit=most, offset=passed)
 
-    async def forget(self, entry_id: str) -> bool:
+    async def forget(self, entry_id: EntryId) -> bool:
         """Remove an entry; whether there was one."""
         if not is_id(entry_id):
             return False
@@ -106,7 +112,7 @@ class AsyncEntries:
             content = self._desk.content(entry.content, "content")
             return entries.New(
                 new_id(),
-                validate.choice(entry.memory_type, "memory_type", entries.ENTRY_TYPES),
+                validate.choice(entry.memory_type, "memory_type", ENTRY_TYPES),
                 content,
                 sha256(content),
                 validate.score(entry.importance_score, "importance_score"),

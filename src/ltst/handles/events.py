@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 import re
+from typing import Annotated
 
+from ltst.arguments import Limit
 from ltst.errors import Invalid
 from ltst.handles.desk import Desk
 from ltst.records import Event
@@ -15,6 +17,9 @@ from ltst.support import validate
 CURSOR = re.compile("(?:(0|[1-9][0-9]{0,17})-)?(0|[1-9][0-9]{0,18})-(0|[1-9][0-9]{0,17})")
 
 
+After = Annotated[int | str, "The event_id or cursor of the last event that was seen; 0 for the first."]
+
+
 class AsyncEvents:
     """Every change of a user's memory, in order, without contents."""
 
@@ -22,13 +27,13 @@ class AsyncEvents:
         """Made by `user.events`."""
         self._desk = desk
 
-    async def list(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
+    async def list(self, *, after: After = 0, limit: Limit = 100) -> builtins.list[Event]:
         """The events that follow one, oldest first; `after` is its event_id or cursor, 0 for the first."""
         place, most = checked_place(after), validate.limit(limit)
         async with self._desk.reading("events.list") as calls:
             return await events.list_all(calls, place, limit=most)
 
-    async def feed(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
+    async def feed(self, *, after: After = 0, limit: Limit = 100) -> builtins.list[Event]:
         """The same for a program that follows the ledger: from the last one it saw on, none is skipped or repeated.
 
         An event appears once every change that was begun before it has ended: at once, or a moment later. A cursor

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 from datetime import datetime
+from typing import Annotated
 
+from ltst.arguments import Content, Identifier, Score
 from ltst.db.pool import Transaction
 from ltst.errors import NotFound
 from ltst.handles.desk import Desk, now
@@ -13,6 +15,9 @@ from ltst.records import Fact
 from ltst.rooms import claims, facts, messages
 from ltst.support import validate
 from ltst.support.ids import is_id
+
+Key = Annotated[Identifier, "The short name of the fact, such as name, home, job or allergy."]
+AsOf = Annotated[datetime | None, "What was true at this time, instead of now."]
 
 
 class AsyncFacts:
@@ -24,13 +29,13 @@ class AsyncFacts:
 
     async def set(
         self,
-        key: str,
-        value: str,
+        key: Key,
+        value: Annotated[Content, "What is true, such as Lisbon."],
         *,
-        confidence: float = 1.0,
-        source_message_id: str | None = None,
-        valid_from: datetime | None = None,
-        single_valued: bool = True,
+        confidence: Annotated[Score, "How sure it is, from 0 to 1."] = 1.0,
+        source_message_id: Annotated[Identifier | None, "The message in which the user said it."] = None,
+        valid_from: Annotated[datetime | None, "Since when it is true; now, if left out."] = None,
+        single_valued: Annotated[bool, "False: the key can have several values at once, such as hobbies."] = True,
     ) -> Fact:
         """Make a value hold from `valid_from` on (else from its source message on, else from now).
 
@@ -56,25 +61,31 @@ class AsyncFacts:
             await self._desk.tell(tx, "set" if new else "confirm", "fact", fact_id)
             return await facts.need(tx, fact_id)
 
-    async def get(self, key: str, *, as_of: datetime | None = None) -> Fact | None:
+    async def get(self, key: Key, *, as_of: AsOf = None) -> Fact | None:
         """The value that holds now, or held on a day."""
         wanted, moment = validate.identifier(key, "key"), validate.optional_moment(as_of, "as_of")
         async with self._desk.reading("facts.get") as calls:
             return await facts.get(calls, wanted, moment)
 
-    async def list(self, *, as_of: datetime | None = None) -> builtins.list[Fact]:
-        """Everything that holds now, or held on a day, by key."""
+    async def list(self, *, as_of: AsOf = None) -> builtins.list[Fact]:
+        """What is known about the user now, or was on a day: every fact that holds, by key."""
         moment = validate.optional_moment(as_of, "as_of")
         async with self._desk.reading("facts.list") as calls:
             return await facts.list_all(calls, moment)
 
-    async def history(self, key: str) -> builtins.list[Fact]:
+    async def history(self, key: Key) -> builtins.list[Fact]:
         """Every value there ever was, closed and rejected ones included, oldest first."""
         wanted = validate.identifier(key, "key")
         async with self._desk.reading("facts.history") as calls:
             return await facts.history(calls, wanted)
 
-    async def end(self, key: str, value: str | None = None, *, at: datetime | None = None) -> builtins.list[Fact]:
+    async def end(
+        self,
+        key: Key,
+        value: Annotated[Content | None, "Which value is over; whatever holds, if left out."] = None,
+        *,
+        at: Annotated[datetime | None, "Since when it is over; now, if left out."] = None,
+    ) -> builtins.list[Fact]:
         """Say that a value, or whatever holds, is over although nothing takes its place; what was ended."""
         key, moment = validate.identifier(key, "key"), validate.optional_moment(at, "at") or now()
         over = None if value is None else self._desk.content(value, "value")
@@ -85,7 +96,7 @@ class AsyncFacts:
                 await self._desk.tell(tx, "end", "fact", fact_id)
             return [await facts.need(tx, fact_id) for fact_id in ended]
 
-    async def reject(self, key: str, value: str) -> builtins.list[Fact]:
+    async def reject(self, key: Key, value: Annotated[Content, "The value that is wrong."]) -> builtins.list[Fact]:
         """Strike a value out for good: it is never learnt again. What it had replaced holds again."""
         key, value = validate.identifier(key, "key"), self._desk.content(value, "value")
         async with self._desk.writing("facts.reject") as tx:
@@ -95,7 +106,7 @@ class AsyncFacts:
                 await self._desk.tell(tx, "reject", "fact", fact.fact_id)
         return struck
 
-    async def forget(self, key: str) -> bool:
+    async def forget(self, key: Key) -> bool:
         """Remove a key with its history and its rejections; whether there was one."""
         wanted = validate.identifier(key, "key")
         async with self._desk.writing("facts.forget") as tx:

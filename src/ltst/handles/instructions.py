@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import builtins
+from typing import Annotated
 
+from ltst.arguments import Content, Identifier
 from ltst.handles.desk import Desk
 from ltst.records import Instruction
 from ltst.rooms import claims, instructions
 from ltst.support import validate
+
+Agent = Annotated[Identifier, "The name of the agent that the instructions are for."]
 
 
 class AsyncInstructions:
@@ -17,7 +21,9 @@ class AsyncInstructions:
         """Made by `user.instructions`."""
         self._desk = desk
 
-    async def set(self, agent: str, content: str) -> Instruction:
+    async def set(
+        self, agent: Agent, content: Annotated[Content, "The whole of the instructions: repeat what is to stay."]
+    ) -> Instruction:
         """Make this the active instruction for an agent; the versions before stay in the history."""
         agent, content = validate.identifier(agent, "agent"), self._desk.content(content, "content")
         async with self._desk.writing("instructions.set") as tx:
@@ -26,7 +32,7 @@ class AsyncInstructions:
                 await self._desk.tell(tx, "set", "instruction", instruction.id, {"version": instruction.version})
         return instruction
 
-    async def get(self, agent: str) -> Instruction | None:
+    async def get(self, agent: Agent) -> Instruction | None:
         """The active instruction for an agent, or None."""
         wanted = validate.identifier(agent, "agent")
         async with self._desk.reading("instructions.get") as calls:
@@ -37,13 +43,13 @@ class AsyncInstructions:
         async with self._desk.reading("instructions.list") as calls:
             return await instructions.list_all(calls)
 
-    async def history(self, agent: str) -> builtins.list[Instruction]:
+    async def history(self, agent: Agent) -> builtins.list[Instruction]:
         """Every version for an agent, oldest first."""
         wanted = validate.identifier(agent, "agent")
         async with self._desk.reading("instructions.history") as calls:
             return await instructions.history(calls, wanted)
 
-    async def forget(self, agent: str) -> bool:
+    async def forget(self, agent: Agent) -> bool:
         """Remove all versions for an agent; whether there were any."""
         wanted = validate.identifier(agent, "agent")
         async with self._desk.writing("instructions.forget") as tx:

@@ -7,7 +7,9 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Annotated
 
+from ltst.arguments import Identifier, Letters
 from ltst.db.pool import KEEPER
 from ltst.errors import Conflict, Invalid
 from ltst.handles.desk import Core, checked_user, now
@@ -30,7 +32,13 @@ class AsyncKeys:
         """Made by `memory.keys`."""
         self._core = core
 
-    async def create(self, user_id: str | None = None, *, admin: bool = False, name: str = "") -> ApiKey:
+    async def create(
+        self,
+        user_id: Annotated[Identifier | None, "Whose memory it opens."] = None,
+        *,
+        admin: Annotated[bool, "Whether it opens everyone's."] = False,
+        name: Annotated[str, Letters(255, blank=True), "What to call it."] = "",
+    ) -> ApiKey:
         """Make a key for one user's memory, or with `admin` for everyone's; its `secret` is shown only this once."""
         owner = self._owner(user_id, validate.flag(admin, "admin"))
         told = validate.optional_text(name, "name", 255) or ""
@@ -44,7 +52,7 @@ class AsyncKeys:
         """The keys of a user or of all, oldest first, revoked ones included; none with its secret."""
         return await keys.list_all(self._core.database.keeper(), validate.optional_identifier(user_id, "user_id"))
 
-    async def revoke(self, key_id: str) -> bool:
+    async def revoke(self, key_id: Annotated[Identifier, "The id of the key."]) -> bool:
         """End a key for good; whether there was one to end."""
         if not is_id(key_id):
             return False

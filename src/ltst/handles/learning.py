@@ -8,7 +8,9 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import timedelta
+from typing import Annotated
 
+from ltst.arguments import Identifier
 from ltst.errors import Invalid, Unavailable
 from ltst.handles.desk import Core, Desk
 from ltst.learn.listen import listen, listen_again
@@ -52,10 +54,10 @@ class AsyncLearning:
     async def set(
         self,
         *,
-        extraction: bool | None = None,
-        episodes: bool | None = None,
-        relationships: bool | None = None,
-        consolidation: bool | None = None,
+        extraction: Annotated[bool | None, "Facts, preferences and instructions."] = None,
+        episodes: Annotated[bool | None, "Summaries of past conversations."] = None,
+        relationships: Annotated[bool | None, "Which conversations are related."] = None,
+        consolidation: Annotated[bool | None, "Merging what says the same."] = None,
     ) -> dict[str, bool]:
         """Switch features on or off for this user alone; what is not named stays as it is. All of them, as they are.
 
@@ -79,7 +81,9 @@ class AsyncLearning:
             await self._desk.tell(tx, "set", "learning", self._desk.user_id, switched)
         return await self.get()
 
-    async def catch_up(self, session_id: str | None = None) -> builtins.int:
+    async def catch_up(
+        self, session_id: Annotated[Identifier | None, "In this conversation only."] = None
+    ) -> builtins.int:
         """Learn what was said since, by the local rules, without waiting for vectors; how many conversations were read.
 
         With `session_id`, of that conversation alone: what waits elsewhere may be much. A worker that is at it just now

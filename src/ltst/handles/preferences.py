@@ -5,7 +5,9 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Annotated
 
+from ltst.arguments import PREFERENCE_TYPES, Content, Identifier, PreferenceType, Score, Word
 from ltst.db.pool import Executor, user_scope
 from ltst.errors import Unavailable
 from ltst.handles.desk import Desk
@@ -13,6 +15,8 @@ from ltst.protocols import Cipher
 from ltst.records import UserPreference
 from ltst.rooms import claims, preferences
 from ltst.support import validate
+
+Key = Annotated[Identifier, "The short name of the preference, such as units or tone."]
 
 
 class AsyncPreferences:
@@ -24,20 +28,20 @@ class AsyncPreferences:
 
     async def set(
         self,
-        key: str,
-        value: str,
+        key: Key,
+        value: Annotated[Content, "What the user wants, such as metric."],
         *,
-        type: str = "general",
-        sensitive: bool = False,
-        source: str = "explicit",
-        confidence: float = 1.0,
+        type: Annotated[PreferenceType, "What it concerns."] = "general",
+        sensitive: Annotated[bool, "Encrypt it with the user's own key."] = False,
+        source: Annotated[Word, "explicit: the user said so; learned, inferred, or another word."] = "explicit",
+        confidence: Annotated[Score, "How sure it is, from 0 to 1."] = 1.0,
     ) -> UserPreference:
-        """Write a preference; a sensitive one is encrypted with the user's own key.
+        """Keep how the user wants things, in place of the value before; a sensitive one is encrypted with their key.
 
         `source` says where it comes from: explicit, learned, inferred, or a word of your own.
         """
         key, value = validate.identifier(key, "key"), self._desk.content(value, "value")
-        validate.choice(type, "type", preferences.PREFERENCE_TYPES)
+        validate.choice(type, "type", PREFERENCE_TYPES)
         validate.short(source, "source", preferences.LONGEST_SOURCE)
         sure, secret = validate.score(confidence, "confidence"), validate.flag(sensitive, "sensitive")
         async with self._desk.writing("preferences.set") as tx:
@@ -49,7 +53,7 @@ class AsyncPreferences:
             await self._desk.tell(tx, "set", "preference", row)
         return replace(stored, preference_value=value)
 
-    async def get(self, key: str) -> UserPreference | None:
+    async def get(self, key: Key) -> UserPreference | None:
         """The user's own preference, else the default, else None.
 
         A sensitive one whose key is lost raises Unavailable.
@@ -64,13 +68,18 @@ class AsyncPreferences:
             found = await preferences.get(tx, wanted)
             return _opened(found, await self._desk.reading_cipher(tx)) if found and found.sensitive else found
 
-    async def list(self, type: str | None = None, *, defaults: bool = False) -> builtins.list[UserPreference]:
+    async def list(
+        self,
+        type: Annotated[PreferenceType | None, "Only of a type."] = None,
+        *,
+        defaults: Annotated[bool, "Also those that apply because the user has set none of their own."] = False,
+    ) -> builtins.list[UserPreference]:
         """The user's own preferences by key; with `defaults` also those that apply because none was set.
 
         A sensitive one whose key is lost comes without its value; its `note` says why.
         """
         if type is not None:
-            validate.choice(type, "type", preferences.PREFERENCE_TYPES)
+            validate.choice(type, "type", PREFERENCE_TYPES)
         async with (
             self._desk.core.measured("retrieval", "preferences.list", self._desk.user_id, None) as tally,
             self._desk.core.database.snapshot(user_scope(self._desk.user_id)) as tx,
@@ -81,7 +90,7 @@ class AsyncPreferences:
             tally.rows = tx.seen
         return own + [each for each in given if each.preference_key not in taken]
 
-    async def forget(self, key: str) -> bool:
+    async def forget(self, key: Key) -> bool:
         """Remove a preference; whether there was one."""
         wanted = validate.identifier(key, "key")
         async with self._desk.writing("preferences.forget") as tx:

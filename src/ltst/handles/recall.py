@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from ltst.arguments import ENTRY_TYPES, STRATEGIES, Filters, SearchFilters
 from ltst.errors import Invalid, ModelUnavailable, shown
 from ltst.handles import windows
 from ltst.handles.contexts import values
@@ -17,7 +18,6 @@ from ltst.handles.preferences import AsyncPreferences, left_out
 from ltst.learn.weigh import NO_AGENT
 from ltst.providers.rerank import reranked
 from ltst.recall.context import (
-    STRATEGIES,
     Context,
     Ingredients,
     Ready,
@@ -33,13 +33,11 @@ from ltst.records import (
     SEARCHED,
     ConversationContext,
     ConversationMessage,
-    Filters,
     Hit,
     Instruction,
     UserPreference,
 )
 from ltst.rooms import cache, instructions, known, search
-from ltst.rooms.entries import ENTRY_TYPES
 from ltst.rooms.messages import Opening
 from ltst.support import tokens, validate
 from ltst.support.logs import LOGGER
@@ -81,36 +79,25 @@ class Search:
         return sha256(repr((self, day)))
 
 
-def checked(
-    desk: Desk,
-    query: object,
-    *,
-    kinds: Iterable[str] | None = None,
-    entry_type: object = None,
-    limit: object = 10,
-    session_id: object = None,
-    since: object = None,
-    until: object = None,
-    where: object = None,
-    floor: object = None,
-    now: object = None,
-    without: object = None,
-) -> Search:
+def checked(desk: Desk, query: object, limit: object, given: SearchFilters) -> Search:
     """A search, or Invalid."""
-    equal, ranges = _conditions(where)
+    if unknown := given.keys() - SearchFilters.__annotations__.keys():
+        raise TypeError(f"search takes no {', '.join(sorted(unknown))}")
+    equal, ranges = _conditions(given.get("where"))
+    entry_type, without, floor = given.get("entry_type"), given.get("without"), given.get("floor")
     filters = Filters(
-        kinds=_kinds(kinds),
+        kinds=_kinds(given.get("kinds")),
         entry_type=None if entry_type is None else validate.choice(entry_type, "entry_type", ENTRY_TYPES),
-        session_id=validate.optional_identifier(session_id, "session_id"),
-        since=validate.optional_moment(since, "since"),
-        until=validate.optional_moment(until, "until"),
+        session_id=validate.optional_identifier(given.get("session_id"), "session_id"),
+        since=validate.optional_moment(given.get("since"), "since"),
+        until=validate.optional_moment(given.get("until"), "until"),
         equal=equal,
         ranges=ranges,
         without=None if without is None else sha256(desk.content(without, "without")),
     )
     return Search(
         desk.content(query, "query"),
-        validate.optional_moment(now, "now"),
+        validate.optional_moment(given.get("now"), "now"),
         filters,
         validate.limit(limit, most=200),
         None if floor is None else validate.score(floor, "floor"),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import builtins
-from datetime import timedelta
+from typing import Annotated
 
+from ltst.arguments import Span, Word
 from ltst.errors import Invalid
 from ltst.handles.desk import Desk
 from ltst.records import RetentionPolicy
 from ltst.rooms import retention
 from ltst.support import validate
+
+SessionType = Annotated[Word, "The type of conversations; * for all that have no policy of their own."]
+After = Annotated[Span | None, "Seconds without activity."]
 
 
 class AsyncRetention:
@@ -21,10 +25,10 @@ class AsyncRetention:
 
     async def set(
         self,
-        session_type: str = "*",
+        session_type: SessionType = "*",
         *,
-        archive_after: timedelta | float | None = None,
-        delete_after: timedelta | float | None = None,
+        archive_after: After = None,
+        delete_after: After = None,
     ) -> RetentionPolicy:
         """The policy of a session type, or of all types that have none; spans count from the last activity."""
         kind = validate.short(session_type, "session_type", 100)
@@ -41,7 +45,7 @@ class AsyncRetention:
         async with self._desk.reading("retention.list") as calls:
             return await retention.list_all(calls)
 
-    async def forget(self, session_type: str = "*") -> bool:
+    async def forget(self, session_type: SessionType = "*") -> bool:
         """Remove a policy; whether there was one."""
         kind = validate.short(session_type, "session_type", 100)
         async with self._desk.writing("retention.forget") as tx:

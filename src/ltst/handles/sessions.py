@@ -6,7 +6,19 @@ import builtins
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from typing import Annotated
 
+from ltst.arguments import (
+    SESSION_STATES,
+    Identifier,
+    Limit,
+    Metadata,
+    Offset,
+    Score,
+    SessionId,
+    SessionState,
+    Word,
+)
 from ltst.errors import Invalid
 from ltst.handles import windows
 from ltst.handles.desk import Desk, now
@@ -16,14 +28,11 @@ from ltst.records import (
     ConversationSession,
     Imported,
     ImportedConversation,
-    Metadata,
     SessionRelationship,
     SessionSummary,
 )
 from ltst.rooms import claims, relationships, sessions
 from ltst.support import validate
-
-SESSION_STATES = ("active", "archived")
 
 
 class AsyncSessions:
@@ -54,14 +63,18 @@ class AsyncSessions:
         """
         return await add_all(self._desk, conversations)
 
-    async def get(self, session_id: str) -> ConversationSession | None:
+    async def get(self, session_id: SessionId) -> ConversationSession | None:
         """A session, or None."""
         wanted = validate.identifier(session_id, "session_id")
         async with self._desk.reading("sessions.get", wanted) as calls:
             return await sessions.get(calls, wanted)
 
     async def list(
-        self, *, status: str | None = None, limit: int = 50, offset: int = 0
+        self,
+        *,
+        status: Annotated[SessionState | None, "Only those that are active, or archived."] = None,
+        limit: Limit = 50,
+        offset: Offset = 0,
     ) -> builtins.list[ConversationSession]:
         """The sessions, the most recently active first; `status` is active or archived."""
         if status is not None:
@@ -70,7 +83,7 @@ class AsyncSessions:
         async with self._desk.reading("sessions.list") as calls:
             return await sessions.list_all(calls, status=status, limit=most, offset=passed)
 
-    async def delete(self, session_id: str) -> bool:
+    async def delete(self, session_id: SessionId) -> bool:
         """Remove a session with its messages, contexts and all else that hangs on it; whether there was one."""
         wanted = validate.identifier(session_id, "session_id")
         async with self._desk.writing("sessions.delete", wanted) as tx:
@@ -83,7 +96,7 @@ class AsyncSessions:
             await windows.forget(self._desk.core, self._desk.user_id)
         return gone
 
-    async def archive(self, session_id: str) -> ConversationSession:
+    async def archive(self, session_id: SessionId) -> ConversationSession:
         """Put a session aside; a new message makes it active again."""
         wanted = validate.identifier(session_id, "session_id")
         async with self._desk.writing("sessions.archive", wanted) as tx:
@@ -91,7 +104,9 @@ class AsyncSessions:
             await self._desk.tell(tx, "archive", "session", wanted)
         return archived
 
-    async def touch(self, session_id: str, *, at: datetime | None = None) -> bool:
+    async def touch(
+        self, session_id: SessionId, *, at: Annotated[datetime | None, "When it was active; now, if left out."] = None
+    ) -> bool:
         """Set the time of the last activity; whether there was such a session."""
         wanted = validate.identifier(session_id, "session_id")
         moment = validate.optional_moment(at, "at") or now()
@@ -100,12 +115,14 @@ class AsyncSessions:
 
     async def link(
         self,
-        source: str,
-        target: str,
-        type: str = "related",
+        source: Annotated[Identifier, "The id of the earlier conversation."],
+        target: Annotated[Identifier, "The id of the later conversation."],
+        type: Annotated[Word, "How they hang together: continuation, related, fork, reference, or another word."] = (
+            "related"
+        ),
         *,
-        similarity: float = 0.0,
-        strength: float = 1.0,
+        similarity: Annotated[Score, "From 0 to 1."] = 0.0,
+        strength: Annotated[Score, "From 0 to 1."] = 1.0,
         metadata: Metadata | None = None,
     ) -> SessionRelationship:
         """Link two sessions; the source is the earlier one.
@@ -127,13 +144,13 @@ class AsyncSessions:
             await self._desk.tell(tx, "link", "relationship", linked.relationship_id)
         return linked
 
-    async def related(self, session_id: str) -> builtins.list[SessionRelationship]:
+    async def related(self, session_id: SessionId) -> builtins.list[SessionRelationship]:
         """The links from and to a session, the strongest first."""
         wanted = validate.identifier(session_id, "session_id")
         async with self._desk.reading("sessions.related", wanted) as calls:
             return await relationships.related(calls, wanted)
 
-    async def summary(self, session_id: str) -> SessionSummary:
+    async def summary(self, session_id: SessionId) -> SessionSummary:
         """Messages by role, tokens, first and last message, average relevance."""
         wanted = validate.identifier(session_id, "session_id")
         async with self._desk.reading("sessions.summary", wanted) as calls:

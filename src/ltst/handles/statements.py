@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+from typing import Annotated
 
+from ltst.arguments import Identifier, Limit, StatementKind
 from ltst.errors import NotFound
 from ltst.handles.desk import Desk
 from ltst.records import STATEMENT_KINDS, Statement
@@ -12,6 +14,7 @@ from ltst.support import validate
 from ltst.support.ids import is_id
 
 MOST = 1000
+StatementId = Annotated[Identifier, "The id of the statement; list_statements shows them."]
 
 
 class AsyncStatements:
@@ -24,11 +27,11 @@ class AsyncStatements:
     async def list(
         self,
         *,
-        about: str | None = None,
-        kind: str | None = None,
-        current: bool | None = None,
-        session_id: str | None = None,
-        limit: int = 100,
+        about: Annotated[Identifier | None, "me, or a name or relation as said: my sister Jo."] = None,
+        kind: Annotated[StatementKind | None, "Only of a kind."] = None,
+        current: Annotated[bool | None, "True: only what holds; false: only what is over."] = None,
+        session_id: Annotated[Identifier | None, "Only of a conversation."] = None,
+        limit: Limit = 100,
     ) -> builtins.list[Statement]:
         """What was said, the newest first, at most 1000.
 
@@ -46,14 +49,14 @@ class AsyncStatements:
         async with self._desk.reading("statements.list") as calls:
             return await statements.list_all(calls, **wanted, current=holds, limit=most)
 
-    async def get(self, statement_id: str) -> Statement | None:
+    async def get(self, statement_id: StatementId) -> Statement | None:
         """One statement, also one that was rejected; None if there is none."""
         if not is_id(validate.identifier(statement_id, "statement_id")):
             return None
         async with self._desk.reading("statements.get") as calls:
             return await statements.get(calls, statement_id)
 
-    async def reject(self, statement_id: str) -> Statement:
+    async def reject(self, statement_id: StatementId) -> Statement:
         """Strike a statement out for good: it is never read from that span again. What it had replaced holds again."""
         wanted = validate.identifier(statement_id, "statement_id")
         if not is_id(wanted):

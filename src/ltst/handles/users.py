@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+from typing import Annotated
 
+from ltst.arguments import Identifier, Limit
 from ltst.db import migrate
 from ltst.handles.desk import Core
 from ltst.records import KnownUser
@@ -18,7 +20,9 @@ class AsyncUsers:
         """Made by `memory.users`."""
         self._core = core
 
-    async def list(self, *, limit: int = 100, after: str | None = None) -> builtins.list[KnownUser]:
+    async def list(
+        self, *, limit: Limit = 100, after: Annotated[Identifier | None, "The last id of the page before."] = None
+    ) -> builtins.list[KnownUser]:
         """The users by their id; `after` is the last id of the page before."""
         most, place = validate.limit(limit), validate.optional_identifier(after, "after")
         return await users.list_all(self._core.database.keeper(), migrate.names_of("TABLE"), place, limit=most)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from ltst.arguments import PREFERENCE_TYPES
 from ltst.db.pool import Executor
 from ltst.records import Instruction, UserPreference
 from ltst.rooms import claims, events, facts, instructions, preferences
@@ -136,7 +137,7 @@ def _wish(source: str, heard: Sequence[Heard]) -> Wish:
     kind = str(last.details.get("type", "general"))
     return Wish(
         last.claim_value,
-        kind if kind in preferences.PREFERENCE_TYPES else "general",
+        kind if kind in PREFERENCE_TYPES else "general",
         source,
         round(confidence, 4),
         last.said_at,

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, SupportsIndex, overload
 
+from ltst.arguments import FEWEST_TOKENS, STRATEGIES
 from ltst.errors import Invalid, shown
 from ltst.recall.excerpts import excerpt
 from ltst.recall.ingredients import Ingredients, Item, Source, found_items, known_items, newest, turn, utc
@@ -30,11 +31,7 @@ __all__ = [
     "split_history",
 ]
 
-# Holds the beginning of a message under any counter of at most one token per byte: the speaker's name, a line break of
-# three bytes with its indent, and the mark that the rest is left out.
-FEWEST_TOKENS = 17
 MESSAGE_OVERHEAD = 4  # what a model reads for a message beside its content: the role and the delimiters
-STRATEGIES = ("sliding_window", "sliding_window_summary")
 
 PREAMBLE = (
     'Remembered data, one memory a line ("you" is the user, dates are UTC): '

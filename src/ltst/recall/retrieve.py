@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ltst.arguments import Filters
 from ltst.db.connections import Reals
 from ltst.db.pool import Database
 from ltst.recall import rank, temporal
-from ltst.records import Filters, Hit
+from ltst.records import Hit
 from ltst.rooms import search
 from ltst.rooms.search import Asked, Look
 from ltst.support import answers

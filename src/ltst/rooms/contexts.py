@@ -9,8 +9,6 @@ from ltst.records import ConversationContext
 from ltst.support.ids import new_id
 from ltst.support.text import scoped_hash
 
-CONTEXT_TYPES = ("conversation", "preference", "project", "user_info", "working")
-
 
 async def set(
     tx: Executor,

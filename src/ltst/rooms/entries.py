@@ -11,8 +11,6 @@ from ltst.db.pool import Executor
 from ltst.records import MemoryEntry
 from ltst.support.text import scoped_hash, sha256
 
-ENTRY_TYPES = ("long_term", "episodic")
-
 
 async def add(
     tx: Executor,

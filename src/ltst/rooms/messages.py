@@ -17,7 +17,6 @@ from ltst.support.text import scoped_hash, sha256
 from ltst.support.tokens import count
 
 BATCH = 1000
-MESSAGE_TYPES = ("message", "system", "context", "preference")
 
 
 @dataclass(slots=True)

@@ -10,7 +10,6 @@ from ltst.records import UserPreference
 from ltst.support.crypto import WrappedKey
 from ltst.support.ids import new_id
 
-PREFERENCE_TYPES = ("general", "coding", "communication", "project")
 LONGEST_SOURCE = 100
 # What an operator sets for the whole database, and what holds where the row was removed. They stand among the
 # preferences of `system`; the schema takes no other than numbers for them.

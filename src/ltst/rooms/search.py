@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from ltst.arguments import Filters
 from ltst.db.connections import Reals
 from ltst.db.pool import Database, Executor, SingleCall
-from ltst.records import KINDS, ConversationMessage, Filters
+from ltst.records import KINDS, ConversationMessage
 from ltst.support.speech import label, speaker
 
 DIMENSIONS = 384  # of the columns of a new database

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import signal
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -28,6 +29,21 @@ def header_text(value: str | None, name: str) -> str | None:
         return None if value is None else value.encode("latin-1").decode()
     except UnicodeDecodeError:
         raise Invalid(f"the header {name} must be UTF-8") from None
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket on an address, taken before anything is started."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is named, since only then asyncio sends small packets at once instead of waiting 40 ms for a reply.
+    taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        taken.bind((host.strip("[]"), port))
+    except (OSError, OverflowError) as problem:
+        taken.close()
+        raise Invalid(f"cannot listen on {host}:{port}: {problem}") from None
+    taken.set_inheritable(True)
+    return taken
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, Yes, command, found, opened
+from ltst.doors.cli.options import Options, Yes, command, found, named, opened
 from ltst.records import ApiKey
 
 if TYPE_CHECKING:
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Keys to the server.\n\nExample: ltst keys create --for ana")
 
-For = Annotated[str | None, typer.Option("--for", metavar="USER", help="Whose memory it opens.")]
+For = Annotated[str | None, named("--for", "USER", "Whose memory it opens.")]
 Admin = Annotated[bool, typer.Option("--admin", help="It opens everyone's memory.")]
-Name = Annotated[str, typer.Option("--name", metavar="TEXT", help="What it is for.")]
+Name = Annotated[str, named("--name", "TEXT", "What it is for.")]
 KeyId = Annotated[str, typer.Argument(metavar="ID", help="The key, as `ltst keys list` shows it.")]
 
 GONE = (
@@ -77,7 +77,7 @@ def create(options: Options, owner: For = None, admin: Admin = False, name: Name
 @command(app, "list")
 def list_keys(
     options: Options,
-    owner: Annotated[str | None, typer.Option("--for", metavar="USER", help="Only those for one user.")] = None,
+    owner: Annotated[str | None, named("--for", "USER", "Only those for one user.")] = None,
 ) -> None:
     """Show the keys, revoked ones included.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, Yes, command, opened
+from ltst.doors.cli.options import Options, Yes, command, named, opened
 from ltst.errors import Invalid
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ Dry = Annotated[bool, typer.Option("--dry-run", help="Read and judge all rows; w
 Back = Annotated[bool, typer.Option("--back", help="Give an adopted table back, with what was written since.")]
 Keep = Annotated[bool, typer.Option("--keep", help="With --back: ltst keeps the conversations too.")]
 LeaveOut = Annotated[bool, typer.Option("--leave-out", help="Leave out rows that cannot become messages.")]
-Zone = Annotated[str, typer.Option("--zone", metavar="NAME", help="The zone of dates that do not say theirs.")]
+Zone = Annotated[str, named("--zone", "NAME", "The zone of dates that do not say theirs.")]
 NoIndex = Annotated[bool, typer.Option("--no-index", help="Leave the vectors to the worker.")]
 
 

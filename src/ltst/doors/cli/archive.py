@@ -14,7 +14,7 @@ import typer
 
 from ltst.doors.cli import show
 from ltst.doors.cli.condition import CHECKS
-from ltst.doors.cli.options import Force, Options, Yes, command, opened, remembered
+from ltst.doors.cli.options import Force, Options, Yes, command, named, opened, remembered
 from ltst.errors import Conflict, Invalid
 from ltst.support import durable
 
@@ -62,9 +62,7 @@ def export(
 def erase(
     options: Options,
     yes: Yes = False,
-    verify: Annotated[
-        Path | None, typer.Option("--verify", metavar="RECEIPT", help="Erase nothing; check a receipt in JSON.")
-    ] = None,
+    verify: Annotated[Path | None, named("--verify", "RECEIPT", "Erase nothing; check a receipt in JSON.")] = None,
 ) -> None:
     """Remove everything a user owns, with a receipt.
 

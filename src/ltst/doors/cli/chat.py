@@ -13,7 +13,7 @@ import typer
 from rich.text import Text
 
 from ltst.doors.cli import facts, show
-from ltst.doors.cli.options import Options, command, piped, typed
+from ltst.doors.cli.options import Options, command, named, piped, typed
 from ltst.errors import Invalid, LtstError
 
 if TYPE_CHECKING:
@@ -47,11 +47,9 @@ MEMORIES: show.Columns = {
 def chat(
     options: Options,
     message: Annotated[str | None, typer.Argument(help="Say only this; - reads it. Else you are asked.")] = None,
-    chat_id: Annotated[
-        str | None, typer.Option("--chat", metavar="ID", help="Go on with this conversation, or name a new one.")
-    ] = None,
+    chat_id: Annotated[str | None, named("--chat", "ID", "Go on with this conversation, or name a new one.")] = None,
     latest: Annotated[bool, typer.Option("--continue", "-c", help="Go on with the latest conversation.")] = False,
-    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Who answers.")] = None,
+    agent: Annotated[str | None, named("--agent", "NAME", "Who answers.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each answer rests on.")] = False,
 ) -> None:
     """Talk with an agent that remembers you.

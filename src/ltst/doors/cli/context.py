@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ltst.arguments import STRATEGIES
 from ltst.doors.cli import show
-from ltst.doors.cli.options import AgentName, Options, command, informed, typed, words
+from ltst.doors.cli.options import AgentName, Options, command, informed, named, one_of, typed
 
 if TYPE_CHECKING:
     from ltst.recall.context import Context
@@ -19,26 +20,12 @@ app = typer.Typer()
 def context(
     options: Options,
     question: Annotated[str | None, typer.Argument(help="What is asked next, and recalled; - reads it.")] = None,
-    chat: Annotated[
-        str | None, typer.Option("--chat", metavar="ID", help="Which conversation; a new one, if left out.")
-    ] = None,
+    chat: Annotated[str | None, named("--chat", "ID", "Which conversation; a new one, if left out.")] = None,
     agent: AgentName = None,
-    max_tokens: Annotated[int, typer.Option("--max-tokens", metavar="N", help="Never more than these.")] = 4000,
-    about: Annotated[
-        str | None, typer.Option("--about", metavar="TEXT", help="Recall this instead; nothing is asked.")
-    ] = None,
-    strategy: Annotated[
-        str,
-        typer.Option(
-            "--strategy",
-            metavar="NAME",
-            help="sliding_window or sliding_window_summary.",
-            autocompletion=words("sliding_window", "sliding_window_summary"),
-        ),
-    ] = "sliding_window",
-    window: Annotated[
-        int | None, typer.Option("--window", metavar="N", help="The most messages word for word.")
-    ] = None,
+    max_tokens: Annotated[int, named("--max-tokens", "N", "Never more than these.")] = 4000,
+    about: Annotated[str | None, named("--about", "TEXT", "Recall this instead; nothing is asked.")] = None,
+    strategy: Annotated[str, one_of("--strategy", "NAME", STRATEGIES)] = "sliding_window",
+    window: Annotated[int | None, named("--window", "N", "The most messages word for word.")] = None,
 ) -> None:
     """Show what a model would be sent.
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ltst.arguments import CONTEXT_TYPES
 from ltst.doors.cli import show
 from ltst.doors.cli.options import (
     AgentName,
@@ -15,8 +16,10 @@ from ltst.doors.cli.options import (
     Options,
     command,
     found,
-    moment,
+    named,
+    one_of,
     remembered,
+    timed,
     typed,
     words,
 )
@@ -26,9 +29,7 @@ app = typer.Typer(
     help="Keys and values attached to a conversation.\n\nExample: ltst contexts list --chat monday",
 )
 
-TYPES = ("conversation", "preference", "project", "user_info", "working")
-OneOf = f"{', '.join(TYPES[:-1])} or {TYPES[-1]}."
-Type = Annotated[str, typer.Argument(help=OneOf, autocompletion=words(*TYPES))]
+Type = Annotated[str, typer.Argument(help=f"{', '.join(CONTEXT_TYPES)}.", autocompletion=words(*CONTEXT_TYPES))]
 Key = Annotated[str, typer.Argument(help="What it is called.")]
 
 COLUMNS: show.Columns = {
@@ -48,10 +49,8 @@ def set_context(
     value: Annotated[str, typer.Argument(help="What it says; - reads it from standard input.")],
     chat: ChatId,
     agent: AgentName = None,
-    relevance: Annotated[float, typer.Option("--relevance", metavar="N", help="How much it matters.")] = 0.0,
-    expires_at: Annotated[
-        datetime | None, typer.Option("--expires", parser=moment, metavar="TIME", help="When it is forgotten.")
-    ] = None,
+    relevance: Annotated[float, named("--relevance", "N", "How much it matters.")] = 0.0,
+    expires_at: Annotated[datetime | None, timed("--expires", "When it is forgotten.")] = None,
     metadata: MetadataOption = None,
 ) -> None:
     """Set a value, in place of the one before.
@@ -80,9 +79,7 @@ def get(options: Options, type: Type, key: Key, chat: ChatId) -> None:
 def list_contexts(
     options: Options,
     chat: ChatId,
-    type: Annotated[
-        str | None, typer.Option("--type", metavar="TYPE", help=f"Only {OneOf}", autocompletion=words(*TYPES))
-    ] = None,
+    type: Annotated[str | None, one_of("--type", "TYPE", CONTEXT_TYPES, "Only {}.")] = None,
 ) -> None:
     """List the contexts of a conversation.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Limit, MetadataOption, Offset, Options, command, found, remembered
+from ltst.doors.cli.options import Limit, MetadataOption, Offset, Options, command, found, named, remembered
 from ltst.records import Document, DocumentChunk
 from ltst.support import validate
 
@@ -50,12 +50,10 @@ def add(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help="Text, Markdown, HTML or PDF; - reads standard input.")
     ],
-    title: Annotated[
-        str | None, typer.Option("--title", metavar="TEXT", help="What to call it, if not as its file.")
-    ] = None,
-    uri: Annotated[str | None, typer.Option("--uri", metavar="URI", help="Its address, if not the file's own.")] = None,
+    title: Annotated[str | None, named("--title", "TEXT", "What to call it, if not as its file.")] = None,
+    uri: Annotated[str | None, named("--uri", "URI", "Its address, if not the file's own.")] = None,
     media_type: Annotated[
-        str | None, typer.Option("--media-type", metavar="TYPE", help="Such as text/html, if its name does not tell.")
+        str | None, named("--media-type", "TYPE", "Such as text/html, if its name does not tell.")
     ] = None,
     metadata: MetadataOption = None,
 ) -> None:

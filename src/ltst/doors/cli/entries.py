@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ltst.arguments import ENTRY_TYPES
 from ltst.doors.cli import show
 from ltst.doors.cli.options import (
     Limit,
@@ -15,10 +16,11 @@ from ltst.doors.cli.options import (
     Options,
     command,
     found,
-    moment,
+    named,
+    one_of,
     remembered,
+    timed,
     typed,
-    words,
 )
 
 app = typer.Typer(
@@ -27,7 +29,6 @@ app = typer.Typer(
 )
 
 EntryId = Annotated[str, typer.Argument(metavar="ID", help="Which entry.")]
-TYPES = words("long_term", "episodic")
 
 COLUMNS: show.Columns = {
     "Entry": "entry_id",
@@ -43,18 +44,12 @@ WHOLE: show.Columns = {**COLUMNS, "Source": "source", "Expires": "expires_at", "
 def add(
     options: Options,
     text: Annotated[str, typer.Argument(help="What to keep; - reads it from standard input.")],
-    type: Annotated[
-        str, typer.Option("--type", metavar="TYPE", help="long_term or episodic.", autocompletion=TYPES)
-    ] = "long_term",
+    type: Annotated[str, one_of("--type", "TYPE", ENTRY_TYPES)] = "long_term",
     importance: Annotated[
-        float | None, typer.Option("--importance", metavar="N", help="From 0 to 1; else it is judged by its words.")
+        float | None, named("--importance", "N", "From 0 to 1; else it is judged by its words.")
     ] = None,
-    occurred_at: Annotated[
-        datetime | None, typer.Option("--at", parser=moment, metavar="TIME", help="When it happened.")
-    ] = None,
-    expires_at: Annotated[
-        datetime | None, typer.Option("--expires", parser=moment, metavar="TIME", help="When it is forgotten.")
-    ] = None,
+    occurred_at: Annotated[datetime | None, timed("--at", "When it happened.")] = None,
+    expires_at: Annotated[datetime | None, timed("--expires", "When it is forgotten.")] = None,
     metadata: MetadataOption = None,
 ) -> None:
     """Keep a memory; the same one is kept once.
@@ -77,10 +72,7 @@ def add(
 @command(app, "list", user=True)
 def list_entries(
     options: Options,
-    type: Annotated[
-        str | None,
-        typer.Option("--type", metavar="TYPE", help="Only long_term or episodic ones.", autocompletion=TYPES),
-    ] = None,
+    type: Annotated[str | None, one_of("--type", "TYPE", ENTRY_TYPES, "Only {} ones.")] = None,
     limit: Limit = 50,
     offset: Offset = 0,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Limit, Options, command, opened, remembered
+from ltst.doors.cli.options import Limit, Options, command, named, opened, remembered
 from ltst.records import Event
 
 app = typer.Typer(
@@ -19,9 +19,7 @@ app = typer.Typer(
 
 PAUSE_SECONDS = 1.0
 
-After = Annotated[
-    str, typer.Option("--after", metavar="CURSOR", help="Only what follows the event with this cursor or id.")
-]
+After = Annotated[str, named("--after", "CURSOR", "Only what follows the event with this cursor or id.")]
 
 COLUMNS: show.Columns = {
     "Cursor": "cursor",

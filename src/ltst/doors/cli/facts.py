@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, command, found, informed, moment, remembered, typed
+from ltst.doors.cli.options import Options, command, found, informed, named, remembered, timed, typed
 from ltst.records import Fact
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ app = typer.Typer(
 )
 
 Key = Annotated[str, typer.Argument(help="What the fact is about.")]
-AsOf = Annotated[datetime | None, typer.Option("--as-of", parser=moment, metavar="DATE", help="What held on a day.")]
+AsOf = Annotated[datetime | None, timed("--as-of", "What held on a day.", "DATE")]
 WithSource = Annotated[bool, typer.Option("--source", help="Also show the words that say so.")]
 
 LONGEST_QUOTE = 200
@@ -77,10 +77,8 @@ def set_fact(
     key: Key,
     value: Annotated[str, typer.Argument(help="What holds; - reads it from standard input.")],
     confidence: Annotated[float, typer.Option("--confidence", help="From 0 to 1.")] = 1.0,
-    valid_from: Annotated[
-        datetime | None, typer.Option("--from", parser=moment, metavar="DATE", help="Since when, if not now.")
-    ] = None,
-    source: Annotated[str | None, typer.Option("--source", metavar="ID", help="The message that says so.")] = None,
+    valid_from: Annotated[datetime | None, timed("--from", "Since when, if not now.", "DATE")] = None,
+    source: Annotated[str | None, named("--source", "ID", "The message that says so.")] = None,
     also: Annotated[bool, typer.Option("--also", help="Let it hold beside the other values of the key.")] = False,
 ) -> None:
     """Set a value; the one before is closed, not deleted.
@@ -117,9 +115,7 @@ def end(
     options: Options,
     key: Key,
     value: Annotated[str | None, typer.Argument(help="Which value; whatever holds, if left out.")] = None,
-    at: Annotated[
-        datetime | None, typer.Option("--at", parser=moment, metavar="DATE", help="Since when, if not now.")
-    ] = None,
+    at: Annotated[datetime | None, timed("--at", "Since when, if not now.", "DATE")] = None,
 ) -> None:
     """Say that something is over, and nothing took its place.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, command, opened
+from ltst.doors.cli.options import Options, command, named, opened
 
 if TYPE_CHECKING:
     from ltst.doors.importers import Export, Report
@@ -23,9 +23,9 @@ Paths = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", metavar="NAME", help="What they are, if it is not to be told by their content."),
+    named("--format", "NAME", "What they are, if it is not to be told by their content."),
 ]
-Of = Annotated[str | None, typer.Option("--of", metavar="ID", help="Whose rows, where there are several users'.")]
+Of = Annotated[str | None, named("--of", "ID", "Whose rows, where there are several users'.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Read and check everything, write nothing.")]
 NoIndex = Annotated[bool, typer.Option("--no-index", help="Leave indexing and learning to a worker.")]
 SkipInvalid = Annotated[bool, typer.Option("--skip-invalid", help="Leave out what cannot be read, and tell.")]

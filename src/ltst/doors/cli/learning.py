@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, Yes, command, remembered, words
+from ltst.doors.cli.options import Options, Yes, command, named, remembered, words
 from ltst.settings import FEATURES
 
 app = typer.Typer(
@@ -47,7 +47,7 @@ def set_feature(options: Options, feature: Feature, state: State) -> None:
 @command(app, "catch-up", user=True)
 def catch_up(
     options: Options,
-    chat: Annotated[str | None, typer.Option("--chat", metavar="ID", help="In this conversation only.")] = None,
+    chat: Annotated[str | None, named("--chat", "ID", "In this conversation only.")] = None,
 ) -> None:
     """Learn now what was said since, by the local rules.
 

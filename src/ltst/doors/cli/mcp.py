@@ -11,7 +11,7 @@ import typer
 
 from ltst.doors.cli import show
 from ltst.doors.cli.access import about_keys
-from ltst.doors.cli.options import Options, command, opened
+from ltst.doors.cli.options import Options, command, named, opened
 from ltst.doors.cli.serve import name_to_call, saying_when_it_answers
 from ltst.errors import Denied, Invalid
 from ltst.support.extras import how_to_install
@@ -27,9 +27,10 @@ class Tools(StrEnum):
 
 
 Http = Annotated[bool, typer.Option("--http", help="Over HTTP, instead of standard input and output.")]
-Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen, with --http.")]
+Host = Annotated[str, named("--host", "ADDRESS", "Where to listen, with --http.")]
 Port = Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="On which port; 0 takes a free one.")]
 Chosen = Annotated[Tools, typer.Option("--tools", help="A few that models choose well from, or every verb there is.")]
+Structured = Annotated[bool, typer.Option("--structured", help="Answers also as JSON under a schema, for programs.")]
 
 TOLD = """MCP is served at {url}{path}   (older clients: {url}{sse})
 
@@ -43,6 +44,7 @@ def mcp(
     host: Host = "127.0.0.1",
     port: Port = 8001,
     tools: Chosen = Tools.EVERYDAY,
+    structured: Structured = False,
 ) -> None:
     """Serve memory over MCP: to Claude, Cursor, VS Code.
 
@@ -58,10 +60,10 @@ def mcp(
     if not http:
         if sys.stdin.isatty():
             show.hint("This is for a client to start, and to talk to: docs/mcp.md has blocks to copy. Ctrl-C ends it.")
-        door.serve_stdio(options.settings, tools)
+        door.serve_stdio(options.settings, tools, structured=structured)
         return
-    wanted = door.Serving(options.settings, host, port, tools)
-    with door.bound(wanted) as taken, opened(options, worker=False) as memory:
+    wanted = door.Serving(options.settings, host, port, tools, structured)
+    with door.bound(host, port) as taken, opened(options, worker=False) as memory:
         tokens = door.has_tokens(memory.settings)
         if not (tokens or memory.keys.required()) and not wanted.loopback:
             raise Denied(f"{host} can be reached by others, and no key is set up: make one with `ltst keys create`")

@@ -20,8 +20,10 @@ from ltst.doors.cli.options import (
     Options,
     command,
     moment,
+    named,
     piped,
     remembered,
+    timed,
     typed,
     words,
 )
@@ -29,7 +31,7 @@ from ltst.errors import Invalid
 
 app = typer.Typer()
 
-Name = Annotated[str | None, typer.Option("--name", metavar="TEXT", help="The name of a new conversation.")]
+Name = Annotated[str | None, named("--name", "TEXT", "The name of a new conversation.")]
 
 
 @command(app, "add", user=True)
@@ -45,14 +47,10 @@ def add(
     chat: ChatId,
     agent: AgentName = None,
     name: Name = None,
-    at: Annotated[
-        datetime | None, typer.Option("--at", parser=moment, metavar="TIME", help="When it was said.")
-    ] = None,
+    at: Annotated[datetime | None, timed("--at", "When it was said.")] = None,
     metadata: MetadataOption = None,
-    parent: Annotated[str | None, typer.Option("--parent", metavar="ID", help="The message that it answers.")] = None,
-    key: Annotated[
-        str | None, typer.Option("--key", metavar="KEY", help="Adding again under the same key adds nothing.")
-    ] = None,
+    parent: Annotated[str | None, named("--parent", "ID", "The message that it answers.")] = None,
+    key: Annotated[str | None, named("--key", "KEY", "Adding again under the same key adds nothing.")] = None,
 ) -> None:
     """Add a message to a conversation.
 
@@ -92,7 +90,7 @@ def window(
     options: Options,
     chat: ChatId,
     limit: Limit = 50,
-    max_tokens: Annotated[int | None, typer.Option("--max-tokens", metavar="N", help="Together at most.")] = None,
+    max_tokens: Annotated[int | None, named("--max-tokens", "N", "Together at most.")] = None,
 ) -> None:
     """Show the newest messages of a conversation.
 

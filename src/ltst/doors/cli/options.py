@@ -20,29 +20,75 @@ from ltst.doors.cli import show
 from ltst.errors import Invalid, LtstError, NotFound, Unavailable
 
 if TYPE_CHECKING:
+    from ltst.arguments import Argument
     from ltst.settings import Settings
     from ltst.sync import Memory, User
 
 P = ParamSpec("P")
 
 SPAN = re.compile(r"([0-9.]+) *([smhdw])")
+METAVARS: dict[Any, str] = {str: "TEXT", int: "N", float: "N"}
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
-DatabaseUrl = Annotated[
-    str | None, typer.Option("--database-url", metavar="URL", help="The Postgres to use. [DATABASE_URL; or embedded]")
-]
-Home = Annotated[
-    Path | None, typer.Option("--home", metavar="FOLDER", help="Where the embedded one and the key live. [LTST_HOME]")
-]
-UserId = Annotated[str | None, typer.Option("--user", metavar="ID", help="Whose memory. [LTST_USER; or local]")]
+
+def moment(written: str) -> datetime:
+    """A date or a time as people write it in ISO form; without a zone it is local."""
+    try:
+        return datetime.fromisoformat(written).astimezone()
+    except (ValueError, OverflowError):
+        raise typer.BadParameter(f"{written!r} is no date: write 2026-03-01 or 2026-03-01T09:30") from None
+
+
+def span(written: str) -> timedelta:
+    """A stretch of time as people write it: 90s, 15m, 12h, 30d, 2w; a bare number counts seconds."""
+    found = SPAN.fullmatch(written.strip())
+    try:
+        return timedelta(seconds=float(found[1]) * UNITS[found[2]]) if found else timedelta(seconds=float(written))
+    except (ValueError, OverflowError):
+        raise typer.BadParameter(f"{written!r} is no stretch of time: write 90s, 15m, 12h, 30d or 2w") from None
+
+
+def words(*known: str) -> Callable[[str], list[str]]:
+    """What a shell offers where one of a few words is expected."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [each for each in known if each.startswith(incomplete)]
+
+    return complete
+
+
+def named(flag: str, metavar: str, about: str, *known: str) -> Any:
+    """An option that takes a value; a shell offers the words that are known."""
+    return typer.Option(flag, metavar=metavar, help=about, autocompletion=words(*known) if known else None)
+
+
+def one_of(flag: str, metavar: str, known: Sequence[str], about: str = "{}.") -> Any:
+    """An option that takes one of a few words, which stand in its help where the braces are."""
+    told = f"{', '.join(known[:-1])} or {known[-1]}"
+    return named(flag, metavar, about.format(told), *known)
+
+
+def timed(flag: str, about: str, metavar: str = "TIME") -> Any:
+    """An option that takes a date or a time."""
+    return typer.Option(flag, parser=moment, metavar=metavar, help=about)
+
+
+def lasting(flag: str, about: str) -> Any:
+    """An option that takes a stretch of time."""
+    return typer.Option(flag, parser=span, metavar="TIME", help=about)
+
+
+DatabaseUrl = Annotated[str | None, named("--database-url", "URL", "The Postgres to use. [DATABASE_URL; or embedded]")]
+Home = Annotated[Path | None, named("--home", "FOLDER", "Where the embedded one and the key live. [LTST_HOME]")]
+UserId = Annotated[str | None, named("--user", "ID", "Whose memory. [LTST_USER; or local]")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
-Limit = Annotated[int, typer.Option("--limit", metavar="N", help="How many at most.")]
-Offset = Annotated[int, typer.Option("--offset", metavar="N", help="How many to pass over.")]
-ChatId = Annotated[str, typer.Option("--chat", metavar="ID", help="Which conversation.")]
-AgentName = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="The agent of a new conversation.")]
+Limit = Annotated[int, named("--limit", "N", "How many at most.")]
+Offset = Annotated[int, named("--offset", "N", "How many to pass over.")]
+ChatId = Annotated[str, named("--chat", "ID", "Which conversation.")]
+AgentName = Annotated[str | None, named("--agent", "NAME", "The agent of a new conversation.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +118,6 @@ class Options:
         return Settings.from_environment(actor="cli", database_url=self.database_url, user=self.user, home=home)
 
 
-def moment(written: str) -> datetime:
-    """A date or a time as people write it in ISO form; without a zone it is local."""
-    try:
-        return datetime.fromisoformat(written).astimezone()
-    except (ValueError, OverflowError):
-        raise typer.BadParameter(f"{written!r} is no date: write 2026-03-01 or 2026-03-01T09:30") from None
-
-
-def span(written: str) -> timedelta:
-    """A stretch of time as people write it: 90s, 15m, 12h, 30d, 2w; a bare number counts seconds."""
-    found = SPAN.fullmatch(written.strip())
-    try:
-        return timedelta(seconds=float(found[1]) * UNITS[found[2]]) if found else timedelta(seconds=float(written))
-    except (ValueError, OverflowError):
-        raise typer.BadParameter(f"{written!r} is no stretch of time: write 90s, 15m, 12h, 30d or 2w") from None
-
-
 def json_object(written: str) -> dict[str, Any]:
     """A JSON object, such as metadata."""
     try:
@@ -113,15 +142,6 @@ def _refused(constant: str) -> None:
     raise ValueError(constant)
 
 
-def words(*known: str) -> Callable[[str], list[str]]:
-    """What a shell offers where one of a few words is expected."""
-
-    def complete(incomplete: str) -> list[str]:
-        return [each for each in known if each.startswith(incomplete)]
-
-    return complete
-
-
 MetadataOption = Annotated[
     dict[str, Any] | None,
     typer.Option("--metadata", parser=json_object, metavar="JSON", help="An object of your own."),
@@ -129,11 +149,18 @@ MetadataOption = Annotated[
 
 
 def command(
-    app: typer.Typer, name: str, *, user: bool = False, json: bool = True, passes_on: bool = False
+    app: typer.Typer,
+    name: str,
+    *,
+    user: bool = False,
+    json: bool = True,
+    passes_on: bool = False,
+    more: Sequence[Argument] = (),
 ) -> Callable[[Callable[Concatenate[Options, P], None]], Callable[Concatenate[Options, P], None]]:
     """Register a command whose function takes the options first; ltst's errors become one red line and status 1.
 
-    One that `passes_on` what it is given takes any options for its last argument.
+    One that `passes_on` what it is given takes any options for its last argument. The arguments of a verb in `more` are
+    options too, which the function gets by their names.
     """
     chosen = [
         _parameter("user", UserId, None) if user else None,
@@ -153,6 +180,7 @@ def command(
                 call(options.over(context.obj), **given)
 
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        own = [each for each in own if each.kind is not inspect.Parameter.VAR_KEYWORD] + [*map(option_of, more)]
         _sign(run, [_parameter("context", typer.Context), *own, *shared])
         app.command(name, context_settings={"ignore_unknown_options": passes_on})(run)
         return function
@@ -233,6 +261,19 @@ def _reported(as_json: bool) -> Iterator[None]:
         told = f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem)
         show.problem(Unavailable(told), as_json)
         raise typer.Exit(1) from None
+
+
+def option_of(given: Argument) -> inspect.Parameter:
+    """The option for an argument of a verb, as its signature tells it; a kind that a shell cannot write has none."""
+    flag, kind = "--" + given.name.replace("_", "-"), given.kind
+    if kind is datetime:
+        told = timed(flag, given.about)
+    elif given.choices is not None:
+        told = named(flag, "WORD", f"{given.about} {', '.join(given.choices.words)}.", *given.choices.words)
+    else:
+        told = named(flag, METAVARS[kind], given.about) if kind in METAVARS else typer.Option(flag, help=given.about)
+    annotation: Any = Annotated[kind | None if given.optional else kind, told]
+    return _parameter(given.name, annotation, given.default)
 
 
 def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, Yes, command
+from ltst.doors.cli.options import Options, Yes, command, named
 from ltst.errors import Invalid
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ PLAN: show.Columns = {
     "Names mean": lambda told: "ltst's tables" if told.switched else "the old tables",
 }
 
-Schema = Annotated[str, typer.Option("--schema", metavar="NAME", help="Where the old tables are.")]
-Own = Annotated[str, typer.Option("--own", metavar="NAME", help="The schema for ltst's tables.")]
+Schema = Annotated[str, named("--schema", "NAME", "Where the old tables are.")]
+Own = Annotated[str, named("--own", "NAME", "The schema for ltst's tables.")]
 Dry = Annotated[bool, typer.Option("--dry-run", help="Read and judge all rows; copy nothing.")]
 Switch = Annotated[
     bool, typer.Option("--switch", help="Copy what is new, then put ltst in the place of the old tables.")
@@ -38,7 +38,7 @@ Switch = Annotated[
 Back = Annotated[bool, typer.Option("--back", help="Give the old tables what was written since, and use them again.")]
 Drop = Annotated[bool, typer.Option("--drop", help="With --back: remove ltst's schema and all that is in it.")]
 LeaveOut = Annotated[bool, typer.Option("--leave-out", help="Leave out rows that cannot be taken over.")]
-Zone = Annotated[str, typer.Option("--zone", metavar="NAME", help="The zone of dates that do not say theirs.")]
+Zone = Annotated[str, named("--zone", "NAME", "The zone of dates that do not say theirs.")]
 
 
 @command(app, "adopt-predecessor", user=True)

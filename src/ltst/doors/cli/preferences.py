@@ -7,25 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
+from ltst.arguments import PREFERENCE_TYPES
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, command, found, informed, remembered, typed, words
+from ltst.doors.cli.options import Options, command, found, informed, named, one_of, remembered, typed
 from ltst.records import UserPreference
 
 app = typer.Typer(no_args_is_help=True, help="How a user wants things.\n\nExample: ltst preferences set units metric")
 
 Key = Annotated[str, typer.Argument(help="What the preference is about.")]
 
-Type = Annotated[
-    str,
-    typer.Option(
-        "--type",
-        metavar="TYPE",
-        help="general, coding, communication or project.",
-        autocompletion=words("general", "coding", "communication", "project"),
-    ),
-]
+Type = Annotated[str, one_of("--type", "TYPE", PREFERENCE_TYPES)]
 Reveal = Annotated[bool, typer.Option("--reveal", help="Show sensitive values in clear.")]
 
+SOURCES = ("explicit", "learned", "inferred")
 HIDDEN = "••••••"
 COLUMNS: show.Columns = {
     "Key": "key",
@@ -49,9 +43,7 @@ def _without_value(preference: UserPreference) -> dict[str, Any]:
 @command(app, "list", user=True)
 def list_preferences(
     options: Options,
-    type: Annotated[
-        str | None, typer.Option("--type", metavar="TYPE", help="general, coding, communication or project.")
-    ] = None,
+    type: Annotated[str | None, one_of("--type", "TYPE", PREFERENCE_TYPES)] = None,
     defaults: Annotated[bool, typer.Option("--defaults", help="Also those that nobody set.")] = False,
     reveal: Reveal = False,
 ) -> None:
@@ -90,16 +82,8 @@ def set_preference(
     value: Annotated[str | None, typer.Argument(help="Left out or -: asked for, or read from standard input.")] = None,
     type: Type = "general",
     sensitive: Annotated[bool, typer.Option("--sensitive", help="Encrypt it; the value is asked for.")] = False,
-    source: Annotated[
-        str,
-        typer.Option(
-            "--source",
-            metavar="SOURCE",
-            help="explicit, learned, inferred or a word of yours.",
-            autocompletion=words("explicit", "learned", "inferred"),
-        ),
-    ] = "explicit",
-    confidence: Annotated[float, typer.Option("--confidence", metavar="N", help="From 0 to 1.")] = 1.0,
+    source: Annotated[str, one_of("--source", "SOURCE", SOURCES, "{}, or a word of yours.")] = "explicit",
+    confidence: Annotated[float, named("--confidence", "N", "From 0 to 1.")] = 1.0,
 ) -> None:
     """Set a preference.
 

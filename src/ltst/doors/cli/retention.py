@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, command, found, remembered, span
+from ltst.doors.cli.options import Options, command, found, lasting, remembered
 from ltst.errors import Invalid
 from ltst.records import RetentionPolicy
 
@@ -36,12 +36,8 @@ COLUMNS: show.Columns = {
 def set_policy(
     options: Options,
     session_type: SessionType = "*",
-    archive_after: Annotated[
-        timedelta | None, typer.Option("--archive-after", parser=span, metavar="TIME", help="Such as 12h, 30d or 8w.")
-    ] = None,
-    delete_after: Annotated[
-        timedelta | None, typer.Option("--delete-after", parser=span, metavar="TIME", help="Such as 30d or 52w.")
-    ] = None,
+    archive_after: Annotated[timedelta | None, lasting("--archive-after", "Such as 12h, 30d or 8w.")] = None,
+    delete_after: Annotated[timedelta | None, lasting("--delete-after", "Such as 30d or 52w.")] = None,
 ) -> None:
     """Set after how long without activity; `ltst maintain` does it.
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from rich.text import Text
 
+from ltst.arguments import SearchFilters, argument
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Limit, Options, command, json_or_text, moment, remembered, typed, words
+from ltst.doors.cli.options import Limit, Options, command, json_or_text, named, remembered, typed
 from ltst.records import KINDS, Hit
 
 app = typer.Typer()
@@ -33,34 +33,13 @@ ARMS = {
 Query = Annotated[str, typer.Argument(help="What to look for, in any words; - reads it.")]
 Kind = Annotated[
     list[str] | None,
-    typer.Option(
-        "--kind",
-        metavar="KIND",
-        help=f"{', '.join(KINDS)}; may be given several times.",
-        autocompletion=words(*KINDS),
-    ),
+    named("--kind", "KIND", f"{', '.join(KINDS)}; may be given several times.", *KINDS),
 ]
-EntryType = Annotated[
-    str | None,
-    typer.Option(
-        "--entry-type",
-        metavar="TYPE",
-        help="Of entries, only long_term or episodic ones.",
-        autocompletion=words("long_term", "episodic"),
-    ),
-]
-Chat = Annotated[str | None, typer.Option("--chat", metavar="ID", help="Only this conversation and related ones.")]
-Since = Annotated[datetime | None, typer.Option("--since", parser=moment, metavar="TIME", help="Not before.")]
-Until = Annotated[datetime | None, typer.Option("--until", parser=moment, metavar="TIME", help="Not after.")]
+Chat = Annotated[str | None, named("--chat", "ID", "Only this conversation and related ones.")]
 Where = Annotated[
     list[str] | None,
-    typer.Option("--where", metavar="CONDITION", help="Of metadata: topic=food, 'price>=5'; all must hold."),
+    named("--where", "CONDITION", "Of metadata: topic=food, 'price>=5'; all must hold."),
 ]
-Floor = Annotated[float | None, typer.Option("--floor", metavar="N", help="The least relevance, from 0 to 1.")]
-Now = Annotated[
-    datetime | None, typer.Option("--now", parser=moment, metavar="TIME", help="'Last May' counts from here.")
-]
-Without = Annotated[str | None, typer.Option("--without", metavar="TEXT", help="No messages that say exactly this.")]
 Explain = Annotated[bool, typer.Option("--explain", help="Also say what the parts mean, and what it rests on.")]
 
 FOUND: show.Columns = {
@@ -72,21 +51,26 @@ FOUND: show.Columns = {
 }
 
 
-@command(app, "search", user=True)
+# The filters that are written in a way of their own here; every other one is an option of its name.
+OWN = ("kinds", "session_id", "where")
+FILTERS = [
+    argument(name, hint, None)
+    for name, hint in get_type_hints(SearchFilters, include_extras=True).items()
+    if name not in OWN
+]
+
+
+@command(app, "search", user=True, more=FILTERS)
 def search(
     options: Options,
+    /,
     query: Query,
     kind: Kind = None,
-    entry_type: EntryType = None,
     chat: Chat = None,
-    since: Since = None,
-    until: Until = None,
     where: Where = None,
-    floor: Floor = None,
-    now: Now = None,
-    without: Without = None,
     limit: Limit = 10,
     explain: Explain = False,
+    **filters: Any,
 ) -> None:
     """Find what is remembered about something.
 
@@ -94,22 +78,10 @@ def search(
 
     Example: ltst search "where do I live?" --kind message --since 2026-01-01
     """
-    conditions = _conditions(where) if where else None
+    narrowed: SearchFilters = {"kinds": kind, "session_id": chat, "where": _conditions(where) if where else None}
     asked = typed(query, ask="Query")
     with remembered(options) as user:
-        found = user.search(
-            asked,
-            kinds=kind,
-            entry_type=entry_type,
-            session_id=chat,
-            since=since,
-            until=until,
-            where=conditions,
-            floor=floor,
-            now=now,
-            without=without,
-            limit=limit,
-        )
+        found = user.search(asked, limit=limit, **{**filters, **narrowed})
     show.records(options.json, found, FOUND, title="Found", empty="Nothing like that is remembered.")
     if explain and found and not options.json:
         _explain(found)

@@ -16,13 +16,13 @@ import typer
 
 from ltst.doors.cli import show
 from ltst.doors.cli.access import about_keys
-from ltst.doors.cli.options import Options, command, opened
+from ltst.doors.cli.options import Options, command, named, opened
 from ltst.errors import Denied, Invalid
 from ltst.support.extras import how_to_install
 
 app = typer.Typer()
 
-Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")]
+Host = Annotated[str, named("--host", "ADDRESS", "Where to listen.")]
 Port = Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="On which port; 0 takes a free one.")]
 Processes = Annotated[int, typer.Option("--processes", metavar="N", min=1, max=64, help="How many share the work.")]
 
@@ -54,7 +54,7 @@ def serve(options: Options, host: Host = "127.0.0.1", port: Port = 8000, process
     except ImportError as problem:
         raise Invalid(f"the server needs {problem.name}, which is missing: {how_to_install('server')}") from None
     wanted = http.Serving(options.settings, host, port)
-    with http.bound(wanted) as taken, opened(options, worker=False) as memory:
+    with http.bound(host, port) as taken, opened(options, worker=False) as memory:
         tokens = http.has_tokens(memory.settings)
         guarded = memory.keys.required() or tokens
         if not guarded and not wanted.loopback:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ltst.arguments import SESSION_STATES
 from ltst.doors.cli import show
 from ltst.doors.cli.options import (
     Limit,
@@ -17,17 +18,17 @@ from ltst.doors.cli.options import (
     Yes,
     command,
     found,
-    moment,
+    named,
+    one_of,
     remembered,
+    timed,
     typed,
-    words,
 )
 from ltst.records import ConversationSession
 
 app = typer.Typer(no_args_is_help=True, help="The conversations of a user.\n\nExample: ltst sessions list")
 
 SessionId = Annotated[str, typer.Argument(metavar="ID", help="Which conversation.")]
-STATES = words("active", "archived")
 LINKS = ("continuation", "related", "fork", "reference")
 
 COLUMNS = {
@@ -73,10 +74,7 @@ HITS: show.Columns = {
 @command(app, "list", user=True)
 def list_sessions(
     options: Options,
-    status: Annotated[
-        str | None,
-        typer.Option("--status", metavar="STATUS", help="Only active or archived ones.", autocompletion=STATES),
-    ] = None,
+    status: Annotated[str | None, one_of("--status", "STATUS", SESSION_STATES, "Only {} ones.")] = None,
     limit: Limit = 50,
     offset: Offset = 0,
 ) -> None:
@@ -123,7 +121,7 @@ def search(
     session_id: SessionId,
     query: Annotated[str, typer.Argument(help="What to look for, in any words; - reads it.")],
     limit: Limit = 10,
-    threshold: Annotated[float, typer.Option("--threshold", metavar="N", help="The least score, from 0 to 1.")] = 0.0,
+    threshold: Annotated[float, named("--threshold", "N", "The least score, from 0 to 1.")] = 0.0,
 ) -> None:
     """Find messages within one conversation.
 
@@ -152,22 +150,14 @@ def snapshot(options: Options, session_id: SessionId) -> None:
 def put(
     options: Options,
     session_id: SessionId,
-    name: Annotated[str | None, typer.Option("--name", metavar="TEXT", help="What it is called.")] = None,
-    type: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Of which kind a new one is.")] = None,
-    status: Annotated[
-        str | None, typer.Option("--status", metavar="STATUS", help="active or archived.", autocompletion=STATES)
-    ] = None,
-    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="The agent of a new one.")] = None,
-    summary: Annotated[str | None, typer.Option("--summary", metavar="TEXT", help="What a new one is about.")] = None,
-    relevance: Annotated[
-        float | None, typer.Option("--relevance", metavar="N", help="How much a new one matters.")
-    ] = None,
-    created_at: Annotated[
-        datetime | None, typer.Option("--created", parser=moment, metavar="TIME", help="When a new one began.")
-    ] = None,
-    last_activity: Annotated[
-        datetime | None, typer.Option("--at", parser=moment, metavar="TIME", help="When it was last active; else now.")
-    ] = None,
+    name: Annotated[str | None, named("--name", "TEXT", "What it is called.")] = None,
+    type: Annotated[str | None, named("--type", "TYPE", "Of which kind a new one is.")] = None,
+    status: Annotated[str | None, one_of("--status", "STATUS", SESSION_STATES)] = None,
+    agent: Annotated[str | None, named("--agent", "NAME", "The agent of a new one.")] = None,
+    summary: Annotated[str | None, named("--summary", "TEXT", "What a new one is about.")] = None,
+    relevance: Annotated[float | None, named("--relevance", "N", "How much a new one matters.")] = None,
+    created_at: Annotated[datetime | None, timed("--created", "When a new one began.")] = None,
+    last_activity: Annotated[datetime | None, timed("--at", "When it was last active; else now.")] = None,
     metadata: MetadataOption = None,
 ) -> None:
     """Create a conversation, or rename or restore one.
@@ -199,9 +189,7 @@ def put(
 def touch(
     options: Options,
     session_id: SessionId,
-    at: Annotated[
-        datetime | None, typer.Option("--at", parser=moment, metavar="TIME", help="When it was active, if not now.")
-    ] = None,
+    at: Annotated[datetime | None, timed("--at", "When it was active, if not now.")] = None,
 ) -> None:
     """Set the time of the last activity.
 
@@ -229,8 +217,8 @@ def archive(options: Options, session_id: SessionId) -> None:
 def fork(
     options: Options,
     session_id: SessionId,
-    at: Annotated[int | None, typer.Option("--at", metavar="N", help="Up to which message; all, if left out.")] = None,
-    new_id: Annotated[str | None, typer.Option("--as", metavar="ID", help="What the copy is called.")] = None,
+    at: Annotated[int | None, named("--at", "N", "Up to which message; all, if left out.")] = None,
+    new_id: Annotated[str | None, named("--as", "ID", "What the copy is called.")] = None,
 ) -> None:
     """Begin a new conversation with a copy of this one.
 
@@ -246,17 +234,9 @@ def link(
     options: Options,
     source: Annotated[str, typer.Argument(help="The earlier conversation.")],
     target: Annotated[str, typer.Argument(help="The later one.")],
-    type: Annotated[
-        str,
-        typer.Option(
-            "--type",
-            metavar="TYPE",
-            help="continuation, related, fork, reference or a word of yours.",
-            autocompletion=words(*LINKS),
-        ),
-    ] = "related",
-    similarity: Annotated[float, typer.Option("--similarity", metavar="N", help="From 0 to 1.")] = 0.0,
-    strength: Annotated[float, typer.Option("--strength", metavar="N", help="From 0 to 1.")] = 1.0,
+    type: Annotated[str, one_of("--type", "TYPE", LINKS, "{}, or a word of yours.")] = "related",
+    similarity: Annotated[float, named("--similarity", "N", "From 0 to 1.")] = 0.0,
+    strength: Annotated[float, named("--strength", "N", "From 0 to 1.")] = 1.0,
     metadata: MetadataOption = None,
 ) -> None:
     """Link two conversations.

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Limit, Options, command, found, informed, remembered, words
+from ltst.doors.cli.options import Limit, Options, command, found, informed, named, remembered
 from ltst.records import STATEMENT_KINDS
 
 app = typer.Typer(
@@ -39,18 +39,14 @@ WHOLE: show.Columns = {
 @command(app, "list", user=True)
 def list_statements(
     options: Options,
-    about: Annotated[
-        str | None, typer.Option("--about", metavar="WHOM", help="me, or a name or relation as said.")
-    ] = None,
+    about: Annotated[str | None, named("--about", "WHOM", "me, or a name or relation as said.")] = None,
     kind: Annotated[
         str | None,
-        typer.Option(
-            "--kind", metavar="KIND", help=f"{', '.join(STATEMENT_KINDS)}.", autocompletion=words(*STATEMENT_KINDS)
-        ),
+        named("--kind", "KIND", f"{', '.join(STATEMENT_KINDS)}.", *STATEMENT_KINDS),
     ] = None,
     current: Annotated[bool, typer.Option("--current", help="Only what holds.")] = False,
     over: Annotated[bool, typer.Option("--over", help="Only what does not hold any more.")] = False,
-    chat: Annotated[str | None, typer.Option("--chat", metavar="ID", help="Only of this conversation.")] = None,
+    chat: Annotated[str | None, named("--chat", "ID", "Only of this conversation.")] = None,
     limit: Limit = 100,
 ) -> None:
     """List what was said, the newest first.

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Limit, Options, command, opened
+from ltst.doors.cli.options import Limit, Options, command, named, opened
 
 app = typer.Typer(no_args_is_help=True, help="Everyone of whom something is stored.\n\nExample: ltst users list")
 
@@ -23,9 +23,7 @@ COLUMNS: show.Columns = {
 def list_users(
     options: Options,
     limit: Limit = 100,
-    after: Annotated[
-        str | None, typer.Option("--after", metavar="USER", help="Go on after this one, the last that was shown.")
-    ] = None,
+    after: Annotated[str | None, named("--after", "USER", "Go on after this one, the last that was shown.")] = None,
 ) -> None:
     """List everyone of whom something is stored, by id.
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import AgentName, ChatId, Options, command, found, json_or_text, remembered, span, typed
+from ltst.doors.cli.options import AgentName, ChatId, Options, command, found, json_or_text, lasting, remembered, typed
 from ltst.errors import NotFound
 
 app = typer.Typer(
@@ -27,9 +27,7 @@ def set_value(
     value: Annotated[str, typer.Argument(help="JSON, or else a text; - reads it from standard input.")],
     chat: ChatId,
     agent: AgentName = None,
-    ttl: Annotated[
-        timedelta | None, typer.Option("--ttl", parser=span, metavar="TIME", help="For how long: 90s, 15m, 12h, 30d.")
-    ] = None,
+    ttl: Annotated[timedelta | None, lasting("--ttl", "For how long: 90s, 15m, 12h, 30d.")] = None,
     text: Annotated[bool, typer.Option("--text", help="A text, even if it looks like JSON.")] = False,
 ) -> None:
     """Keep a value.

@@ -30,18 +30,13 @@ from ltst.doors.http.reference import add_reference
 from ltst.doors.http.routes import (
     admin,
     chat,
-    contexts,
-    facts,
     feed,
-    instructions,
     knowledge,
-    messages,
     operations,
     people,
-    preferences,
     proxy,
     sessions,
-    statements,
+    verbs,
 )
 from ltst.doors.http.routes.answers import PROBLEMS
 from ltst.doors.http.turn_meters import TurnMeters
@@ -56,12 +51,7 @@ ROUTERS = (
     chat.router,
     proxy.router,
     sessions.router,
-    messages.router,
-    contexts.router,
-    facts.router,
-    statements.router,
-    preferences.router,
-    instructions.router,
+    verbs.router,
     knowledge.router,
     people.router,
     feed.router,

@@ -15,10 +15,9 @@ from uvicorn.supervisors import Multiprocess
 from uvicorn.supervisors.multiprocess import Process
 
 from ltst.doors.http.app import Serving, create
-from ltst.errors import Invalid
 from ltst.handles.callers import has_tokens
 from ltst.support.connections import limited
-from ltst.support.network import ending_well
+from ltst.support.network import bound, ending_well
 
 __all__ = ["Serving", "bound", "has_tokens", "serve"]
 
@@ -26,21 +25,6 @@ GRACE_SECONDS = 20
 STARTUP_FAILURE = 3  # the exit code of a process that uvicorn could not start
 # Longer than the minute of common proxies: whoever closes first is to be the one who knows that nothing is on its way.
 KEEP_ALIVE_SECONDS = 75
-
-
-def bound(serving: Serving) -> socket.socket:
-    """A socket on the address, taken before anything is started."""
-    family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
-    # The protocol is named, since only then asyncio sends small packets at once instead of waiting 40 ms for a reply.
-    taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        taken.bind((serving.host.strip("[]"), serving.port))
-    except (OSError, OverflowError) as problem:
-        taken.close()
-        raise Invalid(f"cannot listen on {serving.host}:{serving.port}: {problem}") from None
-    taken.set_inheritable(True)
-    return taken
 
 
 def serve(serving: Serving, taken: socket.socket, *, processes: int = 1) -> None:

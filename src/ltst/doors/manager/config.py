@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from ltst.arguments import STRATEGIES
 from ltst.errors import Invalid
 from ltst.memory import SNAPSHOT_TOKENS, AsyncMemory
 from ltst.protocols import Embedder, LanguageModel, Reranker
-from ltst.recall.context import STRATEGIES, checked_budget
+from ltst.recall.context import checked_budget
 from ltst.settings import Settings
 from ltst.support import validate
 

@@ -9,13 +9,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Self
 
+from ltst.arguments import FEWEST_TOKENS
 from ltst.doors.manager.config import STRATEGY, MemoryConfig, config
 from ltst.doors.manager.entries import matching, meets, moment, of_context, of_fact, of_message, source, told, weight
 from ltst.doors.manager.inside import Inside
 from ltst.doors.manager.views import History, Profile, ShortTermBuffer, VectorStore, WorkingMemory
 from ltst.errors import Invalid, ModelUnavailable
 from ltst.learn.importance import kept
-from ltst.recall.context import FEWEST_TOKENS, Context
+from ltst.recall.context import Context
 from ltst.records import ConversationMessage, Hit, MemoryEntry, MemoryTypes, Metadata
 from ltst.settings import Settings
 from ltst.support import validate

@@ -41,6 +41,7 @@ class Serving:
     host: str = "127.0.0.1"
     port: int = 8001
     tools: str = "everyday"
+    structured: bool = False
 
     @property
     def loopback(self) -> bool:
@@ -51,7 +52,12 @@ class Serving:
 def application(serving: Serving, memory: AsyncMemory | None = None) -> Starlette:
     """The application; it opens a memory of its own unless it is given one."""
     own = memory or AsyncMemory(settings=replace(serving.settings, actor="mcp"))
-    return around(create(whose_by_key(own), SETS[serving.tools]), serving, own, opens=memory is None)
+    return around(
+        create(whose_by_key(own), SETS[serving.tools], structured=serving.structured),
+        serving,
+        own,
+        opens=memory is None,
+    )
 
 
 def around(server: Server[object], serving: Serving, memory: AsyncMemory, *, opens: bool) -> Starlette:

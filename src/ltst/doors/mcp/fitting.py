@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from ltst.doors.mcp.shapes import Items
+from pydantic import BaseModel
+
 from ltst.errors import Invalid
 
 R = TypeVar("R")
@@ -36,11 +37,11 @@ def _attempts(done: Any, cut: bool, drop: bool) -> Iterator[tuple[Any, str | Non
     yield done, None
     for longest in CUTS if cut else ():
         yield shortened(done, longest), CUT.format(longest=longest)
-    if drop and isinstance(done, Items):
-        shown = len(done.items)
+    if drop and isinstance(done, Mapping) and "items" in done:
+        shown = len(done["items"])
         while (shown := shown // 2) > 0:
-            fewer = Items(done.items[:shown], done.next_offset)
-            yield shortened(fewer, CUTS[-1]), FEWER.format(shown=shown, all=len(done.items))
+            fewer = {**done, "items": done["items"][:shown]}
+            yield shortened(fewer, CUTS[-1]), FEWER.format(shown=shown, all=len(done["items"]))
 
 
 def shortened(value: Any, longest: int) -> Any:
@@ -51,6 +52,9 @@ def shortened(value: Any, longest: int) -> Any:
         return {name: shortened(each, longest) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return type(value)([shortened(each, longest) for each in value])
+    if isinstance(value, BaseModel):
+        held = {name: getattr(value, name) for name in type(value).model_fields}
+        return value.model_copy(update={name: shortened(each, longest) for name, each in held.items()})
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         held = {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if each.init}
         return dataclasses.replace(value, **{name: shortened(each, longest) for name, each in held.items()})

@@ -9,7 +9,6 @@ import mcp_types as protocol
 from mcp.shared.exceptions import MCPError
 
 from ltst.doors.mcp import resources, telling
-from ltst.doors.mcp.shapes import Items
 from ltst.errors import Invalid, LtstError, NotFound
 from ltst.memory import AsyncUser
 
@@ -48,7 +47,7 @@ class Prompt:
 
 async def _recall(user: AsyncUser, given: Arguments) -> str:
     found = await user.search(given["topic"], limit=FOUND)
-    told = telling.tell(Items(found), "Nothing is remembered about it.")
+    told = telling.tell({"items": found}, "Nothing is remembered about it.")
     return (
         f"What do you remember about this: {given['topic']}\n\nThis is what memory holds:\n\n{told}\n\n"
         "Tell me what you know about it, with dates where they matter, and where you know it from. "
@@ -75,11 +74,11 @@ async def _summarise(user: AsyncUser, given: Arguments) -> str:
     return (
         f"{told}\n\nSummarise this conversation in at most ten sentences: what was decided, what is open, and what was "
         "said about me that will matter later. Then store the summary with the tool remember, without a session_id, "
-        "and each lasting fact about me with set_fact."
+        "and each lasting fact about me with the tool correct."
     )
 
 
-SESSION_ID = "The id of the conversation; list_sessions shows them."
+SESSION_ID = "The id of the conversation; ltst://sessions lists them."
 PROMPTS: Mapping[str, Prompt] = {
     "recall": Prompt(
         "Recall a topic",

@@ -19,7 +19,6 @@ from ltst.records import ConversationSession
 PROFILE = "ltst://profile"
 SESSIONS = "ltst://sessions"
 ONE = "ltst://sessions/"
-PER_PAGE = 50
 SHOWN_SESSIONS = 200
 SHOWN_MESSAGES = 200
 IN_JSON = "application/json"
@@ -48,16 +47,6 @@ TEMPLATE = protocol.ResourceTemplate(
     description=f"The last {SHOWN_MESSAGES} messages of one conversation, oldest first. The id is percent-encoded.",
     mime_type=AS_TEXT,
 )
-
-
-async def listed(user: AsyncUser, cursor: str | None) -> protocol.ListResourcesResult:
-    """The resources: what is always there first, then the conversations, page by page."""
-    passed = _place(cursor)
-    found = await user.sessions.list(limit=PER_PAGE + 1, offset=passed)
-    return protocol.ListResourcesResult(
-        resources=[*(FIXED if passed == 0 else ()), *(_listed(each) for each in found[:PER_PAGE])],
-        next_cursor=str(passed + PER_PAGE) if len(found) > PER_PAGE else None,
-    )
 
 
 async def read(user: AsyncUser, uri: str) -> protocol.ReadResourceResult:
@@ -118,21 +107,3 @@ def _summary(session: ConversationSession) -> dict[str, object]:
         "last_activity": None if session.last_activity is None else session.last_activity.isoformat(),
         "uri": address(session.session_id),
     }
-
-
-def _listed(session: ConversationSession) -> protocol.Resource:
-    return protocol.Resource(
-        uri=address(session.session_id),
-        name=session.session_id,
-        title=session.session_name,
-        description=f"A conversation of {session.session_length} messages.",
-        mime_type=AS_TEXT,
-    )
-
-
-def _place(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
-        raise MCPError(protocol.INVALID_PARAMS, "cursor must be one that this list gave")
-    return int(cursor)

@@ -11,33 +11,19 @@ import uvicorn
 from ltst.doors.mcp import stdio
 from ltst.doors.mcp.app import PATH, SSE_PATH, Serving, application
 from ltst.doors.mcp.tools import SETS
-from ltst.errors import Invalid
 from ltst.handles.callers import has_tokens
 from ltst.settings import Settings
 from ltst.support.connections import limited
-from ltst.support.network import ending_well
+from ltst.support.network import bound, ending_well
 
 __all__ = ["PATH", "SETS", "SSE_PATH", "Serving", "bound", "has_tokens", "serve", "serve_stdio"]
 
 GRACE_SECONDS = 5  # for calls under way; listeners are sent away at once
 
 
-def serve_stdio(settings: Settings, tools: str) -> None:
+def serve_stdio(settings: Settings, tools: str, *, structured: bool = False) -> None:
     """Answer one client over standard input and output."""
-    asyncio.run(stdio.serve(replace(settings, actor="mcp"), tools))
-
-
-def bound(serving: Serving) -> socket.socket:
-    """A socket on the address, taken before anything is started."""
-    family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
-    taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        taken.bind((serving.host.strip("[]"), serving.port))
-    except OSError as problem:
-        taken.close()
-        raise Invalid(f"cannot listen on {serving.host}, port {serving.port}: {problem.strerror}") from None
-    return taken
+    asyncio.run(stdio.serve(replace(settings, actor="mcp"), tools, structured=structured))
 
 
 def serve(serving: Serving, taken: socket.socket) -> None:

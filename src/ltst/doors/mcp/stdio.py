@@ -24,7 +24,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 GRACE_SECONDS = 30.0
 
 
-async def serve(settings: Settings, tools: str) -> None:
+async def serve(settings: Settings, tools: str, *, structured: bool) -> None:
     """Answer one client for one user; what was asked before the input ended is still answered."""
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -32,7 +32,7 @@ async def serve(settings: Settings, tools: str) -> None:
         loop.add_signal_handler(number, stopped.set)
     async with AsyncMemory(settings=settings) as memory:
         user = memory.user(settings.user)
-        served = asyncio.create_task(_answer(create(lambda _: user, SETS[tools])))
+        served = asyncio.create_task(_answer(create(lambda _: user, SETS[tools], structured=structured)))
         told = asyncio.create_task(stopped.wait())
         await asyncio.wait({served, told}, return_when=asyncio.FIRST_COMPLETED)
         told.cancel()

@@ -9,20 +9,23 @@ from typing import Any
 
 from ltst import records
 from ltst.doors.mcp.quotes import PREAMBLE, quoted
-from ltst.doors.mcp.shapes import Items
 
 LONGEST_QUOTE = 4000  # characters of one memory; the structured answer has all of it
 ROLES = {"human": "user", "ai": "assistant"}
 
 
-def tell(answer: Any, nothing: str) -> str:
-    """An answer as text: records as quoted blocks, the rest as JSON in one."""
-    if isinstance(answer, Items):
-        if not answer.items:
-            return nothing
-        more = [] if answer.next_offset is None else [f"There is more: ask again with offset {answer.next_offset}."]
-        return "\n".join([PREAMBLE, *blocks(answer.items), *more])
-    return "\n".join([PREAMBLE, *blocks([answer])])
+def tell(answer: Any, nothing: str = "There is nothing.") -> str:
+    """An answer as text: records as quoted blocks, numbers as they are, the rest as JSON in a block."""
+    if not isinstance(answer, Mapping):
+        return "\n".join([PREAMBLE, _block(answer)])
+    if "items" not in answer:
+        counted = all(isinstance(each, int) for each in answer.values())
+        return _counted(answer) if counted else "\n".join([PREAMBLE, in_json(answer)])
+    if not answer["items"]:
+        return nothing
+    offset = answer.get("next_offset")
+    more = [] if offset is None else [f"There is more: ask again with offset {offset}."]
+    return "\n".join([PREAMBLE, *blocks(answer["items"]), *more])
 
 
 def blocks(found: Iterable[Any]) -> list[str]:
@@ -35,12 +38,17 @@ def in_json(value: Any, **attributes: str | None) -> str:
     return _quoted(json.dumps(value, ensure_ascii=False, default=str), **attributes)
 
 
-def removed(done: Mapping[str, int]) -> str:
-    """How much was removed."""
-    return f"Removed: {done['removed']}." if done["removed"] else "There was nothing to remove."
+def _counted(answer: Mapping[str, int]) -> str:
+    told = {name: ("on" if value else "off") if isinstance(value, bool) else value for name, value in answer.items()}
+    return ", ".join(f"{name}: {value}" for name, value in told.items()) + "."
 
 
 def _block(thing: Any) -> str:
+    """A record as it is told; of a message that was found, the message; of a value its key; any other thing as JSON."""
+    if isinstance(thing, Mapping) and "message" in thing:
+        thing = thing["message"]
+    elif isinstance(thing, Mapping) and thing.keys() == {"key", "value"}:
+        return in_json(thing["value"], kind="working", key=thing["key"])
     shown = TELLERS.get(type(thing))
     return in_json(thing) if shown is None else shown(thing)
 

@@ -1,22 +1,26 @@
-"""The toolbox: a function and what is said of it become a tool of the protocol."""
+"""The toolbox: a verb becomes a tool of the protocol."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+import json
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_type_hints
+from functools import cached_property
+from typing import Any, get_origin
 
 import mcp_types as protocol
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from ltst.arguments import Argument
 from ltst.doors.mcp.fitting import fitting
-from ltst.doors.mcp.shapes import Schema
 from ltst.doors.mcp.telling import tell
 from ltst.errors import Invalid, LtstError
 from ltst.memory import AsyncUser
 from ltst.support.logs import LOGGER
+from ltst.verbs.shapes import Done
+from ltst.verbs.verb import Effect, Verb
+from ltst.verbs.wire import model, values
 
 FEW = 5
 STEPS = 100  # so many reports of progress at most for each round of the work
@@ -27,17 +31,11 @@ ERROR = "ltst/error"
 Report = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
-def _hints(*, reads: bool = False, destroys: bool = False, repeats: bool = False) -> protocol.ToolAnnotations:
-    return protocol.ToolAnnotations(
-        read_only_hint=reads, destructive_hint=destroys, idempotent_hint=reads or repeats, open_world_hint=False
-    )
-
-
-READS = _hints(reads=True)
-ADDS = _hints()
-ADDS_ONCE = _hints(repeats=True)  # the same call again changes nothing
-REPLACES = _hints(destroys=True, repeats=True)
-REMOVES = _hints(destroys=True, repeats=True)
+# Arguments that no client gives.
+UNSEEN = ("idempotency_key", "progress")
+ANY_JSON = "#/$defs/JsonValue"
+HEAVY = ("title", "pattern", "minLength", "maxLength", "minItems", "maxItems", "examples")
+LARGEST_TOLD = 1000
 
 
 @dataclass
@@ -73,100 +71,135 @@ class Asked:
         await self.report(share, None, words)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tool:
-    """One tool: what it is told to be, what it takes, what it does and what it answers."""
+    """A verb as a tool of the protocol."""
 
     name: str
-    title: str
-    description: str
-    arguments: type[BaseModel]
-    answer: type[BaseModel]
-    hints: protocol.ToolAnnotations
-    everyday: bool
-    run: Callable[..., Coroutine[Any, Any, Any]]
-    say: Callable[[Any], str]
-    whole: bool
-    """Whether it is worth nothing when texts in it are cut."""
+    verb: Verb
+    say: Callable[[Any], str] | None = None  # its answer in words, where it is not told as quoted records
+    whole: bool = False  # whether its answer is of use only if nothing of it is cut
 
-    def spec(self) -> protocol.Tool:
+    @cached_property
+    def arguments(self) -> type[BaseModel]:
+        """What it takes, as a model that takes nothing else."""
+        own = [each for name, each in self.verb.arguments.items() if name not in UNSEEN]
+        return model(self.name, own)
+
+    @property
+    def effect(self) -> Effect:
+        """What it does to what is stored."""
+        return self.verb.effect
+
+    def spec(self, *, structured: bool = False) -> protocol.Tool:
         """The tool as the protocol describes one."""
+        effect = self.effect
         return protocol.Tool(
             name=self.name,
-            title=self.title,
-            description=self.description,
+            title=self.name.replace("_", " ").capitalize(),
+            description=self.verb.about,
             input_schema=self.input_schema(),
-            output_schema=self.answer.model_json_schema(schema_generator=Schema),
-            annotations=self.hints,
+            output_schema=self._answers.json_schema(mode="serialization") if structured else None,
+            annotations=protocol.ToolAnnotations(
+                read_only_hint=effect.reads,
+                destructive_hint=effect.destroys,
+                idempotent_hint=effect.repeats,
+                open_world_hint=False,
+            ),
         )
 
     def input_schema(self) -> dict[str, Any]:
-        """What the tool takes; what may be left out need not be told to be null."""
-        schema = self.arguments.model_json_schema(schema_generator=Schema)
-        schema["properties"] = {name: _without_null(each) for name, each in schema.get("properties", {}).items()}
-        del schema["title"]
-        return schema
+        """What the tool takes, in as few words as a model needs."""
+        schema: dict[str, Any] = light(self.arguments.model_json_schema())
+        return {"type": "object", "properties": {}, **schema, "additionalProperties": False}
 
-    async def use(self, asked: Asked, given: Mapping[str, Any]) -> protocol.CallToolResult:
+    async def use(self, asked: Asked, given: Mapping[str, Any], *, structured: bool = False) -> protocol.CallToolResult:
         """Do it; what goes wrong is told to the model in a sentence, so that it can do better."""
         try:
             arguments = self._checked(given)
-            done = await self.run(asked, **arguments)
+            if "progress" in self.verb.arguments:
+                arguments["progress"] = asked.progress
+            done = await self.verb.answer(asked.user, arguments)
             await asked.told()
             # Without a limit to ask for less, a list is cut: an error would say that a write was refused.
             drop = "limit" not in self.arguments.model_fields
-            return fitting(done, self._result, _size, cut=not self.whole, drop=drop)
+
+            def result(done: Any, note: str | None) -> protocol.CallToolResult:
+                said = [self._said(done, arguments)] if note is None else [self._said(done, arguments), note]
+                content = self._structure(done) if structured else None
+                return protocol.CallToolResult(content=[*map(_text, said)], structured_content=content)
+
+            return fitting(done, result, _size, cut=not self.whole, drop=drop)
         except LtstError as problem:
             return failed(str(problem), type(problem).__name__)
         except Exception as problem:  # noqa: BLE001 - the edge: the reason is for the log, it may hold what a user said
             LOGGER.error("a tool failed", exc_info=problem, extra={"tool": self.name})
             return failed(OPAQUE, LtstError.__name__)
 
-    def _result(self, done: Any, note: str | None) -> protocol.CallToolResult:
-        structure = self.answer.model_validate(done).model_dump(mode="json", exclude_none=True)
-        said = [self.say(done)] if note is None else [self.say(done), note]
-        return protocol.CallToolResult(content=[*map(_text, said)], structured_content=structure)
+    @cached_property
+    def _answers(self) -> TypeAdapter[Any]:
+        return TypeAdapter(Done if self.verb.shape is None else self.verb.shape)
+
+    def _said(self, done: Any, given: Mapping[str, Any]) -> str:
+        if self.say is not None:
+            return self.say(done)
+        if self.verb.shape is None:
+            return "Done." if done else f"There is no {self.verb.missing.format(**given)}."
+        return tell(done)
+
+    def _structure(self, done: Any) -> Any:
+        found = {"done": done} if self.verb.shape is None else done
+        return self._answers.dump_python(self._answers.validate_python(found, from_attributes=True), mode="json")
 
     def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        read = {name: structured(value, self.verb.arguments.get(name)) for name, value in given.items()}
         try:
-            checked = self.arguments.model_validate(given)
+            return values(self.arguments.model_validate(read))
         except ValidationError as problem:
             raise Invalid(f"{self.name} does not take this: {_sentence(problem, self.arguments)}") from None
-        return {name: getattr(checked, name) for name in self.arguments.model_fields}
-
-
-def tool(
-    title: str,
-    hints: protocol.ToolAnnotations,
-    answer: Any,
-    *,
-    say: Callable[[Any], str] | None = None,
-    nothing: str = "There is nothing.",
-    everyday: bool = False,
-    whole: bool = False,
-) -> Callable[[Callable[..., Coroutine[Any, Any, Any]]], Tool]:
-    """Make a function a tool: its name, docstring and parameters are what a model reads."""
-
-    def made(function: Callable[..., Coroutine[Any, Any, Any]]) -> Tool:
-        return Tool(
-            function.__name__,
-            title,
-            inspect.cleandoc(function.__doc__ or ""),
-            _arguments(function),
-            answer,
-            hints,
-            everyday,
-            function,
-            say or (lambda done: tell(done, nothing)),
-            whole,
-        )
-
-    return made
 
 
 def failed(sentence: str, kind: str) -> protocol.CallToolResult:
     """A result that says what went wrong."""
     return protocol.CallToolResult(content=[_text(sentence)], is_error=True, _meta={ERROR: kind})
+
+
+def structured(value: Any, argument: Argument | None) -> Any:
+    """Return a value; some clients write lists and objects as the text of their JSON."""
+    written = isinstance(value, str) and value.lstrip()[:1] in ("[", "{")
+    if not written or argument is None or get_origin(argument.kind) is None:
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def light(schema: Any) -> Any:
+    """Return a schema without what a model need not read: titles, patterns, lengths, bounds that nobody meets, null."""
+    if isinstance(schema, list):
+        return [light(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    if len(kept) == 1:
+        schema = {**kept[0], **{name: value for name, value in schema.items() if name != "anyOf"}}
+    if schema.get("$ref") == ANY_JSON:
+        schema = {name: value for name, value in schema.items() if name != "$ref"}
+    found = {name: light(value) for name, value in schema.items() if not _is_heavy(name, value)}
+    if isinstance(schema.get("properties"), dict):
+        found["properties"] = {name: light(each) for name, each in schema["properties"].items()}
+    return found
+
+
+def _is_heavy(name: str, value: Any) -> bool:
+    if name in ("minimum", "maximum"):
+        return bool(abs(value) > LARGEST_TOLD)
+    if name == "$defs":
+        return set(value) == {"JsonValue"}
+    return (
+        name in HEAVY or (name, value) == ("default", None) or (name == "additionalProperties" and value is not False)
+    )
 
 
 def _size(answer: protocol.CallToolResult) -> int:
@@ -175,25 +208,6 @@ def _size(answer: protocol.CallToolResult) -> int:
 
 def _text(said: str) -> protocol.TextContent:
     return protocol.TextContent(type="text", text=said)
-
-
-def _arguments(function: Callable[..., Any]) -> type[BaseModel]:
-    """The parameters of a function after the first, as a model that takes nothing else."""
-    hints = get_type_hints(function, include_extras=True)
-    own = list(inspect.signature(function).parameters.values())[1:]
-    taken: dict[str, Any] = {
-        each.name: (hints[each.name], ... if each.default is inspect.Parameter.empty else each.default) for each in own
-    }
-    model: type[BaseModel] = create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **taken)
-    return model
-
-
-def _without_null(schema: Mapping[str, Any]) -> dict[str, Any]:
-    kept = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
-    rest = {name: value for name, value in schema.items() if not (name == "default" and value is None)}
-    if len(kept) != 1:
-        return rest
-    return {**kept[0], **{name: value for name, value in rest.items() if name != "anyOf"}}
 
 
 def _sentence(problem: ValidationError, arguments: type[BaseModel]) -> str:

@@ -2,16 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
+from pydantic import BaseModel, StrictBool, StrictStr
 
-from ltst.doors.http import shapes
+from ltst.arguments import Letters
 from ltst.doors.http.callers import Administered, Guarded
 from ltst.doors.http.routes.answers import gone
-from ltst.doors.http.shapes import Identifier, Page
+from ltst.verbs import shapes
+from ltst.verbs.shapes import Page
+from ltst.verbs.wire import Id, Limit, Moment, Shape, told
 
 router = APIRouter(route_class=Guarded, prefix="/v1/admin", tags=["administration"])
+
+
+class KeyWanted(Shape):
+    """Whose key: one user's, or an admin's."""
+
+    user_id: Id | None = None
+    admin: StrictBool = False
+    name: Annotated[StrictStr, told(Letters(255, blank=True))] = ""
+
+
+class NewKey(shapes.Key):  # type: ignore[misc]
+    """A key with its secret, which is shown only this once."""
+
+    secret: str
+
+
+class Users(BaseModel):
+    """Some of the users, by id; go on with `after` set to `next`, which is null when there are no more."""
+
+    items: list[shapes.KnownUser]
+    next: str | None
+
+
+class ReceiptGiven(BaseModel):
+    """The receipt of an erasure, as it was given."""
+
+    receipt_id: Id
+    user_id: Id
+    erased_at: Moment
+    removed: dict[str, int]
+    remaining: dict[str, int]
+    digest: Id
+
+
+class Verified(shapes.Verification):  # type: ignore[misc]
+    """Whether a receipt holds, and what was checked."""
+
+    ok: bool
 
 
 @router.get("/keys", response_model=Page[shapes.Key])
@@ -20,27 +61,27 @@ async def list_keys(memory: Administered) -> Any:
     return {"items": await memory.keys.list()}
 
 
-@router.post("/keys", response_model=shapes.NewKey, status_code=201)
-async def create_key(memory: Administered, given: shapes.KeyWanted) -> Any:
+@router.post("/keys", response_model=NewKey, status_code=201)
+async def create_key(memory: Administered, given: KeyWanted) -> Any:
     """Make a key for one user's memory, or for everyone's; its secret is shown only this once."""
     return await memory.keys.create(given.user_id, admin=given.admin, name=given.name)
 
 
 @router.delete("/keys/{key_id:segment}", status_code=204, response_class=Response)
-async def revoke_key(memory: Administered, key_id: Identifier) -> Response:
+async def revoke_key(memory: Administered, key_id: Id) -> Response:
     """End a key for good."""
     return gone(await memory.keys.revoke(key_id), f"key {key_id!r} to revoke")
 
 
-@router.get("/users", response_model=shapes.Users)
-async def list_users(memory: Administered, limit: shapes.Limit = 100, after: Identifier | None = None) -> Any:
+@router.get("/users", response_model=Users)
+async def list_users(memory: Administered, limit: Limit = 100, after: Id | None = None) -> Any:
     """Everyone of whom something is stored, by id."""
     found = await memory.users.list(limit=limit, after=after)
     return {"items": found, "next": found[-1].user_id if len(found) == limit else None}
 
 
-@router.post("/verify", response_model=shapes.Verified)
-async def verify(memory: Administered, receipt: shapes.ReceiptGiven) -> Any:
+@router.post("/verify", response_model=Verified)
+async def verify(memory: Administered, receipt: ReceiptGiven) -> Any:
     """Whether a receipt of an erasure is genuine, and nothing of its user is in any table now."""
     return await memory.verify(receipt.model_dump())
 

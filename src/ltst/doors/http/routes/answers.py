@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import Response
 
 from ltst.doors.http.problems import MEDIA_TYPE
 from ltst.errors import NotFound
-
-T = TypeVar("T")
 
 
 def _told(description: str) -> dict[str, Any]:
@@ -29,13 +27,6 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     502: _told("A model did not answer"),
     503: _told("The database is not there; try again"),
 }
-
-
-def found(record: T | None, what: str) -> T:
-    """The record, or NotFound."""
-    if record is None:
-        raise NotFound(f"there is no {what}")
-    return record
 
 
 def gone(done: bool, what: str) -> Response:

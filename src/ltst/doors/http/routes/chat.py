@@ -10,13 +10,14 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
 
 from ltst.agents.turns import Turn, TurnResult, Turns
-from ltst.doors.http import problems, shapes
+from ltst.doors.http import problems
 from ltst.doors.http.callers import Guarded, User
 from ltst.doors.http.routes.headers import IdempotencyKey
-from ltst.doors.http.shapes import Identifier, Page
 from ltst.doors.http.streams import EVENT_STREAM, STREAMED, event
 from ltst.errors import LtstError
 from ltst.support.logs import LOGGER
+from ltst.verbs.shapes import Page
+from ltst.verbs.wire import Id, Shape, Text
 
 router = APIRouter(route_class=Guarded, prefix="/api", tags=["chat"])
 
@@ -28,12 +29,12 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-class Said(shapes.Shape):
+class Said(Shape):
     """What the user says, and to whom."""
 
-    message: shapes.Text = Field(examples=["Where do I live?"])
-    chat_id: Identifier | None = Field(None, description="Which conversation; a new one, if left out.")
-    agent_name: Identifier | None = Field(None, description="Who answers; the chat's own agent, if left out.")
+    message: Text = Field(examples=["Where do I live?"])
+    chat_id: Id | None = Field(None, description="Which conversation; a new one, if left out.")
+    agent_name: Id | None = Field(None, description="Who answers; the chat's own agent, if left out.")
     stream: StrictBool = False
 
 

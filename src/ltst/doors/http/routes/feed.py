@@ -8,15 +8,16 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
-from ltst.doors.http import problems, shapes
+from ltst.doors.http import problems
 from ltst.doors.http.callers import Administered, Guarded, User
 from ltst.doors.http.changes import Changes
-from ltst.doors.http.shapes import Limit
 from ltst.doors.http.streams import EVENT_STREAM, STREAMED, event
 from ltst.errors import Invalid, LtstError
 from ltst.records import Event
+from ltst.verbs import shapes
+from ltst.verbs.wire import Limit
 
 router = APIRouter(route_class=Guarded, tags=["events"])
 
@@ -43,6 +44,14 @@ Settled = Annotated[
 ]
 Read = Callable[[int | str, int], Awaitable[list[Event]]]
 
+
+class Feed(BaseModel):
+    """Changes in order; go on with `after` set to `next`."""
+
+    items: list[shapes.Event]
+    next: str
+
+
 ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The events, as one page or, if asked for with Accept, as a stream.",
@@ -51,7 +60,7 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get("/v1/events", response_model=shapes.Feed, responses=ANSWERS)
+@router.get("/v1/events", response_model=Feed, responses=ANSWERS)
 async def events(
     request: Request,
     user: User,
@@ -72,7 +81,7 @@ async def events(
     return await _answer(request, read, last_event_id or after, limit, accept, user.user_id)
 
 
-@router.get("/v1/admin/events", response_model=shapes.Feed, responses=ANSWERS)
+@router.get("/v1/admin/events", response_model=Feed, responses=ANSWERS)
 async def events_of_all(
     request: Request,
     memory: Administered,

@@ -18,11 +18,11 @@ from ltst.agents.turns import Turn, Turns
 from ltst.doors.http import problems
 from ltst.doors.http.callers import Calling, memory_of
 from ltst.doors.http.routes.headers import IdempotencyKey
-from ltst.doors.http.shapes import Identifier
 from ltst.doors.http.streams import EVENT_STREAM, event
 from ltst.errors import Invalid, LtstError, NotFound
 from ltst.handles.callers import USER_HEADER, Caller
 from ltst.memory import AsyncUser
+from ltst.verbs.wire import Id
 
 
 class WordedRoute(APIRoute):
@@ -57,10 +57,8 @@ OWN = "ltst/"
 ROLES = (*LEADING, *STORED_AS)
 CHAT_HEADER = "X-Chat-Id"
 
-ChatId = Annotated[
-    Identifier | None, Header(alias=CHAT_HEADER, description="Which conversation; else its beginning tells.")
-]
-AgentName = Annotated[Identifier | None, Header(alias="X-Agent-Name", description="Whose instructions apply.")]
+ChatId = Annotated[Id | None, Header(alias=CHAT_HEADER, description="Which conversation; else its beginning tells.")]
+AgentName = Annotated[Id | None, Header(alias="X-Agent-Name", description="Whose instructions apply.")]
 
 REQUEST: dict[str, Any] = {
     "requestBody": {

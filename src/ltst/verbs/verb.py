@@ -1,0 +1,123 @@
+"""A verb: the method that does it, where it stands over HTTP, what its tool is called, and what it answers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, get_args, get_origin, get_type_hints
+
+from ltst.arguments import Agent, Argument, SessionId, SessionName, argument, peeled, read
+from ltst.memory import AsyncUser
+from ltst.verbs.outside import found
+from ltst.verbs.shapes import SENT, Conversations, Page, Removed, page
+
+OF_A_CHAT = ("AsyncChat", "AsyncWorking", "AsyncContexts")
+WHICH = argument("session_id", SessionId)
+OPENING = {"agent": argument("agent", Agent, None), "name": argument("name", SessionName, None)}
+COUNTED: Mapping[str, Any] = {"removed": Removed, "conversations": Conversations}
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a verb does to what is stored: whether it only reads, destroys, and changes nothing when it is repeated."""
+
+    reads: bool = False
+    destroys: bool = False
+    repeats: bool = False
+
+
+READS = Effect(reads=True, repeats=True)
+ADDS = Effect()
+ADDS_ONCE = Effect(repeats=True)
+REPLACES = REMOVES = Effect(destroys=True, repeats=True)
+
+
+@dataclass(frozen=True)
+class Verb:
+    """One verb.
+
+    It is a method of a handle, or a function that is given the user. Its arguments, its answer and its description are
+    read from it, so that they are said there and nowhere else.
+    """
+
+    does: Callable[..., Any]
+    effect: Effect
+    http: str = ""  # such as GET /v1/facts/{key}; names in it that are not those of arguments stand in `renamed`
+    name: str = ""  # of the operation
+    tool: str = ""  # of MCP; the same as `name` if left out, and none for "-"
+    body: str = ""  # what the body is called; without one, arguments stand in the address
+    missing: str = ""  # what there is not: fact {key!r}
+    opens: tuple[str, ...] = ()  # what can be said of a conversation that it may begin
+    counts: str = ""  # what a number that it answers counts
+    some: bool = False  # whether one of its arguments must be there
+    keyed: bool = False  # whether it has its effect once for an idempotency key
+    status: int = 200
+    answers: Any = None  # the shape of the answer, where the method does not tell it
+    told: Callable[[Any, Mapping[str, Any]], Any] | None = None  # makes that shape of what it returns
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def arguments(self) -> Mapping[str, Argument]:
+        """What it takes, by name; of a conversation, first which one."""
+        own = read(self.does)
+        if self._owner not in OF_A_CHAT:
+            return own
+        return {"session_id": WHICH, **own, **{name: OPENING[name] for name in self.opens}}
+
+    @cached_property
+    def about(self) -> str:
+        """What it does; of a function that was written for those outside, all that it says."""
+        said = inspect.cleandoc(self.does.__doc__ or "")
+        return said.partition("\n\n")[0] if self._owner else said
+
+    @cached_property
+    def returns(self) -> Any:
+        """What its method says that it returns."""
+        return get_type_hints(self.does)["return"]
+
+    @cached_property
+    def shape(self) -> Any:
+        """The shape of its answer; None where there is nothing to say but that it is done."""
+        if self.answers is not None or self.counts:
+            return self.answers or COUNTED[self.counts]
+        returned, _, _ = peeled(self.returns)
+        if returned in (type(None), bool):
+            return None
+        listed = get_origin(returned) is list
+        return Page[SENT[get_args(returned)[0]]] if listed else SENT.get(returned, returned)  # type: ignore[misc]
+
+    async def answer(self, user: AsyncUser, given: Mapping[str, Any]) -> Any:
+        """Do it; what its shape is made from, or whether there was something to do it to."""
+        paged = "offset" in self.arguments
+        done = await self._done(user, {**given, "limit": given["limit"] + 1} if paged else given)
+        if self.told is not None:
+            done = self.told(done, given)
+        if paged:
+            return page(done, given["limit"], given["offset"])
+        if isinstance(done, list):
+            return {"items": done}
+        if self.counts:
+            return {self.counts: done}
+        if done is None and self.shape is None:
+            return True
+        return found(done, self.missing.format(**given)) if done is None else done
+
+    async def _done(self, user: AsyncUser, given: Mapping[str, Any]) -> Any:
+        """Call the method, or the function."""
+        if not self._owner:
+            return await self.does(user, **given)
+        own = dict(given)
+        handle: Any = user
+        if self._owner in OF_A_CHAT:
+            opening = {name: own.pop(name) for name in self.opens}
+            handle = user.chat(own.pop("session_id"), **opening)
+        noun = self._owner.removeprefix("Async").lower()
+        handle = handle if noun in ("user", "chat") else getattr(handle, noun)
+        return await getattr(handle, self.does.__name__)(**own)
+
+    @property
+    def _owner(self) -> str:
+        """The class of the handle that it is a method of."""
+        return self.does.__qualname__.rpartition(".")[0]

@@ -1,0 +1,54 @@
+"""Verbs that a door has as the catalog says: called by the names and arguments of the handles, read back as records."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+import ltst
+from ltst.verbs.catalog import VERBS
+from ltst.verbs.verb import Verb
+
+PLAIN = {each.does.__qualname__: each for verbs in VERBS.values() for each in verbs if " /api/" not in each.http}
+Call = Callable[[Verb, dict[str, Any]], Awaitable[Any]]
+Record = Callable[[Any, Any], Any]
+
+
+class Plain:
+    """A handle whose verbs are those of one of ltst's own; what a class that is derived from it defines goes before."""
+
+    def __init__(self, owner: type, call: Call, record: Record) -> None:
+        self._owner, self._call, self._record = owner, call, record
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        verb = PLAIN.get(f"{self._owner.__name__}.{name}")
+        if name.startswith("_") or verb is None:
+            raise AttributeError(name)
+
+        async def asked(*args: Any, **kwargs: Any) -> Any:
+            bound = inspect.signature(verb.does).bind(self, *args, **kwargs)
+            given = {key: value for key, value in bound.arguments.items() if key not in ("self", "filters")}
+            return await self._answered(verb, {**given, **bound.arguments.get("filters", {})})
+
+        return asked
+
+    async def _answered(self, verb: Verb, given: dict[str, Any]) -> Any:
+        returned = verb.returns
+        optional = get_origin(returned) in (Union, UnionType)
+        if optional:
+            returned = next(each for each in get_args(returned) if each is not type(None))
+        try:
+            answer = await self._call(verb, given)
+        except ltst.NotFound:
+            if optional:
+                return None
+            raise
+        if verb.counts:
+            return answer[verb.counts]
+        if get_origin(returned) is list:
+            return [self._record(get_args(returned)[0], each) for each in answer["items"]]
+        if returned is type(None):
+            return None
+        return answer if get_origin(returned) is dict else self._record(returned, answer)
