@@ -42,12 +42,12 @@ bench: $(DEVELOPED)
 	$(BIN)/python -m bench
 
 eval: $(INSTALLED)
-	$(BIN)/ltst eval extraction --data $(or $(DATA),data)
-	$(BIN)/ltst eval locomo --data $(or $(DATA),data)
-	$(BIN)/ltst eval longmemeval --data $(or $(DATA),data)
-	$(BIN)/ltst eval lives --data $(or $(DATA),data)/lives
-	$(if $(REALTALK),$(BIN)/ltst eval realtalk --data $(REALTALK))
-	$(if $(BEAM),$(BIN)/ltst eval beam --data $(BEAM))
+	$(BIN)/python -m evaluation extraction --data $(or $(DATA),data)
+	$(BIN)/python -m evaluation locomo --data $(or $(DATA),data)
+	$(BIN)/python -m evaluation longmemeval --data $(or $(DATA),data)
+	$(BIN)/python -m evaluation lives --data $(or $(DATA),data)/lives
+	$(if $(REALTALK),$(BIN)/python -m evaluation realtalk --data $(REALTALK))
+	$(if $(BEAM),$(BIN)/python -m evaluation beam --data $(BEAM))
 
 contract: $(DEVELOPED)
 	LTST_CONTRACT_EXAMPLES=200 $(BIN)/pytest tests/doors/test_http_schema.py

@@ -26,8 +26,6 @@ NOT_RUN = {
     ("demo",): "starts a Postgres of its own",
     ("embedder", "switch"): "computes every vector anew",
     ("erase",): "asks",
-    ("eval", "locomo"): "needs its data",
-    ("eval", "longmemeval"): "needs its data",
     ("mcp",): "runs until its client leaves",
     ("serve",): "runs until it is stopped",
     ("sessions", "delete"): "asks",

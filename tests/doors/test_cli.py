@@ -105,7 +105,6 @@ def test_every_command_is_there() -> None:
         *(f"retention {verb}" for verb in ("set", "list", "forget")),
         *(f"events {verb}" for verb in ("list", "feed")),
         *(f"embedder {verb}" for verb in ("show", "switch", "cancel")),
-        *(f"eval {verb}" for verb in ("locomo", "longmemeval", "extraction")),
         *(f"sessions {verb}" for verb in ("list", "show", "summary", "search", "snapshot", "put", "touch", "archive")),
         *(f"sessions {verb}" for verb in ("fork", "link", "related", "delete")),
         *(f"facts {verb}" for verb in ("list", "get", "set", "history", "end", "reject", "forget")),

@@ -40,8 +40,8 @@ HOSTILE = [
     *("../../etc/passwd", "/", "/dev/null", "/nowhere/at/all", "system", "monday", "9" * 400, "1-1", "a=b", "=", "a>b"),
 ]
 # These run until they are stopped, take minutes, or change the machine.
-LEFT_OUT = {("bench",), ("chat",), ("demo",), ("mcp",), ("serve",), ("worker",), ("eval", "locomo"), ("db", "reset")}
-LEFT_OUT |= {("eval", "longmemeval"), ("embedder", "switch"), ("db", "restore"), ("db", "backup"), ("export",)}
+LEFT_OUT = {("bench",), ("chat",), ("demo",), ("mcp",), ("serve",), ("worker",), ("db", "reset")}
+LEFT_OUT |= {("embedder", "switch"), ("db", "restore"), ("db", "backup"), ("export",)}
 
 
 def written(path: tuple[str, ...], chance: random.Random) -> list[str]:

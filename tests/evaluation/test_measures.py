@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from ltst.doors.cli.evaluation import metrics
-from ltst.doors.cli.evaluation.metrics import Result
+from evaluation import metrics
+from evaluation.metrics import Result
 
 
 def results(*ids: str, characters: int = 0) -> list[Result]:

@@ -1,24 +1,21 @@
 """How well statements are told from everything else, on labelled messages of real people and of lives.
 
-The labels lie in the repository and name messages by their ids; the texts are the evaluation data. Each sentence is
-judged by weights that were trained without its conversation, by the script that trains those of the product.
+The labels name messages by their ids; the texts are the evaluation data. Each sentence is judged by weights that were
+trained without its conversation, by the script that trains those of the product.
 """
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal
 
+from evaluation import gate
 from ltst.doors.cli import show
 from ltst.errors import Invalid, NotFound
+from ltst.learn.statements import LEAST
 
-REPOSITORY = Path(__file__).parents[5]
-TRAINED_BY = "bench.gate"
 OVERALL = "all"
 ENOUGH = 0.75  # the recall at which precisions are compared
 
@@ -54,14 +51,13 @@ class Score:
 
 def judge(data: Path) -> tuple[list[Judged], float]:
     """Every labelled sentence, and the probability from which on one is a statement."""
-    trainer = _trainer()
     if not data.is_dir():
         raise NotFound(f"there is no folder {data}: name the one that holds the evaluation data")
     try:
-        found = [Judged(each.message, float(likely), each.states) for each, likely in trainer.judged(data)]
+        found = [Judged(each.message, likely, each.states) for each, likely in gate.judged(data)]
     except KeyError as problem:
         raise Invalid(f"{data} lacks {problem}, which is labelled: name the folder with the evaluation data") from None
-    return found, float(trainer.LEAST)
+    return found, LEAST
 
 
 def evaluate(sentences: Sequence[Judged], least: float) -> list[Score]:
@@ -122,15 +118,6 @@ def _score(level: Level, data: str, judged: Sequence[Judged], least: float) -> S
         sum(taken) / statements if statements else None,
         precision_at(judged, ENOUGH) if statements else None,
     )
-
-
-def _trainer() -> ModuleType:
-    """The script that trains the gate, which lies in the repository with its labels and is not installed with ltst."""
-    if not REPOSITORY.joinpath(*TRAINED_BY.split(".")).with_suffix(".py").is_file():
-        raise NotFound("the labels are not installed with ltst: clone its repository, and run this from there")
-    if str(REPOSITORY) not in sys.path:
-        sys.path.append(str(REPOSITORY))
-    return importlib.import_module(TRAINED_BY)
 
 
 def _figure(share: float | None) -> str | None:

@@ -1,29 +1,35 @@
-"""Recall and extraction, measured: `ltst eval` with a command for each data set."""
+"""The commands of `python -m evaluation`, one for each data set."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, command
+from ltst.doors.cli.help import Reporting
+from ltst.doors.cli.options import DatabaseUrl, Home, Options, command
 from ltst.errors import NotFound
 
 if TYPE_CHECKING:
-    from ltst.doors.cli.evaluation.benchmark import Benchmark
-    from ltst.doors.cli.evaluation.run import Plan
+    from evaluation.benchmark import Benchmark
+    from evaluation.run import Plan
 
 app = typer.Typer(
+    name="python -m evaluation",
+    cls=Reporting,
     no_args_is_help=True,
-    help="Recall and extraction, measured."
-    "\n\nOn public benchmarks, on lives, and on labelled messages.\n\nExample: ltst eval locomo --data locomo10.json",
+    pretty_exceptions_enable=False,  # a pretty one would print the values of variables
+    context_settings={"help_option_names": ["-h", "--help"]},
+    add_completion=False,
 )
 
+OWN_POSTGRES = "On a Postgres of its own, unless --database-url names one. A run that was stopped goes on."
 FOLDER = "evaluation"
 CACHE = "vectors.db"
 
@@ -45,88 +51,48 @@ Worst = Annotated[int, typer.Option("--worst", metavar="N", min=0, help="Also sh
 Fresh = Annotated[bool, typer.Option("--fresh", help="Do not go on where a run was stopped.")]
 
 
-@command(app, "locomo")
-def locomo(
-    options: Options,
-    data: Data,
-    sample: Sample = None,
-    out: Out = None,
-    cache: Cache = None,
-    no_baselines: NoBaselines = False,
-    fresh: Fresh = False,
-) -> None:
-    """Measure recall of single turns in long conversations.
+@app.callback()
+def main(context: typer.Context, database_url: DatabaseUrl = None, home: Home = None) -> None:
+    """Recall and extraction, measured.
 
-    On a Postgres of its own, unless --database-url names one. A run that was stopped goes on.
+    On public benchmarks, on lives, and on labelled messages.
 
-    Example: ltst eval locomo --data locomo10.json
+    Example: python -m evaluation locomo --data locomo10.json
     """
-    from ltst.doors.cli.evaluation import locomo as locomo_data
-
-    _evaluate(options, locomo_data.read(data), sample, out, cache, not no_baselines, fresh)
+    context.obj = Options(database_url, home=home)
 
 
-@command(app, "longmemeval")
-def longmemeval(
-    options: Options,
-    data: Data,
-    sample: Sample = None,
-    out: Out = None,
-    cache: Cache = None,
-    no_baselines: NoBaselines = False,
-    fresh: Fresh = False,
-) -> None:
-    """Measure recall of sessions among some fifty of them.
+def _recall(name: str, takes: Any, what: str, example: str) -> None:
+    """Add the command that measures recall on one public benchmark, which the module of its name reads."""
 
-    On a Postgres of its own, unless --database-url names one. A run that was stopped goes on.
+    def measure(
+        options: Options,
+        data: Path,
+        sample: Sample = None,
+        out: Out = None,
+        cache: Cache = None,
+        no_baselines: NoBaselines = False,
+        fresh: Fresh = False,
+    ) -> None:
+        # Late: numpy and the driver take longer than --help may.
+        from evaluation.run import run
 
-    Example: ltst eval longmemeval --data longmemeval_s_cleaned.json --sample 50
-    """
-    from ltst.doors.cli.evaluation import longmemeval as longmemeval_data
+        benchmark = import_module(f"evaluation.{name}").read(data)
+        plan = _plan(options, benchmark, sample, out, cache, not no_baselines, fresh)
+        with _progress(benchmark.name, plan.steps) as tick:
+            report = run(plan, tick)
+        _present(options, report.document, report.show, out)
+        _tell_journal(plan)
 
-    _evaluate(options, longmemeval_data.read(data), sample, out, cache, not no_baselines, fresh)
-
-
-@command(app, "realtalk")
-def realtalk(
-    options: Options,
-    data: Folder,
-    sample: Sample = None,
-    out: Out = None,
-    cache: Cache = None,
-    no_baselines: NoBaselines = False,
-    fresh: Fresh = False,
-) -> None:
-    """Measure recall of single turns in chats of real people.
-
-    On a Postgres of its own, unless --database-url names one. A run that was stopped goes on.
-
-    Example: ltst eval realtalk --data REALTALK/data
-    """
-    from ltst.doors.cli.evaluation import realtalk as realtalk_data
-
-    _evaluate(options, realtalk_data.read(data), sample, out, cache, not no_baselines, fresh)
+    measure.__annotations__["data"] = takes
+    measure.__doc__ = f"Measure recall of {what}.\n\n{OWN_POSTGRES}\n\nExample: python -m evaluation {name} {example}"
+    command(app, name)(measure)
 
 
-@command(app, "beam")
-def beam(
-    options: Options,
-    data: Folder,
-    sample: Sample = None,
-    out: Out = None,
-    cache: Cache = None,
-    no_baselines: NoBaselines = False,
-    fresh: Fresh = False,
-) -> None:
-    """Measure recall of single turns in long working conversations.
-
-    On a Postgres of its own, unless --database-url names one. A run that was stopped goes on.
-
-    Example: ltst eval beam --data BEAM/chats/100K
-    """
-    from ltst.doors.cli.evaluation import beam as beam_data
-
-    _evaluate(options, beam_data.read(data), sample, out, cache, not no_baselines, fresh)
+_recall("locomo", Data, "single turns in long conversations", "--data locomo10.json")
+_recall("longmemeval", Data, "sessions among some fifty of them", "--data longmemeval_s_cleaned.json --sample 50")
+_recall("realtalk", Folder, "single turns in chats of real people", "--data REALTALK/data")
+_recall("beam", Folder, "single turns in long working conversations", "--data BEAM/chats/100K")
 
 
 @command(app, "lives")
@@ -145,11 +111,11 @@ def lives(
     Made-up people: what changed, was corrected, and was never said. On a Postgres of its own, unless --database-url
     names one. A run that was stopped goes on with the next life.
 
-    Example: ltst eval lives --data lives --by-kind --worst 20
+    Example: python -m evaluation lives --data lives --by-kind --worst 20
     """
     # Late: numpy and the driver take longer than --help may.
-    from ltst.doors.cli.evaluation.lives import data as lives_data
-    from ltst.doors.cli.evaluation.lives.run import run, steps
+    from evaluation.lives import data as lives_data
+    from evaluation.lives.run import run, steps
 
     plan = _plan(options, lives_data.read(data), None, out, cache, not no_baselines, fresh)
     with _progress(plan.benchmark.name, steps(plan)) as tick:
@@ -162,12 +128,12 @@ def lives(
 def extraction(options: Options, data: Labelled) -> None:
     """Measure how well statements are told from everything else.
 
-    On labelled messages, by sentence and by message; each conversation by weights trained without it. The labels lie in
-    the repository of ltst. No database is needed.
+    On labelled messages, by sentence and by message; each conversation by weights trained without it. No database is
+    needed.
 
-    Example: ltst eval extraction --data data
+    Example: python -m evaluation extraction --data data
     """
-    from ltst.doors.cli.evaluation import extraction as statements  # late: numpy takes longer than --help may
+    from evaluation import extraction as statements  # late: numpy takes longer than --help may
 
     with show.working("Training without each conversation in turn"):
         sentences, least = statements.judge(data)
@@ -176,24 +142,6 @@ def extraction(options: Options, data: Labelled) -> None:
         show.document(statements.document(scores))
     else:
         statements.present(scores, least)
-
-
-def _evaluate(
-    options: Options,
-    benchmark: Benchmark,
-    sample: int | None,
-    out: Path | None,
-    cache: Path | None,
-    baselines: bool,
-    fresh: bool,
-) -> None:
-    from ltst.doors.cli.evaluation.run import run  # late: numpy and the driver take longer than --help may
-
-    plan = _plan(options, benchmark, sample, out, cache, baselines, fresh)
-    with _progress(benchmark.name, plan.steps) as tick:
-        report = run(plan, tick)
-    _present(options, report.document, report.show, out)
-    _tell_journal(plan)
 
 
 def _plan(
@@ -205,7 +153,7 @@ def _plan(
     baselines: bool,
     fresh: bool,
 ) -> Plan:
-    from ltst.doors.cli.evaluation.run import Plan
+    from evaluation.run import Plan
 
     if out is not None and not out.parent.is_dir():
         raise NotFound(f"there is no folder {out.parent} to write {out.name} into")

@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
+from evaluation.benchmark import Benchmark, Question, Table
+from evaluation.floor import Floor
+from evaluation.metrics import mean, percentile
+from evaluation.product import CONTEXT_TOKENS, LIMIT, Answer, Ingested
+from evaluation.scores import Scores
 from ltst.doors.cli import show
-from ltst.doors.cli.evaluation.benchmark import Benchmark, Question, Table
-from ltst.doors.cli.evaluation.floor import Floor
-from ltst.doors.cli.evaluation.metrics import mean, percentile
-from ltst.doors.cli.evaluation.product import CONTEXT_TOKENS, LIMIT, Answer, Ingested
-from ltst.doors.cli.evaluation.scores import Scores
 
 OVERALL = "all"
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ltst.doors.cli.evaluation.benchmark import Benchmark, History, Question, Session, Turn
-from ltst.doors.cli.evaluation.metrics import Result
-from ltst.doors.cli.evaluation.scores import Scores, scored
+from evaluation.benchmark import Benchmark, History, Question, Session, Turn
+from evaluation.metrics import Result
+from evaluation.scores import Scores, scored
 from ltst.providers.local import NAME
 from ltst.providers.turns import Prompted
 from ltst.support.terms import terms

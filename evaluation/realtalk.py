@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ltst.doors.cli.evaluation import files
-from ltst.doors.cli.evaluation.benchmark import Benchmark, History, Question, Session, Turn
-from ltst.doors.cli.evaluation.locomo import TABLES, repaired
+from evaluation import files
+from evaluation.benchmark import Benchmark, History, Question, Session, Turn
+from evaluation.locomo import TABLES, repaired
 
 NAME = "realtalk"
 FILES = "Chat_*.json"

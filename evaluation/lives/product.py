@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from evaluation.benchmark import Question
+from evaluation.lives.scores import DEPTH, Packed, Placing, lost, packed, placed, replied
+from evaluation.product import Tenant
 from ltst.agents.turns import Turns
-from ltst.doors.cli.evaluation.benchmark import Question
-from ltst.doors.cli.evaluation.lives.scores import DEPTH, Packed, Placing, lost, packed, placed, replied
-from ltst.doors.cli.evaluation.product import Tenant
 from ltst.records import Hit
 
 SIZES = (500, 1_000, 2_000)

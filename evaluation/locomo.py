@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ltst.doors.cli.evaluation import files
-from ltst.doors.cli.evaluation.benchmark import Benchmark, History, Question, Session, Table, Turn
+from evaluation import files
+from evaluation.benchmark import Benchmark, History, Question, Session, Table, Turn
 
 NAME = "locomo"
 ACCEPTED = "a list of objects with conversation (session_1, session_1_date_time, …) and qa, as LoCoMo has them"

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.material import CountingEmbedder
-from ltst.doors.cli.evaluation.vectors import CachedEmbedder
+from evaluation.vectors import CachedEmbedder
+from helpers.evaluation_data import CountingEmbedder
 
 
 @pytest.fixture

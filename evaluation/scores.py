@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ltst.doors.cli.evaluation import metrics
-from ltst.doors.cli.evaluation.benchmark import Benchmark, History, Level, Question
-from ltst.doors.cli.evaluation.metrics import Result
+from evaluation import metrics
+from evaluation.benchmark import Benchmark, History, Level, Question
+from evaluation.metrics import Result
 
 Scores = Mapping[str, float]
 

@@ -8,15 +8,15 @@ from contextlib import closing
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from evaluation import baselines
+from evaluation.benchmark import History
+from evaluation.journal import Journal, code_digest, run_name
+from evaluation.lives.product import Answer, Life
+from evaluation.lives.report import Report
+from evaluation.lives.scores import Placing, placed
+from evaluation.run import Plan, Tick, own_home
+from evaluation.vectors import CachedEmbedder
 from ltst.agents.turns import Turns
-from ltst.doors.cli.evaluation import baselines
-from ltst.doors.cli.evaluation.benchmark import History
-from ltst.doors.cli.evaluation.journal import Journal, code_digest, run_name
-from ltst.doors.cli.evaluation.lives.product import Answer, Life
-from ltst.doors.cli.evaluation.lives.report import Report
-from ltst.doors.cli.evaluation.lives.scores import Placing, placed
-from ltst.doors.cli.evaluation.run import Plan, Tick, own_home
-from ltst.doors.cli.evaluation.vectors import CachedEmbedder
 from ltst.memory import AsyncMemory
 
 if TYPE_CHECKING:

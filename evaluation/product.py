@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from ltst.doors.cli.evaluation.benchmark import Benchmark, History, Question, Session, Turn
-from ltst.doors.cli.evaluation.metrics import Result
-from ltst.doors.cli.evaluation.scores import Scores, ranks, scored
+from evaluation.benchmark import Benchmark, History, Question, Session, Turn
+from evaluation.metrics import Result
+from evaluation.scores import Scores, ranks, scored
 
 if TYPE_CHECKING:
-    from ltst.doors.cli.evaluation.vectors import CachedEmbedder
+    from evaluation.vectors import CachedEmbedder
     from ltst.memory import AsyncMemory, AsyncUser
     from ltst.records import Hit
 

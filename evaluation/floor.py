@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ltst.doors.cli.evaluation.benchmark import Benchmark
-from ltst.doors.cli.evaluation.metrics import auroc, mean
-from ltst.doors.cli.evaluation.product import LOST_BY_FLOOR, Answer, Refusal
+from evaluation.benchmark import Benchmark
+from evaluation.metrics import auroc, mean
+from evaluation.product import LOST_BY_FLOOR, Answer, Refusal
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ltst.doors.cli.evaluation.benchmark import Question
-from ltst.doors.cli.evaluation.metrics import Result
+from evaluation.benchmark import Question
+from evaluation.metrics import Result
 from ltst.recall.lines import parse
 
 if TYPE_CHECKING:

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import ltst
+
 Record = dict[str, Any]
 
 SOURCES = (".py", ".sql")
-ROOT = Path(__file__).parents[3]
-OWN_FOLDER = Path("doors", "cli", "evaluation")
+PRODUCT = Path(ltst.__file__).parent
+EVALUATION = Path(__file__).parent
 
 
 class Journal:
@@ -75,11 +77,12 @@ def run_name(digest: str, model: str, code: str) -> str:
 
 
 def code_digest() -> str:
-    """The hash of ltst's code, of which a change begins every run anew; doors other than this change no result."""
+    """Hash the code of ltst below its doors and of the evaluation: a change of either begins every run anew."""
     summed = hashlib.sha256()
-    for file in sorted(ROOT.rglob("*")):
-        place = file.relative_to(ROOT)
-        if file.suffix in SOURCES and ("doors" not in place.parts or place.is_relative_to(OWN_FOLDER)):
-            summed.update(f"{place.as_posix()}\n".encode())
-            summed.update(file.read_bytes())
+    for root in (PRODUCT, EVALUATION):
+        for file in sorted(root.rglob("*")):
+            place = file.relative_to(root)
+            if file.suffix in SOURCES and place.parts[0] != "doors":
+                summed.update(f"{place.as_posix()}\n".encode())
+                summed.update(file.read_bytes())
     return summed.hexdigest()

@@ -1,4 +1,4 @@
-"""`python -m bench.gate --data FOLDER`: how well a small logistic tells which sentences say something of a life.
+"""`python -m evaluation.gate --data FOLDER`: how well a small logistic tells which sentences say something of a life.
 
 The labels (`gate_labels.jsonl`) name messages of public data sets by their ids: how far each was read, and where its
 statements stand. The texts stay outside. Every conversation is judged by weights that were trained without it; with
@@ -69,16 +69,16 @@ class Matrix:
 
     def times(self, weights: Floats) -> Floats:
         """The sum of each row's values, weighed."""
-        return np.bincount(self._rows, self._values * weights[self._columns], self.height)
+        return np.bincount(self._rows, self._values * weights[self._columns], self.height).astype(np.float64)
 
     def back(self, slopes: Floats) -> Floats:
         """The sum of each column's values, weighed by row."""
-        return np.bincount(self._columns, self._values * slopes[self._rows], self.width)
+        return np.bincount(self._columns, self._values * slopes[self._rows], self.width).astype(np.float64)
 
 
 def main() -> None:
     """Report the agreement of the readers, and what leaving each conversation out gives; write weights if wanted."""
-    parser = argparse.ArgumentParser(prog="python -m bench.gate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m evaluation.gate", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="the folder with the evaluation data")
     parser.add_argument("--write", action="store_true", help="train on all labels, and write the product's weights")
     options = parser.parse_args()
@@ -96,7 +96,7 @@ def main() -> None:
 
 
 def judged(data: Path) -> Iterator[tuple[Sentence, float]]:
-    """Returns each labelled sentence with its probability by weights that were trained without its conversation."""
+    """Return each labelled sentence with its probability by weights that were trained without its conversation."""
     read = [*_sentences(data)]
     yield from zip(read, map(float, _left_out(read)[0]), strict=True)
 

@@ -9,11 +9,11 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
+from evaluation.benchmark import Benchmark, Question
+from evaluation.lives.product import SIZES, Answer
+from evaluation.lives.scores import Placing
+from evaluation.metrics import mean
 from ltst.doors.cli import show
-from ltst.doors.cli.evaluation.benchmark import Benchmark, Question
-from ltst.doors.cli.evaluation.lives.product import SIZES, Answer
-from ltst.doors.cli.evaluation.lives.scores import Placing
-from ltst.doors.cli.evaluation.metrics import mean
 
 OVERALL = "all"
 ENOUGH = 1_000  # tokens of a context that should hold the answer

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ltst.doors.cli.evaluation import files
-from ltst.doors.cli.evaluation.benchmark import Benchmark, History, Question, Session, Turn
+from evaluation import files
+from evaluation.benchmark import Benchmark, History, Question, Session, Turn
 from ltst.errors import Invalid
 
 NAME = "lives"

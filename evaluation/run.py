@@ -10,14 +10,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ltst.doors.cli.evaluation import baselines
-from ltst.doors.cli.evaluation.benchmark import Benchmark, History, Question
-from ltst.doors.cli.evaluation.floor import floor
-from ltst.doors.cli.evaluation.journal import Journal, code_digest, run_name
-from ltst.doors.cli.evaluation.product import Answer, Ingested, Refusal, Tenant
-from ltst.doors.cli.evaluation.report import Report, cost, rows
-from ltst.doors.cli.evaluation.scores import Scores
-from ltst.doors.cli.evaluation.vectors import CachedEmbedder
+from evaluation import baselines
+from evaluation.benchmark import Benchmark, History, Question
+from evaluation.floor import floor
+from evaluation.journal import Journal, code_digest, run_name
+from evaluation.product import Answer, Ingested, Refusal, Tenant
+from evaluation.report import Report, cost, rows
+from evaluation.scores import Scores
+from evaluation.vectors import CachedEmbedder
 from ltst.memory import AsyncMemory
 from ltst.providers.named import embedder_named
 from ltst.settings import Settings
