@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from psycopg import errors, sql
 from psycopg.rows import dict_row
 
-from ltst.db.adopted import Taken, all_taken, contents, one, show, shown, taken_by
+from ltst.adoption.tables import HIDDEN, Legacy, columns_of, look, reading
+from ltst.adoption.views import Taken, all_taken, contents, one, show, shown, taken_by
 from ltst.db.connections import Connection
-from ltst.db.legacy import HIDDEN, Legacy, columns_of, look, reading
 from ltst.db.pool import Database
 from ltst.errors import Conflict, Denied, LtstError, NotFound
 from ltst.records import Adoption, AdoptionFault, Restitution

@@ -15,10 +15,21 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from ltst.db.adoption import FAULTS_TOLD, entitled
+from ltst.adoption.adopting import FAULTS_TOLD, entitled
+from ltst.adoption.predecessor_sql import (
+    BACK,
+    CHANGES,
+    COPIED,
+    COPIES,
+    FAULTS,
+    NAMES,
+    RETURNED,
+    STAGES,
+    TABLES,
+    Brought,
+)
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
-from ltst.db.predecessor_sql import BACK, CHANGES, COPIED, COPIES, FAULTS, NAMES, RETURNED, STAGES, TABLES, Brought
 from ltst.errors import Conflict, Invalid, NotFound
 from ltst.records import AdoptionFault, Predecessor
 

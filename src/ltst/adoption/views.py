@@ -13,8 +13,8 @@ from typing import Any
 from psycopg import sql
 from psycopg.rows import dict_row
 
+from ltst.adoption.tables import HIDDEN, JSON, TEXTS, Column, Legacy, cast, columns_of
 from ltst.db.connections import Connection
-from ltst.db.legacy import HIDDEN, JSON, TEXTS, Column, Legacy, cast, columns_of
 
 ADOPTED = """
 SELECT * FROM adopted_tables
