@@ -15,6 +15,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from starlette.testclient import TestClient
 
+from helpers.probes import superuser, value
 from ltst import AsyncMemory, Conflict, Memory, Settings
 from ltst.adoption import upkeep
 from ltst.db import backup, migrate
@@ -25,7 +26,6 @@ from ltst.doors.http.app import Serving, create
 from ltst.doors.mcp.app import Serving as McpServing
 from ltst.doors.mcp.app import application
 from ltst.handles import callers
-from support.probes import superuser, value
 
 HANDSHAKE = {
     "jsonrpc": "2.0",

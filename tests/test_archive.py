@@ -17,12 +17,12 @@ import psycopg
 import pytest
 
 import ltst
+from helpers.household import SECRET_KEY, day, furnish
+from helpers.probes import Connection, cloned, counts, holding, superuser, tables, value
+from helpers.waiting import eventually
 from ltst import AsyncMemory, Memory, Settings, User
 from ltst.db.embedded import EmbeddedServer
 from ltst.learn.index import index_due
-from support.household import SECRET_KEY, day, furnish
-from support.probes import Connection, cloned, counts, holding, superuser, tables, value
-from support.waiting import eventually
 
 NOUNS = {
     "sessions", "messages", "contexts", "relationships", "facts", "preferences", "instructions", "entries",

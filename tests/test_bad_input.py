@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import ltst
+from helpers.probes import Connection, cloned, counts, superuser
 from ltst import ConversationMessage, ConversationSession, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
-from support.probes import Connection, cloned, counts, superuser
 
 MEBIBYTE = 1024 * 1024
 MISSING = "01900000-0000-7000-8000-000000000000"

@@ -22,13 +22,13 @@ from typing import Any
 import pytest
 
 import ltst
+from helpers.household import SECRET_KEY, furnish
+from helpers.probes import Connection, cloned, holding, logger_restored, superuser, value
+from helpers.waiting import soon
 from ltst import AsyncMemory, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.records import Check
 from ltst.support.crypto import MasterKeys
-from support.household import SECRET_KEY, furnish
-from support.probes import Connection, cloned, holding, logger_restored, superuser, value
-from support.waiting import soon
 
 CANARY = "CANARY-of-the-secret"
 ENOUGH = 1000

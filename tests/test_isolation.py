@@ -18,6 +18,8 @@ from psycopg import sql
 import ltst
 import ltst.memory
 import ltst.sync
+from helpers.household import furnish
+from helpers.probes import Connection, cloned, columns, superuser, tables, value, views
 from ltst import (
     AsyncMemory,
     ConversationMessage,
@@ -31,8 +33,6 @@ from ltst import (
 )
 from ltst.db import migrate
 from ltst.db.embedded import EmbeddedServer
-from support.household import furnish
-from support.probes import Connection, cloned, columns, superuser, tables, value, views
 
 ANA, EVE = "ana", "eve"
 MARK = "ANAS-OWN-WORDS"

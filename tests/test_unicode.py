@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from helpers.probes import cloned
 from ltst import ConversationStorage, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
-from support.probes import cloned
 
 EXAMPLES = [
     "'; DROP TABLE conversation_messages; --",

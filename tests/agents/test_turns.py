@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from helpers.embedders import opened
+from helpers.language_server import Asked, Events, Hang, LanguageServer, Status, event, events
+from helpers.probes import superuser
 from ltst import AsyncMemory, AsyncUser, Conflict, Invalid, ModelUnavailable, NotFound, Settings, Unavailable
 from ltst.agents.turns import Turn, Turns
 from ltst.errors import Unanswered
-from support.embedders import opened
-from support.language_server import Asked, Events, Hang, LanguageServer, Status, event, events
-from support.probes import superuser
 
 
 @pytest.fixture

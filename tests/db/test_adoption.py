@@ -34,13 +34,13 @@ from langchain_postgres import PostgresChatMessageHistory
 import ltst
 from bench import adoption as rehearsal
 from bench import corpus
+from helpers.probes import Connection, counts, holding, superuser, tables, value, views
 from ltst import Memory, Settings
 from ltst.adoption import upkeep
 from ltst.db import backup, migrate
 from ltst.db.connections import ConnectionPool
 from ltst.db.embedded import EmbeddedServer
 from ltst.db.pool import Database
-from support.probes import Connection, counts, holding, superuser, tables, value, views
 
 TABLE = "conversation_memory"
 KEPT = "conversation_memory_before_ltst"

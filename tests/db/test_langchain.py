@@ -23,9 +23,9 @@ from langchain_core.messages import (
 from langchain_postgres import PostgresChatMessageHistory
 
 import ltst
+from helpers.probes import cloned, superuser, value
 from ltst import Memory, Settings
 from ltst.db.embedded import EmbeddedServer
-from support.probes import cloned, superuser, value
 
 VIEW = "chat_message_history"
 MESSAGES: list[BaseMessage] = [

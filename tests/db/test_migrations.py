@@ -15,6 +15,8 @@ import pytest
 from psycopg import sql
 
 import ltst
+from helpers.household import SECRET_KEY, furnish
+from helpers.probes import Connection, counts, superuser, tables, value, views
 from ltst import Memory, Settings
 from ltst.adoption import upkeep
 from ltst.db import migrate
@@ -22,8 +24,6 @@ from ltst.db.connections import ConnectionPool
 from ltst.db.embedded import EmbeddedServer
 from ltst.db.migrate import Migration, _extension_steps
 from ltst.db.pool import Database
-from support.household import SECRET_KEY, furnish
-from support.probes import Connection, counts, superuser, tables, value, views
 
 CROWD = 16
 DEFAULTS = 8  # the preferences of `system`

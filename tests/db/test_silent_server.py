@@ -17,10 +17,10 @@ import psycopg
 import pytest
 
 import ltst
+from helpers.embedders import hashed
 from ltst import AsyncMemory, CallableEmbedder, Settings
 from ltst.db import connections, keeper
 from ltst.db.embedded import EmbeddedServer
-from support.embedders import hashed
 
 AT_MOST = 120.0  # seconds: far more than the limits below, and far less than for ever
 

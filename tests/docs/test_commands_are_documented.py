@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from helpers.shell import LEAVES, commands, found, options, parsed
 from ltst.doors.cli.main import app
-from support.shell import LEAVES, commands, found, options, parsed
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "cli.md").read_text()

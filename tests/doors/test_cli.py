@@ -18,14 +18,14 @@ import pytest
 from typer.testing import CliRunner
 
 from bench.pdf import pdf
+from helpers.probes import UNINDEXED
+from helpers.shell import COMMAND, LEAVES, MODULE, SCRIPT, Run, commands, found
 from ltst import Memory, Settings
 from ltst.doors import cli
 from ltst.doors.cli.access import about_keys
 from ltst.doors.cli.main import app
 from ltst.doors.cli.pages import HEADINGS, PAGES
 from ltst.support.tokens import count
-from support.probes import UNINDEXED
-from support.shell import COMMAND, LEAVES, MODULE, SCRIPT, Run, commands, found
 
 ALL = sorted(commands())
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from helpers.shell import LEAVES, found
 from ltst.doors.cli.main import app
-from support.shell import LEAVES, found
 
 HOSTILE = [
     *("", " ", "-", "--", "-1", "0", "5", "1e999", "nan", "NaN", "null", "true", "*", "~", "%", "_"),

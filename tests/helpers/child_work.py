@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from support.slow_rules import burn
+# Doubles its time with each further letter, inside of one call into C.
+EXPONENTIAL = re.compile(r"(?:a|aa|a)*$")
+
+
+def burn() -> None:
+    """Compute for longer than anybody can wait."""
+    EXPONENTIAL.match("a" * 200 + "b")
 
 
 def double(number: int) -> int:

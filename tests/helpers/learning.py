@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from helpers.probes import superuser
 from ltst import AsyncMemory, AsyncUser, ConversationMessage
-from support.probes import superuser
 
 DERIVED = {
     "claims": "claims",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 
+from helpers.child_work import burn
 from ltst.learn import rules
 from ltst.records import Learnt
 
 SLOW, POISON = "[slow]", "[poison]"
-# Doubles its time with each further letter, inside of one call into C.
-EXPONENTIAL = re.compile(r"(?:a|aa|a)*$")
 prepare = rules.prepare
 
 
@@ -21,11 +19,6 @@ def read_message(text: str, said_at: datetime, before: str) -> Learnt:
     if POISON in text:
         raise ValueError("not today")
     return rules.read_message(text, said_at, before)
-
-
-def burn() -> None:
-    """Compute for longer than anybody can wait."""
-    EXPONENTIAL.match("a" * 200 + "b")
 
 
 def composed(*_: object) -> None:

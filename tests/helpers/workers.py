@@ -14,8 +14,8 @@ from typing import Any
 
 import ltst.learn.episodes
 import ltst.learn.listen
+from helpers.embedders import hashed, opened
 from ltst import Settings
-from support.embedders import hashed, opened
 
 POISON = "POISON"
 
@@ -23,7 +23,7 @@ POISON = "POISON"
 def forked(target: Callable[..., None], *arguments: Any) -> BaseProcess:
     """A process of its own that has begun."""
     forks = multiprocessing.get_context("forkserver")
-    forks.set_forkserver_preload(["support.workers"])
+    forks.set_forkserver_preload(["helpers.workers"])
     process = forks.Process(target=target, args=arguments, daemon=True)
     process.start()
     return process

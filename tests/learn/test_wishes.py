@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 
+from helpers.embedders import opened
+from helpers.language_server import LanguageServer, language_server
+from helpers.learning import actions, day, rows, run, say, taught
+from helpers.probes import cloned
 from ltst import AsyncMemory, AsyncUser, Settings, UserPreference
 from ltst.db.pool import user_scope
 from ltst.learn.weigh import weigh
@@ -17,10 +21,6 @@ from ltst.recall.context import parse
 from ltst.records import Claim
 from ltst.rooms import claims
 from ltst.rooms.claims import Said
-from support.embedders import opened
-from support.language_server import LanguageServer, language_server
-from support.learning import actions, day, rows, run, say, taught
-from support.probes import cloned
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

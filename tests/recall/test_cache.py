@@ -16,11 +16,11 @@ import psycopg
 import pytest
 import pytest_asyncio
 
+from helpers.embedders import hashed
+from helpers.probes import Connection, cloned, holding, pass_time, superuser, value
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, ConversationMessage, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.rooms import cache, search
-from support.embedders import hashed
-from support.probes import Connection, cloned, holding, pass_time, superuser, value
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

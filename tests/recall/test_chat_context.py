@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from helpers.embedders import hashed
+from helpers.probes import Connection, cloned, holding, superuser
 from ltst import (
     AsyncChat,
     AsyncMemory,
@@ -31,8 +33,6 @@ from ltst.recall.lines import Line, day, detail, flat, parse
 from ltst.recall.summary import MARKER
 from ltst.rooms.contexts import CONTEXT_TYPES
 from ltst.support import tokens
-from support.embedders import hashed
-from support.probes import Connection, cloned, holding, superuser
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -19,6 +19,7 @@ import pytest
 import pytest_asyncio
 from numpy.typing import NDArray
 
+from helpers.probes import Connection, cloned, superuser, value
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Settings
 from ltst.db.connections import Reals
 from ltst.db.embedded import EmbeddedServer
@@ -29,7 +30,6 @@ from ltst.recall.retrieve import NEAR, UNIT
 from ltst.records import Filters
 from ltst.rooms import search
 from ltst.rooms.search import Asked
-from support.probes import Connection, cloned, superuser, value
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

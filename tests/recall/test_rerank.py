@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helpers.embedders import hashed
+from helpers.probes import cloned
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Hit, Memory, ModelUnavailable, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.handles.recall import RERANKED
 from ltst.providers.rerank import reranked
-from support.embedders import hashed
-from support.probes import cloned
 
 STORED = [f"The {colour} apple weighs {number} grams." for number, colour in enumerate(["red", "green", "blue"] * 4)]
 
