@@ -301,7 +301,7 @@ class TestAtTheSameTime:
         said = await taught(shared, user, "monday", *STORY, at=day(1))
         database, goes = shared._core.database, rules(shared._core)
         (lease,) = await work.claim_sessions(database.user(user.user_id), goes, user.user_id, "episode", 1)
-        await _meanwhile(monkeypatch, episode_work, "_told", lambda: change(user, "monday", said[1]))
+        await _meanwhile(monkeypatch, episode_work, "_new_episodes", lambda: change(user, "monday", said[1]))
         with pytest.raises(LeaseLost):
             await tell(database, lease, goes)
         assert await episodes(user) == []

@@ -20,7 +20,7 @@ from ltst.learn.weigh import weigh
 from ltst.recall.context import parse
 from ltst.records import Claim
 from ltst.rooms import claims
-from ltst.rooms.claims import Said
+from ltst.rooms.claims import SourcedClaim
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -51,7 +51,7 @@ async def heard(memory: AsyncMemory, user: AsyncUser, session_id: str, claim: Cl
     await memory.settle(user.user_id)
     async with memory._core.database.transaction(user_scope(user.user_id)) as tx:
         assert message.timestamp is not None
-        said = Said(str(message.message_id), message.timestamp, claim)
+        said = SourcedClaim(str(message.message_id), message.timestamp, claim)
         await weigh(tx, await claims.add(tx, [said], reader="model"))
 
 

@@ -1,7 +1,7 @@
-"""Adoption: a chat table of another program becomes sessions and messages, and a view under its name; and the way back.
+"""Adopts a chat table of another program: its rows become sessions and messages, and a view takes its name.
 
-Either is one transaction, so a crash leaves the old state or the new one. Both compare what was with what is before
-they let it stand.
+Adopting and giving back are one transaction each, so a crash leaves the old state or the new one. Both compare the rows
+before and after, and fail where they differ.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ltst.support.ids import new_id
 R = TypeVar("R")
 
 ADOPTING = 0x6C747374_0003
-# The table is locked for readers too, so nobody should wait behind who waits for it: not for long, but again and again.
+# Waiting for the lock makes everybody else wait too, so it is tried for a short time, many times.
 PATIENCE = "500ms"
 ATTEMPTS = 120
 BREATH = 0.1
@@ -109,7 +109,7 @@ VALUES (%(adoption_id)s::uuid, %(schema)s, %(table)s, %(kept)s, %(shape)s, %(use
         %(extras)s::jsonb, %(words)s::jsonb, %(row_kind)s, %(session_kind)s, %(numbered)s, %(sequence)s, %(zone)s,
         %(largest)s)
 """
-# The rows that were taken over, as they are in the table, and as ltst has them: equal down to order and moment.
+# Hashes of the adopted rows as the table has them and as ltst has them; they must be equal, order and times included.
 OLD_ORDER = """
 SELECT count(*), coalesce(encode(sha256(string_agg(
     sha256(convert_to(jsonb_build_array(owner, session, number, role, content, happened)::text, 'UTF8')), ''
@@ -126,12 +126,12 @@ FROM conversation_messages AS message JOIN adopted_messages USING (user_id, mess
 
 
 class _Busy(Exception):
-    """Somebody uses the table."""
+    """Another transaction holds a lock on the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What was asked for."""
+    """The arguments of an adoption."""
 
     table: str
     user_id: str
@@ -144,15 +144,15 @@ class Wish:
 
 
 async def rehearse(database: Database, wish: Wish) -> Adoption:
-    """Read all rows and tell what would become of them; Postgres itself sees to it that nothing is written."""
+    """Read all rows in a read-only transaction, and return what an adoption would make of them."""
     async with database.owner(hurry=False) as connection:
         await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         legacy = await _prepared(connection, wish)
-        return await _told(connection, wish, legacy, sql.SQL("({})").format(_read(legacy, wish, new_id())))
+        return await _summary(connection, wish, legacy, sql.SQL("({})").format(_read(legacy, wish, new_id())))
 
 
 async def adopt(database: Database, wish: Wish) -> Adoption:
-    """Take the table over, all of it or nothing."""
+    """Adopt the table in one transaction; return what became of its rows."""
 
     async def work(connection: Connection) -> Adoption:
         seen = await _prepared(connection, wish)
@@ -163,7 +163,7 @@ async def adopt(database: Database, wish: Wish) -> Adoption:
 
 
 async def give_back(database: Database, table: str, actor: str, *, keep: bool) -> Restitution:
-    """Put the table back in its place, with what was written since; ltst forgets the sessions unless it keeps them."""
+    """Put the table back, with what was written since. Its sessions leave ltst unless `keep` is set."""
 
     async def work(connection: Connection) -> Restitution:
         await entitled(connection)
@@ -178,14 +178,14 @@ async def give_back(database: Database, table: str, actor: str, *, keep: bool) -
 
 
 async def give_all_back(connection: Connection) -> None:
-    """Put every table back as it was when it was adopted, before all else of ltst goes."""
+    """Put every adopted table back as it was when it was adopted; for a reset, which drops all else."""
     for taken in await all_taken(connection):
         await connection.execute(sql.SQL("DROP VIEW IF EXISTS {}").format(taken.view))
         await _put_in_place(connection, taken)
 
 
 async def show_again(connection: Connection, before: Sequence[Taken]) -> None:
-    """After a backup was restored: views where adopted tables were, and those that are so no longer in their places."""
+    """After a restore: create the views of adopted tables, and put back those that the backup does not know."""
     now = await all_taken(connection)
     for taken in now:
         if await one(connection, IS_FREE, (taken.legacy.schema, taken.table)) == (True,):
@@ -196,7 +196,7 @@ async def show_again(connection: Connection, before: Sequence[Taken]) -> None:
 
 
 async def _patiently(database: Database, table: str, work: Callable[[Connection], Awaitable[R]]) -> R:
-    """Do the work in one transaction; another one if somebody holds what it needs."""
+    """Run the work in a transaction, and again in a new one while a lock it needs is held; return its result."""
     for _ in range(ATTEMPTS):
         try:
             async with database.owner(hurry=False) as connection:
@@ -211,7 +211,7 @@ async def _patiently(database: Database, table: str, work: Callable[[Connection]
 
 
 async def _prepared(connection: Connection, wish: Wish) -> Legacy:
-    """The table, and that it may be adopted."""
+    """Check that the table may be adopted, and return what is known of it."""
     await entitled(connection)
     taken = await taken_by(connection, wish.table)
     if taken is not None:
@@ -222,7 +222,7 @@ async def _prepared(connection: Connection, wish: Wish) -> Legacy:
 
 
 async def entitled(connection: Connection) -> None:
-    """One adoption at a time, by a role that may see all of ltst's rows; values are written in one way."""
+    """Let one adoption run at a time, with fixed formats; raise Denied for a role that does not see all rows."""
     await connection.execute(SETTLED)
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", (ADOPTING,))
     ((entitled, me),) = await (await connection.execute(MAY_SEE)).fetchall()
@@ -234,8 +234,8 @@ def _read(legacy: Legacy, wish: Wish, adoption: str) -> sql.Composed:
     return reading(legacy, wish.user_id, wish.zone, wish.largest, adoption)
 
 
-async def _told(connection: Connection, wish: Wish, legacy: Legacy, source: sql.Composable) -> Adoption:
-    """What becomes of the rows."""
+async def _summary(connection: Connection, wish: Wish, legacy: Legacy, source: sql.Composable) -> Adoption:
+    """Count what becomes of the rows, and list the first that cannot become messages."""
     cursor = connection.cursor(row_factory=dict_row)
     (counted,) = await (await cursor.execute(sql.SQL(COUNT).format(source=source))).fetchall()
     faults = []
@@ -267,7 +267,7 @@ async def _adopt(connection: Connection, wish: Wish, seen: Legacy) -> Adoption:
         ).format(_read(legacy, wish, adoption))
     )
     await connection.execute("ANALYZE pg_temp.ltst_adopting")
-    told = await _told(connection, wish, legacy, STAGE)
+    told = await _summary(connection, wish, legacy, STAGE)
     if told.faults and not wish.leave_out:
         raise Conflict(_complaint(told))
     taken = Taken(adoption, legacy.name, legacy, wish.user_id, told.words, wish.zone, seen.id is not None)
@@ -296,7 +296,7 @@ def _complaint(told: Adoption) -> str:
 
 
 async def _numbered(connection: Connection, legacy: Legacy) -> Legacy:
-    """Rows that nothing tells apart get a number of ltst's own, in the order in which they lie."""
+    """Add a column of numbers to a table without row ids, in the order of its rows; return the table with it."""
     add = sql.SQL("ALTER TABLE {} ADD COLUMN {} BIGINT GENERATED BY DEFAULT AS IDENTITY")
     await connection.execute(add.format(legacy.at(legacy.name), sql.Identifier(HIDDEN)))
     columns = await columns_of(connection, legacy.schema, legacy.name)
@@ -304,7 +304,7 @@ async def _numbered(connection: Connection, legacy: Legacy) -> Legacy:
 
 
 async def _copy(connection: Connection, taken: Taken) -> None:
-    """Sessions and messages; the sessions are shared when all is there, so that nothing is numbered twice."""
+    """Copy sessions and messages. Sessions join the adoption last, so that no trigger numbers a message twice."""
     parts = {
         "stage": STAGE,
         "name": sql.Literal(taken.table),
@@ -321,7 +321,7 @@ async def _copy(connection: Connection, taken: Taken) -> None:
 
 
 async def _free_name(connection: Connection, legacy: Legacy) -> str:
-    """A name for what is kept, beside the others of its schema."""
+    """Return a free name for the table that is kept, in its own schema."""
     for number in range(1, 100):
         suffix = SUFFIX if number == 1 else f"{SUFFIX}_{number}"
         room = LONGEST_NAME - len(suffix)
@@ -413,7 +413,7 @@ async def _give_back(connection: Connection, taken: Taken, actor: str, *, keep: 
 
 
 async def _put_rows(connection: Connection, taken: Taken) -> int:
-    """Write what the table lacks: all that came or changed since."""
+    """Insert into the table what came or changed since; return how many rows."""
     pairs = [(column, expression) for column, expression in shown(taken) if not column.left_behind]
     if not taken.numbered:
         pairs.append((taken.id, sql.Composed([sql.Identifier("a", "row_bigint")])))
@@ -438,7 +438,7 @@ async def _put_rows(connection: Connection, taken: Taken) -> int:
 
 
 async def _let_go(connection: Connection, taken: Taken, actor: str, *, keep: bool) -> int:
-    """End the adoption; first of all its entry, so that what goes from ltst does not go from the table."""
+    """End the adoption, its entry first: otherwise what is deleted here would be deleted from the table too."""
     await _tell(connection, taken, actor, "give_back")
     end = "DELETE FROM adopted_tables WHERE adoption_id = {}::uuid"
     forget = "DELETE FROM adopted_messages WHERE adoption_id = {}::uuid"

@@ -80,7 +80,7 @@ async def rehearse(database: Database, taking: Taking) -> Predecessor:
     """Read all rows and tell what would become of them; nothing is written."""
     async with database.owner(hurry=False) as connection:
         await _prepared(connection, taking)
-        return await _told(connection, taking)
+        return await _summary(connection, taking)
 
 
 async def adopt(database: Database, taking: Taking, *, switch: bool) -> Predecessor:
@@ -89,7 +89,7 @@ async def adopt(database: Database, taking: Taking, *, switch: bool) -> Predeces
         if switch:
             await _lock(connection, taking)
         await _prepared(connection, taking)
-        told = await _told(connection, taking)
+        told = await _summary(connection, taking)
         if told.switched:
             raise Conflict(f"the tables in {taking.schema} were switched over already; the way back: --back")
         if told.faults and not taking.leave_out:
@@ -110,10 +110,10 @@ async def give_back(database: Database, taking: Taking, *, drop: bool) -> Predec
     async with database.owner(hurry=False) as connection:
         await _lock(connection, taking)
         present = await _prepared(connection, taking)
-        before = await _told(connection, taking)
+        before = await _summary(connection, taking)
         if before.switched:  # else the old tables are the ones in use, and ltst was only tried beside them
             await _brought_back(connection, taking, present)
-        told = await _told(connection, taking)
+        told = await _summary(connection, taking)
         digests = await _compared(connection, taking, RETURNED if before.switched else {})
         await connection.execute(SWITCH_BACK)
         if drop:
@@ -170,7 +170,7 @@ async def _prepared(connection: Connection, taking: Taking) -> list[str]:
     return found
 
 
-async def _told(connection: Connection, taking: Taking) -> Predecessor:
+async def _summary(connection: Connection, taking: Taking) -> Predecessor:
     """How many rows there are, and what is wrong with some."""
     rows = {
         table: int((await _one(connection, _sql("SELECT count(*) FROM {stage}", taking, table=table)))[0])

@@ -1,7 +1,7 @@
-"""Adopted tables: what is known of one, and the view that stands in its place.
+"""Adopted tables, and the views that replace them.
 
-The view is a security barrier that reads with its owner's rights, since the program behind it is no user of ltst's: it
-shows the rows of its adoption and lets nobody look past them.
+The program that uses such a view is not a user of ltst, so the view reads with its owner's rights. It is a security
+barrier and shows the rows of its own adoption only.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ CONTENT = """
 SELECT count(*), coalesce(encode(sha256(string_agg(hash, '' ORDER BY hash)), 'hex'), '')
 FROM (SELECT sha256(convert_to(jsonb_build_array({values})::text, 'UTF8')) AS hash FROM {source}) AS hashed
 """
-# Looked up through the view as they are, without a cast where that is not needed.
+# Columns that are searched by value: without a cast, so that their indexes are used.
 AS_IT_IS = ("id", "session", "content", "time")
 PRIVILEGES = ("SELECT", "INSERT", "UPDATE", "DELETE")
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A table that is adopted: its name, which a view has now, and the table itself under the name it is kept by."""
+    """An adopted table: `table` is its old name, which the view has now; `legacy` the table, kept under a new name."""
 
     adoption: str
     table: str
@@ -50,43 +50,43 @@ class Taken:
     zone: str
     numbered: bool
     aside: str | None = None
-    """The name of the view while it is on its way out."""
+    """The temporary name of the view while the table is given back."""
 
     @property
     def id(self) -> Column:
-        """The column that tells rows apart, if need be one of ltst's own."""
+        """The column that identifies a row; ltst adds one to a table that has none."""
         found = self.legacy.id
         assert found is not None, "a table without one got one"
         return found
 
     @property
     def row_kind(self) -> str:
-        """In which column of ltst's the ids of rows are."""
+        """The type of the row ids, which names the column of `adopted_messages` that holds them."""
         return self.id.kind
 
     @property
     def session_kind(self) -> str:
-        """In which column of ltst's the ids of sessions are."""
+        """The type of the session ids, which names the column of `adopted_messages` that holds them."""
         return self.legacy.session.kind
 
     @property
     def visible(self) -> list[Column]:
-        """The columns that the program knows."""
+        """The columns of the original table, without the one that ltst may have added."""
         return [each for each in self.legacy.columns if each.name != HIDDEN]
 
     @property
     def view(self) -> sql.Identifier:
-        """What stands in the place of the table."""
+        """The view that replaces the table."""
         return self.legacy.at(self.aside or self.table)
 
     @property
     def index(self) -> str:
-        """The name of the index over ids that had none."""
+        """The name of the index that ltst adds where the ids had none."""
         return f"ltst_kept_{self.adoption.replace('-', '')}"
 
     @property
     def rows(self) -> sql.Composed:
-        """Where the rows come from."""
+        """The tables, joined, that the view selects from."""
         return sql.SQL(
             "adopted_messages AS a JOIN conversation_messages AS m ON m.user_id = a.user_id "
             "AND m.message_id = a.message_id WHERE a.adoption_id = {}::uuid"
@@ -94,7 +94,7 @@ class Taken:
 
 
 def shown(taken: Taken) -> list[tuple[Column, sql.Composed]]:
-    """Each column of the table, as it is made from what ltst has."""
+    """Return each column of the table with the SQL that computes it from ltst's rows."""
     same = {name for role, name in taken.legacy.roles.items() if role in AS_IT_IS}
     return [
         (column, cast(_expression(taken, column), column, as_it_is=column.name in same)) for column in taken.visible
@@ -132,7 +132,7 @@ def _expression(taken: Taken, column: Column) -> sql.Composable:
 
 
 def _user(taken: Taken, column: Column) -> sql.Composable:
-    """Whose a row is; whom the table was adopted for is shown where the column can hold that."""
+    """Return the SQL for the user column; NULL for the default user where the column cannot hold its name."""
     if column.base in ("text", "varchar"):
         return sql.Identifier("a", "user_id")
     return sql.SQL("CASE WHEN a.user_id <> {0} OR ltst_fits({0}, {1}) THEN a.user_id END").format(
@@ -141,14 +141,14 @@ def _user(taken: Taken, column: Column) -> sql.Composable:
 
 
 def _role(taken: Taken, column: Column) -> sql.Composable:
-    """What the program calls a role; none if it has a type of its own for them that does not know this one."""
+    """Return the SQL for the role column, in the program's own words; NULL for a role that its type does not have."""
     case = "WHEN {0} THEN {1}" if column.base in TEXTS else "WHEN {0} THEN CASE WHEN ltst_fits({1}, {2}) THEN {1} END"
     words = sql.SQL(" ").join(sql.SQL(case).format(*pair, column.type) for pair in taken.words.items())
     return sql.SQL("coalesce(a.shown ->> 'role', CASE m.role {} END)").format(words)
 
 
 async def show(connection: Connection, taken: Taken) -> None:
-    """The view in the place of the table, with its defaults and for those who could use the table."""
+    """Create the view that replaces the table, with the table's defaults and privileges."""
     columns = [
         sql.SQL("{} AS {}").format(expression, sql.Identifier(column.name)) for column, expression in shown(taken)
     ]
@@ -168,7 +168,7 @@ async def show(connection: Connection, taken: Taken) -> None:
 
 
 async def _grant(connection: Connection, taken: Taken) -> None:
-    """Whoever could read or write the table, or columns of it, can do so with the view."""
+    """Grant on the view what was granted on the table and its columns."""
     kept = taken.legacy.at(taken.legacy.name).as_string(connection)
     query = sql.SQL(GRANTS).format(table=sql.Literal(kept))
     for column, role, privilege, passing in await (await connection.execute(query)).fetchall():
@@ -186,7 +186,7 @@ async def _grant(connection: Connection, taken: Taken) -> None:
 
 
 async def contents(connection: Connection, taken: Taken) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Count and hash of the rows that are kept of those that ltst has, and of those that the view shows."""
+    """Return count and hash of the original rows that ltst has taken over, then of the rows that the view shows."""
     values = sql.SQL(", ").join(_comparable(taken, each) for each in taken.visible if not each.left_behind)
     theirs = sql.SQL(
         "{} AS shown WHERE EXISTS ("
@@ -203,7 +203,7 @@ async def contents(connection: Connection, taken: Taken) -> tuple[tuple[Any, ...
 
 
 def _comparable(taken: Taken, column: Column) -> sql.Composed:
-    """A value as it is compared; JSON by what it says, and no user is the one that the table was adopted for."""
+    """Return the SQL that makes a value comparable: JSON by meaning, a missing user as the default user."""
     named = sql.Identifier("shown", column.name)
     if column.base in JSON:
         return sql.SQL("{}::jsonb").format(named)
@@ -215,21 +215,21 @@ def _comparable(taken: Taken, column: Column) -> sql.Composed:
 
 
 async def one(connection: Connection, query: str | sql.Composed, values: Sequence[object] = ()) -> tuple[Any, ...]:
-    """The one row that a query gives."""
+    """Run a query that gives exactly one row, and return the row."""
     written = query.encode() if isinstance(query, str) else query
     (found,) = await (await connection.execute(written, values or None)).fetchall()
     return found
 
 
 async def taken_by(connection: Connection, table: str) -> Taken | None:
-    """The adoption of a table of this name."""
+    """Return the adoption of the table with this name, or None."""
     cursor = connection.cursor(row_factory=dict_row)
     row = await (await cursor.execute(ADOPTED, {"table": table})).fetchone()
     return None if row is None else await _rebuilt(connection, row)
 
 
 async def all_taken(connection: Connection) -> list[Taken]:
-    """The adoptions whose tables are still there."""
+    """Return all adoptions whose original tables still exist."""
     if await one(connection, "SELECT to_regclass('adopted_tables') IS NULL") == (True,):
         return []
     cursor = connection.cursor(row_factory=dict_row)
