@@ -123,6 +123,25 @@ def database_url(server: EmbeddedServer, template: str) -> Iterator[str]:
     administer(server, f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@pytest.fixture(scope="module")
+def url(server: EmbeddedServer, template: str) -> Iterator[str]:
+    """A migrated database for all tests of a module."""
+    from helpers.probes import cloned
+
+    with cloned(server, template) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    """An open memory for all tests of a module, in which each uses a user of its own."""
+    from ltst import Memory
+
+    home = tmp_path_factory.mktemp("home")
+    with Memory(settings=Settings(worker=False, database_url=url, home=home)) as opened:
+        yield opened
+
+
 @pytest.fixture
 def settings(database_url: str, tmp_path: Path) -> Settings:
     """Settings for this test's own database and home."""

@@ -23,7 +23,7 @@ import pytest
 
 import ltst
 from helpers.household import SECRET_KEY, furnish
-from helpers.probes import Connection, cloned, holding, logger_restored, superuser, value
+from helpers.probes import Connection, holding, logger_restored, superuser, value
 from helpers.waiting import soon
 from ltst import AsyncMemory, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
@@ -47,12 +47,6 @@ def python(script: str, *arguments: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    with cloned(server, template) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

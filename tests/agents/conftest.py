@@ -61,3 +61,11 @@ async def plain(settings: Settings) -> AsyncIterator[AsyncMemory]:
     """A memory without any model."""
     async with opened(settings) as memory:
         yield memory
+
+
+@pytest.fixture
+async def recall(plain: AsyncMemory) -> AsyncIterator[Turns]:
+    """The turns of chats that are answered without a model."""
+    made = Turns(plain)
+    yield made
+    await made.close()

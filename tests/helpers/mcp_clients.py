@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import httpx2
-import uvicorn
 from mcp import Client, StdioServerParameters
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
+from helpers.serving import running
 from ltst import Settings
 from ltst.doors.mcp.app import PATH, SSE_PATH, Serving, application
 
@@ -35,19 +33,8 @@ COMMAND = ["-m", "ltst.doors.cli.main", "mcp"]
 @contextmanager
 def listening(settings: Settings, tools: str = "all") -> Iterator[str]:
     """The server on a free port of this machine; where it is."""
-    app = application(Serving(settings, tools=tools))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", access_log=False))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive(), "the server did not start"
-        time.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join(timeout=120)
+    with running(application(Serving(settings, tools=tools))) as url:
+        yield url
 
 
 @asynccontextmanager

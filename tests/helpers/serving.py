@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -24,9 +25,8 @@ class Listening:
 
 
 @contextmanager
-def listening(settings: Settings) -> Iterator[Listening]:
-    """A server on a free port of this machine."""
-    app = create(Serving(settings))
+def running(app: Any) -> Iterator[str]:
+    """An application on a free port of this machine, in a thread; where it is."""
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", access_log=False))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -35,7 +35,15 @@ def listening(settings: Settings) -> Iterator[Listening]:
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
-        yield Listening(f"http://127.0.0.1:{port}", app)
+        yield f"http://127.0.0.1:{port}"
     finally:
         server.should_exit = True
         thread.join(timeout=120)
+
+
+@contextmanager
+def listening(settings: Settings) -> Iterator[Listening]:
+    """ltst's server on a free port of this machine."""
+    app = create(Serving(settings))
+    with running(app) as url:
+        yield Listening(url, app)

@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 
 from helpers.embedders import hashed
-from helpers.probes import Connection, cloned, holding, superuser
+from helpers.probes import Connection, holding, superuser
 from ltst import (
     AsyncChat,
     AsyncMemory,
@@ -27,7 +27,6 @@ from ltst import (
     Invalid,
     Settings,
 )
-from ltst.db.embedded import EmbeddedServer
 from ltst.recall.context import FEWEST_TOKENS, PREAMBLE, SHARES, TITLES
 from ltst.recall.lines import Line, day, detail, flat, parse
 from ltst.recall.summary import MARKER
@@ -60,12 +59,6 @@ HOSTILE = [
 
 def by_words(text: str) -> int:
     return len(text.split())
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    with cloned(server, template) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
