@@ -12,6 +12,8 @@ DATA ?= $(firstword $(wildcard data ../shared/eval))
 # Folders with the chats of REALTALK and the conversations of BEAM; without one it is left out.
 REALTALK ?= $(wildcard $(DATA)/realtalk)
 BEAM ?= $(wildcard $(DATA)/beam)
+# How the whole suite is run; one test alone is faster without workers.
+WORKERS ?= -n 4 --dist worksteal
 
 .PHONY: run demo test full check sync bench contract mcp-check openapi-check minimums crash attack soak rehearsal eval clean
 
@@ -22,11 +24,11 @@ demo: $(INSTALLED)
 	$(BIN)/ltst demo
 
 test: $(DEVELOPED)
-	$(BIN)/pytest
+	$(BIN)/pytest $(WORKERS)
 
 # Everything as often as it is promised; `make test` tries some of it a tenth as often.
 full: $(DEVELOPED)
-	$(BIN)/pytest --full
+	$(BIN)/pytest $(WORKERS) --full
 
 check: $(DEVELOPED)
 	$(BIN)/ruff check .
@@ -44,15 +46,15 @@ bench: $(DEVELOPED)
 	$(BIN)/python -m bench
 
 eval: $(INSTALLED)
-	$(BIN)/ltst eval extraction --data $(or $(DATA),data)
-	$(BIN)/ltst eval locomo --data $(or $(DATA),data)
-	$(BIN)/ltst eval longmemeval --data $(or $(DATA),data)
-	$(BIN)/ltst eval lives --data $(or $(DATA),data)/lives
-	$(if $(REALTALK),$(BIN)/ltst eval realtalk --data $(REALTALK))
-	$(if $(BEAM),$(BIN)/ltst eval beam --data $(BEAM))
+	$(BIN)/python -m evaluation extraction --data $(or $(DATA),data)
+	$(BIN)/python -m evaluation locomo --data $(or $(DATA),data)
+	$(BIN)/python -m evaluation longmemeval --data $(or $(DATA),data)
+	$(BIN)/python -m evaluation lives --data $(or $(DATA),data)/lives
+	$(if $(REALTALK),$(BIN)/python -m evaluation realtalk --data $(REALTALK))
+	$(if $(BEAM),$(BIN)/python -m evaluation beam --data $(BEAM))
 
 contract: $(DEVELOPED)
-	LTST_CONTRACT_EXAMPLES=200 $(BIN)/pytest tests/doors/test_http_schema.py
+	LTST_CONTRACT_EXAMPLES=200 $(BIN)/pytest $(WORKERS) tests/doors/test_http_schema.py
 
 mcp-check: $(DEVELOPED)
 	$(BIN)/python scripts/check_mcp.py

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 
 from bench.crash_check import Acknowledgement
-from ltst.db import keeper
+from ltst.db import watcher
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 60.0  # seconds, for the next acknowledgement and for the client's end
@@ -39,7 +39,7 @@ class Client:
     def await_more(self) -> list[str]:
         """Wait until it has acknowledged more than now; what is wrong if it does not."""
         before = len(self.acknowledged)
-        keeper.wait_until(lambda: len(self.acknowledged) > before or self._process.poll() is not None, PATIENCE)
+        watcher.wait_until(lambda: len(self.acknowledged) > before or self._process.poll() is not None, PATIENCE)
         if len(self.acknowledged) > before:
             return []
         return [f"the client stopped writing; {self._end()}"]
@@ -92,10 +92,10 @@ def kill_server(home: Path) -> list[str]:
 
 def await_server(home: Path) -> list[str]:
     """Wait until somebody has started the server again; what is wrong if nobody does."""
-    if keeper.wait_until(lambda: _postmaster(home) is not None, PATIENCE):
+    if watcher.wait_until(lambda: _postmaster(home) is not None, PATIENCE):
         return []
     return ["nobody started the server again"]
 
 
 def _postmaster(home: Path) -> int | None:
-    return keeper.postmaster(keeper.Folder(home / "postgres").data)
+    return watcher.postmaster(watcher.Folder(home / "postgres").data)

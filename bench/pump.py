@@ -56,8 +56,8 @@ MATCHING = frozenset(("match", "fullmatch"))
 METHODS = MATCHING | {"search", "sub", "subn", "split", "findall", "finditer"}
 # They are reached by other names, and only matched.
 HANDED_ON = (
-    "ltst.recall.temporal._AND",
-    "ltst.recall.temporal._TO",
+    "ltst.recall.dates.english.AND",
+    "ltst.recall.dates.english.TO",
     "ltst.support.reading.tags.TAG",
     "ltst.support.reading.tags.HASTY_TAG",
 )

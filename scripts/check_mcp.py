@@ -72,7 +72,7 @@ def main() -> int:
         folder = Path(made)
         node.install(folder, [INSPECTOR, *(f"{name}@npm:{package}" for name, package in SUITES.items())])
         own = [sys.executable, "-m", "ltst.doors.cli.main", "mcp", "--home", str(folder / "home"), "--tools", "all"]
-        named = [sys.executable, str(ROOT / "tests" / "support" / "conformance_server.py"), str(folder / "home")]
+        named = [sys.executable, str(ROOT / "tests" / "helpers" / "conformance_server.py"), str(folder / "home")]
         with _started([*own, "--http", "--port", "0"]) as ltst, _started(named) as fixtures:
             outcomes = [*_inspected(folder, own, ltst), *_conforming(folder, ltst, fixtures)]
     _show(outcomes)

@@ -1,4 +1,7 @@
-"""A real Postgres for every test: one embedded server per worker, one migrated template, one clone per test."""
+"""A real Postgres for every test that asks for one: a server per worker, a migrated template, a clone per test.
+
+What takes long to import is imported by the fixtures that need it, so that a test without a database begins at once.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,15 @@ import tempfile
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import psycopg
 import pytest
 
-from ltst import AsyncMemory, Memory, Settings
-from ltst.db.embedded import EmbeddedServer
+from ltst.settings import VARIABLES, Settings
+
+if TYPE_CHECKING:
+    from ltst import AsyncMemory, Memory
+    from ltst.db.embedded import EmbeddedServer
 
 ROOM_IN_MEMORY = 6 * 1024**3
 
@@ -41,10 +47,7 @@ def rounds(request: pytest.FixtureRequest) -> Callable[[int], int]:
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test reaches the developer's own database or home."""
-    language = ("LTST_LLM_MODEL", "LTST_LLM_BASE_URL", "LTST_LLM_API_KEY", "LTST_LLM_TIMEOUT")
-    chat = ("LTST_AGENTS", "LTST_AGENT", "LTST_PROXY_BASE_URL", "LTST_PROXY_API_KEY")
-    windows = ("LTST_REDIS_URL", "LTST_WINDOW_CACHE")
-    for variable in ("DATABASE_URL", "LTST_MASTER_KEY", "LTST_USER", "LTST_LOG", *language, *chat, *windows):
+    for variable in VARIABLES:
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("LTST_HOME", str(tmp_path / "home"))
     # What is due is done when a test asks for it; the worker has tests of its own.
@@ -57,6 +60,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture(scope="session")
 def server() -> Iterator[EmbeddedServer]:
     """The embedded Postgres of this worker."""
+    from ltst.db.embedded import EmbeddedServer
+
     with tempfile.TemporaryDirectory(prefix="ltst-", dir=_folder_in_memory()) as folder:
         held = EmbeddedServer.acquire(Path(folder))
         yield held
@@ -72,18 +77,24 @@ def _folder_in_memory() -> Path | None:
 
 def administer(server: EmbeddedServer, statement: str) -> None:
     """Run one statement as the superuser, outside the databases under test."""
+    import psycopg
+
     with psycopg.connect(server.dsn, dbname="postgres", autocommit=True) as connection:
         connection.execute(statement)
 
 
 def url_of(server: EmbeddedServer, database: str) -> str:
     """How to reach one database of the server."""
-    return psycopg.conninfo.make_conninfo(server.dsn, dbname=database)
+    from psycopg.conninfo import make_conninfo
+
+    return make_conninfo(server.dsn, dbname=database)
 
 
 @pytest.fixture(scope="session")
 def template(server: EmbeddedServer) -> str:
     """A migrated, empty database to clone."""
+    from ltst import AsyncMemory
+
     administer(server, "CREATE DATABASE template_ltst")
 
     async def migrate() -> None:
@@ -112,6 +123,25 @@ def database_url(server: EmbeddedServer, template: str) -> Iterator[str]:
     administer(server, f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@pytest.fixture(scope="module")
+def url(server: EmbeddedServer, template: str) -> Iterator[str]:
+    """A migrated database for all tests of a module."""
+    from helpers.probes import cloned
+
+    with cloned(server, template) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    """An open memory for all tests of a module, in which each uses a user of its own."""
+    from ltst import Memory
+
+    home = tmp_path_factory.mktemp("home")
+    with Memory(settings=Settings(worker=False, database_url=url, home=home)) as opened:
+        yield opened
+
+
 @pytest.fixture
 def settings(database_url: str, tmp_path: Path) -> Settings:
     """Settings for this test's own database and home."""
@@ -121,6 +151,8 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
 @pytest.fixture
 async def memory(settings: Settings) -> AsyncIterator[AsyncMemory]:
     """An open memory."""
+    from ltst import AsyncMemory
+
     async with AsyncMemory(settings=settings) as opened:
         yield opened
 
@@ -128,5 +160,7 @@ async def memory(settings: Settings) -> AsyncIterator[AsyncMemory]:
 @pytest.fixture
 def sync_memory(settings: Settings) -> Iterator[Memory]:
     """An open memory for code that does not await."""
+    from ltst import Memory
+
     with Memory(settings=settings) as opened:
         yield opened

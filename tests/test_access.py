@@ -15,7 +15,9 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from starlette.testclient import TestClient
 
+from helpers.probes import superuser, value
 from ltst import AsyncMemory, Conflict, Memory, Settings
+from ltst.adoption import upkeep
 from ltst.db import backup, migrate
 from ltst.db.connections import ConnectionPool
 from ltst.db.embedded import EmbeddedServer
@@ -24,7 +26,6 @@ from ltst.doors.http.app import Serving, create
 from ltst.doors.mcp.app import Serving as McpServing
 from ltst.doors.mcp.app import application
 from ltst.handles import callers
-from support.probes import superuser, value
 
 HANDSHAKE = {
     "jsonrpc": "2.0",
@@ -251,7 +252,7 @@ async def test_a_reset_does_not_open_a_server(settings: Settings, old: bool) -> 
     if old:
         before_the_table(str(settings.database_url))
     database = Database(ConnectionPool(str(settings.database_url), size=2, timeout=60))
-    await migrate.reset(database)
+    await upkeep.reset(database)
     await database.close()
     async with AsyncMemory(settings=settings) as memory:
         assert await memory.keys.list() == []

@@ -17,12 +17,11 @@ import psycopg
 import pytest
 
 import ltst
+from helpers.household import SECRET_KEY, day, furnish
+from helpers.probes import Connection, counts, holding, superuser, tables, value
+from helpers.waiting import eventually
 from ltst import AsyncMemory, Memory, Settings, User
-from ltst.db.embedded import EmbeddedServer
 from ltst.learn.index import index_due
-from support.household import SECRET_KEY, day, furnish
-from support.probes import Connection, cloned, counts, holding, superuser, tables, value
-from support.waiting import eventually
 
 NOUNS = {
     "sessions", "messages", "contexts", "relationships", "facts", "preferences", "instructions", "entries",
@@ -30,20 +29,6 @@ NOUNS = {
 }  # fmt: skip
 MISSING = "01900000-0000-7000-8000-000000000000"
 Document = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    with cloned(server, template) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def shared(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    with Memory(
-        settings=Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"), metrics=False)
-    ) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

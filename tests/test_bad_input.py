@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 import ltst
+from helpers.probes import Connection, counts, superuser
 from ltst import ConversationMessage, ConversationSession, Memory, Settings
-from ltst.db.embedded import EmbeddedServer
-from support.probes import Connection, cloned, counts, superuser
 
 MEBIBYTE = 1024 * 1024
 MISSING = "01900000-0000-7000-8000-000000000000"
@@ -364,12 +363,6 @@ CALLS: dict[str, tuple[Callable[[Memory, Any], Any], Bad]] = {
         [(each, "event_id or the cursor of an event, or 0") for each in (-1, True, 1.0, "1", None, 2**63)],
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    with cloned(server, template) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

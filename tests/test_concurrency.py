@@ -24,7 +24,7 @@ from ltst import (
     Memory,
     Settings,
 )
-from ltst.db import keeper
+from ltst.db import watcher
 from ltst.memory import AsyncChat
 from ltst.support.ids import new_id
 from ltst.support.text import sha256
@@ -222,7 +222,7 @@ async def test_adding_to_and_deleting_from_the_same_sessions_do_not_deadlock(
 
 
 def kill_postmaster(home: Path) -> None:
-    pid = keeper.postmaster((home / "postgres" / "data").resolve())
+    pid = watcher.postmaster((home / "postgres" / "data").resolve())
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
 
@@ -230,7 +230,7 @@ def kill_postmaster(home: Path) -> None:
 def end_server(home: Path) -> None:
     """Kill it, and wait until its other processes have followed."""
     kill_postmaster(home)
-    assert keeper.wait_until(lambda: not keeper.is_held(home / "postgres" / "locks" / "server"), 20)
+    assert watcher.wait_until(lambda: not watcher.is_held(home / "postgres" / "locks" / "server"), 20)
 
 
 async def test_a_program_goes_on_when_its_embedded_server_is_killed(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 import ltst
 from bench.pdf import pdf
+from helpers.probes import Connection, superuser, tables, value
 from ltst import AsyncMemory, Memory, Settings, User
-from support.probes import Connection, superuser, tables, value
 
 WORDS = [
     *("water", "boiler", "pressure", "valve", "kettle", "steam", "pipe", "gauge"),

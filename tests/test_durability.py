@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from helpers.shell import COMMAND
 from ltst import Memory, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.support.crypto import MasterKeys
-from support.shell import COMMAND
 
 
 class Disk:

@@ -22,13 +22,13 @@ from typing import Any
 import pytest
 
 import ltst
+from helpers.household import SECRET_KEY, furnish
+from helpers.probes import Connection, holding, logger_restored, superuser, value
+from helpers.waiting import soon
 from ltst import AsyncMemory, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.records import Check
 from ltst.support.crypto import MasterKeys
-from support.household import SECRET_KEY, furnish
-from support.probes import Connection, cloned, holding, logger_restored, superuser, value
-from support.waiting import soon
 
 CANARY = "CANARY-of-the-secret"
 ENOUGH = 1000
@@ -47,12 +47,6 @@ def python(script: str, *arguments: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    with cloned(server, template) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import ltst
+from helpers import redis_server
+from helpers.language_server import language_server
 from ltst import AsyncMemory, Memory, Settings
 from ltst.providers.endpoint import Endpoint
 from ltst.providers.language import OpenAILanguageModel
 from ltst.providers.windows import RedisWindowCache
-from support import redis_server
-from support.language_server import language_server
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),

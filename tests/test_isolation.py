@@ -18,6 +18,8 @@ from psycopg import sql
 import ltst
 import ltst.memory
 import ltst.sync
+from helpers.household import furnish
+from helpers.probes import Connection, columns, superuser, tables, value, views
 from ltst import (
     AsyncMemory,
     ConversationMessage,
@@ -30,9 +32,6 @@ from ltst import (
     User,
 )
 from ltst.db import migrate
-from ltst.db.embedded import EmbeddedServer
-from support.household import furnish
-from support.probes import Connection, cloned, columns, superuser, tables, value, views
 
 ANA, EVE = "ana", "eve"
 MARK = "ANAS-OWN-WORDS"
@@ -208,18 +207,6 @@ def verbs(handles: list[type]) -> set[str]:
         for name, _ in inspect.getmembers(handle, inspect.isfunction)
         if not name.startswith("_")
     }
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    with cloned(server, template) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def shared(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    with Memory(settings=Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"))) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

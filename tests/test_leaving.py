@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support import leaving
+from helpers import leaving
 
 NAMES = [*leaving.WAYS]
 

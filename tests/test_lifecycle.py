@@ -19,9 +19,9 @@ import pytest
 from psycopg import sql
 
 import ltst
+from helpers.probes import Connection, cloned, logger_restored, superuser, value
 from ltst import AsyncMemory, ConversationSession, ConversationStorage, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
-from support.probes import Connection, cloned, logger_restored, superuser, value
 
 DAY = timedelta(days=1)
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import ltst
+from helpers import probes
+from helpers.probes import Connection, holding, superuser, value
+from helpers.waiting import soon
 from ltst import AsyncMemory, Memory, NotFound, Settings
 from ltst.records import ImportedConversation, ImportedMessage, Measurement, MemoryEntry
 from ltst.rooms import metrics
-from support import probes
-from support.probes import Connection, holding, superuser, value
-from support.waiting import soon
 
 COUNT = "SELECT count(*) FROM memory_performance_metrics"
 WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"

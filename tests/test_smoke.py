@@ -19,6 +19,10 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from bench.pdf import pdf
+from helpers import mcp_clients, redis_server
+from helpers.language_server import language_server
+from helpers.shell import SCRIPT
+from helpers.waiting import PATIENCE
 from ltst import (
     AsyncMemory,
     ConversationMessage,
@@ -31,10 +35,6 @@ from ltst import (
     Settings,
 )
 from ltst.doors.adapters.langchain import LtstChatMessageHistory, LtstConversationWindowMemory
-from support import mcp_clients, redis_server
-from support.language_server import language_server
-from support.shell import SCRIPT
-from support.waiting import PATIENCE
 
 SAID = "I moved to Lisbon in March."
 ASKED = "Where did I move to in March?"

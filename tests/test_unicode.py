@@ -11,9 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from ltst import ConversationStorage, Memory, Settings
-from ltst.db.embedded import EmbeddedServer
-from support.probes import cloned
+from ltst import ConversationStorage, Memory
 
 EXAMPLES = [
     "'; DROP TABLE conversation_messages; --",
@@ -57,20 +55,6 @@ def with_examples(test: Any) -> Any:
     for text in EXAMPLES:
         test = example(text)(test)
     return test
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    with cloned(server, template) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def shared(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    with Memory(
-        settings=Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"), metrics=False)
-    ) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

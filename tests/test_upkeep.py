@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 import ltst
+from helpers.household import furnish
+from helpers.probes import Connection, superuser, value
 from ltst import Memory, Receipt, Settings, Verification
-from support.household import furnish
-from support.probes import Connection, superuser, value
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from helpers import leaving
 from ltst import (
     AsyncMemory,
     CallableEmbedder,
@@ -35,7 +36,6 @@ from ltst.doors.mcp.app import application
 from ltst.learn.switch import adopt
 from ltst.providers import runtime, warming
 from ltst.rooms.search import Model
-from support import leaving
 
 
 class Loading:

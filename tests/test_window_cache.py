@@ -17,6 +17,10 @@ from typing import Any
 
 import pytest
 
+from helpers.probes import cloned, superuser
+from helpers.redis_server import RedisServer, running
+from helpers.waiting import PATIENCE
+from helpers.window_steps import SESSIONS, USERS, Steps
 from ltst import (
     AsyncMemory,
     CallableEmbedder,
@@ -35,10 +39,6 @@ from ltst.protocols import WindowCache
 from ltst.recall import window as window_module
 from ltst.rooms import windows as window_room
 from ltst.support.extras import how_to_install
-from support.probes import cloned, superuser
-from support.redis_server import RedisServer, running
-from support.waiting import PATIENCE
-from support.window_steps import SESSIONS, USERS, Steps
 
 STEPS = 320
 ACT = "SELECT set_config('ltst.user_id', %s, false)"

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from helpers.embedders import hashed
+from helpers.probes import UNINDEXED, Connection, superuser, tables, value
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Memory, ModelUnavailable, Settings
 from ltst.learn.index import BATCH
 from ltst.providers.vectors import TextRefused
 from ltst.worker import USERS_AT_ONCE
-from support.embedders import hashed
-from support.probes import UNINDEXED, Connection, superuser, tables, value
 
 Vectors = NDArray[np.float64]
 TABLES = ("conversation_messages", "user_facts", "memory_entries", "document_chunks")

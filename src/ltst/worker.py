@@ -1,4 +1,4 @@
-"""The worker: finds derived work that is due and does it. The rows themselves say what is due; there is no queue."""
+"""Finds derived work that is due and does it. The rows themselves say what is due; there is no queue."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ Step = Callable[[], Awaitable[bool]]
 
 
 class Round:
-    """Serves the users that something was written for, one after the other, once it has been quiet for a moment."""
+    """Serves, in turn, the users who have something due, once nothing was written for a moment."""
 
     def __init__(self, find: Callable[[], Awaitable[list[str]]], serve: Callable[[str], Awaitable[bool]]) -> None:
-        """`find` tells for whom something is due; `serve` does some of it for a user, and tells whether it did."""
+        """`find` returns the users who have something due; `serve` does some for one, and returns whether it did."""
         self._find = find
         self._serve = serve
         self._bell = asyncio.Event()
@@ -51,7 +51,7 @@ class Round:
         self._bell.set()
 
     async def run(self) -> None:
-        """Go on for ever; whoever has more to do waits for the others' turns."""
+        """Serve for ever; a user with more to do waits until the others had their turn."""
         looked, busy = 0.0, set[str]()
         while True:
             rung = busy | (await self._wait() if looked and not busy else self._taken())
@@ -64,7 +64,7 @@ class Round:
             busy = {user for user in sorted(rung) if await self._attempt(user)}
 
     async def _attempt(self, user_id: str) -> bool:
-        """Some of the work for one user, whose trouble must not keep the others from theirs."""
+        """Do some work for one user; log its errors, so that they do not stop the work of others."""
         try:
             return await self._serve(user_id)
         except Exception as problem:  # noqa: BLE001 - whatever it is, the work is still due
@@ -72,7 +72,7 @@ class Round:
             return False
 
     async def _wait(self) -> set[str]:
-        """Until something was written and it has been quiet since, or for a while; the users for whom it was."""
+        """Wait until something was written and nothing more for a moment, or until a timeout; return whose it was."""
         with suppress(TimeoutError):
             async with asyncio.timeout(IDLE_SECONDS):
                 await self._bell.wait()
@@ -94,7 +94,7 @@ async def put_off(problem: Exception) -> None:
 
 
 class Worker:
-    """Indexes what was written and learns from it, once it has been quiet for a moment: writing goes first.
+    """Indexes what was written and learns from it, once nothing was written for a moment: writers go first.
 
     Vectors take the longest by far, so they are made beside everything else: nobody's learning waits for them.
     """
@@ -109,7 +109,7 @@ class Worker:
         self._deeds = 0  # of the background
 
     def open(self) -> None:
-        """Be ready on the loop that the memory was opened on; where the settings say so, work in the background."""
+        """Start on the loop of the memory; work in the background if the settings say so."""
         # The background and who waits for it would stand in each other's way.
         self._turns = {"learning": asyncio.Lock(), "vectors": asyncio.Lock()}
         if self._core.settings.worker:
@@ -133,7 +133,7 @@ class Worker:
         return Check("worker", "ok" if alive else "error", "runs in this process" if alive else "has ended")
 
     async def settle(self, user_id: str | None = None, progress: Callable[[int, int], None] | None = None) -> None:
-        """Return when nothing is due any more that can be done now, for one user or for all.
+        """Do what is due, for one user or for all, until nothing is left that can be done now.
 
         Where a model is missing for some of it, that is told when all the rest is done.
         """
@@ -144,7 +144,7 @@ class Worker:
             await end(telling)
 
     async def _tell_left(self, user_id: str | None, progress: Callable[[int, int], None]) -> None:
-        """Tell now and then how much is done of what is known to be due, which grows while it is done."""
+        """Report progress now and then; the total grows while work is done."""
         most = 0
         while True:
             left = await work.left(self._core.database.keeper(), user_id)
@@ -172,7 +172,7 @@ class Worker:
             raise ModelUnavailable(f"not all is indexed, and it is tried again in a while: {reason}")
 
     def _quiet_since(self, deeds: int) -> bool:
-        """Whether the background is at nothing, and has done nothing since: what it does may bring more to do."""
+        """Whether the background is idle and has done nothing since; what it does may make more work due."""
         return self._deeds == deeds and not any(turn.locked() for turn in self._turns.values())
 
     def _ring(self, user_id: str) -> None:
@@ -192,7 +192,7 @@ class Worker:
         return await work.due_users(self._core.database.keeper(), self._rules, USERS_AT_ONCE)
 
     async def _learn_some(self, user_id: str) -> bool:
-        """Words first, then a little of what is to be learnt, so that others have their turn soon; vectors follow."""
+        """Index words, then learn a little, so that other users have their turn soon; vectors follow later."""
         done, missing = await self._do_steps("learning", user_id, some=True)
         if done:
             self._deeds += 1
@@ -220,7 +220,7 @@ class Worker:
         return worded or vectors or learnt, missing or lacking
 
     async def _do_steps(self, what: str, user_id: str, *, some: bool) -> tuple[bool, ModelUnavailable | None]:
-        """Do what is due for a user, or in the background `some` of it; whether there was something.
+        """Do what is due for a user, or only `some` of it; return whether there was anything.
 
         A model that is missing keeps nothing from being done that does without it.
         """
@@ -241,7 +241,7 @@ class Worker:
         return done, missing
 
     def _rests(self, name: str) -> bool:
-        """Whether the model for a step did not answer a moment ago: to wait for it again would hold up the others."""
+        """Whether the model of a step failed a moment ago; waiting for it again would hold up other users."""
         return time.monotonic() < self._resting.get(name, 0.0)
 
     def _vectors(self, user_id: str, todo: Todo, some: bool) -> Iterator[tuple[str, Step]]:
@@ -251,7 +251,7 @@ class Worker:
             yield "large", partial(index_large, self._core.database, user_id, self._core.settings.large_memory)
 
     def _learning(self, user_id: str, todo: Todo, some: bool) -> Iterator[tuple[str, Step]]:
-        """What there is to do for a user beside vectors, in this order."""
+        """Yield the steps to do for a user besides vectors, in order."""
         sessions, wanted = FEW_SESSIONS if some else SESSIONS_AT_ONCE, switched(self._core, todo.switches)
         if todo.words:
             yield "words", partial(self._words, user_id)
@@ -361,7 +361,7 @@ class Worker:
         )
 
     async def _sessions(self, user_id: str, task: str, most: int, action: Action) -> bool:
-        """A task for the sessions of a user that it is due for, some at a time."""
+        """Do a task for those sessions of a user that need it, some at a time."""
         calls = self._core.database.user(user_id)
         claiming = work.claim_sessions(calls, self._rules, user_id, task, most)
         return await self._do(await self._taken(claiming), action)
@@ -378,7 +378,7 @@ class Worker:
         return await self._taken(work.claim(self._core.database.user(user_id), self._rules, user_id, task, subject))
 
     async def _taken(self, claiming: Coroutine[Any, Any, list[Lease]]) -> list[Lease]:
-        """Take work up; whoever is stopped in the middle of it gives back what was taken up."""
+        """Take leases and return them; give them back if this is cancelled meanwhile."""
         taking = asyncio.create_task(claiming)
         try:
             return await asyncio.shield(taking)
@@ -388,7 +388,7 @@ class Worker:
             raise
 
     async def _do(self, leases: Sequence[Lease], action: Action) -> bool:
-        """Do one after the other what was taken up; whether there was something."""
+        """Do the leased work piece by piece; return whether there was any."""
         left = [*leases]
         if not left:
             return False
@@ -427,7 +427,7 @@ class Worker:
 
     @asynccontextmanager
     async def _renewed(self, leases: Sequence[Lease]) -> AsyncIterator[None]:
-        """Hold on to leases while the block runs, however long it takes."""
+        """Renew leases while the block runs."""
         beat = background(self._renew(leases))
         try:
             yield

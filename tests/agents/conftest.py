@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
+from helpers.embedders import opened
+from helpers.language_server import LanguageServer, language_server
+from helpers.probes import cloned
 from ltst import AsyncMemory, AsyncUser, Settings
 from ltst.agents.turns import Turns
 from ltst.db.embedded import EmbeddedServer
-from support.embedders import opened
-from support.language_server import LanguageServer, language_server
-from support.probes import cloned
 
 
 @pytest.fixture(scope="module")
@@ -61,3 +61,11 @@ async def plain(settings: Settings) -> AsyncIterator[AsyncMemory]:
     """A memory without any model."""
     async with opened(settings) as memory:
         yield memory
+
+
+@pytest.fixture
+async def recall(plain: AsyncMemory) -> AsyncIterator[Turns]:
+    """The turns of chats that are answered without a model."""
+    made = Turns(plain)
+    yield made
+    await made.close()

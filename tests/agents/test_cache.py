@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from helpers.embedders import opened
 from ltst import AsyncMemory, AsyncUser, Settings
 from ltst.agents.cache import Executors
 from ltst.agents.loader import Agent
-from support.embedders import opened
 
 COACH = Agent("coach", model="none")
 

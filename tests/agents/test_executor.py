@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from helpers.embedders import opened
+from helpers.language_server import Asked, LanguageServer, Tools
 from ltst import AsyncUser, Settings
 from ltst.agents.asking import ROUNDS, Heard
 from ltst.agents.turns import TurnResult, Turns
 from ltst.support import tokens
-from support.embedders import opened
-from support.language_server import Asked, LanguageServer, Tools
 
 QUESTION = "Where do I live now?"
 

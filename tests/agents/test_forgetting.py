@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator
 
 import pytest
 
+from helpers.chats import say
 from ltst import AsyncMemory, AsyncUser
 from ltst.agents.forgetting import ALL, KEPT, NOT_KNOWN
-from ltst.agents.turns import TurnResult, Turns
+from ltst.agents.turns import Turns
 from ltst.agents.wording import NOTHING
-
-
-@pytest.fixture
-async def recall(plain: AsyncMemory) -> AsyncIterator[Turns]:
-    made = Turns(plain)
-    yield made
-    await made.close()
 
 
 @pytest.fixture
 def ana(plain: AsyncMemory) -> AsyncUser:
     return plain.user(f"ana-{uuid.uuid4().hex}")
-
-
-async def say(turns: Turns, user: AsyncUser, text: str, chat: str = "today") -> TurnResult:
-    return await (await turns.begin(user, text, chat_id=chat)).done()
 
 
 async def words(user: AsyncUser, *chats: str) -> str:

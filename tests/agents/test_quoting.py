@@ -4,32 +4,21 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import pytest
 
+from helpers.chats import say
 from ltst import AsyncMemory, AsyncUser
-from ltst.agents.turns import TurnResult, Turns
+from ltst.agents.turns import Turns
 from ltst.agents.wording import KNOWN, NOTED, NOTHING
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
 
 
 @pytest.fixture
-async def recall(plain: AsyncMemory) -> AsyncIterator[Turns]:
-    made = Turns(plain)
-    yield made
-    await made.close()
-
-
-@pytest.fixture
 def ana(plain: AsyncMemory) -> AsyncUser:
     return plain.user(f"ana-{uuid.uuid4().hex}")
-
-
-async def say(turns: Turns, user: AsyncUser, text: str, chat: str = "today") -> TurnResult:
-    return await (await turns.begin(user, text, chat_id=chat)).done()
 
 
 async def test_a_statement_is_noted_with_what_was_learnt_from_it(recall: Turns, ana: AsyncUser) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from helpers.embedders import opened
+from helpers.language_server import Close, Events, LanguageServer, Raw, Status, Tools, event, events
 from ltst import AsyncMemory, AsyncUser, ConversationMessage, Invalid, ModelUnavailable, Settings, Unavailable
 from ltst.agents.history import fresh, turn
 from ltst.agents.relay import Relay, conversation_id, is_newest_alone, merged
-from support.embedders import opened
-from support.language_server import Close, Events, LanguageServer, Raw, Status, Tools, event, events
 
 Body = dict[str, Any]
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from helpers.embedders import opened
+from helpers.language_server import Asked, Events, Hang, LanguageServer, Status, event, events
+from helpers.probes import superuser
 from ltst import AsyncMemory, AsyncUser, Conflict, Invalid, ModelUnavailable, NotFound, Settings, Unavailable
 from ltst.agents.turns import Turn, Turns
 from ltst.errors import Unanswered
-from support.embedders import opened
-from support.language_server import Asked, Events, Hang, LanguageServer, Status, event, events
-from support.probes import superuser
 
 
 @pytest.fixture
@@ -339,7 +339,7 @@ async def test_something_unforeseen_reaches_whoever_listens(
         raise RuntimeError("a bug")
         yield
 
-    monkeypatch.setattr("ltst.agents.executor.Executor._asked", fail)
+    monkeypatch.setattr("ltst.agents.executor.AgentExecutor._asked", fail)
     turn = await turns.begin(ana, "Hello", chat_id="today")
     with pytest.raises(RuntimeError, match="a bug"):
         await turn.done()

@@ -10,9 +10,9 @@ import pytest
 import pytest_asyncio
 
 from behaviour.doors import Door, ManagerDoor, opened
+from helpers.probes import Connection, cloned, superuser
 from ltst import Settings
 from ltst.db.embedded import EmbeddedServer
-from support.probes import Connection, cloned, superuser
 
 WHOLE = ["AsyncMemory", "Memory", "HTTP", "CLI", "MCP"]
 

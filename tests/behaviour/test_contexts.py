@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.probes import Connection, pass_time
+from helpers.probes import Connection, pass_time
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

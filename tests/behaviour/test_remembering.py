@@ -10,7 +10,7 @@ import pytest
 
 import ltst
 from behaviour.doors import Door
-from support.probes import Connection, pass_time
+from helpers.probes import Connection, pass_time
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

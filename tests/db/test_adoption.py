@@ -34,12 +34,13 @@ from langchain_postgres import PostgresChatMessageHistory
 import ltst
 from bench import adoption as rehearsal
 from bench import corpus
+from helpers.probes import Connection, counts, holding, superuser, tables, value, views
 from ltst import Memory, Settings
+from ltst.adoption import upkeep
 from ltst.db import backup, migrate
 from ltst.db.connections import ConnectionPool
 from ltst.db.embedded import EmbeddedServer
 from ltst.db.pool import Database
-from support.probes import Connection, counts, holding, superuser, tables, value, views
 
 TABLE = "conversation_memory"
 KEPT = "conversation_memory_before_ltst"
@@ -1214,7 +1215,7 @@ async def test_a_reset_puts_the_table_back_as_it_was(owner: Connection, database
         memory.adopt(TABLE)
     database = Database(ConnectionPool(database_url, size=2, timeout=60))
     try:
-        await migrate.reset(database)
+        await upkeep.reset(database)
     finally:
         await database.close()
     assert rows(owner) == before
@@ -1235,7 +1236,7 @@ async def test_a_restored_backup_shows_the_table_again(
     try:
         await backup.backup(database, tmp_path / "memory.dump")
         owner.execute("DELETE FROM conversation_memory WHERE id = 13")
-        await backup.restore(database, tmp_path / "memory.dump", replace=True)
+        await upkeep.restore(database, tmp_path / "memory.dump", replace=True)
     finally:
         await database.close()
     assert rows(owner) == before

@@ -22,7 +22,7 @@ import psycopg
 import pytest
 
 import ltst
-from ltst.db import cluster, keeper, programs
+from ltst.db import cluster, programs, watcher
 from ltst.db.embedded import EmbeddedServer, binaries
 from ltst.errors import DatabaseUnavailable, Invalid
 from ltst.settings import default_home
@@ -65,7 +65,7 @@ def open_folder() -> Iterator[Path]:
 
 
 def eventually(condition: Callable[[], object], patience: float = 120) -> bool:
-    return keeper.wait_until(lambda: bool(condition()), patience)
+    return watcher.wait_until(lambda: bool(condition()), patience)
 
 
 def data_of(home: Path) -> Path:
@@ -74,7 +74,7 @@ def data_of(home: Path) -> Path:
 
 def living(home: Path) -> list[psutil.Process]:
     data = data_of(home).resolve()
-    return [process for process in psutil.process_iter() if keeper.serves(process.pid, data)]
+    return [process for process in psutil.process_iter() if watcher.serves(process.pid, data)]
 
 
 def watchers(home: Path) -> list[psutil.Process]:
@@ -84,13 +84,13 @@ def watchers(home: Path) -> list[psutil.Process]:
             command = process.cmdline()
         except psutil.Error:
             continue
-        if keeper.__file__ in command and str(home.resolve() / "postgres") in command and "/bin/sh" not in command:
+        if watcher.__file__ in command and str(home.resolve() / "postgres") in command and "/bin/sh" not in command:
             found.append(process)
     return found
 
 
 def postmaster(home: Path) -> int:
-    pid = keeper.postmaster(data_of(home).resolve())
+    pid = watcher.postmaster(data_of(home).resolve())
     assert pid is not None
     return pid
 
@@ -247,10 +247,10 @@ def test_a_leftover_server_is_adopted(home: Path) -> None:
     process = owner(home)
     first_line(process)
     pid = postmaster(home)
-    assert eventually(lambda: keeper.is_held(home / "postgres" / "locks" / "watcher"))
+    assert eventually(lambda: watcher.is_held(home / "postgres" / "locks" / "watcher"))
     killed = watchers(home)
-    for watcher in killed:
-        watcher.kill()
+    for each in killed:
+        each.kill()
     psutil.wait_procs(killed)  # as long as one holds its lock, no other is started
     process.kill()
     process.wait()
@@ -267,7 +267,7 @@ def test_a_leftover_server_is_adopted(home: Path) -> None:
 def test_a_stale_pid_file_that_names_a_stranger_harms_nobody(home: Path) -> None:
     EmbeddedServer.acquire(home).release()
     server = EmbeddedServer.acquire(home)
-    lines = keeper.pidfile(server.data_dir)
+    lines = watcher.pidfile(server.data_dir)
     server.release()
     account = pwd.getpwuid(server.data_dir.stat().st_uid).pw_name
     # The same user as the server's: Postgres itself would believe this file.
@@ -588,9 +588,9 @@ def test_a_port_is_not_forced_on_other_users(running: EmbeddedServer, home: Path
 def test_a_lone_leftover_is_restarted_for_a_port(home: Path) -> None:
     process = owner(home)
     first_line(process)
-    assert eventually(lambda: keeper.is_held(home / "postgres" / "locks" / "watcher"))
-    for watcher in watchers(home):
-        watcher.kill()
+    assert eventually(lambda: watcher.is_held(home / "postgres" / "locks" / "watcher"))
+    for each in watchers(home):
+        each.kill()
     process.kill()
     process.wait()
     server = EmbeddedServer.acquire(home, port=free_port())
@@ -622,9 +622,9 @@ def test_the_log_never_gets_the_users_words(running: EmbeddedServer, home: Path)
 
 def test_an_overgrown_log_is_cut(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    log.write_bytes(b"old\n" * (keeper.LOG_LIMIT // 4) + b"the end\n")
-    keeper.trim(log)
-    assert log.stat().st_size == keeper.LOG_KEPT
+    log.write_bytes(b"old\n" * (watcher.LOG_LIMIT // 4) + b"the end\n")
+    watcher.trim(log)
+    assert log.stat().st_size == watcher.LOG_KEPT
     assert log.read_bytes().endswith(b"the end\n")
 
 

@@ -12,12 +12,12 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from helpers.probes import cloned
 from ltst import AsyncMemory, Conflict, Settings
 from ltst.db import backup
 from ltst.db.connections import ConnectionPool
 from ltst.db.embedded import EmbeddedServer, binaries
 from ltst.db.pool import Database
-from support.probes import cloned
 
 # Far more than any server gives out in these tests, so that one of the two is always ahead.
 TRANSACTIONS = 20_000

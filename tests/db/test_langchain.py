@@ -23,9 +23,8 @@ from langchain_core.messages import (
 from langchain_postgres import PostgresChatMessageHistory
 
 import ltst
-from ltst import Memory, Settings
-from ltst.db.embedded import EmbeddedServer
-from support.probes import cloned, superuser, value
+from helpers.probes import superuser, value
+from ltst import Memory
 
 VIEW = "chat_message_history"
 MESSAGES: list[BaseMessage] = [
@@ -45,18 +44,6 @@ MESSAGES: list[BaseMessage] = [
 ]
 
 ROLES = ["superuser", "ltst_user"]
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    with cloned(server, template) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def shared(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    with Memory(settings=Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"))) as opened:
-        yield opened
 
 
 @pytest.fixture

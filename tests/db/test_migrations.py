@@ -15,14 +15,15 @@ import pytest
 from psycopg import sql
 
 import ltst
+from helpers.household import SECRET_KEY, furnish
+from helpers.probes import Connection, counts, superuser, tables, value, views
 from ltst import Memory, Settings
+from ltst.adoption import upkeep
 from ltst.db import migrate
 from ltst.db.connections import ConnectionPool
 from ltst.db.embedded import EmbeddedServer
 from ltst.db.migrate import Migration, _extension_steps
 from ltst.db.pool import Database
-from support.household import SECRET_KEY, furnish
-from support.probes import Connection, counts, superuser, tables, value, views
 
 CROWD = 16
 DEFAULTS = 8  # the preferences of `system`
@@ -162,7 +163,7 @@ async def test_reset_builds_everything_anew_and_leaves_what_is_not_its_own(datab
     with superuser(database_url) as connection:
         connection.execute("CREATE TABLE somebody_elses AS SELECT 1 AS one")
         async with reached(database_url) as database:
-            await migrate.reset(database)
+            await upkeep.reset(database)
         after = counts(connection)
     assert after.pop("somebody_elses") == 1
     assert after.pop("ltst_migrations") == len(migrate.migrations())
@@ -177,7 +178,7 @@ async def test_reset_builds_everything_anew_and_leaves_what_is_not_its_own(datab
 
 async def test_reset_of_an_empty_database_builds_it(empty_database_url: str) -> None:
     async with reached(empty_database_url) as database:
-        await migrate.reset(database)
+        await upkeep.reset(database)
         assert {each.state for each in await migrate.status(database)} == {"applied"}
 
 

@@ -8,11 +8,11 @@ from datetime import timedelta
 import psycopg
 import pytest
 
+from helpers.embedders import hashed
+from helpers.probes import Connection, superuser, value
 from ltst import AsyncMemory, CallableEmbedder, Settings
 from ltst.db.pool import user_scope
 from ltst.rooms.preferences import OPERATOR_SETTINGS, operator_setting
-from support.embedders import hashed
-from support.probes import Connection, superuser, value
 
 STORED = """
 SELECT preference_key, preference_value, preference_type, source, confidence_score FROM user_preferences

@@ -18,10 +18,10 @@ import psycopg
 import pytest
 
 import ltst
+from helpers.household import SECRET_KEY, furnish
+from helpers.probes import superuser, value
 from ltst import AsyncMemory, ConversationStorage, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
-from support.household import SECRET_KEY, furnish
-from support.probes import superuser, value
 
 BOUNCER = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/usr/local/sbin")
 pytestmark = pytest.mark.skipif(BOUNCER is None, reason="pgbouncer is not installed (apt-get install pgbouncer)")

@@ -16,8 +16,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from helpers.probes import superuser
 from ltst import Memory, Settings
-from support.probes import superuser
 
 USERS, SESSIONS, MESSAGES = 50, 200, 10_000
 COMMON = """

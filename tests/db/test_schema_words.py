@@ -9,8 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from helpers.probes import Connection, columns, superuser, value
 from ltst import AsyncMemory, Invalid
-from support.probes import Connection, columns, superuser, value
 
 SESSION = "INSERT INTO conversation_sessions (user_id, session_id) VALUES ('ada', %s)"
 METRIC = "INSERT INTO memory_performance_metrics (operation_type, execution_time_ms) VALUES (%s, 12)"

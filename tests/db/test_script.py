@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from helpers.probes import Connection, superuser, value
 from ltst import Memory
 from ltst.db import migrate
 from ltst.db.embedded import EmbeddedServer, binaries
 from ltst.db.script import script
-from support.probes import Connection, superuser, value
 
 OURS = "relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v', 'S')"
 # Everything that two databases of one schema have in common, each as rows of text.

@@ -17,10 +17,10 @@ import psycopg
 import pytest
 
 import ltst
+from helpers.embedders import hashed
 from ltst import AsyncMemory, CallableEmbedder, Settings
-from ltst.db import connections, keeper
+from ltst.db import connections, watcher
 from ltst.db.embedded import EmbeddedServer
-from support.embedders import hashed
 
 AT_MOST = 120.0  # seconds: far more than the limits below, and far less than for ever
 
@@ -48,7 +48,7 @@ def quick(own_server: EmbeddedServer, tmp_path: Path) -> Settings:
 @contextmanager
 def stopped(server: EmbeddedServer) -> Iterator[None]:
     """All processes of the server stand still, as on a machine that swaps or is suspended."""
-    pid = keeper.postmaster(server.data_dir)
+    pid = watcher.postmaster(server.data_dir)
     assert pid is not None
     postmaster = psutil.Process(pid)
     processes = [postmaster, *postmaster.children(recursive=True)]

@@ -9,10 +9,10 @@ import psycopg
 import pytest
 import sqlalchemy
 
+from helpers.probes import superuser
 from ltst import Memory, Settings
 from ltst.db.connections import as_url
 from ltst.db.embedded import EmbeddedServer, binaries
-from support.probes import superuser
 
 
 @pytest.fixture

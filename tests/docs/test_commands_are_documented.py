@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from helpers.shell import LEAVES, commands, found, options, parsed
 from ltst.doors.cli.main import app
-from support.shell import LEAVES, commands, found, options, parsed
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "cli.md").read_text()
@@ -26,8 +26,6 @@ NOT_RUN = {
     ("demo",): "starts a Postgres of its own",
     ("embedder", "switch"): "computes every vector anew",
     ("erase",): "asks",
-    ("eval", "locomo"): "needs its data",
-    ("eval", "longmemeval"): "needs its data",
     ("mcp",): "runs until its client leaves",
     ("serve",): "runs until it is stopped",
     ("sessions", "delete"): "asks",

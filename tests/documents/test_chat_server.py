@@ -13,10 +13,10 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_postgres import PostgresChatMessageHistory
 
+from helpers.language_server import LanguageServer, language_server
+from helpers.serving import listening
 from ltst import Settings
 from ltst.doors.adapters.langchain import AsyncConversationBufferWindowMemory
-from support.language_server import LanguageServer, language_server
-from support.serving import listening
 
 Call = Callable[..., Any]
 

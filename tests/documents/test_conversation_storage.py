@@ -8,8 +8,8 @@ from dataclasses import fields
 
 import pytest
 
+from helpers.probes import columns, superuser
 from ltst import ConversationContext, ConversationMessage, ConversationSession, ConversationStorage
-from support.probes import columns, superuser
 
 
 @pytest.fixture

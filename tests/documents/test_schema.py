@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from helpers.probes import Connection, columns, superuser, value, views
 from ltst import AsyncMemory, Memory, Settings
-from support.probes import Connection, columns, superuser, value, views
 
 # Each column as the document types it. UUID stands where it says SERIAL, TIMESTAMPTZ where it says TIMESTAMP.
 TABLES: dict[str, dict[str, str]] = {

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from helpers.probes import cloned
+from helpers.shell import Run
 from ltst.db.embedded import EmbeddedServer
 from ltst.doors.cli.main import app
-from support.probes import cloned
-from support.shell import Run
 
 
 @pytest.fixture

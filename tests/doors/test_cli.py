@@ -18,14 +18,14 @@ import pytest
 from typer.testing import CliRunner
 
 from bench.pdf import pdf
+from helpers.probes import UNINDEXED
+from helpers.shell import COMMAND, LEAVES, MODULE, SCRIPT, Run, commands, found
 from ltst import Memory, Settings
 from ltst.doors import cli
 from ltst.doors.cli.access import about_keys
 from ltst.doors.cli.main import app
 from ltst.doors.cli.pages import HEADINGS, PAGES
 from ltst.support.tokens import count
-from support.probes import UNINDEXED
-from support.shell import COMMAND, LEAVES, MODULE, SCRIPT, Run, commands, found
 
 ALL = sorted(commands())
 
@@ -105,7 +105,6 @@ def test_every_command_is_there() -> None:
         *(f"retention {verb}" for verb in ("set", "list", "forget")),
         *(f"events {verb}" for verb in ("list", "feed")),
         *(f"embedder {verb}" for verb in ("show", "switch", "cancel")),
-        *(f"eval {verb}" for verb in ("locomo", "longmemeval", "extraction")),
         *(f"sessions {verb}" for verb in ("list", "show", "summary", "search", "snapshot", "put", "touch", "archive")),
         *(f"sessions {verb}" for verb in ("fork", "link", "related", "delete")),
         *(f"facts {verb}" for verb in ("list", "get", "set", "history", "end", "reject", "forget")),

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from support.language_server import Hang, LanguageServer, Status, language_server
-from support.shell import MODULE, Run, interruptible
+from helpers.language_server import Hang, LanguageServer, Status, language_server
+from helpers.shell import MODULE, Run, interruptible
 
 
 @pytest.fixture

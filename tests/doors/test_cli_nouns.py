@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from helpers.shell import MODULE, Run, interruptible
 from ltst import Memory
 from ltst.doors.cli import show
-from support.shell import MODULE, Run, interruptible
 
 MISSING = "01900000-0000-7000-8000-000000000000"
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from helpers.probes import Connection, superuser, value
+from helpers.shell import Run
 from ltst import Memory, Settings
 from ltst.db.blueprint import blueprint, statements
-from support.probes import Connection, superuser, value
-from support.shell import Run
 
 FUNCTIONS = """
 SELECT proname::text, prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from helpers.shell import LEAVES, found
 from ltst.doors.cli.main import app
-from support.shell import LEAVES, found
 
 HOSTILE = [
     *("", " ", "-", "--", "-1", "0", "5", "1e999", "nan", "NaN", "null", "true", "*", "~", "%", "_"),
@@ -40,8 +40,8 @@ HOSTILE = [
     *("../../etc/passwd", "/", "/dev/null", "/nowhere/at/all", "system", "monday", "9" * 400, "1-1", "a=b", "=", "a>b"),
 ]
 # These run until they are stopped, take minutes, or change the machine.
-LEFT_OUT = {("bench",), ("chat",), ("demo",), ("mcp",), ("serve",), ("worker",), ("eval", "locomo"), ("db", "reset")}
-LEFT_OUT |= {("eval", "longmemeval"), ("embedder", "switch"), ("db", "restore"), ("db", "backup"), ("export",)}
+LEFT_OUT = {("bench",), ("chat",), ("demo",), ("mcp",), ("serve",), ("worker",), ("db", "reset")}
+LEFT_OUT |= {("embedder", "switch"), ("db", "restore"), ("db", "backup"), ("export",)}
 
 
 def written(path: tuple[str, ...], chance: random.Random) -> list[str]:

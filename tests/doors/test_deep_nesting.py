@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
+from helpers import mcp_clients
+from helpers.language_server import language_server
+from helpers.serving import listening
 from ltst import Settings
 from ltst.doors.http.app import Serving, create
-from support import mcp_clients
-from support.language_server import language_server
-from support.serving import listening
 
 DEPTHS = (1_500, 5_000, 100_000)
 ACCEPTED = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}

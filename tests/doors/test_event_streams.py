@@ -14,9 +14,9 @@ import pytest
 
 from bench.served import Server
 from bench.wire import Wire, written
+from helpers.serving import Listening, listening
 from ltst import AsyncMemory, Settings
 from ltst.db.pool import SingleCall
-from support.serving import Listening, listening
 
 IDLE = 200
 PATIENCE = 60.0

@@ -31,6 +31,10 @@ from fastapi.routing import APIRoute
 from jwt.algorithms import RSAAlgorithm
 
 import ltst
+from helpers.household import furnish
+from helpers.probes import cloned, holding, superuser
+from helpers.serving import Listening, listening
+from helpers.waiting import eventually
 from ltst import Memory, Settings
 from ltst.db import connections
 from ltst.db.embedded import EmbeddedServer
@@ -38,10 +42,6 @@ from ltst.doors.cli.serve import name_to_call
 from ltst.doors.http import problems
 from ltst.doors.http.app import ROUTERS, is_loopback
 from ltst.support.logs import PLAIN_FIELDS
-from support.household import furnish
-from support.probes import cloned, holding, superuser
-from support.serving import Listening, listening
-from support.waiting import eventually
 
 ANA, EVE = "ana", "eve"
 MARK = "ANAS-OWN-WORDS"

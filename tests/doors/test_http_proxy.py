@@ -10,9 +10,9 @@ import httpx
 import openai
 import pytest
 
+from helpers.language_server import LanguageServer, Status, Tools, language_server
+from helpers.serving import listening
 from ltst import Memory, Settings
-from support.language_server import LanguageServer, Status, Tools, language_server
-from support.serving import listening
 
 TOOL: Any = {
     "type": "function",

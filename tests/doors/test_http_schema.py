@@ -17,12 +17,12 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
+from helpers.household import furnish
+from helpers.probes import cloned
+from helpers.serving import Listening, listening
 from ltst import Memory, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.doors.http.app import Serving, create
-from support.household import furnish
-from support.probes import cloned
-from support.serving import Listening, listening
 
 EXAMPLES = int(os.environ.get("LTST_CONTRACT_EXAMPLES", "3"))
 ANA, EVE = "ana", "eve"

@@ -16,12 +16,12 @@ import uvicorn
 
 from bench.served import Server
 from bench.wire import Wire, written
+from helpers.embedders import opened
+from helpers.language_server import LanguageServer, Status, Streamed, language_server
 from ltst import AsyncMemory, Settings
 from ltst.doors.http.app import create
 from ltst.doors.http.serving import Serving, bound
 from ltst.records import ConversationMessage
-from support.embedders import opened
-from support.language_server import LanguageServer, Status, Streamed, language_server
 
 LEAVERS, EARLY_LEAVERS = 200, 40
 AT_ONCE = 16

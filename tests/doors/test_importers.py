@@ -24,6 +24,9 @@ from hypothesis import HealthCheck, given, settings, strategies
 from typer.testing import CliRunner
 
 from bench import exports as generated
+from helpers import exports
+from helpers.exports import EVERY, FORMATS, NOON, chatgpt, claude, coded, node, pond, spoken, written
+from helpers.probes import UNINDEXED, cloned, counts, superuser
 from ltst import Imported, ImportedConversation, ImportedMessage, Invalid, Memory, NotFound, Settings, User
 from ltst.db import statistics
 from ltst.db.embedded import EmbeddedServer
@@ -31,9 +34,6 @@ from ltst.doors.cli.main import app
 from ltst.doors.importers import documents, read, rows, trees
 from ltst.support import branches
 from ltst.support.branches import Tree
-from support import exports
-from support.exports import EVERY, FORMATS, NOON, chatgpt, claude, coded, node, pond, spoken, written
-from support.probes import UNINDEXED, cloned, counts, superuser
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "imports"
 COMMAND = [sys.executable, "-m", "ltst.doors.cli.main", "import"]

@@ -32,6 +32,7 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_postgres import PostgresChatMessageHistory
 
 import ltst
+from helpers.probes import cloned
 from ltst import AsyncMemory, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.doors.adapters.langchain import (
@@ -40,7 +41,6 @@ from ltst.doors.adapters.langchain import (
     LtstConversationWindowMemory,
 )
 from ltst.support.extras import how_to_install
-from support.probes import cloned
 
 pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainDeprecationWarning")
 

@@ -14,12 +14,12 @@ import pytest
 
 import ltst
 import ltst.manager
+from helpers.probes import pass_time, superuser, value
+from helpers.waiting import soon
 from ltst import AsyncMemory, ConversationMessage, MemoryConfig, MemoryEntry, MemoryManager, MemoryTypes, Settings
 from ltst.handles.learning import rules
 from ltst.recall.context import TITLES
 from ltst.rooms import work
-from support.probes import pass_time, superuser, value
-from support.waiting import soon
 
 FOUR = "short_term, working, long_term, episodic"
 

@@ -29,6 +29,10 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from bench.pdf import pdf
+from helpers.hostile import hostile
+from helpers.household import furnish
+from helpers.mcp_clients import COMMAND, MODERN, WAYS, called, connected, listening, over_http, said
+from helpers.probes import cloned
 from ltst import AsyncMemory, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.doors.cli.main import app as cli
@@ -37,10 +41,6 @@ from ltst.doors.mcp.quotes import parse
 from ltst.doors.mcp.resources import address
 from ltst.doors.mcp.server import create
 from ltst.doors.mcp.tools import ALL, EVERYDAY
-from support.hostile import hostile
-from support.household import furnish
-from support.mcp_clients import COMMAND, MODERN, WAYS, called, connected, listening, over_http, said
-from support.probes import cloned
 
 EVERYTHING = ["--tools", "all", "--structured"]
 MISSING = "01900000-0000-7000-8000-000000000000"

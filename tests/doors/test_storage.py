@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import ltst
+from helpers.probes import cloned, columns, holding, superuser
 from ltst import (
     ConversationContext,
     ConversationMessage,
@@ -25,7 +26,6 @@ from ltst import (
 )
 from ltst.db.embedded import EmbeddedServer
 from ltst.support import tokens
-from support.probes import cloned, columns, holding, superuser
 
 THEN = datetime(2020, 1, 1, tzinfo=UTC)
 VECTOR = [math.sin(number + 1) for number in range(384)]

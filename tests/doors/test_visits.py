@@ -14,12 +14,12 @@ import httpx
 import jwt
 import pytest
 
+from helpers import mcp_clients
+from helpers.language_server import Events, LanguageServer, events, language_server
+from helpers.serving import listening
 from ltst import Memory, Settings
 from ltst.handles import callers, visits
 from ltst.handles.callers import Caller, Reception
-from support import mcp_clients
-from support.language_server import Events, LanguageServer, events, language_server
-from support.serving import listening
 
 STREAM = {"Accept": "text/event-stream"}
 HANDSHAKE = {

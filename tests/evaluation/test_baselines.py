@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.material import LOCOMO, LONGMEMEVAL, CountingEmbedder, write
-from ltst.doors.cli.evaluation import baselines, locomo, longmemeval
+from evaluation import baselines, locomo, longmemeval
+from helpers.evaluation_data import LOCOMO, LONGMEMEVAL, CountingEmbedder, write
 
 TEXTS = ["the cat sat on the mat", "dogs run and run in the park", "a cat and a dog in the long grass of the park"]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from evaluation.material import BEAM_CHAT, LOCOMO, LONGMEMEVAL, REALTALK, as_published, write, write_beam
-from ltst.doors.cli.evaluation import beam, locomo, longmemeval, realtalk
-from ltst.doors.cli.evaluation.benchmark import Benchmark
+from evaluation import beam, locomo, longmemeval, realtalk
+from evaluation.benchmark import Benchmark
+from helpers.evaluation_data import BEAM_CHAT, LOCOMO, LONGMEMEVAL, REALTALK, as_published, write, write_beam
 from ltst.errors import Invalid, LtstError, NotFound
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from bench import gate
-from evaluation.material import write
-from ltst.doors.cli.evaluation import extraction
-from ltst.doors.cli.evaluation.extraction import Judged
-from ltst.doors.cli.main import app
+from evaluation import extraction, gate
+from evaluation.commands import app
+from evaluation.extraction import Judged
+from helpers.evaluation_data import write
 from ltst.errors import Invalid, NotFound
 
 STATES, ASKS = "I live in Gent with my dog.", "What is the weather there?"
@@ -71,7 +70,7 @@ def test_a_conversation_is_judged_by_the_others(labelled: Path) -> None:
 
 
 def test_the_command_shows_a_table_and_json(labelled: Path) -> None:
-    given = ["eval", "extraction", "--data", str(labelled)]
+    given = ["extraction", "--data", str(labelled)]
     shown = CliRunner().invoke(app, given, env={"COLUMNS": "200"})
     assert shown.exit_code == 0, shown.output
     assert "Precision at recall 0.75" in shown.stdout
@@ -90,9 +89,3 @@ def test_data_that_lacks_what_is_labelled_is_refused(labelled: Path) -> None:
         extraction.judge(labelled)
     with pytest.raises(NotFound, match="name the one that holds the evaluation data"):
         extraction.judge(labelled / "nowhere")
-
-
-def test_without_the_repository_there_are_no_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extraction, "REPOSITORY", tmp_path)
-    with pytest.raises(NotFound, match="clone its repository"):
-        extraction.judge(tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ltst.doors.cli.evaluation.journal import Journal, code_digest, run_name
+from evaluation.journal import Journal, code_digest, run_name
 
 
 @pytest.fixture
@@ -56,12 +56,14 @@ def test_a_run_is_of_its_data_its_model_and_its_code_digest() -> None:
 def test_the_code_is_everything_below_the_doors_and_the_evaluation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place in ("recall/rank.py", "db/sql/search.sql", "doors/cli/show.py", "doors/cli/evaluation/metrics.py"):
+    places = ("ltst/recall/rank.py", "ltst/db/sql/search.sql", "ltst/doors/cli/show.py", "evaluation/metrics.py")
+    for place in places:
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / place).write_text("one")
-    monkeypatch.setattr("ltst.doors.cli.evaluation.journal.ROOT", tmp_path)
+    monkeypatch.setattr("evaluation.journal.PRODUCT", tmp_path / "ltst")
+    monkeypatch.setattr("evaluation.journal.EVALUATION", tmp_path / "evaluation")
     seen = [code_digest()]
-    for place in ("recall/rank.py", "db/sql/search.sql", "doors/cli/show.py", "doors/cli/evaluation/metrics.py"):
+    for place in places:
         (tmp_path / place).write_text("two")
         seen.append(code_digest())
     assert [before != after for before, after in pairwise(seen)] == [True, True, False, True]

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from evaluation.material import LIFE, CountingEmbedder, write
+from evaluation.benchmark import Benchmark, Question
+from evaluation.commands import app
+from evaluation.lives import data, scores
+from evaluation.lives.run import run, steps
+from evaluation.metrics import Result
+from evaluation.run import Plan
+from helpers.evaluation_data import LIFE, CountingEmbedder, write
 from ltst import Memory, Settings
-from ltst.doors.cli.evaluation.benchmark import Benchmark, Question
-from ltst.doors.cli.evaluation.lives import data, scores
-from ltst.doors.cli.evaluation.lives.run import run, steps
-from ltst.doors.cli.evaluation.metrics import Result
-from ltst.doors.cli.evaluation.run import Plan
-from ltst.doors.cli.main import app
 from ltst.errors import Invalid, NotFound
 from ltst.recall.context import Context, Section, Sources
 
@@ -182,7 +182,7 @@ def test_the_worst_fail_in_most(plan: Plan) -> None:
 
 def test_the_command(plan: Plan, tmp_path: Path) -> None:
     out = tmp_path / "results.json"
-    given = ["eval", "lives", "--data", str(plan.benchmark.file), "--out", str(out)]
+    given = ["lives", "--data", str(plan.benchmark.file), "--out", str(out)]
     database = ["--database-url", str(plan.settings.database_url)]
     result = CliRunner().invoke(app, [*given, "--by-kind", "--worst", "5", *database])
     assert result.exit_code == 0, result.output

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from evaluation.material import LOCOMO, LONGMEMEVAL, REALTALK, CountingEmbedder, write, write_beam
+from evaluation import locomo, longmemeval, realtalk
+from evaluation.commands import app
+from evaluation.product import Tenant
+from evaluation.report import Report
+from evaluation.run import Plan, run
+from evaluation.vectors import CachedEmbedder
+from helpers.evaluation_data import LOCOMO, LONGMEMEVAL, REALTALK, CountingEmbedder, write, write_beam
 from ltst import AsyncMemory, Settings
-from ltst.doors.cli.evaluation import locomo, longmemeval, realtalk
-from ltst.doors.cli.evaluation.product import Tenant
-from ltst.doors.cli.evaluation.report import Report
-from ltst.doors.cli.evaluation.run import Plan, run
-from ltst.doors.cli.evaluation.vectors import CachedEmbedder
-from ltst.doors.cli.main import app
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_baselines_can_be_left_out_and_asked_for_later(plan: Plan) -> None:
 
 def test_the_command(plan: Plan, tmp_path: Path) -> None:
     out = tmp_path / "results.json"
-    given = ["eval", "locomo", "--data", str(plan.benchmark.file), "--out", str(out), "--sample", "2"]
+    given = ["locomo", "--data", str(plan.benchmark.file), "--out", str(out), "--sample", "2"]
     database = ["--database-url", str(plan.settings.database_url)]
     result = CliRunner().invoke(app, [*given, *database])
     assert result.exit_code == 0, result.output
@@ -129,7 +129,7 @@ def test_the_command(plan: Plan, tmp_path: Path) -> None:
     assert written["overall"]["questions"] == 2
     assert [each["id"] for each in written["questions"]] == ["boats/1", "boats/3"]
     assert json.loads(CliRunner().invoke(app, [*given, *database, "--json"]).stdout) == written
-    missing = CliRunner().invoke(app, ["eval", "locomo", "--data", str(tmp_path / "none")])
+    missing = CliRunner().invoke(app, ["locomo", "--data", str(tmp_path / "none")])
     assert (missing.exit_code, "name a .json or .json.gz file" in missing.output) == (1, True)
 
 
@@ -144,7 +144,7 @@ def test_the_commands_of_folders(name: str, categories: set[str], absent: int, p
         write_beam(folder)
     else:
         write(folder / "Chat_1_Una_Vic.json", REALTALK)
-    given = ["eval", name, "--data", str(folder), "--out", str(out)]
+    given = [name, "--data", str(folder), "--out", str(out)]
     result = CliRunner().invoke(app, [*given, "--database-url", str(plan.settings.database_url)])
     assert result.exit_code == 0, result.output
     written = json.loads(out.read_text())

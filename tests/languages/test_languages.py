@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from languages.life import LIVES
+from helpers.life import LIVES
 from ltst import Memory, Settings
 
 pytestmark = pytest.mark.skipif(

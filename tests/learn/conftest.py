@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from helpers.embedders import opened
+from helpers.probes import cloned
 from ltst import AsyncMemory, AsyncUser, Settings
 from ltst.db.embedded import EmbeddedServer
-from support.embedders import opened
-from support.probes import cloned
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from helpers import slow_rules
+from helpers.embedders import opened
+from helpers.probes import superuser, value
 from ltst import Settings
 from ltst.learn import listen
-from support import slow_rules
-from support.embedders import opened
-from support.probes import superuser, value
 
 
 async def test_what_was_said_is_known_without_a_vector(settings: Settings) -> None:

@@ -13,6 +13,10 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_postgres import PostgresChatMessageHistory
 
 import ltst
+from helpers.embedders import opened
+from helpers.language_server import LanguageServer, language_server
+from helpers.learning import actions, day, line, rows, run, taught, values
+from helpers.probes import cloned, holding, superuser
 from ltst import AsyncMemory, AsyncUser, ConversationMessage, Settings
 from ltst.doors.adapters.langchain import LtstChatMessageHistory
 from ltst.handles.learning import rules
@@ -22,10 +26,6 @@ from ltst.learn.episodes import tell
 from ltst.learn.listen import listen, listen_again
 from ltst.rooms import work
 from ltst.rooms.work import LeaseLost
-from support.embedders import opened
-from support.language_server import LanguageServer, language_server
-from support.learning import actions, day, line, rows, run, taught, values
-from support.probes import cloned, holding, superuser
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -301,7 +301,7 @@ class TestAtTheSameTime:
         said = await taught(shared, user, "monday", *STORY, at=day(1))
         database, goes = shared._core.database, rules(shared._core)
         (lease,) = await work.claim_sessions(database.user(user.user_id), goes, user.user_id, "episode", 1)
-        await _meanwhile(monkeypatch, episode_work, "_told", lambda: change(user, "monday", said[1]))
+        await _meanwhile(monkeypatch, episode_work, "_new_episodes", lambda: change(user, "monday", said[1]))
         with pytest.raises(LeaseLost):
             await tell(database, lease, goes)
         assert await episodes(user) == []

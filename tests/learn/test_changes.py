@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from helpers.learning import day, taught, values
 from ltst import AsyncMemory, AsyncUser
-from support.learning import day, taught, values
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from helpers.embedders import opened
+from helpers.learning import actions, day, run, say, taught
 from ltst import AsyncMemory, AsyncUser, MemoryEntry, Settings
 from ltst.learn.importance import importance
 from ltst.learn.sameness import says_the_same
-from support.embedders import opened
-from support.learning import actions, day, run, say, taught
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from helpers.embedders import opened
+from helpers.language_server import Asked, LanguageServer, Status, language_server
+from helpers.learning import actions, day, rows, run, say, taught
+from helpers.probes import cloned
 from ltst import AsyncMemory, AsyncUser, ConversationSession, MemoryEntry, Settings
 from ltst.learn.episodes import EPISODE_TOKENS, READ
-from support.embedders import opened
-from support.language_server import Asked, LanguageServer, Status, language_server
-from support.learning import actions, day, rows, run, say, taught
-from support.probes import cloned
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

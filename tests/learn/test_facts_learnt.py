@@ -14,12 +14,12 @@ import pytest_asyncio
 from langchain_postgres import PostgresChatMessageHistory
 
 import ltst
+from helpers.embedders import opened
+from helpers.language_server import LanguageServer, language_server
+from helpers.learning import actions, day, line, rows, run, say, taught, values
+from helpers.probes import cloned, holding, superuser
 from ltst import AsyncMemory, AsyncUser, Fact, Settings
 from ltst.support.text import normalised
-from support.embedders import opened
-from support.language_server import LanguageServer, language_server
-from support.learning import actions, day, line, rows, run, say, taught, values
-from support.probes import cloned, holding, superuser
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.language_server import Asked, Hang, LanguageServer, Status, language_server
 from ltst import ModelUnavailable
 from ltst.learn import keys, model
 from ltst.providers.language import CountedModel, OpenAILanguageModel
 from ltst.records import Claim, ConversationMessage, Fact
-from support.language_server import Asked, Hang, LanguageServer, Status, language_server
 
 NOW = datetime(2024, 5, 20, 12, tzinfo=UTC)
 

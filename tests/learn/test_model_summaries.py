@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 
 import pytest
 
+from helpers.language_server import LanguageServer, Status, language_server
 from ltst import ModelUnavailable
 from ltst.learn import grounding, model
 from ltst.providers.language import OpenAILanguageModel
 from ltst.records import Completion, ConversationMessage
 from ltst.support import tokens
-from support.language_server import LanguageServer, Status, language_server
 
 NOW = datetime(2024, 5, 20, 12, tzinfo=UTC)
 GOOD = "The user plans a trip to Japan in June with Ana. The assistant suggested the rail pass for 14 days."

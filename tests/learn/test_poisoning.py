@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from helpers.embedders import opened
+from helpers.hostile import MARK, hostile
+from helpers.language_server import Asked, LanguageServer, language_server
+from helpers.learning import day, rows, run, say, taught
+from helpers.probes import cloned
 from ltst import AsyncMemory, AsyncUser, Settings
-from support.embedders import opened
-from support.hostile import MARK, hostile
-from support.language_server import Asked, LanguageServer, language_server
-from support.learning import day, rows, run, say, taught
-from support.probes import cloned
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

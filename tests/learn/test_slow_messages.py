@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from helpers import slow_rules
+from helpers.embedders import opened
+from helpers.probes import Connection, superuser
 from ltst import AsyncMemory, AsyncUser, Settings
-from support import slow_rules
-from support.embedders import opened
-from support.probes import Connection, superuser
 
 SLOW = f"I work as a baker. {slow_rules.SLOW}"
 LONG_AGO = datetime.now(UTC) - timedelta(days=3)

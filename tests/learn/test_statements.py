@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from helpers.learning import actions, day, rows, run, taught
 from ltst import AsyncMemory, AsyncUser
-from support.learning import actions, day, rows, run, taught
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from helpers.learning import actions, day, taught
 from ltst import AsyncMemory, AsyncUser
 from ltst.learn.superseding import says_so, takes_place
-from support.learning import actions, day, taught
 
 TAKES = [
     ("The haircut costs £50.", "Price update: raised the haircut to £60.", 0.6, ["haircut"]),

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from helpers.embedders import opened
+from helpers.learning import actions, day, rows, say, taught, values
 from ltst import AsyncMemory, AsyncUser, Invalid, Settings
 from ltst.settings import FEATURES
-from support.embedders import opened
-from support.learning import actions, day, rows, say, taught, values
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

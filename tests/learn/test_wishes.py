@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
+from helpers.embedders import opened
+from helpers.language_server import LanguageServer, language_server
+from helpers.learning import actions, day, rows, run, say, taught
+from helpers.probes import cloned
 from ltst import AsyncMemory, AsyncUser, Settings, UserPreference
 from ltst.db.pool import user_scope
 from ltst.learn.weigh import weigh
 from ltst.recall.context import parse
 from ltst.records import Claim
 from ltst.rooms import claims
-from ltst.rooms.claims import Said
-from support.embedders import opened
-from support.language_server import LanguageServer, language_server
-from support.learning import actions, day, rows, run, say, taught
-from support.probes import cloned
+from ltst.rooms.claims import SourcedClaim
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -51,7 +51,7 @@ async def heard(memory: AsyncMemory, user: AsyncUser, session_id: str, claim: Cl
     await memory.settle(user.user_id)
     async with memory._core.database.transaction(user_scope(user.user_id)) as tx:
         assert message.timestamp is not None
-        said = Said(str(message.message_id), message.timestamp, claim)
+        said = SourcedClaim(str(message.message_id), message.timestamp, claim)
         await weigh(tx, await claims.add(tx, [said], reader="model"))
 
 

@@ -19,6 +19,11 @@ import numpy as np
 import pytest
 
 from bench import kills
+from helpers import slow_rules
+from helpers.embedders import hashed, opened
+from helpers.language_server import Hang, Status, language_server
+from helpers.probes import UNINDEXED, Connection, cloned, superuser, tables, value
+from helpers.workers import POISON, Noted, forked, settle_and_note, settle_or_die
 from ltst import AsyncMemory, AsyncUser, ModelUnavailable, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.db.pool import SingleCall
@@ -30,11 +35,6 @@ from ltst.learn.listen import listen
 from ltst.providers.vectors import TextRefused
 from ltst.rooms import work
 from ltst.rooms.work import Lease, LeaseLost
-from support import slow_rules
-from support.embedders import hashed, opened
-from support.language_server import Hang, Status, language_server
-from support.probes import UNINDEXED, Connection, cloned, superuser, tables, value
-from support.workers import POISON, Noted, forked, settle_and_note, settle_or_die
 
 LONG_AGO = datetime(2024, 3, 1, 9, tzinfo=UTC)
 CITIES = ("Lisbon", "Porto", "Utrecht", "Bergen", "Kyoto", "Quito")

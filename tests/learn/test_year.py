@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from helpers.embedders import opened
+from helpers.probes import cloned
 from ltst import AsyncMemory, AsyncUser, Settings
 from ltst.support.text import normalised
-from support.embedders import opened
-from support.probes import cloned
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import ltst
+from helpers.embedders import hashed
 from ltst import AsyncMemory, CallableEmbedder, Memory, Settings
-from support.embedders import hashed
 
 
 class Whole:

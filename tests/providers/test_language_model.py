@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from helpers.language_server import Close, Hang, LanguageServer, Raw, Status, language_server
 from ltst import Invalid, ModelUnavailable, Settings
 from ltst.providers.language import CountedModel, OpenAILanguageModel, ask, configured
 from ltst.records import Completion
 from ltst.support import tokens
 from ltst.support.extras import how_to_install
-from support.language_server import Close, Hang, LanguageServer, Raw, Status, language_server
 
 KEY = "sk-very-secret"
 TEXT = "My secret is the blue door"

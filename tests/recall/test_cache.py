@@ -16,11 +16,10 @@ import psycopg
 import pytest
 import pytest_asyncio
 
+from helpers.embedders import hashed
+from helpers.probes import Connection, holding, pass_time, superuser, value
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, ConversationMessage, Settings
-from ltst.db.embedded import EmbeddedServer
 from ltst.rooms import cache, search
-from support.embedders import hashed
-from support.probes import Connection, cloned, holding, pass_time, superuser, value
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -43,12 +42,6 @@ END $$
 """
 WAITING = "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = %s AND NOT granted)"
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    with cloned(server, template) as made:
-        yield made
 
 
 @pytest.fixture

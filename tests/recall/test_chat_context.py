@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from helpers.embedders import hashed
+from helpers.probes import Connection, holding, superuser
 from ltst import (
     AsyncChat,
     AsyncMemory,
@@ -25,14 +27,11 @@ from ltst import (
     Invalid,
     Settings,
 )
-from ltst.db.embedded import EmbeddedServer
 from ltst.recall.context import FEWEST_TOKENS, PREAMBLE, SHARES, TITLES
 from ltst.recall.lines import Line, day, detail, flat, parse
 from ltst.recall.summary import MARKER
 from ltst.rooms.contexts import CONTEXT_TYPES
 from ltst.support import tokens
-from support.embedders import hashed
-from support.probes import Connection, cloned, holding, superuser
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -60,12 +59,6 @@ HOSTILE = [
 
 def by_words(text: str) -> int:
     return len(text.split())
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    with cloned(server, template) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from helpers.probes import cloned, counts, superuser
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Invalid, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.rooms.search import WORDS
-from support.probes import cloned, counts, superuser
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from psycopg import sql
 
+from helpers.embedders import hashed
+from helpers.probes import Connection, columns, superuser, tables, value
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Settings
 from ltst.learn import index
 from ltst.learn.index import WORDED, index_words
 from ltst.rooms import search
-from support.embedders import hashed
-from support.probes import Connection, columns, superuser, tables, value
 
 USERS = ("ana", "eve")
 SESSIONS = ("monday", "tuesday", "branch")

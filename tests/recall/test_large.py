@@ -19,17 +19,16 @@ import pytest
 import pytest_asyncio
 from numpy.typing import NDArray
 
+from helpers.probes import Connection, superuser, value
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Settings
 from ltst.arguments import Filters
 from ltst.db.connections import Reals
-from ltst.db.embedded import EmbeddedServer
 from ltst.db.pool import user_scope
 from ltst.db.queries import queries
 from ltst.recall import retrieve
 from ltst.recall.retrieve import NEAR, UNIT
 from ltst.rooms import search
 from ltst.rooms.search import Asked
-from support.probes import Connection, cloned, superuser, value
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -56,12 +55,6 @@ def drawn(seed: str) -> NDArray[np.float64]:
 def clustered(texts: Sequence[str]) -> NDArray[np.float64]:
     """Vectors in clusters, one for each topic, which all users talk about; within one, each text has its own place."""
     return np.array([drawn((re.findall(r"topic \d+", text) or [text])[0]) + 0.7 * drawn(text) for text in texts])
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    with cloned(server, template) as made:
-        yield made
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from helpers.embedders import hashed as by_words
+from helpers.probes import Connection, superuser, value
 from ltst import (
     AsyncMemory,
     AsyncUser,
@@ -27,8 +29,6 @@ from ltst import (
     Settings,
 )
 from ltst.providers.vectors import TextRefused
-from support.embedders import hashed as by_words
-from support.probes import Connection, superuser, value
 
 Vectors = NDArray[np.float64]
 MODELS = "SELECT name, dimensions, source, state FROM embedding_models ORDER BY name"

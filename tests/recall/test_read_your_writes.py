@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from helpers.embedders import hashed
+from helpers.probes import superuser
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Memory, Settings
 from ltst.learn.index import WORDED, index_words
-from support.embedders import hashed
-from support.probes import superuser
 
 TASKS = 8
 USERS = ("ana", "bob", "eve", "kim", "lea", "max")

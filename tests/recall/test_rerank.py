@@ -6,19 +6,17 @@ import logging
 import math
 import re
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import numpy as np
 import pytest
 
+from helpers.embedders import hashed
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Hit, Memory, ModelUnavailable, Settings
-from ltst.db.embedded import EmbeddedServer
 from ltst.handles.recall import RERANKED
 from ltst.providers.rerank import reranked
-from support.embedders import hashed
-from support.probes import cloned
 
 STORED = [f"The {colour} apple weighs {number} grams." for number, colour in enumerate(["red", "green", "blue"] * 4)]
 
@@ -39,12 +37,6 @@ class Judge:
         self.asked.append((query, list(texts)))
         self.threads.add(threading.get_ident())
         return self._scores(texts)
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    with cloned(server, template) as made:
-        yield made
 
 
 @pytest.fixture

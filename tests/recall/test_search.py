@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from helpers.probes import cloned, superuser, value
 from ltst import AsyncMemory, AsyncUser, Hit, Settings
 from ltst.db.embedded import EmbeddedServer
-from support.probes import cloned, superuser, value
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

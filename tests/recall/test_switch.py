@@ -19,9 +19,9 @@ from zlib import crc32
 import psycopg
 import pytest
 
+from helpers.probes import superuser, value
 from ltst import AsyncMemory, Conflict, Invalid, Memory, Settings
 from ltst.providers.embedding import CallableEmbedder
-from support.probes import superuser, value
 
 TABLES = ("conversation_messages", "user_facts", "memory_entries", "document_chunks")
 

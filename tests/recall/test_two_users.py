@@ -20,6 +20,7 @@ import pytest
 import pytest_asyncio
 from numpy.typing import NDArray
 
+from helpers.probes import cloned, superuser
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Settings
 from ltst.arguments import Filters
 from ltst.db.connections import Reals
@@ -29,7 +30,6 @@ from ltst.recall.retrieve import NEAR, UNIT
 from ltst.rooms import search
 from ltst.rooms.search import Asked, Look
 from ltst.support.terms import distinct
-from support.probes import cloned, superuser
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -1,1 +1,1 @@
-"""Small things that several suites use, and the tests of ltst.support."""
+"""The tests of ltst.support."""

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from helpers import child_work
 from ltst.errors import Unavailable
 from ltst.support.child import Limits
 from ltst.support.children import Children, Crashed, OutOfTime
-from support import child_work
 
 PATIENCE = 120.0
 LONG = Limits(3600.0)
@@ -163,7 +163,7 @@ import asyncio, os, sys
 sys.path.insert(0, {str(TESTS)!r})
 from ltst.support.child import Limits
 from ltst.support.children import LEARNING
-from support import child_work
+from helpers import child_work
 LONG = Limits(3600.0)
 def ask(function, *arguments):
     return asyncio.run(LEARNING.one(function, *arguments, limits=LONG, owner="ana"))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 import Stemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ltst import Memory
 from ltst.support.languages import LANGUAGES, Language, guess
 from ltst.support.terms import LONGEST_TERM, distinct, terms
-from support.probes import superuser, value
+
+if TYPE_CHECKING:
+    from ltst import Memory
 
 
 @pytest.mark.parametrize(
@@ -125,6 +127,8 @@ def test_any_text_has_terms_of_bounded_length(text: str) -> None:
 
 
 def test_postgres_reads_the_terms_back(sync_memory: Memory, database_url: str) -> None:
+    from helpers.probes import superuser, value  # late: the driver takes longer to import than the other tests to run
+
     text = "Where's 東京 — it's a café; O'Brien & 42 'quotes' \\ backslash " * 50
     sync_memory.user("ana").chat("monday").add("user", text)
     assert sync_memory.user("ana").search("O'Brien 東京")

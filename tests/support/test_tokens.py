@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from ltst import Hit
-from ltst.recall.context import Ingredients, pack
 from ltst.recall.lines import flat
 from ltst.support import tokens
 
@@ -41,6 +40,8 @@ def said_of(samples: list[str]) -> list[Hit]:
 
 
 def context_of(samples: list[str], rng: random.Random) -> str:
+    from ltst.recall.context import Ingredients, pack  # late: it takes longer to import than the other tests to run
+
     shown = [rng.choice(samples) for _ in range(rng.randrange(3, 9))]
     today = datetime(2026, 11, 17, tzinfo=UTC)
     return pack(Ingredients(recalled=said_of(shown), query="What do you know?", today=today), 4000).text

@@ -1,4 +1,4 @@
-"""Executors kept ready, one per user and agent, while they are used and nothing they were made from has changed."""
+"""Keeps an executor per user and agent, as long as it is used and its agent and instructions are unchanged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ltst.agents.executor import Executor
+from ltst.agents.executor import AgentExecutor
 from ltst.agents.loader import Agent
 from ltst.memory import AsyncUser
 from ltst.providers.endpoint import Endpoint
@@ -35,13 +35,13 @@ class ExecutorStats:
 
 @dataclass(slots=True)
 class _Kept:
-    executor: Executor
+    executor: AgentExecutor
     made: float
     used: float
 
 
 class Executors:
-    """The executors that are live; whether one still fits is asked at each turn, by one cheap read."""
+    """The live executors; a cheap read at each turn shows whether one is still up to date."""
 
     def __init__(
         self, settings: Settings, endpoint: Endpoint | None = None, *, clock: Callable[[], float] = time.monotonic
@@ -55,8 +55,8 @@ class Executors:
         self._ages: Counter[float] = Counter(dict.fromkeys((*LIFETIMES, float("inf")), 0))
         self._age_sum = 0.0
 
-    async def get(self, user: AsyncUser, agent: Agent) -> Executor:
-        """The executor for a user and an agent, made anew if the agent's file or the user's instructions changed."""
+    async def get(self, user: AsyncUser, agent: Agent) -> AgentExecutor:
+        """Return the executor of a user and an agent, a new one if the agent's file or the instructions changed."""
         instruction = await user.instructions.get(agent.name)
         self._let_go_of_old()
         key = (user.user_id, agent.name)
@@ -68,7 +68,7 @@ class Executors:
             kept.used, self._hits = self._clock(), self._hits + 1
             self._kept.move_to_end(key)
             return kept.executor
-        return self._make(key, Executor(user, agent, instruction, self._endpoint, self._settings))
+        return self._make(key, AgentExecutor(user, agent, instruction, self._endpoint, self._settings))
 
     def stats(self) -> ExecutorStats:
         """Counts since the beginning, and how many are live now."""
@@ -82,7 +82,7 @@ class Executors:
         for key in [*self._kept]:
             self._evict(key, "closed")
 
-    def _make(self, key: tuple[str, str], executor: Executor) -> Executor:
+    def _make(self, key: tuple[str, str], executor: AgentExecutor) -> AgentExecutor:
         now = self._clock()
         self._kept[key] = _Kept(executor, now, now)
         self._created += 1
@@ -103,7 +103,7 @@ class Executors:
             self._ages[bound] += age <= bound
 
 
-def _changed(executor: Executor, agent: Agent, instruction: Instruction | None) -> str | None:
+def _changed(executor: AgentExecutor, agent: Agent, instruction: Instruction | None) -> str | None:
     """What an executor was made from that is different now."""
     if executor.agent != agent:
         return "agent"

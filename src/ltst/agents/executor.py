@@ -33,7 +33,7 @@ class Piece:
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Executor:
+class AgentExecutor:
     """Answers one user as one agent, under the instructions that the user gave it."""
 
     def __init__(

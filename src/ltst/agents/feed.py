@@ -1,4 +1,4 @@
-"""A feed: what one task makes and any number of listeners read, each from the beginning, none of them needed."""
+"""A stream that one task writes and any number of listeners read, each from its beginning."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ R = TypeVar("R")
 
 
 class Feed(Generic[T, R]):
-    """Parts as they come, then a result or a problem. A listener who goes away takes nothing along."""
+    """Parts, then a result or an error. It does not depend on its listeners."""
 
     def __init__(self) -> None:
         """Begin empty."""
@@ -32,12 +32,12 @@ class Feed(Generic[T, R]):
         self._wake()
 
     def fail(self, problem: BaseException) -> None:
-        """There are no more parts, because of a problem; every listener gets to know it."""
+        """End the stream with an error, which every listener gets."""
         self._ended.set_exception(problem)
         self._wake()
 
     async def parts(self) -> AsyncIterator[T]:
-        """All parts from the first on, as they come; then the problem, if there was one."""
+        """Yield all parts from the first on, as they come; then raise the error, if there was one."""
         read = 0
         while read < len(self._parts) or not self._ended.done():
             if read == len(self._parts):

@@ -1,4 +1,4 @@
-"""History: the messages of a client's request as turns to keep, and which of them a chat does not hold yet."""
+"""Finds, in the messages of a client's request, those that a chat does not hold yet."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ ANSWER = "ai"
 MOST_COMPARED = 1000
 
 Message = Mapping[str, Any]
-Turn = dict[str, Any]
-Said = tuple[str, str]
+NewMessage = dict[str, Any]
+Utterance = tuple[str, str]
 
 
-def turn(message: Message) -> Turn | None:
-    """A message of a client as the arguments of `chat.add`; None where there is nothing to keep."""
+def turn(message: Message) -> NewMessage | None:
+    """Convert a client's message into the arguments of `chat.add`; None where there is nothing to keep."""
     role = STORED_AS.get(message["role"])
     text, others = parts(message.get("content"))
     calls = tool_calls(message) if role == ANSWER else []
@@ -39,7 +39,7 @@ def turn(message: Message) -> Turn | None:
 
 
 def parts(content: object) -> tuple[str, list[str]]:
-    """The text of a content, which may come in parts, and the kinds of those that are no text."""
+    """Return the text of a content, which may come in parts, and the kinds of its other parts."""
     if isinstance(content, str):
         return mended(content), []
     given = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
@@ -49,7 +49,7 @@ def parts(content: object) -> tuple[str, list[str]]:
 
 
 def tool_calls(message: Message) -> list[dict[str, str]]:
-    """The tools that an assistant wants to use: id, name and arguments, as a text in JSON."""
+    """Return the tool calls of an assistant as JSON: id, name and arguments."""
     given = message.get("tool_calls")
     calls = [each for each in given if isinstance(each, Mapping)] if isinstance(given, list) else []
     if isinstance(message.get("function_call"), Mapping):
@@ -70,7 +70,7 @@ def _call(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _named(others: Sequence[str], calls: Sequence[Mapping[str, str]]) -> str:
-    """What has no words, such as a picture or a call alone, still has its place in the conversation."""
+    """Describe a message without text, such as a picture or a tool call, so that it keeps its place."""
     return "\n".join(
         [
             *([" ".join(f"[{kind}]" for kind in others)] if others else []),
@@ -83,8 +83,10 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, list) or (isinstance(value, str) and mended(value) == value)
 
 
-def fresh(messages: Iterable[Message], stored: Sequence[ConversationMessage], *, whole: bool = True) -> list[Turn]:
-    """The turns of a request that a chat does not hold yet, in order, given its newest messages or (`whole`) all."""
+def fresh(
+    messages: Iterable[Message], stored: Sequence[ConversationMessage], *, whole: bool = True
+) -> list[NewMessage]:
+    """Return the messages of a request that a chat lacks, given its newest messages or (`whole`) all of them."""
     turns = [each for each in map(turn, messages) if each is not None]
     if not stored:
         return turns
@@ -98,8 +100,8 @@ def fresh(messages: Iterable[Message], stored: Sequence[ConversationMessage], *,
     return [turns[start + at] for at in new]
 
 
-def keyed(turns: Sequence[Turn], stored: Sequence[ConversationMessage]) -> list[Turn]:
-    """The turns with keys: the same request, sent twice at the same moment, is stored once."""
+def keyed(turns: Sequence[NewMessage], stored: Sequence[ConversationMessage]) -> list[NewMessage]:
+    """Give the messages keys, so that a request that is sent twice at once is stored once."""
     after = str(stored[-1].message_id) if stored else ""
     return [
         {**each, "key": f"turn:{sha256(json.dumps([after, at, each['role'], each['content']]))}"}
@@ -107,8 +109,8 @@ def keyed(turns: Sequence[Turn], stored: Sequence[ConversationMessage]) -> list[
     ]
 
 
-def _continued(said: Sequence[Said], held: Sequence[Said], whole: bool) -> int | None:
-    """How many turns are held, where the chat ends with an answer that the request goes on from, or with all of it."""
+def _continued(said: Sequence[Utterance], held: Sequence[Utterance], whole: bool) -> int | None:
+    """Return how many are held, if the chat ends with the answer that the request continues, or with all of it."""
     for count in range(len(said), 0, -1):
         seen = min(count, len(held))
         if count > len(held) and whole:
@@ -119,8 +121,8 @@ def _continued(said: Sequence[Said], held: Sequence[Said], whole: bool) -> int |
     return None
 
 
-def _places(said: Sequence[Said], held: Sequence[Said]) -> list[int | None]:
-    """Where each turn is held: the longest series in common, of the first turns that have it, late in the chat."""
+def _places(said: Sequence[Utterance], held: Sequence[Utterance]) -> list[int | None]:
+    """Return where each is held: by the longest common subsequence, as late in the chat as possible."""
     rows = [[0] * (len(held) + 1)]
     for each in said:
         before, row = rows[-1], [0]
@@ -140,7 +142,7 @@ def _places(said: Sequence[Said], held: Sequence[Said]) -> list[int | None]:
     return places
 
 
-def _new(said: Sequence[Said], held: Sequence[Said], places: Sequence[int | None], whole: bool) -> list[int]:
+def _new(said: Sequence[Utterance], held: Sequence[Utterance], places: Sequence[int | None], whole: bool) -> list[int]:
     """Which turns are to be stored."""
     asked_from = max((at for at, each in enumerate(said) if each[0] == ANSWER), default=-1) + 1
     # Of a long chat only the end is known here; what comes before that was stored when it was said.
@@ -156,16 +158,16 @@ def _new(said: Sequence[Said], held: Sequence[Said], places: Sequence[int | None
     ]
 
 
-def _is_said_again(at: int, places: Sequence[int | None], held: Sequence[Said], asked_from: int) -> bool:
-    """Whether a question that was answered is asked anew: it stands alone, so nothing says that it is the old one."""
+def _is_said_again(at: int, places: Sequence[int | None], held: Sequence[Utterance], asked_from: int) -> bool:
+    """Whether an answered question is asked again: it stands alone, so nothing shows that it is the old one."""
     place = places[at]
     assert place is not None, "only what is held can be said again"
     follows = at > 0 and places[at - 1] is not None
     return at >= asked_from and not follows and any(role == ANSWER for role, _ in held[place + 1 :])
 
 
-def _has_answer(at: int, said: Sequence[Said], held: Sequence[Said], places: Sequence[int | None]) -> bool:
-    """Whether an answer is one that is held in other words: clients trim and edit what they show."""
+def _has_answer(at: int, said: Sequence[Utterance], held: Sequence[Utterance], places: Sequence[int | None]) -> bool:
+    """Whether an answer is held in other words, since clients trim and edit what they show."""
     before = places[at - 1] if at else None
     if said[at][0] != ANSWER or before is None or before + 1 >= len(held):
         return False

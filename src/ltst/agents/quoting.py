@@ -93,7 +93,7 @@ async def _answered(user: AsyncUser, message: ConversationMessage) -> Reply:
     titles = await _titles(user, chosen)
     for each in chosen:
         before = await _before(user, question, each) if each.hit.kind == "message" else None
-        told.append(_told(_lead(question, chosen[0], each, titles), each, before, question))
+        told.append(_quotation(_lead(question, chosen[0], each, titles), each, before, question))
         memories += [plain_message(before)] if before is not None else []
     return Reply(" ".join(told) or NOTHING, tuple(distinct(memories)))
 
@@ -176,7 +176,7 @@ async def _before(user: AsyncUser, question: Question, each: Evidence) -> Conver
     return asked or (spoken[-1] if spoken else None)
 
 
-def _told(lead: str, each: Evidence, before: ConversationMessage | None, question: Question) -> str:
+def _quotation(lead: str, each: Evidence, before: ConversationMessage | None, question: Question) -> str:
     quote = wording.ended(wording.quoted(each.passage))
     if before is None:
         return f"{lead}: {quote}"

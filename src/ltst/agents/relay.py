@@ -1,4 +1,4 @@
-"""The relay: a request that a client sends to a model goes on with memory in it, and both sides of it are kept."""
+"""Passes a client's requests on to its model with memory in them, and stores both sides."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from ltst.agents.asking import Heard
 from ltst.agents.feed import Feed
-from ltst.agents.history import Turn, fresh, keyed, parts, turn
+from ltst.agents.history import NewMessage, fresh, keyed, parts, turn
 from ltst.agents.memories import kept, plain
 from ltst.agents.tasks import Tasks
 from ltst.errors import Invalid, LtstError, ModelUnavailable
@@ -51,7 +51,7 @@ def is_newest_alone(messages: Sequence[Message]) -> bool:
 
 
 def merged(body: Mapping[str, Any], memory: str | None, before: Sequence[Message] = ()) -> dict[str, Any]:
-    """The request with memory in its system message, and earlier turns before the others; all else stays as it is."""
+    """Return the request with memory in its system message and earlier turns in front; the rest is unchanged."""
     messages = [*body["messages"]]
     lead = _lead(messages)
     messages[lead:lead] = before
@@ -74,14 +74,14 @@ def _appended(content: object, memory: str) -> object:
 
 
 def conversation_id(messages: Sequence[Message]) -> str:
-    """The chat of a client that names none, by its first words. Two that begin alike share it, and lose nothing."""
+    """Return a chat id for a client that names none, made from its first words; equal beginnings share a chat."""
     first = next((each for each in messages if each["role"] == "user"), messages[0])
     beginning = [parts(each.get("content"))[0] for each in (*messages[: _lead(messages)], first)]
     return str(uuid.uuid5(CONVERSATIONS, json.dumps(beginning)))
 
 
 async def remember(chat: AsyncChat, messages: Sequence[Message]) -> list[ConversationMessage]:
-    """Store the turns of a request that the chat does not hold yet; its newest messages then."""
+    """Store the messages of a request that the chat lacks; return its newest messages."""
     stored = await chat.window(WINDOW)
     if len(stored) == WINDOW and len(fresh(messages, stored, whole=False)) > 1:
         stored = await chat.window(LONGEST_COMPARED)  # more than the newest message seems new: look further back
@@ -90,7 +90,7 @@ async def remember(chat: AsyncChat, messages: Sequence[Message]) -> list[Convers
 
 
 class ReplyReader:
-    """Reads along while an answer goes to the client, and knows its text if it came to its end."""
+    """Reads an answer on its way to the client, and knows its text once it is complete."""
 
     def __init__(self, passage: Passage) -> None:
         """What was refused has no text to keep."""
@@ -101,7 +101,7 @@ class ReplyReader:
         self.model: str | None = None
 
     def take(self, received: bytes) -> None:
-        """Read on; what cannot be read is not kept, and goes to the client all the same."""
+        """Read the next bytes; what cannot be parsed is not stored, but still goes to the client."""
         if self._chunks is None:
             self._body.append(received)
             return
@@ -115,7 +115,7 @@ class ReplyReader:
         """Whether the text of a stream is complete; its client may then say the next thing at once."""
         return self._chunks is not None and self._chunks.over
 
-    def answer(self) -> Turn | None:
+    def answer(self) -> NewMessage | None:
         """The whole answer as a turn; None where it was refused, broke off, or says and wants nothing."""
         try:
             self._hear(self._rest())
@@ -257,7 +257,7 @@ class Relay:
         return _Asked(chat, asking, merged(body, context.system, before), context)
 
     async def _pump(self, passage: Passage, asked: _Asked, feed: Feed[bytes, ConversationMessage | None]) -> None:
-        """Read the answer to its end for whoever listens, then store it."""
+        """Read the answer to its end, whoever listens, and store it."""
         reading, end = ReplyReader(passage), b""
         self._under_way += 1
         try:

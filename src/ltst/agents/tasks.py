@@ -1,4 +1,4 @@
-"""Tasks that nobody who listens can end: they are held here until they are over."""
+"""Keeps tasks alive until they are done, whoever stops waiting for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Tasks:
-    """What is under way, and a way to wait for it before everything ends."""
+    """The tasks under way, with a way to wait for them before the end."""
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -25,7 +25,7 @@ class Tasks:
         return len(self._held)
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """The outcome of some work, which goes on when whoever waits for it goes away."""
+        """Return the result of some work, which goes on even if its caller is cancelled."""
         if self._closed:
             work.close()
             raise Unavailable("the server is shutting down: nothing was stored, try again")

@@ -63,10 +63,10 @@ class Tool:
 
 async def _search(box: Toolbox, arguments: Mapping[str, str]) -> Outcome:
     found = await box.user.search(arguments["query"], limit=FOUND, without=box.message.content)
-    return Outcome({"found": [_told(hit) for hit in found]}, tuple(found))
+    return Outcome({"found": [_as_result(hit) for hit in found]}, tuple(found))
 
 
-def _told(hit: Hit) -> dict[str, Any]:
+def _as_result(hit: Hit) -> dict[str, Any]:
     told: dict[str, Any] = {"kind": hit.kind, "content": hit.content[:LONGEST_QUOTE]}
     if hit.occurred_at is not None:
         told["at"] = f"{hit.occurred_at:%Y-%m-%d %H:%M}"

@@ -1,4 +1,4 @@
-"""Turns: what a user says is stored, then answered by an agent; the answer is completed and stored whoever listens."""
+"""Stores what a user says and has an agent answer it; the answer is finished and stored whoever listens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ltst.agents.cache import Executors, ExecutorStats
-from ltst.agents.executor import Executor
+from ltst.agents.executor import AgentExecutor
 from ltst.agents.feed import Feed
 from ltst.agents.loader import NO_MODEL, Agent, Agents
 from ltst.agents.memories import Memory, kept
@@ -29,7 +29,7 @@ KEYED_CHATS = uuid.UUID("6f2b1c58-6a5d-5f0e-9a3c-0f4f5b7f2d11")
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """What came of a turn. `memories` are plain values: kind, id, content, date, session_id, score, sources.
+    """The result of a turn. `memories` are plain values: kind, id, content, date, session_id, score, sources.
 
     Of a turn that is only repeated they have kind and id, since that is what was kept.
     """
@@ -64,16 +64,16 @@ class Turn:
         self.feed: Feed[str, TurnResult] = Feed()
 
     def pieces(self) -> AsyncIterator[str]:
-        """The text of the answer as it comes, from its beginning; it raises what `done` raises."""
+        """Yield the text of the answer from its beginning, as it comes; raise what `done` raises."""
         return self.feed.parts()
 
     async def done(self) -> TurnResult:
-        """The result, once the answer is stored; Unanswered if the model gave none."""
+        """Return the result once the answer is stored; raise Unanswered if the model gave none."""
         return await self.feed.result()
 
     @property
     def reply_key(self) -> str:
-        """Under this key the answer is stored, so that there is one, whoever else is at it."""
+        """The key of the answer, by which it is stored only once."""
         return f"reply:{self.message_id}"
 
 
@@ -103,7 +103,7 @@ class Turns:
         key: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Turn:
-        """Store what the user says, which is durable when this returns, and begin to answer it.
+        """Store what the user says, durably, and begin to answer it; return the turn.
 
         Without a `chat_id` a new chat begins. Without an `agent_name` the agent of the chat answers, else the default
         one. The same request under the same `key` is stored once, and gets the same answer.
@@ -112,7 +112,7 @@ class Turns:
         return await self._tasks.run(self._begin(user, message, chat_id, agent_name, key, metadata))
 
     async def close(self, grace: float = GRACE) -> None:
-        """Take no more turns, wait for those under way, at most `grace` seconds, and let go of everything."""
+        """Refuse new turns, wait at most `grace` seconds for those under way, and close everything."""
         await self._tasks.close(grace)
         self._executors.close()
         if self._endpoint is not None:
@@ -146,7 +146,7 @@ class Turns:
         return turn
 
     async def _agent(self, user: AsyncUser, chat_id: str | None, name: str | None) -> Agent:
-        """The agent that is named, else the one that the chat began with, else the default one."""
+        """Return the agent that is named, else the one the chat began with, else the default one."""
         if name is not None:
             return self.agents.get(validate.identifier(name, "agent"))
         session = None if chat_id is None else await user.sessions.get(chat_id)
@@ -186,7 +186,7 @@ class Turns:
             problem = Unanswered(str(problem), chat_id=turn.chat_id, message_id=turn.message_id)
         turn.feed.fail(problem)
 
-    async def _answer(self, executor: Executor, turn: Turn) -> TurnResult:
+    async def _answer(self, executor: AgentExecutor, turn: Turn) -> TurnResult:
         said: list[str] = []
         memories: Sequence[Memory] = ()
         about: Mapping[str, Any] = {}
@@ -208,7 +208,7 @@ class Turns:
 async def _stored(
     turn: Turn, model: str | None, text: str, memories: Sequence[Memory], about: Mapping[str, Any]
 ) -> TurnResult:
-    """Store the answer; where another process was faster, its answer is the one."""
+    """Store the answer and return it; if another process was faster, return its answer."""
     noted = {**about, "agent": turn.agent.name, "model": model or NO_MODEL, "memories": kept(memories)}
     if model is None:
         noted["retold"] = True  # it quotes, so that what it quotes comes before it in a search

@@ -1,4 +1,4 @@
-"""Whether servers ask for keys: what a restore and a reset take over from the database that they replace."""
+"""Whether servers ask for keys, which a restore and a reset carry over from the database they replace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VALUES ('system', 'restore', 'require', 'key', 'keys')
 
 
 async def condition(connection: Connection) -> str:
-    """What is true in SQL, read as the keeper, where servers ask for keys; an older schema has but the keys to tell."""
+    """Return the SQL condition under which servers ask for keys, for the keeper; an older schema has keys alone."""
     found = await (await connection.execute(PRESENT)).fetchall()
     return " OR ".join(f"EXISTS (SELECT FROM {name})" for (name,) in found) or "false"
 
@@ -35,7 +35,7 @@ async def required(connection: Connection) -> bool:
 
 
 async def require(connection: Connection) -> None:
-    """Let servers ask for keys from now on."""
+    """Make servers ask for keys from now on."""
     await connection.execute(b"SET LOCAL ROLE ltst_keeper")
     await connection.execute(REQUIRE.encode())
     await connection.execute(b"RESET ROLE")

@@ -22,7 +22,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 
-from ltst.db import access, adopted, adoption, epochs, migrate
+from ltst.db import access, epochs, migrate
 from ltst.db.connections import Connection
 from ltst.db.embedded import binaries
 from ltst.db.pool import Database
@@ -168,11 +168,9 @@ async def restore(database: Database, file: Path, *, replace: bool = False) -> l
     if target.occupied and not replace and await _has_memories(database):
         raise Conflict("this database holds memories: restore into an empty one, or replace them with --force")
     async with database.owner() as connection:
-        before, replaced = await adopted.all_taken(connection), await epochs.known(connection)
+        replaced = await epochs.known(connection)
     closing = _closing(contents, replaced)
     await asyncio.to_thread(_load, _reach(database.conninfo), file, contents, target, closing)
-    async with database.owner(hurry=False) as connection:
-        await adoption.show_again(connection, before)
     return await migrate.status(database)
 
 

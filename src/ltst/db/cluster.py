@@ -1,4 +1,4 @@
-"""One data folder and its server, made, configured, started and adopted here, so that its users only have to ask."""
+"""Makes, configures and starts the server of one data folder, or takes over one that is running."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import psutil
 
-from ltst.db import keeper
-from ltst.db.keeper import TICK, Folder
+from ltst.db import watcher
 from ltst.db.programs import MAJOR, Account, check, detach, run, runnable
+from ltst.db.watcher import TICK, Folder
 from ltst.errors import DatabaseUnavailable, Invalid
 from ltst.support import durable
 
@@ -111,7 +111,7 @@ class Cluster:
         self._sockets = _socket_folder(folder.data, account)
 
     def ensure(self, port: int | None, *, alone: bool) -> tuple[Path, int]:
-        """Leave with a server that answers, and say where: the one that runs, or a new one."""
+        """Make sure that a server answers, starting one if need be; return where."""
         if self._sockets != self._folder.data and self._sockets.exists():
             _check_private(self._sockets, self._account)
         running = self._adopt()
@@ -134,9 +134,9 @@ class Cluster:
             # The answer decides, not the process: a server in another container has none that is visible here.
             if running and answers(self._sockets, running.port):
                 return running
-            if (pid := keeper.postmaster(self._folder.data)) is None:
+            if (pid := watcher.postmaster(self._folder.data)) is None:
                 return None
-            if keeper.is_stopped(pid):
+            if watcher.is_stopped(pid):
                 raise self._failure(f"was stopped by a signal: let it go on with `kill -CONT {pid}`", 0)
             if running and running.ready and not _socket_file(self._sockets, running.port).exists():
                 return None  # it lost its socket, to a cleaner of temporary files for instance
@@ -145,11 +145,11 @@ class Cluster:
             time.sleep(TICK)
 
     def _stop(self) -> None:
-        if not keeper.stop(self._folder):
+        if not watcher.stop(self._folder):
             raise self._failure("does not stop", 0)
 
     def _make_data(self) -> bool:
-        """Make the data folder unless it is there; says whether it was made."""
+        """Make the data folder if it is missing; return whether it was."""
         data = self._folder.data
         missing = not data.exists() or not any(data.iterdir())
         if missing:
@@ -190,7 +190,7 @@ class Cluster:
         return "/proc/self/cwd" if self._account.borrowed and sys.platform == "linux" else str(data)
 
     def _start(self) -> _Running:
-        keeper.trim(self._folder.log)
+        watcher.trim(self._folder.log)
         programs = runnable(self._account)
         began = time.monotonic()
         while True:
@@ -218,18 +218,18 @@ class Cluster:
             os.close(lock)
 
     def _claim(self) -> int:
-        lock = keeper.open_lock(self._folder.server)
-        if not keeper.wait_until(lambda: keeper.take(lock, fcntl.LOCK_EX), ORPHAN_GRACE):
+        lock = watcher.open_lock(self._folder.server)
+        if not watcher.wait_until(lambda: watcher.take(lock, fcntl.LOCK_EX), ORPHAN_GRACE):
             self._end_orphans()
-            if not keeper.wait_until(lambda: keeper.take(lock, fcntl.LOCK_EX), RESTART_PATIENCE - ORPHAN_GRACE):
+            if not watcher.wait_until(lambda: watcher.take(lock, fcntl.LOCK_EX), RESTART_PATIENCE - ORPHAN_GRACE):
                 os.close(lock)
                 raise self._failure("cannot start while processes of an earlier server still run", 0)
         return lock
 
     def _end_orphans(self) -> None:
-        """End what a killed server left at work; a long statement does not notice that its server is gone."""
+        """End the processes that a killed server left; a long statement does not notice that its server is gone."""
         for pid in psutil.pids():
-            if keeper.serves(pid, self._folder.data):
+            if watcher.serves(pid, self._folder.data):
                 os.kill(pid, signal.SIGQUIT)
 
     def _clear_leftovers(self) -> None:
@@ -243,7 +243,7 @@ class Cluster:
             running = _read_pidfile(self._folder.data)
             if running and running.ready:
                 return running
-            if not keeper.is_held(self._folder.server):
+            if not watcher.is_held(self._folder.server):
                 return None
             if time.monotonic() > deadline:
                 raise self._failure("is still recovering", mark)
@@ -281,7 +281,7 @@ def _is_welcome(client: socket.socket) -> bool:
 
 
 def _read_pidfile(data: Path) -> _Running | None:
-    lines = keeper.pidfile(data)
+    lines = watcher.pidfile(data)
     if len(lines) < 8 or not lines[3].isdigit():
         return None
     return _Running(port=int(lines[3]), listens=bool(lines[5].strip()), ready=lines[7].strip() == "ready")
@@ -344,7 +344,7 @@ def _settings(data: Path, socket_folder: Path, port: int | None) -> str:
 
 
 def _buffers() -> str:
-    """Choose how much Postgres keeps of its pages, within what this machine or this container has."""
+    """Choose the size of shared_buffers by the memory of this machine or container."""
     with suppress(OSError, ValueError):  # no container, or one without a limit
         return _share_of(min(psutil.virtual_memory().total, int(CONTAINER_LIMIT.read_text())))
     return _share_of(psutil.virtual_memory().total)

@@ -47,11 +47,11 @@ KEEPALIVES = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_
 
 
 class Reals(bytes):
-    """Numbers as Postgres takes an array of `real` in binary: to write out hundreds of them as text takes long."""
+    """An array of `real` in Postgres's binary format; hundreds of numbers as text would take long to write."""
 
     @classmethod
     def of(cls, numbers: Sequence[float]) -> Reals:
-        """The numbers, each with its size, after a head: one dimension, no nulls, their type, how many, from 1 on."""
+        """Encode numbers: a header (one dimension, no nulls, type, length, first index 1), then each with its size."""
         packed, sized = struct.pack(f">{len(numbers)}f", *numbers), bytearray(b"\0\0\0\4\0\0\0\0" * len(numbers))
         for place in range(4):
             sized[4 + place :: 8] = packed[place::4]
@@ -59,18 +59,18 @@ class Reals(bytes):
 
 
 class RealsDumper(Dumper):
-    """Hands them over as they are."""
+    """Gives the driver the encoded bytes."""
 
     format = Format.BINARY
     oid = REALS
 
     def dump(self, obj: Reals) -> bytes:
-        """The bytes themselves."""
+        """Return the bytes unchanged."""
         return obj
 
 
 def _adapters() -> AdaptersMap:
-    """Identifiers are text in the records, whatever the driver would make of them."""
+    """Return adapters that read UUIDs as text, as records have them, and write `Reals` in binary."""
     adapters = AdaptersMap(psycopg.adapters)
     adapters.register_loader("uuid", TextLoader)
     adapters.register_dumper(Reals, RealsDumper)
@@ -78,7 +78,7 @@ def _adapters() -> AdaptersMap:
 
 
 def _loaded(document: str | bytes) -> Any:
-    """A JSON document; most metadata are empty, and there is one in every row."""
+    """Parse a JSON document, with a short cut for the empty one that most rows have."""
     return {} if document == b"{}" else json.loads(document)
 
 
@@ -89,7 +89,7 @@ def _silence_driver() -> None:
 
 
 class _Context:
-    """What the driver takes its adapters from."""
+    """Where the driver looks for its adapters."""
 
     adapters = _adapters()
     connection = None
@@ -99,10 +99,10 @@ set_json_loads(_loaded, _Context())
 
 
 class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
-    """A connection that waits for an answer for a bounded time, and that only the process that made it uses."""
+    """A connection that waits for answers for a limited time, and that a forked child cannot use."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Belong to this process, and wait for ever until `limit` is called."""
+        """Bind it to this process; there is no limit until `limit` is called."""
         super().__init__(*args, **kwargs)
         self._process = os.getpid()
         self._patience = math.inf
@@ -111,12 +111,12 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
         self._gave_up = False
 
     def limit(self, seconds: float, address: str) -> None:
-        """Give the server up when an answer takes longer; the address is where to look whether it lives."""
+        """Give up a server that answers later than this; its address is used to check whether it is alive."""
         self._patience, self._address = seconds, address
 
     @contextmanager
     def unhurried(self) -> Iterator[None]:
-        """Let statements of the block take as long as they take, while the server still welcomes others."""
+        """Allow the statements of the block any time, as long as the server accepts other connections."""
         self._hurried = False
         try:
             yield
@@ -124,7 +124,7 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
             self._hurried = True
 
     async def wait(self, gen: PQGen[R], *args: Any, **kwargs: Any) -> R:
-        """Wait for the server as the driver does; every exchange with it comes through here."""
+        """Wait for the server; the driver does all of its waiting here."""
         if self._process != os.getpid():
             raise DatabaseUnavailable(FORKED)
         watch = self._watched() if self._patience < math.inf else None
@@ -140,7 +140,7 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
                 watch.cancel()
 
     async def close(self) -> None:
-        """Say goodbye to the server, which a forked child must not do in its parent's name."""
+        """Close it; in a forked child without a word, since the session is the parent's."""
         if self._process == os.getpid():
             await super().close()
 
@@ -150,7 +150,7 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
         return background(self._look_after())
 
     async def _look_after(self) -> None:
-        """Give the server up when it welcomes nobody any more."""
+        """Give up the server once it accepts no connections any more."""
         living = True
         while living:
             await asyncio.sleep(self._patience)
@@ -165,7 +165,7 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
 
 
 async def _welcomes(address: str) -> bool:
-    """Whether a server lets somebody in; one that has no room, or refuses, lives too."""
+    """Whether a server accepts connections; one that is full, or refuses this one, is alive too."""
     try:
         async with await psycopg.AsyncConnection.connect(address, connect_timeout=CONNECT_SECONDS):
             return True
@@ -198,11 +198,11 @@ class ConnectionPool:
         self._met = False
 
     def connection(self) -> Lent:
-        """A living connection, for the time of an `async with` block."""
+        """Lend a working connection for an `async with` block."""
         return Lent(self)
 
     async def take(self) -> Connection:
-        """A living connection, to be given back."""
+        """Return a working connection, which must be given back."""
         self.place.check()
         await self._take_turn()
         try:
@@ -212,7 +212,7 @@ class ConnectionPool:
             raise
 
     async def give_back(self, connection: Connection) -> None:
-        """Keep a connection for the next one, unless it is in no state for that."""
+        """Take a connection back; one in a bad state is closed."""
         try:
             if connection.closed:
                 return
@@ -224,20 +224,20 @@ class ConnectionPool:
             self._free.release()
 
     def drain(self) -> None:
-        """Forget all idle connections: the server that they led to is gone."""
+        """Close all idle connections, since their server is gone."""
         idle, self._idle = self._idle, []
         for connection in idle:
             connection.pgconn.finish()
 
     async def close(self) -> None:
-        """Close what is idle now, and what is in use as soon as it comes back."""
+        """Close all connections: idle ones now, others when they are given back."""
         self._closed = True
         idle, self._idle = self._idle, []
         for connection in idle:
             await connection.close()
 
     async def connect(self) -> Connection:
-        """A connection of the caller's own, in autocommit mode; to be closed."""
+        """Open a connection in autocommit mode, which the caller must close."""
         # A prepared statement is state of a session, which poolers do not keep.
         connection = await Connection.connect(
             make_conninfo(self.conninfo, **_missing(self.conninfo, KEEPALIVES)),
@@ -272,7 +272,7 @@ class ConnectionPool:
         return None
 
     async def _connect(self) -> Connection:
-        """A new connection; a server that was there before gets some seconds to come back."""
+        """Open a new connection; a server that was there before gets some seconds to come back."""
         deadline = time.monotonic() + RESTART_SECONDS
         while True:
             try:
@@ -295,7 +295,7 @@ class ConnectionPool:
 
 
 class Lent:
-    """A connection for the time of a block. A class and not a generator, which would cost more on every call."""
+    """Lends a connection for a block. It is a class because a generator would cost more on every call."""
 
     __slots__ = ("_connection", "_pool")
 
@@ -304,7 +304,7 @@ class Lent:
         self._pool = pool
 
     async def __aenter__(self) -> Connection:
-        """Take it."""
+        """Take a connection."""
         self._connection = await self._pool.take()
         return self._connection
 
@@ -314,7 +314,7 @@ class Lent:
 
 
 def as_url(conninfo: str) -> str:
-    """The same address as a URL that libpq, psycopg and SQLAlchemy read, also where the host is a socket's folder."""
+    """Return the address as a URL that libpq, psycopg and SQLAlchemy read, even if the host is a socket folder."""
     if conninfo.startswith(("postgresql://", "postgres://")):
         return conninfo
     parts = {key: str(value) for key, value in conninfo_to_dict(conninfo).items()}
@@ -333,13 +333,13 @@ def _checked(conninfo: str) -> str:
 
 
 def _missing(conninfo: str, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Of what is wanted, what the address does not say otherwise."""
+    """Return those of the wanted parameters that the address does not set."""
     said = conninfo_to_dict(conninfo)
     return {name: value for name, value in wanted.items() if name not in said}
 
 
 def _has_news(connection: Connection) -> bool:
-    """Whether something waits on an idle connection: a server that is gone says so, a living one is silent."""
+    """Whether an idle connection has something to read: a server that went away says so, a working one is silent."""
     if connection.closed:
         return True
     watch = select.poll()

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import psutil
 
-from ltst.db import keeper
+from ltst.db import watcher
 from ltst.db.cluster import NAME, SOCKET_PORT, Cluster, answers, write_private
-from ltst.db.keeper import Folder
 from ltst.db.programs import binaries, check, choose_account, detach, refuse_windows, run
+from ltst.db.watcher import Folder
 from ltst.errors import DatabaseUnavailable, Invalid
 from ltst.support import durable
 from ltst.support.children import interpreter
@@ -32,7 +32,7 @@ __all__ = ["EmbeddedServer", "binaries"]
 
 
 class EmbeddedServer:
-    """One user's share in the server of a folder; the server runs as long as anybody has one.
+    """A share in the server of a folder, which runs as long as somebody holds one.
 
     With a port the server also listens on 127.0.0.1, for the user `ltst` with a password. A server that others are
     already using is not restarted for that: asking for a port it does not listen on is then Invalid.
@@ -94,9 +94,9 @@ class EmbeddedServer:
         with self._guard:
             if self._share is None:
                 return
-            if not keeper.is_file_of(self._share, self._folder.users):
+            if not watcher.is_file_of(self._share, self._folder.users):
                 # The folder was removed under us; Postgres notices by itself and ends.
-                keeper.drop(self._share)
+                watcher.drop(self._share)
                 self._share = None
                 return
             with _explained(self._folder), _exclusive(self._folder.main):
@@ -104,7 +104,7 @@ class EmbeddedServer:
 
     def _join(self) -> None:
         with _exclusive(self._folder.main):
-            self._share = keeper.open_lock(self._folder.users)
+            self._share = watcher.open_lock(self._folder.users)
             try:
                 self._serve(self._share)
             except BaseException:
@@ -126,10 +126,10 @@ class EmbeddedServer:
             return
         # Converting in place: between dropping and taking anew, the watcher could slip in and look like a user.
         try:
-            if keeper.take(share, fcntl.LOCK_EX):
-                keeper.stop(self._folder)
+            if watcher.take(share, fcntl.LOCK_EX):
+                watcher.stop(self._folder)
         finally:
-            keeper.drop(share)
+            watcher.drop(share)
 
 
 @contextmanager
@@ -142,19 +142,19 @@ def _explained(folder: Folder) -> Iterator[None]:
 
 @contextmanager
 def _exclusive(path: Path) -> Iterator[None]:
-    lock = keeper.open_lock(path)
+    lock = watcher.open_lock(path)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
     finally:
-        keeper.drop(lock)
+        watcher.drop(lock)
 
 
 def _count_in(share: int) -> bool:
-    """Count as a user of the folder; says whether there is no other."""
+    """Register as a user of the folder; return whether there is no other."""
     # Shared first, which waits out a watcher that holds the lock for a moment and is no user.
     fcntl.flock(share, fcntl.LOCK_SH)
-    alone = keeper.take(share, fcntl.LOCK_EX)
+    alone = watcher.take(share, fcntl.LOCK_EX)
     fcntl.flock(share, fcntl.LOCK_SH)
     return alone
 
@@ -168,22 +168,22 @@ def _make_folders(home: Path, folder: Folder) -> None:
             _hand_over(path, owner)
     for path in (folder.main, folder.users, folder.watcher, folder.server, folder.log):
         if not path.exists():
-            os.close(keeper.open_lock(path))
+            os.close(watcher.open_lock(path))
             _hand_over(path, owner)
 
 
 def _hand_over(path: Path, owner: os.stat_result) -> None:
-    """Let what root makes in somebody's folder belong to them, or they could not use it later."""
+    """Give what root made in a user's folder to that user, who could not use it otherwise."""
     if os.geteuid() == 0 and owner.st_uid != 0:
         os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
 def _ensure_watcher(folder: Folder) -> None:
     python = interpreter()
-    if python is None or keeper.is_held(folder.watcher):
+    if python is None or watcher.is_held(folder.watcher):
         return
     # Isolated and without site-packages, save the one folder it may import from at its end.
-    command = [python, "-I", "-S", keeper.__file__, str(folder.path), str(Path(psutil.__file__).parent.parent)]
+    command = [python, "-I", "-S", watcher.__file__, str(folder.path), str(Path(psutil.__file__).parent.parent)]
     detach(command, Path("/"), folder.log)
 
 

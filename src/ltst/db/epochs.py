@@ -35,7 +35,7 @@ class Epoch:
 
 
 async def known(connection: Connection) -> list[Epoch]:
-    """Returns the epochs of the ledger; none where there is no ledger, or one from before epochs."""
+    """Return the epochs of the ledger; none where there is no ledger, or one that is older than epochs."""
     if not (await (await connection.execute(PRESENT)).fetchall())[0][0]:
         return []
     return await (await connection.cursor(row_factory=args_row(Epoch)).execute(EPOCHS)).fetchall()
@@ -53,6 +53,6 @@ async def at_home(connection: Connection) -> bool:
 
 
 def after_restore(replaced: list[Epoch]) -> str:
-    """Returns the SQL that ends a restore: keep the epochs of the ledger that was replaced, and begin a new one."""
+    """Return the SQL that ends a restore: it keeps the epochs of the replaced ledger and begins a new one."""
     kept = [KEEP.format(values=", ".join(f"'{int(value)}'" for value in astuple(each))) for each in replaced]
     return "\n".join([*kept, BEGIN])

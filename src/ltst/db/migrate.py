@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -13,7 +13,6 @@ import psycopg
 from psycopg.rows import args_row
 
 from ltst.db import access, epochs
-from ltst.db.adoption import give_all_back
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
 from ltst.errors import DatabaseUnavailable
@@ -136,17 +135,17 @@ async def refuse_pending(connection: Connection) -> None:
         raise DatabaseUnavailable(f"the database lacks the migrations {names}: run `ltst db migrate` first")
 
 
-async def reset(database: Database) -> None:
-    """Drop everything that ltst made in this database, data included, and build it anew; adopted tables come back.
+async def reset(database: Database, *, first: Callable[[Connection], Awaitable[None]]) -> None:
+    """Drop everything that ltst made in this database, data included, and build it anew.
 
-    A server that asks for keys goes on asking.
+    `first` is called in the same transaction before anything is dropped. A server that asks for keys goes on asking.
     """
     async with database.owner(hurry=False) as connection:
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
         asks_for_keys = False
         if await _applied(connection):  # else nothing here is ltst's, whatever its name
             asks_for_keys = await access.required(connection)
-            await give_all_back(connection)
+            await first(connection)
             await _drop(connection)
         await _apply_all(connection)
         if asks_for_keys:

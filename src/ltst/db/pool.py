@@ -46,7 +46,7 @@ TO_COMPARE = (
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Who acts: a role, and the user whose rows it may see."""
+    """A database role, and the user whose rows it may see."""
 
     role: str
     user_id: str
@@ -56,12 +56,12 @@ KEEPER = Scope("ltst_keeper", "")
 
 
 def user_scope(user_id: str) -> Scope:
-    """One user and no other."""
+    """Return the scope of one user."""
     return Scope("ltst_user", user_id)
 
 
 class Executor(ABC):
-    """What the rooms ask their queries of: a transaction, or the database for a single call."""
+    """Runs named queries, in a transaction or each in its own."""
 
     scope: Scope
     seen = 0
@@ -74,29 +74,29 @@ class Executor(ABC):
     async def _change(self, name: str, parameters: Parameters) -> int: ...
 
     async def rows(self, name: str, record: type[R], /, **parameters: Any) -> list[R]:
-        """All rows, as records."""
+        """Run a query; return its rows as records."""
         return await self._counted(name, class_row(record), parameters)
 
     async def row(self, name: str, record: type[R], /, **parameters: Any) -> R | None:
-        """The first row, as a record, if there is one."""
+        """Run a query; return its first row as a record, or None."""
         found = await self._counted(name, class_row(record), parameters)
         return found[0] if found else None
 
     async def dicts(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """All rows, as dictionaries."""
+        """Run a query; return its rows as dictionaries."""
         return await self._counted(name, dict_row, parameters)
 
     async def value(self, name: str, /, **parameters: Any) -> Any:
-        """The first value of the first row."""
+        """Run a query; return the first value of its first row, or None."""
         found = await self._counted(name, scalar_row, parameters)
         return found[0] if found else None
 
     async def values(self, name: str, /, **parameters: Any) -> list[Any]:
-        """The first value of every row."""
+        """Run a query; return the first value of each row."""
         return await self._counted(name, scalar_row, parameters)
 
     async def run(self, name: str, /, **parameters: Any) -> int:
-        """The number of rows that the query changed."""
+        """Run a query; return how many rows it changed."""
         started = time.perf_counter()
         changed = await self._change(name, parameters)
         self.seen += changed
@@ -129,10 +129,10 @@ class Transaction(Executor):
 
 
 class SingleCall(Executor):
-    """One query, one transaction, one round trip; repeated once if the server went away and that is safe."""
+    """Runs each query in a transaction and a round trip of its own; again, if the connection broke and that is safe."""
 
     def __init__(self, database: Database, scope: Scope) -> None:
-        """Act as the scope in each call."""
+        """Run every query in this scope."""
         self._database = database
         self.scope = scope
 
@@ -156,7 +156,7 @@ class SingleCall(Executor):
         return await self._database.attempt(work, repeatable=False)
 
     async def compared(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """All rows, as dictionaries, of a query that orders by vectors.
+        """Run a query that orders by vectors; return its rows as dictionaries.
 
         It is planned anew: a plan that is kept would not know of the settings made here, nor of the values.
         """
@@ -172,7 +172,7 @@ class SingleCall(Executor):
 
 
 class Together(Executor):
-    """Reads that are asked for at the same time: they go in one transaction, in one round trip."""
+    """Collects reads that are asked for at the same time into one transaction and one round trip."""
 
     def __init__(self, database: Database, scope: Scope) -> None:
         """Act as the scope."""
@@ -220,21 +220,21 @@ class Together(Executor):
 
 
 class Database:
-    """The way to one database."""
+    """One database, by the connections of a pool."""
 
     def __init__(self, pool: ConnectionPool, data_dir: Path | None = None) -> None:
-        """Run on the connections of a pool; the embedded server's data folder can be looked at, another's not."""
+        """Use a pool. The data folder is known of the embedded server alone."""
         self._pool = pool
         self.data_dir = data_dir
 
     @property
     def conninfo(self) -> str:
-        """How to reach it, for the tools that Postgres brings."""
+        """The connection string, for the tools of Postgres."""
         return self._pool.conninfo
 
     @property
     def place(self) -> Place:
-        """The process and the event loop that it may be used in."""
+        """The process and the event loop in which it may be used."""
         return self._pool.place
 
     async def close(self) -> None:
@@ -242,27 +242,27 @@ class Database:
         await self._pool.close()
 
     def user(self, user_id: str) -> SingleCall:
-        """Single calls for one user."""
+        """Return single calls for one user."""
         return SingleCall(self, user_scope(user_id))
 
     def together(self, user_id: str) -> Together:
-        """Reads for one user that are asked for at the same time."""
+        """Return an executor that joins reads of one user into one round trip."""
         return Together(self, user_scope(user_id))
 
     def keeper(self) -> SingleCall:
-        """Single calls for what crosses users."""
+        """Return single calls that may see the rows of all users."""
         return SingleCall(self, KEEPER)
 
     @asynccontextmanager
     async def transaction(self, scope: Scope, *, hurry: bool = True) -> AsyncIterator[Transaction]:
-        """Several queries that succeed or fail together; without hurry each may take longer than statement_timeout."""
+        """Open a transaction. Without `hurry` a query may take longer than statement_timeout."""
         async with self._begun(hurry) as connection:
             await connection.execute(*self.entry_to_write(scope, hurry=hurry))
             yield Transaction(connection, scope)
 
     @asynccontextmanager
     async def snapshot(self, scope: Scope) -> AsyncIterator[Transaction]:
-        """Several reads of one and the same moment, with times in UTC."""
+        """Open a transaction whose reads all see the same moment, with times in UTC."""
         async with self._begun() as connection:
             await connection.execute(b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             await connection.execute(b"SET LOCAL TIME ZONE 'UTC'")
@@ -271,31 +271,31 @@ class Database:
 
     @asynccontextmanager
     async def owner(self, *, hurry: bool = True) -> AsyncIterator[Connection]:
-        """A transaction as the role that connected, for migrations (without hurry) and for looks at the server."""
+        """Open a transaction as the role that connected, for migrations (without `hurry`) and to inspect the server."""
         async with self._begun(hurry) as connection:
             await connection.execute(f"SET LOCAL statement_timeout = {self._limit(hurry)}".encode())
             yield connection
 
     async def connect(self) -> Connection:
-        """A connection of the caller's own, to be closed."""
+        """Open a connection that the caller must close."""
         return await self._pool.connect()
 
     def entry(self, scope: Scope, *, hurry: bool = True) -> tuple[bytes, tuple[str, ...]]:
-        """How a transaction that reads begins, with its values."""
+        """Return the statement, with its values, that begins a transaction that reads."""
         return ENTER + LIMIT, (scope.role, scope.user_id, self._limit(hurry))
 
     def entry_to_write(self, scope: Scope, *, hurry: bool = True) -> tuple[bytes, tuple[str, ...]]:
-        """How one that writes begins; the keeper's is nobody's."""
+        """Return what begins a transaction that writes; the keeper writes for no user."""
         entry, values = self.entry(scope, hurry=hurry)
         return (entry + TO_WRITE, (*values, scope.user_id)) if scope.user_id else (entry, values)
 
     def entry_to_compare(self, scope: Scope) -> tuple[bytes, tuple[str, ...]]:
-        """How one that compares vectors begins."""
+        """Return what begins a transaction that compares vectors."""
         entry, values = self.entry(scope)
         return entry + TO_COMPARE, values
 
     def _limit(self, hurry: bool) -> str:
-        """The limit of a statement in milliseconds; 0 is none."""
+        """Return the time limit of a statement in milliseconds; 0 means none."""
         return str(round(self._pool.statement_timeout * 1000)) if hurry else "0"
 
     @asynccontextmanager
@@ -308,7 +308,7 @@ class Database:
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[Connection]:
-        """A connection as the role that connected, outside of a transaction, for what Postgres does not do in one."""
+        """Open a connection as the role that connected, without a transaction, for statements that allow none."""
         with translated():
             async with self._pool.connection() as connection:
                 with connection.unhurried():
@@ -349,7 +349,7 @@ class Database:
         return found
 
     async def attempt(self, work: Callable[[Connection, bool], Awaitable[R]], *, repeatable: bool) -> R:
-        """Do the work; once more, on a new connection, if this one broke and the work can be repeated."""
+        """Do the work on a connection, and again on a new one if it broke and the work can be repeated."""
         with translated():
             try:
                 async with self._pool.connection() as connection:
@@ -370,7 +370,7 @@ def _log(query: str, started: float, rows: int) -> None:
 
 
 def _only_reads(name: str) -> bool:
-    """A query that begins with SELECT changes nothing, or nothing more when it runs twice."""
+    """Whether a query begins with SELECT; all of those may run twice."""
     return queries()[name].startswith(b"SELECT")
 
 
@@ -381,7 +381,7 @@ def _connection_lost(problem: psycopg.OperationalError) -> bool:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Make the driver's errors ltst's own."""
+    """Raise the driver's errors as errors of ltst."""
     try:
         yield
     except sql.ForeignKeyViolation as problem:

@@ -1,4 +1,4 @@
-"""The columns of vectors: a second one beside the first, filled while the first is in use, and the swap of the two.
+"""Changes the embedding model: fills a second column of vectors while the first is in use, then swaps the two.
 
 Its column exists only while the model is being changed, so these statements stand here and not among the named ones.
 """
@@ -83,7 +83,7 @@ DUE_AGAIN = """
 
 @dataclass(frozen=True, slots=True)
 class Unfilled:
-    """A row that has no vector of the next model yet."""
+    """A row that still lacks a vector of the next model."""
 
     user_id: str
     unit_no: int
@@ -99,21 +99,21 @@ class Unfilled:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The vectors of a row by the next model: of the whole, then of its parts if it is long."""
+    """The vectors of a row by the next model: one of the whole text, then one for each part of a long one."""
 
     row: Unfilled
     vectors: Sequence[str]
 
 
 class Switch:
-    """A change of the model, by one process at a time; it can be stopped and taken up again at any point."""
+    """A change of the model. One process does it at a time; it can be stopped and resumed at any point."""
 
     def __init__(self, connection: Connection) -> None:
         """Made by `switching`; every statement is a transaction of its own."""
         self._connection = connection
 
     async def next_model(self) -> str | None:
-        """The name of the model that is being changed to."""
+        """Return the name of the next model, or None."""
         name: str | None = await self._value("SELECT name FROM embedding_models WHERE state = 'next'")
         return name
 
@@ -131,7 +131,7 @@ class Switch:
         await self._patiently([*changes, told.format(name, dimensions, source)])
 
     async def cancel(self) -> None:
-        """Take the columns away again."""
+        """Drop the columns of the next model."""
         drop = "ALTER TABLE {} DROP COLUMN IF EXISTS embedding_next"
         changes: list[sql.Composed | sql.SQL] = [sql.SQL(drop).format(sql.Identifier(table)) for table in TABLES]
         changes.append(sql.SQL("DELETE FROM embedding_models WHERE state = 'next'"))
@@ -139,19 +139,19 @@ class Switch:
         await self._patiently(changes)
 
     async def left(self) -> int:
-        """How many rows have no vector of the next model."""
+        """Return how many rows lack a vector of the next model."""
         left: int = await self._value(LEFT)
         return left
 
     async def unfilled(self, after: tuple[str, int], limit: int) -> list[Unfilled]:
-        """The next such rows, of any kind."""
+        """Return the next rows, of any kind, that lack one."""
         async with self._as_keeper():
             cursor = self._connection.cursor(row_factory=class_row(Unfilled))
             await cursor.execute(UNFILLED.encode(), (*after, limit), prepare=False)
             return await cursor.fetchall()
 
     async def fill(self, rows: Sequence[Filled]) -> None:
-        """Write vectors, into the index and into the columns of the kinds that have one."""
+        """Write vectors into the search index, and into the columns of those kinds that have one."""
         async with self._as_keeper():
             for kind, (table, key) in SOURCES.items():
                 if mine := [each for each in rows if each.row.kind == kind]:
@@ -173,7 +173,7 @@ class Switch:
                 await self._build(name, f"ON {table} USING hnsw (embedding_next vector_cosine_ops) {CAREFUL} WHERE ann")
 
     async def swap(self) -> None:
-        """Put the new columns in the place of the old ones, with their indexes, all at once."""
+        """Replace the old columns and their indexes by the new ones, in one transaction."""
         changes: list[sql.Composed | sql.SQL] = []
         for table in TABLES:
             changes.append(sql.SQL("ALTER TABLE {} DROP COLUMN embedding").format(sql.Identifier(table)))
@@ -192,7 +192,7 @@ class Switch:
         await self._patiently(changes)
 
     async def _build(self, name: str, definition: str) -> None:
-        """An index that was being built when its builder died is of no use."""
+        """Build an index; drop first what a killed build left of it."""
         valid = await self._value("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", f"{name}_next")
         if valid is False:
             await self._connection.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(f"{name}_next")))
@@ -204,7 +204,7 @@ class Switch:
         return row[0] if row else None
 
     async def _patiently(self, changes: Sequence[sql.Composed | sql.SQL]) -> None:
-        """Make the changes at once, between the transactions of the others."""
+        """Make the changes in one transaction, waiting for locks briefly and often."""
         for attempt in range(ATTEMPTS):
             try:
                 async with self._connection.transaction():

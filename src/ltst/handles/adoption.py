@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from ltst.db import adoption, migrate, predecessor
+from ltst.adoption import adopting, predecessor
+from ltst.db import migrate
 from ltst.errors import Invalid
 from ltst.handles.desk import Core, checked_user
 from ltst.records import Adoption, Predecessor, Restitution
@@ -17,7 +18,7 @@ LONGEST_NAME = 63
 async def adopt(core: Core, table: str, user_id: str | None, *, dry_run: bool, leave_out: bool, zone: str) -> Adoption:
     """Make a table part of the memory, or tell what that would do."""
     owner = checked_user(core.settings.user if user_id is None else user_id)
-    wish = adoption.Wish(
+    wish = adopting.Wish(
         table=validate.short(table, "table", LONGEST_TABLE),
         user_id=owner,
         zone=_zone(zone),
@@ -27,8 +28,8 @@ async def adopt(core: Core, table: str, user_id: str | None, *, dry_run: bool, l
         own=(*migrate.names_of("TABLE"), *migrate.names_of("VIEW"), "ltst_migrations"),
     )
     if validate.flag(dry_run, "dry_run"):
-        return await adoption.rehearse(core.database, wish)
-    adopted = await adoption.adopt(core.database, wish)
+        return await adopting.rehearse(core.database, wish)
+    adopted = await adopting.adopt(core.database, wish)
     core.written(owner)
     return adopted
 
@@ -63,7 +64,7 @@ def _taking(core: Core, schema: str, user_id: str | None, zone: str, leave_out: 
 async def give_back(core: Core, table: str, *, keep: bool) -> Restitution:
     """Put a table back in its place."""
     wanted = validate.short(table, "table", LONGEST_TABLE)
-    return await adoption.give_back(core.database, wanted, core.settings.actor, keep=validate.flag(keep, "keep"))
+    return await adopting.give_back(core.database, wanted, core.settings.actor, keep=validate.flag(keep, "keep"))
 
 
 def _zone(name: object) -> str:

@@ -138,7 +138,7 @@ async def _carried_out(desk: Desk, tx: Transaction, plan: Plan) -> Imported:
         known += branch.known
         differing += sum(_differs(each.messages[key], held) for key in branch.path[: branch.known])
         fresh += enumerate(drafts, start=held.last_index + 1)
-        told += _told(branch, drafts, branch.session_id in plan.created)
+        told += _ledger_entries(branch, drafts, branch.session_id in plan.created)
     await messages.add_to_sessions(tx, fresh)
     forks = [(str(branch.origin), branch.session_id) for _, branch in plan.branches if _is_new_fork(branch, plan)]
     await relationships.fork_many(tx, forks)
@@ -163,7 +163,7 @@ def _differs(made: Draft, held: Held) -> bool:
     return held.keys[str(made.key)] != (made.role, made.content_hash)
 
 
-def _told(branch: Branch, drafts: Sequence[Draft], created: bool) -> Iterator[events.Told]:
+def _ledger_entries(branch: Branch, drafts: Sequence[Draft], created: bool) -> Iterator[events.Told]:
     """What the ledger says, as of a session that is written to or forked by itself."""
     if created and branch.origin is not None:
         yield events.Told("fork", "session", branch.session_id, {"from": branch.origin, "count": len(drafts)})

@@ -1,4 +1,4 @@
-"""Recall for one user: checks a search, indexes what is still due, retrieves, and assembles the context."""
+"""Searches and contexts for one user: checks what is asked, indexes what is due, finds, and packs the prompt."""
 
 from __future__ import annotations
 
@@ -52,20 +52,20 @@ if TYPE_CHECKING:
     from ltst.rooms.search import Look
 
 RANGES = ("gt", "gte", "lt", "lte")
-# How many of the best may go into a context: of short ones as many fit into two thousand tokens.
+# How many hits may go into a context; that many short ones fit into two thousand tokens.
 RECALLED = 60
-# How many turns may be shown word for word. Where the older ones are summarised all are looked at that the running
-# summary does not tell, so that none is missing in between.
+# How many turns may be shown word for word. With a summary, all turns after it are read, so that none in between is
+# missing.
 WINDOW = {"sliding_window": 50, "sliding_window_summary": 1000}
-# How many of the best a reranker looks at.
+# How many hits a reranker sees.
 RERANKED = 50
-# The model may be changed while a search is on its way.
+# A search is tried again if the embedding model changes under it.
 ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search that passed the checks."""
+    """A search whose arguments were checked."""
 
     text: str
     now: datetime | None
@@ -74,13 +74,13 @@ class Search:
     floor: float | None
 
     def key(self) -> str:
-        """What makes two searches the same; the day of asking does only if the question speaks of time."""
+        """Return the cache key. The day of asking is part of it only where the question mentions time."""
         day = now().date() if self.now is None and mentions_time(self.text) else None
         return sha256(repr((self, day)))
 
 
 def checked(desk: Desk, query: object, limit: object, given: SearchFilters) -> Search:
-    """A search, or Invalid."""
+    """Check the arguments of a search and return them as one; raise Invalid where one is wrong."""
     if unknown := given.keys() - SearchFilters.__annotations__.keys():
         raise TypeError(f"search takes no {', '.join(sorted(unknown))}")
     equal, ranges = _conditions(given.get("where"))
@@ -105,7 +105,7 @@ def checked(desk: Desk, query: object, limit: object, given: SearchFilters) -> S
 
 
 async def find(desk: Desk, wanted: Search) -> list[Hit]:
-    """Search; what this user added is indexed first, so that it is found."""
+    """Return the best hits. What the user added is indexed first, so that it can be found."""
     from ltst.recall.retrieve import hits  # late: it needs numpy
 
     core, reranker = desk.core, desk.core.models.reranker
@@ -121,7 +121,7 @@ async def find(desk: Desk, wanted: Search) -> list[Hit]:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A context that is wanted: what is asked in it, and what it is about where that is something else."""
+    """What a context is built for: the question, its topic if that is another one, and the limits."""
 
     query: str | None
     stored: ConversationMessage | None  # the query, where it is a message of the conversation already
@@ -140,7 +140,7 @@ def wanted_context(
     strategy: str,
     window: int | None,
 ) -> Wanted:
-    """A context that can be built, or Invalid."""
+    """Check the arguments of a context and return them as one; raise Invalid where one is wrong."""
     stored = query if isinstance(query, ConversationMessage) else None
     text = query.content if isinstance(query, ConversationMessage) else query
     return Wanted(
@@ -154,10 +154,10 @@ def wanted_context(
 
 
 async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
-    """Gather what may go into the prompt and pack it; a query that is stored already is not recalled itself."""
+    """Gather what may go into the prompt and return it packed. A query that is stored is not recalled as a memory."""
     stored, topic = wanted.stored, wanted.query if wanted.about is None else wanted.about
     filters = Filters(without=None if stored is None else sha256(stored.content))
-    # What is known anyway is read while the search goes on.
+    # What needs no search is read meanwhile.
     beside = asyncio.create_task(_prepared(desk, opening, wanted, topic))
     try:
         found = [] if topic is None else await _worth_recalling(desk, topic, filters)
@@ -174,14 +174,14 @@ async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
 
 
 async def _worth_recalling(desk: Desk, topic: str, filters: Filters) -> list[Hit]:
-    """What is found about a topic and worth telling; for a message that is only small talk nothing is looked for."""
+    """Return the hits about a topic that are worth telling; small talk is not searched for at all."""
     if is_small_talk(topic):
         return []
     return worth_telling(await find(desk, Search(topic, None, filters, RECALLED, None)), topic)
 
 
 def _count_shown(desk: Desk, packed: Context, found: Sequence[Hit]) -> None:
-    """Count the uses of what fitted into the prompt; an episode is also used where its messages stand in its place."""
+    """Count what the prompt shows as used. An episode also counts where all of its messages are shown instead."""
     desk.core.shown(desk.user_id, "preference", packed.preferences)
     shown, told = {each.id for each in packed.memories}, {*packed.sources}
     used = (each for each in found if each.id in shown or (each.sources and told.issuperset(each.sources)))
@@ -189,7 +189,7 @@ def _count_shown(desk: Desk, packed: Context, found: Sequence[Hit]) -> None:
 
 
 async def _best(desk: Desk, wanted: Search, key: str) -> tuple[list[dict[str, Any]], bool]:
-    """The numbers and scores of the best, and whether the cache had them."""
+    """Return the numbers and scores of the best units, and whether they came from the cache."""
     from ltst.recall.retrieve import ranked
 
     core, started = desk.core, time.perf_counter()
@@ -213,7 +213,7 @@ async def _best(desk: Desk, wanted: Search, key: str) -> tuple[list[dict[str, An
 async def _look(
     desk: Desk, wanted: Search, key: str, question: Question, embedding: Embedding | None
 ) -> tuple[Look, bool]:
-    """What there is to rank, once what can be indexed soon is indexed; and whether nothing of that is left over."""
+    """Index what can be indexed soon; return what there is to rank, and whether nothing is left to index."""
     from ltst.learn.index import index_soon
     from ltst.recall.retrieve import look
 
@@ -226,7 +226,7 @@ async def _look(
 
 
 async def _question(desk: Desk, wanted: Search, active: search.Model | None) -> tuple[Question, Embedding | None]:
-    """What is asked, with its vector, and the embedder that made it; none where the model cannot be had."""
+    """Return the question with its vector, and its embedder; without either where no model is available."""
     from ltst.recall.retrieve import Question
 
     question = Question(wanted.text, wanted.now or now(), given=wanted.now is not None)
@@ -234,20 +234,20 @@ async def _question(desk: Desk, wanted: Search, active: search.Model | None) -> 
         embedding = await desk.core.models.embedding(desk.core.database, active)
         vector = await desk.core.question_vector(embedding, wanted.text)
     except ModelUnavailable as problem:
-        # What was said must be found even so: by its words.
+        # Words alone still find what was said.
         LOGGER.warning("search goes without vectors", extra={"reason": str(problem)})
         return question, None
     return replace(question, model=embedding.name, vector=vector), embedding
 
 
 def _ending_with(asking: ConversationMessage, window: Sequence[ConversationMessage]) -> list[ConversationMessage]:
-    """The window in which a message is answered: what was asked since waits for an answer of its own."""
+    """Return the window that ends with the message to answer, without questions that were asked after it."""
     index = asking.message_index or 0
     return [*(each for each in window if each.role != "human" or (each.message_index or 0) < index), asking]
 
 
 async def _prepared(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None) -> tuple[Ingredients, Ready]:
-    """What is known, and what of it can be priced before anything is found."""
+    """Read what needs no search, and count its tokens while the search is under way."""
     ingredients = await _known(desk, opening, wanted, topic)
     if wanted.stored is not None:
         ingredients = replace(ingredients, window=_ending_with(wanted.stored, ingredients.window))
@@ -259,7 +259,7 @@ def _counter(desk: Desk) -> TokenCounter:
 
 
 async def _known(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None) -> Ingredients:
-    """All that may go into the prompt but what is found about the topic."""
+    """Return everything that may go into the prompt, except what the search finds."""
     strategy, turns = wanted.strategy, wanted.window
     # Where the older turns are summarised, those that are not shown word for word are looked at too.
     fetched = turns if turns is not None and strategy == "sliding_window" else WINDOW[strategy]
@@ -285,7 +285,7 @@ async def _known(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None
 
 
 async def _read(desk: Desk, opening: Opening, turns: int) -> tuple[known.Known, list[ConversationMessage]]:
-    """What is known, and the newest turns: in one call, unless a cache has the turns."""
+    """Return what is known and the newest turns, read in one call unless the turns come from a cache."""
     asked = desk.core.database, desk.user_id, opening.session_id, opening.agent, NO_AGENT
     if desk.core.windows is None:
         found = await known.read(*asked, turns)
@@ -307,7 +307,7 @@ def _with_found(ingredients: Ingredients, found: list[Hit], session_id: str) -> 
 
 
 async def _in_clear(desk: Desk, found: list[UserPreference]) -> list[UserPreference]:
-    """The preferences; where one is sensitive, all are read with their key, of one moment."""
+    """Return the preferences decrypted. If one is sensitive, all are read again, so that they are of one moment."""
     return await AsyncPreferences(desk).list() if any(each.sensitive for each in found) else found
 
 
@@ -325,7 +325,7 @@ def _said_in(context: ConversationContext) -> set[str]:
 
 
 async def _orders(desk: Desk, active: Instruction | None) -> tuple[str | None, list[str]]:
-    """What was set by hand for an agent, and what was learnt since: only the first may speak as the system."""
+    """Return the instruction that was set by hand, and the lines learnt since, which must not speak as the system."""
     if active is None or not active.learned:
         return active.content if active else None, []
     versions = await instructions.history(desk.core.database.user(desk.user_id), active.agent_name)
@@ -337,9 +337,10 @@ async def _orders(desk: Desk, active: Instruction | None) -> tuple[str | None, l
 def _so_far(
     told: known.Summary | None, window: list[ConversationMessage], strategy: str
 ) -> tuple[str | None, list[ConversationMessage]]:
-    """The running summary, and the turns to show beside it.
+    """Return the running summary, and the turns to show beside it.
 
-    What it tells is not shown too where a summary is wanted; else it is told only where turns are missing.
+    With `sliding_window_summary` the turns that the summary covers are left out. Otherwise the summary is left out,
+    unless turns are missing.
     """
     if told is None or not told.summarised_index:
         # One that was set by hand stands for itself.
@@ -351,7 +352,7 @@ def _so_far(
 
 
 def _as_shown(found: list[Hit], window: Sequence[ConversationMessage]) -> list[Hit]:
-    """What was found, a message that the window has a copy of as that copy: so it is not told twice."""
+    """Give each hit whose message is also in the window the id of that copy, so that it is not shown twice."""
     copies = {(each.content, each.timestamp): str(each.message_id) for each in window}
     shown = [(hit, copies.get((hit.content, hit.occurred_at), hit.id)) for hit in found]
     return [hit if hit.id == id else replace(hit, id=id) for hit, id in shown]
@@ -373,7 +374,7 @@ def _kinds(kinds: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _conditions(where: object) -> tuple[str, list[tuple[str, str, str]]]:
-    """Equal values as one JSON object, ranges one by one."""
+    """Split a filter into the equal values, as one JSON object, and the ranges."""
     if where is None:
         return "{}", []
     if not isinstance(where, Mapping):

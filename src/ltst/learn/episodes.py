@@ -34,7 +34,7 @@ async def tell(database: Database, lease: Lease, rules: Rules, model: LanguageMo
     if progress is None:
         await work.finish(calls, lease)
         return
-    told = await _told(calls, lease.subject, progress, rules, model)
+    told = await _new_episodes(calls, lease.subject, progress, rules, model)
     running = await _running(calls, lease.subject, progress, rules, model)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if told is not None:
@@ -46,7 +46,7 @@ async def tell(database: Database, lease: Lease, rules: Rules, model: LanguageMo
         await work.finish(tx, lease)
 
 
-async def _told(
+async def _new_episodes(
     calls: SingleCall, session_id: str, progress: Progress, rules: Rules, model: LanguageModel | None
 ) -> tuple[list[Episode], int] | None:
     """The episodes of what was not told yet, and up to where they tell; none while the conversation goes on."""

@@ -1,6 +1,6 @@
 """The gate: tells by its words and its shape whether a sentence says something of its writer's life, and of what kind.
 
-A logistic over what `features` sees; its weights were fitted to labelled messages by `bench/gate.py` and lie beside.
+A logistic over what `features` sees; its weights were fitted to labelled messages by evaluation/gate.py and lie beside.
 """
 
 from __future__ import annotations

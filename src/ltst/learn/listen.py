@@ -12,7 +12,7 @@ from ltst.learn.rules import read_message
 from ltst.learn.weigh import NO_AGENT, weigh
 from ltst.records import Claim, ConversationMessage, Learnt
 from ltst.rooms import claims, events, messages, sessions, statements, work
-from ltst.rooms.claims import Said
+from ltst.rooms.claims import SourcedClaim
 from ltst.rooms.events import Told
 from ltst.rooms.statements import SpanOf
 from ltst.rooms.work import Lease, LeaseLost
@@ -119,9 +119,9 @@ def signature(message: ConversationMessage) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _said_in(message: ConversationMessage, claim: Claim) -> Said:
+def _said_in(message: ConversationMessage, claim: Claim) -> SourcedClaim:
     assert message.timestamp is not None and message.message_id is not None, "it comes from the database"
-    return Said(message.message_id, message.timestamp, claim)
+    return SourcedClaim(message.message_id, message.timestamp, claim)
 
 
 def addressed(claim: Claim, agent: str | None) -> Claim:

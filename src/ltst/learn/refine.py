@@ -11,7 +11,7 @@ from ltst.learn.weigh import weigh
 from ltst.protocols import LanguageModel
 from ltst.records import ConversationMessage
 from ltst.rooms import claims, facts, messages, sessions, work
-from ltst.rooms.claims import Said
+from ltst.rooms.claims import SourcedClaim
 from ltst.rooms.work import Lease, LeaseLost
 from ltst.support.child import Limits
 
@@ -58,7 +58,7 @@ async def _said(
     agent: str | None,
     model: LanguageModel,
     limits: Limits,
-) -> list[Said]:
+) -> list[SourcedClaim]:
     """What a model reads in what the user has `spoken`, shown among the other messages."""
     speaks = {str(each.message_id): each for each in spoken}
     if not speaks:
@@ -66,7 +66,7 @@ async def _said(
     known, owner = await facts.list_all(calls, None), str(calls.scope.user_id)
     found = await extracted(model, [each for each in shown if each.trusted], known, limits=limits, owner=owner)
     return [
-        Said(message_id, moment, addressed(claim, agent))
+        SourcedClaim(message_id, moment, addressed(claim, agent))
         for message_id, claim in found
         if message_id in speaks and (moment := speaks[message_id].timestamp) is not None
     ]

@@ -16,7 +16,7 @@ from ltst.errors import Invalid, LtstError, ModelUnavailable
 from ltst.providers.function import CallableEmbedder
 from ltst.providers.local import LocalEmbedder
 from ltst.providers.remote import OpenAIEmbedder
-from ltst.providers.turns import Paced, Prompted, Request, Turn, moments
+from ltst.providers.turns import Paced, Portion, Prompted, Request, moments
 from ltst.providers.vectors import TextRefused, check_vectors
 from ltst.support.logs import LOGGER
 from ltst.support.place import beside
@@ -59,8 +59,8 @@ class Embedding:
         self._most_texts = texts
         self._most_characters = characters
         self._waiting: deque[Request] = deque()
-        self._measured: list[Turn] = []
-        self._moments: deque[list[Turn]] = deque()
+        self._measured: list[Portion] = []
+        self._moments: deque[list[Portion]] = deque()
         self._bell = threading.Condition()
         self._thread: threading.Thread | None = None
         self._process = os.getpid()
@@ -107,8 +107,8 @@ class Embedding:
         """Finish the batch at hand and refuse the rest."""
         with self._bell:
             self._closed = True
-            pooled = [*self._measured, *(turn for batch in self._moments for turn in batch)]
-            refused, thread = [*self._waiting, *(turn.request for turn in pooled)], self._thread
+            pooled = [*self._measured, *(portion for batch in self._moments for portion in batch)]
+            refused, thread = [*self._waiting, *(portion.request for portion in pooled)], self._thread
             self._waiting.clear()
             self._moments.clear()
             self._bell.notify()
@@ -133,7 +133,7 @@ class Embedding:
         while batch := self._next():
             self._serve(batch)
 
-    def _next(self) -> list[Turn]:
+    def _next(self) -> list[Portion]:
         """The next batch; none when there is to be no other."""
         while True:
             with self._bell:
@@ -145,25 +145,25 @@ class Embedding:
                 self._measured = self._pool()
             self._sort()
 
-    def _urgent(self) -> list[Turn]:
+    def _urgent(self) -> list[Portion]:
         """What is asked for now: an equal share for everyone; who needs more stands at the back again."""
         served = [each for each in self._waiting if not each.background and not each.answer.done()][: self._most_texts]
         count = len(served) or 1
-        batch = [request.turn(self._most_texts // count, self._most_characters // count) for request in served]
+        batch = [request.portion(self._most_texts // count, self._most_characters // count) for request in served]
         self._line_up(served)
         return batch
 
-    def _moment(self) -> list[Turn]:
+    def _moment(self) -> list[Portion]:
         """The next of the background's batches, without those who have gone away."""
         while self._moments:
-            if batch := [turn for turn in self._moments.popleft() if not turn.request.answer.done()]:
+            if batch := [portion for portion in self._moments.popleft() if not portion.request.answer.done()]:
                 return batch
         return []
 
-    def _pool(self) -> list[Turn]:
+    def _pool(self) -> list[Portion]:
         """The texts to be sorted next: an equal share for everyone, so that no one waits for ever."""
         served = [request for request in self._waiting if not request.answer.done()][:POOL]
-        pool = [request.turn(POOL // len(served)) for request in served]
+        pool = [request.portion(POOL // len(served)) for request in served]
         self._line_up(served)
         return pool
 
@@ -178,7 +178,7 @@ class Embedding:
             # Whoever closed it has refused them.
             self._moments, self._measured = deque([] if self._closed else batches), []
 
-    def _cut(self, pool: Sequence[Turn]) -> list[list[Turn]]:
+    def _cut(self, pool: Sequence[Portion]) -> list[list[Portion]]:
         if isinstance(self.embedder, Paced):
             try:
                 return [*moments(pool, self.embedder.lengths, self.embedder.moment)]
@@ -196,21 +196,21 @@ class Embedding:
             count += 1
         return count
 
-    def _serve(self, batch: Sequence[Turn]) -> None:
-        texts = [text for turn in batch for text in turn.texts]
+    def _serve(self, batch: Sequence[Portion]) -> None:
+        texts = [text for portion in batch for text in portion.texts]
         started = time.perf_counter()
         try:
             vectors = check_vectors(self.embedder.embed(texts), len(texts), self.embedder.dimensions)
         except TextRefused as problem:
             self._refuse(batch, problem)
         except Exception as problem:  # noqa: BLE001 - it is the callers' to handle, and the thread must go on
-            for turn in batch:
-                turn.request.fail(self._told(problem))
+            for portion in batch:
+                portion.request.fail(self._as_own(problem))
         else:
             start = 0
-            for turn in batch:
-                turn.request.give(turn.places, vectors[start : start + len(turn.places)])
-                start += len(turn.places)
+            for portion in batch:
+                portion.request.give(portion.places, vectors[start : start + len(portion.places)])
+                start += len(portion.places)
             milliseconds = round((time.perf_counter() - started) * 1000, 3)
             LOGGER.debug("embedded", extra={"texts": len(texts), "milliseconds": milliseconds})
 
@@ -218,9 +218,9 @@ class Embedding:
         try:
             return question()
         except Exception as problem:
-            raise self._told(problem) from problem
+            raise self._as_own(problem) from problem
 
-    def _told(self, problem: Exception) -> Exception:
+    def _as_own(self, problem: Exception) -> Exception:
         """An embedder of someone's own may fail in its own way: to the callers it is not to be had."""
         if isinstance(problem, LtstError):
             return problem
@@ -228,13 +228,13 @@ class Embedding:
         told.__cause__ = problem
         return told
 
-    def _refuse(self, batch: Sequence[Turn], problem: TextRefused) -> None:
+    def _refuse(self, batch: Sequence[Portion], problem: TextRefused) -> None:
         """Ask for each alone, since one caller's text must not fail the others'."""
         if len(batch) == 1:
             batch[0].request.fail(problem)
             return
-        for turn in batch:
-            self._serve([turn])
+        for portion in batch:
+            self._serve([portion])
 
 
 AT_WORK: WeakSet[Embedding] = WeakSet()

@@ -160,7 +160,7 @@ class _Model:
         self._inputs = {each.name: self._kind(each) for each in self._session.get_inputs()}
         if "input_ids" not in self._inputs:
             raise ModelUnavailable(f"{self._weights} takes no input_ids: it is not a model of texts")
-        self._output = self._told()
+        self._output = self._output_name()
 
     def vectors(self, rows: Sequence[Sequence[int]]) -> NDArray[Any]:
         """A vector for the pieces of each text."""
@@ -193,7 +193,7 @@ class _Model:
             )
         return WHOLE_NUMBERS[given.type]
 
-    def _told(self) -> str:
+    def _output_name(self) -> str:
         """The output that is read: a vector for each text where there is one, else the states of the last layer."""
         outputs = [each.name for each in self._session.get_outputs()]
         return next((name for name in (SENTENCE, "last_hidden_state") if name in outputs), str(outputs[0]))

@@ -44,7 +44,7 @@ class Request:
     asked: int = 0
     known: dict[int, Vectors] = field(default_factory=dict)
 
-    def turn(self, most: int, characters: int | None = None) -> Turn:
+    def portion(self, most: int, characters: int | None = None) -> Portion:
         """The next few texts: at least one, or a long one would never be asked for."""
         start = self.asked
         while self.asked < len(self.texts) and self.asked - start < max(most, 1):
@@ -53,10 +53,10 @@ class Request:
                 if characters < 0 and self.asked > start:
                     break
             self.asked += 1
-        return Turn(self, range(start, self.asked))
+        return Portion(self, range(start, self.asked))
 
     def give(self, places: Sequence[int], vectors: Vectors) -> None:
-        """Take the vectors of one turn; with the last, the caller has their answer."""
+        """Take the vectors of one portion; with the last, the caller has their answer."""
         if places == range(len(self.texts)):  # all at once, as of a question
             self._answer(vectors)
             return
@@ -77,7 +77,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Portion:
     """What one request has in one batch: the places of its texts."""
 
     request: Request
@@ -90,21 +90,21 @@ class Turn:
 
 
 def moments(
-    pool: Sequence[Turn],
+    pool: Sequence[Portion],
     lengths_of: Callable[[Sequence[str]], Sequence[int]],
     moment: Callable[[Sequence[int]], int],
-) -> Iterator[list[Turn]]:
+) -> Iterator[list[Portion]]:
     """All texts of a pool, whoever asks for them, longest first, in batches that take but a moment.
 
     Texts of one length stand side by side, and little is padded.
     """
-    lengths = lengths_of([text for turn in pool for text in turn.texts])
-    places = [(turn.request, place) for turn in pool for place in turn.places]
+    lengths = lengths_of([text for portion in pool for text in portion.texts])
+    places = [(portion.request, place) for portion in pool for place in portion.places]
     order = sorted(zip(lengths, places, strict=True), key=lambda each: each[0], reverse=True)
     while order:
         count = max(moment([length for length, _ in order]), 1)
         by_request: dict[Request, list[int]] = {}
         for _, (request, place) in order[:count]:
             by_request.setdefault(request, []).append(place)
-        yield [Turn(request, taken) for request, taken in by_request.items()]
+        yield [Portion(request, taken) for request, taken in by_request.items()]
         order = order[count:]

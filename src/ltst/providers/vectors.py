@@ -1,4 +1,4 @@
-"""Vectors: what every embedder must give back, checked in one place for all of them."""
+"""Checks what embedders return: one vector of length one for each text."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class TextRefused(ModelUnavailable):
-    """The model has no answer for these texts; others may well pass."""
+    """The model refuses these texts; it may accept others."""
 
 
 def check_vectors(array: object, n: int, dimensions: int | None = None) -> Vectors:
-    """One vector of length one for each of `n` texts; a model that gives anything else is refused.
+    """Return the vectors as an array scaled to length one; raise where there is not one for each of `n` texts.
 
     Without `dimensions` any width will do, so long as it is the same for all.
     """

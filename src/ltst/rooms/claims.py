@@ -35,7 +35,7 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SourcedClaim:
     """A claim with the message that it was read in."""
 
     message_id: str
@@ -43,7 +43,7 @@ class Said:
     claim: Claim
 
 
-async def add(tx: Executor, said: Iterable[Said], *, reader: str) -> list[tuple[str, str]]:
+async def add(tx: Executor, said: Iterable[SourcedClaim], *, reader: str) -> list[tuple[str, str]]:
     """Keep claims; what the message was known to say already is not said twice. The nouns and keys of new ones."""
     heard = [*said]
     if not heard:
@@ -94,7 +94,7 @@ async def settled(tx: Executor, noun: str, key: str) -> None:
     await tx.run("claims.settled", user_id=tx.scope.user_id, noun=noun, key=key)
 
 
-def _row(said: Said, reader: str, claim_id: str) -> dict[str, Any]:
+def _row(said: SourcedClaim, reader: str, claim_id: str) -> dict[str, Any]:
     claim = said.claim
     since = claim.valid_from or said.said_at
     return {

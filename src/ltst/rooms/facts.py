@@ -1,4 +1,4 @@
-"""Facts: claims about the user on a line of time, where a correction closes and never deletes."""
+"""Facts about the user over time; a correction ends a value and never deletes it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ltst.support.timeline import Period, Statement, periods, same
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """What came of folding a key: the fact that rests on each claim, and the facts that changed or are gone."""
+    """The result of folding a key: the fact of each claim, and the facts that changed or went."""
 
     rests: Mapping[str, str | None]
     changed: Sequence[str]
@@ -35,7 +35,7 @@ async def set(
     valid_from: datetime | None,
     single_valued: bool = True,
 ) -> tuple[str, bool]:
-    """Write a value down by hand; its id, and whether it is a new fact. It takes its place when the key is folded."""
+    """Set a value by hand; return its id, and whether it is new. It takes effect when the key is folded."""
     await lock(tx, key)
     await _refuse_rejected(tx, key, value)
     # By the server's clock: those of two clients differ, and the later of two writes has to come later.
@@ -50,7 +50,7 @@ async def set(
 
 
 async def fold(tx: Executor, key: str, said: Sequence[Statement], *, single_valued: bool) -> Folded:
-    """Let the values of a key follow one another as they were said and written."""
+    """Compute the values of a key anew from all that was said and set, and write what changed."""
     await lock(tx, key)
     known = await history(tx, key)
     living = [fact for fact in known if fact.rejected_at is None]
@@ -65,7 +65,7 @@ async def fold(tx: Executor, key: str, said: Sequence[Statement], *, single_valu
 
 
 async def end(tx: Executor, key: str, value: str | None, moment: datetime) -> list[str]:
-    """Say of a value, or of all values of a key, that they are over; the ids of the facts, for the key's next fold."""
+    """End a value, or all values of a key; return the ids of the facts, for the next fold of the key."""
     await lock(tx, key)
     over = [fact for fact in await _at(tx, key, moment) if value is None or same(fact.fact_value, value)]
     ids = [fact.fact_id for fact in over]
@@ -81,7 +81,7 @@ async def need(tx: Executor, fact_id: str) -> Fact:
 
 
 async def get(tx: Executor, key: str, moment: datetime | None) -> Fact | None:
-    """What holds at a moment, or now; of several values the latest."""
+    """Return the fact that holds at a moment, or now; of several the latest."""
     found = await _at(tx, key, moment)
     return found[-1] if found else None
 
@@ -97,7 +97,7 @@ async def history(tx: Executor, key: str) -> list[Fact]:
 
 
 async def reject(tx: Executor, key: str, value: str, now: datetime) -> list[Fact]:
-    """Strike a value out for good; when the key is folded, the value that it had replaced gets its time back."""
+    """Reject a value for good; the next fold of the key gives its time back to the value that it had replaced."""
     await lock(tx, key)
     known = [fact for fact in await history(tx, key) if same(fact.fact_value, value)]
     struck = await _strike(tx, [fact for fact in known if fact.rejected_at is None], now)
@@ -119,7 +119,7 @@ async def mend(tx: Executor, key: str) -> None:
 
 
 def closed(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Facts from elsewhere, none of them open: two open values of one key would exclude each other until mended."""
+    """Return imported facts, all closed: two open values of one key would violate the schema until they are mended."""
     return [
         row
         if row.get("rejected_at") or row.get("valid_to") or not row.get("single_valued", True)
@@ -129,13 +129,13 @@ def closed(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 async def forget(tx: Executor, key: str) -> int:
-    """Remove a key with its whole history and its rejections; the number of facts removed."""
+    """Remove a key with its history and its rejections; return how many facts went."""
     await lock(tx, key)
     return await tx.run("facts.forget", user_id=tx.scope.user_id, key=key)
 
 
 async def lock(tx: Executor, key: str) -> None:
-    """One change of a key at a time, also of a key that has no row to lock yet."""
+    """Lock a key, even one that has no row yet, until the transaction ends."""
     await tx.value("facts.lock", user_id=tx.scope.user_id, key=key)
 
 
@@ -272,7 +272,7 @@ def _row(
 async def _write(
     tx: Executor, key: str, living: Sequence[Fact], rows: Sequence[tuple[Mapping[str, Any], Period]]
 ) -> tuple[list[str], list[str]]:
-    """Make the table say what the rows say; what is the same stays untouched. The ids of what changed and is gone."""
+    """Make the table equal to the rows, without touching equal ones; return the ids of what changed and what went."""
     known = {fact.fact_id: fact for fact in living}
     wanted = {str(row["fact_id"]): row for row, _ in rows}
     gone = [fact_id for fact_id in known if fact_id not in wanted]

@@ -1,4 +1,4 @@
-"""What is known anyway: all that a prompt may hold beside what is searched for, read in one call."""
+"""Reads, in one call, all that a prompt may hold besides search results."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Known:
 async def read(
     database: Database, user_id: str, session_id: str, agent: str | None, no_agent: str, turns: int | None
 ) -> Known:
-    """What is known now, with so many turns; without an agent, instructions are for the session's, or else for none."""
+    """Return it, with so many turns. Without an agent, the instructions are those for the session's agent, if any."""
     (found,) = await database.call_rows(
         "known.all",
         _known,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from ltst.db.pool import Executor
 from ltst.records import Usage
@@ -24,16 +25,7 @@ async def set(tx: Executor, switched: Mapping[str, bool]) -> dict[str, bool]:
 
 async def count_usage(tx: Executor, usage: Usage) -> None:
     """Add to what a language model was asked today."""
-    await tx.run(
-        "learning.count_usage",
-        model=usage.model,
-        calls=usage.calls,
-        failures=usage.failures,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        seconds=usage.seconds,
-        cost=usage.cost,
-    )
+    await tx.run("learning.count_usage", **asdict(usage))
 
 
 async def usage(tx: Executor) -> list[Usage]:

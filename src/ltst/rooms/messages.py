@@ -126,7 +126,7 @@ async def add(database: Database, user_id: str, opening: Opening, turn: Turn) ->
 
 
 async def open_session(tx: Executor, opening: Opening, began: datetime) -> int:
-    """Lock a session, creating it if this is its first write, and tell its last index."""
+    """Lock a session, creating it on its first write; return its last index."""
     return int(
         await tx.value(
             "messages.open_session",
@@ -205,7 +205,7 @@ async def need(tx: Executor, message_id: str) -> ConversationMessage:
 async def window(
     database: Database, user_id: str, session_id: str, limit: int, max_tokens: int | None
 ) -> list[ConversationMessage]:
-    """The newest messages, oldest first; only what is returned is read."""
+    """Return the newest messages, oldest first; no others are read."""
     return await database.call_rows(
         "messages.window",
         ConversationMessage,
@@ -237,7 +237,7 @@ async def need_in(tx: Executor, session_id: str, message_id: str) -> Conversatio
 
 
 async def remove(tx: Executor, message: ConversationMessage) -> None:
-    """Remove a message with all that rests on it alone; what answered it answers what it had answered itself."""
+    """Remove a message and what rests on it alone; its replies become replies to its own parent."""
     named = {"user_id": tx.scope.user_id, "message_id": message.message_id}
     await tx.run("messages.pass_on", **named, parent=message.parent_message_id)
     await tx.run("messages.remove", **named)
@@ -246,7 +246,7 @@ async def remove(tx: Executor, message: ConversationMessage) -> None:
 async def replace(
     tx: Executor, message: ConversationMessage, content: str, metadata: str | None
 ) -> ConversationMessage:
-    """Let a message say something else, and forget what rested on its old words; without metadata it keeps its own."""
+    """Replace the text of a message and forget what rested on the old one; metadata stays unless given."""
     digest = sha256(content)
     changed = await tx.row(
         "messages.replace",
@@ -264,17 +264,17 @@ async def replace(
 
 
 async def last_index(tx: Executor, session_id: str) -> int:
-    """The index of the newest message of a session; 0 if it has none."""
+    """Return the index of the newest message of a session, or 0."""
     return int(await tx.value("messages.last_index", user_id=tx.scope.user_id, session_id=session_id))
 
 
 async def fork(tx: Executor, session_id: str, fork_id: str, at: int) -> int:
-    """Copy the messages up to an index into another session, with ids of their own; the number copied."""
+    """Copy the messages up to an index into another session, under new ids; return how many."""
     return await tx.run("messages.fork", user_id=tx.scope.user_id, session_id=session_id, fork_id=fork_id, at=at)
 
 
 async def keyed(tx: Executor, session_id: str, keys: list[str]) -> dict[str, ConversationMessage]:
-    """The messages of a session that were added under these keys, by their key."""
+    """Return the messages of a session that have these keys, by key."""
     if not keys:
         return {}
     found = await tx.rows(
@@ -284,7 +284,7 @@ async def keyed(tx: Executor, session_id: str, keys: list[str]) -> dict[str, Con
 
 
 async def held(tx: Executor, last: Mapping[str, int]) -> dict[str, Held]:
-    """What sessions hold under keys, in the order of the messages; `last` are their newest indexes."""
+    """Return the keyed messages that sessions hold, in order; `last` are their newest indexes."""
     keys: dict[str, dict[str, tuple[str, str]]] = {session_id: {} for session_id in last}
     if any(last.values()):
         filled = [session_id for session_id, index in last.items() if index]

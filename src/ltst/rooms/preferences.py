@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 
 from ltst.db.pool import Executor
@@ -115,13 +116,7 @@ async def hold_key(tx: Executor) -> WrappedKey | None:
 
 async def add_key(tx: Executor, key: WrappedKey) -> WrappedKey:
     """Give the user a data key; of two given at once the first stays."""
-    await tx.run(
-        "preferences.add_key",
-        user_id=key.user_id,
-        key_version=key.key_version,
-        wrapped_key=key.wrapped_key,
-        master_key_id=key.master_key_id,
-    )
+    await tx.run("preferences.add_key", **asdict(key))
     kept = await hold_key(tx)
     assert kept is not None, "the key was just added, or was there"
     return kept
@@ -134,10 +129,4 @@ async def keys_to_rewrap(tx: Executor, older: Sequence[str], limit: int) -> list
 
 async def rewrap_key(tx: Executor, key: WrappedKey) -> None:
     """Store the same data key under its new wrapping."""
-    await tx.run(
-        "preferences.rewrap_key",
-        user_id=key.user_id,
-        key_version=key.key_version,
-        wrapped_key=key.wrapped_key,
-        master_key_id=key.master_key_id,
-    )
+    await tx.run("preferences.rewrap_key", **asdict(key))

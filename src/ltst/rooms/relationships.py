@@ -1,4 +1,4 @@
-"""Relationships: how the sessions of a user hang together."""
+"""Links between the sessions of a user."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def related(tx: Executor, session_id: str) -> list[SessionRelationship]:
 async def learn(
     tx: Executor, source: str, target: str, *, type: str, similarity: float, strength: float, metadata: str
 ) -> str | None:
-    """Link two sessions that seem to hang together, unless they are linked already; the id of the new link."""
+    """Link two sessions that seem related, unless they are linked; return the id of the new link, or None."""
     linked: str | None = await tx.value(
         "relationships.learn",
         user_id=tx.scope.user_id,

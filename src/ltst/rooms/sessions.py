@@ -56,7 +56,7 @@ async def list_all(tx: Executor, *, status: str | None, limit: int, offset: int)
 
 
 async def delete(tx: Executor, session_id: str) -> bool:
-    """Remove a session with all that hangs on it; tells whether there was one."""
+    """Remove a session with everything that belongs to it; return whether it was there."""
     return await tx.run("sessions.delete", user_id=tx.scope.user_id, session_id=session_id) > 0
 
 
@@ -104,12 +104,12 @@ async def sole_owner(tx: Executor) -> str:
 
 
 async def archive_due(tx: Executor, now: datetime) -> int:
-    """Archive what the users' policies say; the number of sessions."""
+    """Archive the sessions that the users' policies name; return how many."""
     return await tx.run("sessions.archive_due", now=now)
 
 
 async def delete_due(tx: Executor, now: datetime, everybody: timedelta | None) -> int:
-    """Delete what the users' policies say, and for those who have none what holds for everybody; how many sessions."""
+    """Delete the sessions that the policies name, by the common one for users without their own; return how many."""
     return await tx.run("sessions.delete_due", now=now, everybody=everybody)
 
 
@@ -129,7 +129,7 @@ async def take_turns(tx: Executor) -> None:
 
 
 async def hold_many(tx: Executor, session_ids: Iterable[str]) -> dict[str, int]:
-    """Lock sessions, those that are there; the index of the newest message of each."""
+    """Lock those sessions that exist; return the newest message index of each."""
     found = await tx.dicts("sessions.hold_many", user_id=tx.scope.user_id, session_ids=[*session_ids])
     return {row["session_id"]: row["last_index"] for row in found}
 
@@ -178,7 +178,7 @@ async def progress(tx: Executor, session_id: str) -> Progress | None:
 
 
 async def learned(tx: Executor, session_id: str, start: int, end: int) -> bool:
-    """Note that claims were read up to an index; whether nobody else did meanwhile."""
+    """Note that claims were read up to an index; return whether nobody else did so meanwhile."""
     return await _moved(tx, "sessions.learned", session_id, start, end)
 
 

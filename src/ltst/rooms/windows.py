@@ -22,14 +22,14 @@ class Difference:
 
 
 async def database_id(tx: Executor) -> str:
-    """What tells this database from all others that may share a cache with it."""
+    """Return an id of this database, so that several may share one cache."""
     return str(await tx.value("windows.database"))
 
 
 async def difference(
     database: Database, user_id: str, session_id: str, limit: int, max_tokens: int | None, known: Mapping[str, str]
 ) -> Difference:
-    """The window of this moment, in one round trip; `known` are versions by the ids of messages."""
+    """Return the current window in one round trip, without the text of messages whose `known` version is current."""
     first, *others = await database.call_rows(
         "windows.difference",
         _columns,

@@ -1,4 +1,4 @@
-"""Work: who is at which derived work, what went wrong with it, and what was set aside; never what is due."""
+"""Leases on derived work: who does it, how often it failed, what was set aside. What is due stands elsewhere."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REREAD = "reread"  # by a language model
 
 
 class LeaseLost(LtstError):
-    """Somebody else took the work up meanwhile, or its user is gone: nothing of it may be written."""
+    """The lease is no longer ours, or its user is gone: nothing of the work may be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Todo:
 
 
 async def todo(tx: Executor, rules: Rules, user_id: str, large: int) -> Todo:
-    """What there may be to do for a user; a memory of more than so many units is large."""
+    """Return what may be due for a user; a memory of more than so many units counts as large."""
     found = await tx.row(
         "work.todo", Todo, user_id=user_id, pause=rules.pause, idle=rules.idle, most=MOST_ATTEMPTS, large=large
     )
@@ -95,7 +95,7 @@ async def due_users(tx: Executor, rules: Rules, limit: int) -> list[str]:
 
 
 async def claim(tx: Executor, rules: Rules, user_id: str, task: str, subject: str = "") -> list[Lease]:
-    """Take up a piece of work: no lease if somebody is at it, it rests after a failure, or it was set aside."""
+    """Lease a piece of work; return None if it is leased, rests after a failure, or was set aside."""
     asked = Lease(user_id, task, subject, new_id(), 0)
     found = await tx.dicts("work.claim", **_named(asked), lease=rules.lease)
     return [replace(asked, attempts=row["attempts"]) for row in found]
@@ -104,7 +104,7 @@ async def claim(tx: Executor, rules: Rules, user_id: str, task: str, subject: st
 async def claim_sessions(
     tx: Executor, rules: Rules, user_id: str, task: str, limit: int, session_id: str | None = None
 ) -> list[Lease]:
-    """Take up a task of some sessions for which it is due; of one alone if it failed before or ended its worker.
+    """Lease a task for some sessions that need it; for one alone if it failed or killed its worker before.
 
     Of a named one, if it is due for that.
     """
@@ -144,36 +144,36 @@ async def renew(tx: Executor, rules: Rules, leases: Iterable[Lease]) -> None:
 
 
 async def finish(tx: Executor, lease: Lease) -> None:
-    """End the work, in the transaction that writes what came of it; LeaseLost undoes them both."""
+    """End the lease, in the transaction that writes the result; raise LeaseLost, which undoes both, if it is gone."""
     if not await tx.run("work.finish", **_named(lease)):
         raise LeaseLost(f"the work {lease.task} was taken up by another")
 
 
 async def put_off(tx: Executor, lease: Lease, reason: str, *, counted: bool = True, most: int = MOST_ATTEMPTS) -> None:
-    """Rest before the next attempt, longer each time; after the `most`, which `counted` adds to, it is set aside."""
+    """Wait before the next attempt, longer each time; set the work aside after `most` attempts that were `counted`."""
     delay = min(LONGEST_DELAY, FIRST_DELAY * 4 ** (lease.attempts - 1))
     await tx.run("work.put_off", **_named(lease), reason=reason[:500], delay=delay, counted=counted, most=most)
 
 
 async def without_vectors(tx: Executor, user_id: str | None) -> str | None:
-    """Why the index of this user, or of anyone, waits for another attempt; None if it does not."""
+    """Return why the index of this user, or of anyone, waits for another attempt; None if it does not."""
     reason: str | None = await tx.value("work.without_vectors", user_id=user_id)
     return reason
 
 
 async def give_back(tx: Executor, leases: Iterable[Lease]) -> None:
-    """Leave work to whoever comes next, as if it had not been taken up."""
+    """Give leases back as if they had never been taken."""
     for lease in leases:
         await tx.run("work.give_back", **_named(lease))
 
 
 async def count_anew(tx: Executor, lease: Lease) -> None:
-    """Let what happens from here on not count against this work, but against the parts that it is done in."""
+    """Reset the attempts: from here on failures count against the parts of this work."""
     await tx.run("work.count_anew", **_named(lease))
 
 
 async def fail(tx: Executor, task: str, subjects: Iterable[str], reason: str) -> None:
-    """Count a failure of each of these; after too many they are set aside."""
+    """Count a failure of each; after too many, set it aside."""
     await tx.run(
         "work.fail",
         user_id=tx.scope.user_id,
@@ -185,7 +185,7 @@ async def fail(tx: Executor, task: str, subjects: Iterable[str], reason: str) ->
 
 
 async def set_aside(tx: Executor, task: str, subjects: Iterable[str], reason: str) -> None:
-    """Set these aside at once: to try them again would change nothing."""
+    """Set these aside at once, since another attempt would change nothing."""
     named = [*subjects]
     if named:
         await tx.run("work.set_aside", user_id=tx.scope.user_id, task=task, subjects=named, reason=reason[:500])
@@ -207,7 +207,7 @@ async def held(tx: Executor, user_id: str | None) -> int:
 
 
 async def left(tx: Executor, user_id: str | None) -> int:
-    """How much is to be done: rows to index, conversations to learn from and to tell of, entries to compare."""
+    """Return how much is due: rows to index, conversations to learn from and to summarise, entries to compare."""
     return int(await tx.value("work.left", user_id=user_id))
 
 
@@ -217,7 +217,7 @@ async def blocked(tx: Executor, user_id: str, task: str) -> bool:
 
 
 async def unread(tx: Executor, user_id: str, task: str, limit: int) -> list[str]:
-    """The messages that are to be read (READ or REREAD) by themselves."""
+    """Return the messages that must be read (READ or REREAD) one by one."""
     return await tx.values("work.unread", user_id=user_id, task=task, limit=limit)
 
 

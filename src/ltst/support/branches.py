@@ -1,4 +1,4 @@
-"""Branches: a tree of messages laid out as conversations, each a path from a root to a leaf, none of two mixed."""
+"""Splits a tree of messages into conversations, each a path from a root to a leaf."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_COPIES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A conversation: its id, the one that it branched off, its keys from the root on, and those it holds already."""
+    """A conversation: its id, its origin, its keys from the root on, and how many are stored already."""
 
     session_id: str
     origin: str | None
@@ -54,13 +54,13 @@ class Tree:
 
     @property
     def candidates(self) -> set[str]:
-        """The conversations that it may become: the shown one, and one for each key that has siblings."""
+        """Return the ids of the conversations it may become: the shown one, and one per key with siblings."""
         forks = (key for siblings in self._children.values() if len(siblings) > 1 for key in siblings)
         return {self._session_id, *(fork_id(self._session_id, key) for key in forks)}
 
     @property
     def copies(self) -> int:
-        """How many messages its branches repeat: each has all that stands before it."""
+        """Return how many messages are repeated, since each branch has all that stands before it."""
         rows, due = 0, list[tuple[str | None, int]]([(None, 0)])
         while due:
             key, depth = due.pop()
@@ -70,7 +70,7 @@ class Tree:
         return rows - len(self._keys)
 
     def branches(self, held: Mapping[str, Iterable[str]]) -> list[Branch]:
-        """All of it as branches; what a conversation holds already goes on where it is, and nowhere else."""
+        """Return all branches; a conversation that is stored already is continued and not copied."""
         found: list[Branch] = []
         begun: set[str] = set()
         due = [_Start(self._session_id, None, (), 0, self._children[None])]
@@ -101,7 +101,7 @@ class Tree:
         return found
 
     def _walked(self, start: _Start, own: set[str]) -> tuple[list[str], list[_Start]]:
-        """The path of a branch to its leaf, and where others leave it."""
+        """Return the path of a branch to its leaf, and the branches that leave it."""
         path, others, options = [*start.beside[: start.shared]], list[_Start](), start.options
         while options:
             taken = self._taken(options, own)
@@ -113,7 +113,7 @@ class Tree:
         return path, others
 
     def _taken(self, options: Sequence[str], own: set[str]) -> str:
-        """The way to go on: what is held already, else what is shown, else the latest."""
+        """Choose the next key: one that is stored already, else the one that is shown, else the latest."""
         if len(options) == 1:
             return options[0]
         for wanted in (own, self._shown):
@@ -133,6 +133,6 @@ def refuse_copies(count: int) -> None:
 
 
 def fork_id(session_id: str, key: str) -> str:
-    """The id of the branch that begins with a key: the same whenever it is asked for."""
+    """Return the id of the branch that begins with a key; the same key always gives the same id."""
     whole = f"{session_id}~{key}"
     return whole if len(whole) <= LONGEST_IDENTIFIER else f"{session_id[:150]}~{sha256(whole)}"

@@ -1,4 +1,4 @@
-"""Children: runs functions in processes of their own, so that no text and no file can hold up the process that asks.
+"""Runs functions in child processes, so that no text or file can hold up the process that asks.
 
 What takes too long or too much memory ends with its child, and the next call gets another one. The children of a
 process are shared by all that runs in it, on any event loop; they are started when they are needed and end with it.
@@ -88,7 +88,7 @@ class _Child:
         """Whether it waits for a request."""
 
     async def begin(self, request: Request) -> None:
-        """Ask; _Ended if the child was gone before it began."""
+        """Send a request; raise _Ended if the child was gone before it began."""
         self.clean = False
         try:
             await asyncio.get_running_loop().sock_sendall(self._link, packed(request))
@@ -99,14 +99,14 @@ class _Child:
             raise _Ended(repr(answer))
 
     async def answers(self, limits: Limits) -> AsyncGenerator[Part | Raised | Returned, None]:
-        """What comes back, until all is done. OutOfTime if the work exceeds its limit, _Ended if it ends the child."""
+        """Yield the answers until all is done; raise OutOfTime past the limit, _Ended if the child dies."""
         patience = PATIENCE + PATIENCE_PER_SECOND * limits.seconds
         while not isinstance(answer := await self.receive(patience), Finished):
             yield answer
         self.clean = answer.again
 
     async def receive(self, patience: float) -> Any:
-        """The next value; _Ended or OutOfTime if there is none."""
+        """Return the next value; raise _Ended or OutOfTime if none comes."""
         try:
             async with asyncio.timeout(patience):
                 length = LENGTH.unpack(await self._exactly(LENGTH.size))[0]
@@ -136,7 +136,7 @@ class _Child:
         return f"signal {-status}" if status < 0 else f"status {status}"
 
     def stop(self) -> None:
-        """Tell it to end, whatever it is at; whoever waits for its answer is told."""
+        """Tell it to end at once; whoever waits for its answer gets an error."""
         self.stopped = True
         self._process.kill()
 
@@ -147,7 +147,7 @@ class _Child:
         self.let_go()
 
     def end_beside(self) -> None:
-        """The same without waiting: to give back a gigabyte takes a while."""
+        """End it without waiting: freeing a gigabyte takes a while."""
         with suppress(ProcessLookupError):
             self._process.kill()
         try:
@@ -156,25 +156,25 @@ class _Child:
             self.end()
 
     def let_go(self) -> None:
-        """Close what leads to it."""
+        """Close the socket."""
         self._link.close()
         if self._process.stdin is not None:
             self._process.stdin.close()
 
     def disown(self) -> None:
-        """After a fork it is the child of another process."""
+        """Forget it after a fork: it is the parent's child."""
         self.let_go()
         self._process.returncode = 0  # or else it would be waited for
 
 
 class Children:
-    """At most so many child processes, for calls from any thread and any event loop.
+    """A limited number of child processes, which any thread and any event loop may call.
 
     Where there may be several, no `owner` of work has all of them at the same time.
     """
 
     def __init__(self, most: int) -> None:
-        """Begin without any."""
+        """Start none until one is needed."""
         self._most = most
         self._reset()
         atexit.register(self.end)
@@ -184,7 +184,7 @@ class Children:
     async def each(
         self, function: Callable[..., T], batch: Sequence[tuple[Any, ...]], limits: Limits, *, owner: str
     ) -> list[T | OutOfTime]:
-        """Call a function of a module with each of these arguments; what it returned.
+        """Call a function of a module with each of these arguments; return what it returned.
 
         The first call that takes too long is the last one: OutOfTime stands for what it would have returned.
         """
@@ -200,7 +200,7 @@ class Children:
         return found
 
     async def one(self, function: Callable[..., T], *arguments: Any, limits: Limits, owner: str) -> T:
-        """Call a function of a module once; OutOfTime if it takes too long."""
+        """Call a function of a module once and return its result; raise OutOfTime if it takes too long."""
         (found,) = await self.each(function, [arguments], limits, owner=owner)
         if isinstance(found, OutOfTime):
             raise found
@@ -209,14 +209,14 @@ class Children:
     async def parts(
         self, function: Callable[..., Iterator[T]], *arguments: Any, limits: Limits, owner: str
     ) -> AsyncGenerator[T, None]:
-        """Call a function of a module that returns an iterator, and go through it; OutOfTime if it takes too long."""
+        """Call a function of a module and yield what its iterator yields; raise OutOfTime if that takes too long."""
         async with aclosing(self._answers(_request(function, [arguments], limits), owner)) as answers:
             async for answer in answers:
                 if isinstance(answer, Part):
                     yield answer.value
 
     def stop(self) -> None:
-        """End what is under way and what waits for its turn, with Unavailable for whoever asked for it."""
+        """End all calls, running or waiting; their callers get Unavailable."""
         with self._guard:
             for _, turn in self._waiting:
                 if turn.set_running_or_notify_cancel():
@@ -226,7 +226,7 @@ class Children:
                 child.stop()
 
     def end(self) -> None:
-        """End all of them."""
+        """End all child processes."""
         with self._guard:
             children = [*self._idle, *self._working]
             self._idle.clear()
@@ -234,7 +234,7 @@ class Children:
             child.end()
 
     async def _answers(self, request: Request, owner: str) -> AsyncGenerator[Part | Returned, None]:
-        """What a child says to a request; the errors that it raises are raised here."""
+        """Yield the answers of a child; raise the errors that it reports."""
         async with self._begun(request, owner) as child:
             try:
                 async with aclosing(child.answers(request.limits)) as answers:
@@ -247,7 +247,7 @@ class Children:
 
     @asynccontextmanager
     async def _begun(self, request: Request, owner: str) -> AsyncIterator[_Child]:
-        """A child that is at a request; it is ended unless it finished."""
+        """Give a child a request for the time of a block; end the child if the work did not finish."""
         await self._enter(owner)
         child: _Child | None = None
         try:
@@ -258,7 +258,7 @@ class Children:
             self._leave(owner)
 
     async def _begin(self, request: Request) -> _Child:
-        """Let a child begin with a request; one that ended while it had nothing to do is replaced."""
+        """Send a request to an idle or a new child and return it; replace one that died meanwhile."""
         for again in (True, False):
             child = self._take()
             try:
@@ -311,7 +311,7 @@ class Children:
         return self._held.total() < self._most and self._held[owner] < max(1, self._most - 1)
 
     def _leave(self, owner: str) -> None:
-        """Let the next one have a turn that may have one."""
+        """Give up a place, and wake whoever in line may have one now."""
         with self._guard:
             self._held[owner] -= 1
             self._held += Counter()  # without those who hold none
@@ -331,7 +331,7 @@ class Children:
         self._waiting: list[tuple[str, Future[None]]] = []
 
     def _forked(self) -> None:
-        """Begin anew in a process that was forked; its parent's children are none of its own."""
+        """Start afresh in a forked process, which must not use its parent's children."""
         children = [*self._idle, *self._working]
         self._reset()
         for child in children:

@@ -1,4 +1,4 @@
-"""Where things belong: to one process, which a forked child is not, and to one event loop."""
+"""Binds things to the process and the event loop they were made in; a forked child is another process."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Place:
             )
 
     def move(self) -> None:
-        """Belong to the running loop from now on, where the loop before is closed."""
+        """Move to the running loop if the previous one is closed."""
         if self._loop.is_closed():
             self._loop = asyncio.get_running_loop()
 
@@ -63,7 +63,7 @@ class OfProcess(Generic[R]):
         self._locks: dict[int, threading.Lock] = {}
 
     def get(self) -> R:
-        """Return what is this process's own."""
+        """Return this process's own, made now if need be."""
         process = os.getpid()
         with self._locks.setdefault(process, threading.Lock()):
             if process not in self._held:
@@ -71,12 +71,12 @@ class OfProcess(Generic[R]):
             return self._held[process]
 
     def pop(self) -> R | None:
-        """Give up what is this process's own, to be closed; None if there is none. It is made anew when asked for."""
+        """Return this process's own for closing, or None, and forget it; the next `get` makes a new one."""
         return self._held.pop(os.getpid(), None)
 
 
 async def beside(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call a function that blocks in a thread; here, when the process is about to end and starts no more threads."""
+    """Run a blocking function in a thread and return its result; directly, when the process is ending."""
     call = partial(function, *args, **kwargs)
     try:
         going = asyncio.get_running_loop().run_in_executor(None, call)

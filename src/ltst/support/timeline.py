@@ -1,7 +1,7 @@
-"""The timeline: from what was said, and when, to what held when; the same for the same words in any order of reading.
+"""Works out which value of a fact held when, from statements about it; the order in which they are read is irrelevant.
 
-Whoever speaks later knows better, so a statement holds from its moment on, whatever was said before it about the
-time after. What was written down by hand is moved by nobody: it holds until the next known change.
+The latest statement wins: from its moment on it replaces whatever was said earlier about that time. A value that was
+set by hand is never replaced by one that was only heard; it holds until the next known change.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 
 from ltst.support.text import normalised
 
-# The value of an ending that does not say of what: "we broke up" ends the one partner that is known.
+# The value of an ending that names none: "we broke up" ends the only partner that is known.
 ANY = "*"
-SUREST = 0.99  # of what was only heard, however often
+SUREST = 0.99  # the confidence that hearing alone can reach, however often
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Somebody said, or wrote down by hand, that a value holds or ends from a moment on."""
+    """One claim, heard or set by hand, that a value holds or ends from a moment on."""
 
     id: str
     value: str
@@ -36,7 +36,7 @@ class Statement:
 
 @dataclass(slots=True)
 class Period:
-    """A value and the time in which it holds; one that holds at no time (since is until) was overruled."""
+    """A value and the time during which it holds. One that was overruled holds at no time: `since` equals `until`."""
 
     value: str
     since: datetime
@@ -46,12 +46,12 @@ class Period:
 
     @property
     def by_hand(self) -> Statement | None:
-        """The one that was written down, if one was."""
+        """The first statement that was set by hand, or None."""
         return next((each for each in self.statements if each.by_hand), None)
 
     @property
     def confidence(self) -> float:
-        """Two who say the same are surer than one; a copy of a message is not a second one."""
+        """How sure the value is. Statements of different moments add up; copies of one message count once."""
         written = max((each.confidence for each in self.statements if each.by_hand), default=0.0)
         doubt = 1.0
         for heard in {each.said_at: each.confidence for each in self.statements if not each.by_hand}.values():
@@ -60,22 +60,25 @@ class Period:
 
     @property
     def sources(self) -> list[str]:
-        """The messages it rests on, the first first."""
+        """The ids of the messages it rests on, oldest first, each once."""
         found = sorted(self.statements, key=_order)
         return [*dict.fromkeys(each.source for each in found if each.source is not None)]
 
     @property
     def details(self) -> dict[str, Any]:
-        """What else was said of it; of two who say different things the later is right."""
+        """What else was said of it; where statements differ, the later one counts."""
         return {name: value for each in sorted(self.statements, key=_order) for name, value in each.details.items()}
 
     def covers(self, moment: datetime) -> bool:
-        """Whether it has begun and was not said to be over."""
+        """Whether the period has begun and not ended at a moment."""
         return self.since <= moment and (self.ended is None or self.ended > moment)
 
 
 def periods(statements: Iterable[Statement], rejected: Collection[str], *, single_valued: bool) -> list[Period]:
-    """What held when, in order. Of a single-valued key one value holds at a time; what was rejected never did."""
+    """Return the periods in order of time, without rejected values.
+
+    Of a single-valued key one value holds at a time; of any other, each value has periods of its own.
+    """
     struck = {normalised(value) for value in rejected}
     heard = sorted((each for each in statements if normalised(each.value) not in struck), key=_order)
     groups = [heard] if single_valued else _by_value(heard)
@@ -83,7 +86,7 @@ def periods(statements: Iterable[Statement], rejected: Collection[str], *, singl
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two values are the same for us."""
+    """Whether two values count as the same."""
     return normalised(one) == normalised(other)
 
 
@@ -92,6 +95,7 @@ def _order(statement: Statement) -> tuple[datetime, datetime, bool, str]:
 
 
 def _by_value(heard: Sequence[Statement]) -> list[list[Statement]]:
+    """Group the statements by value; an ending joins the value that it means."""
     groups: dict[str, list[Statement]] = {}
     for each in heard:
         if not each.ends:
@@ -103,7 +107,7 @@ def _by_value(heard: Sequence[Statement]) -> list[list[Statement]]:
 
 
 def _meant(value: str, names: Collection[str]) -> str | None:
-    """The value that is said to be over: "bike" may be the one road bike that is known."""
+    """Return the known value that an ending names: "bike" may be the only road bike. None if none or several fit."""
     wanted = normalised(value)
     if wanted in names:
         return wanted
@@ -115,7 +119,7 @@ def _meant(value: str, names: Collection[str]) -> str | None:
 
 
 def _of_kind(value: str, groups: Mapping[str, Sequence[Statement]]) -> str | None:
-    """The one value that is of the kind that is said to be over: the dog that died may be the Rex that is known."""
+    """Return the only known value of the kind that an ending names: "my dog died" may mean Rex. None otherwise."""
     wanted = normalised(value)
     alike = [
         name
@@ -126,7 +130,7 @@ def _of_kind(value: str, groups: Mapping[str, Sequence[Statement]]) -> str | Non
 
 
 def _line(heard: Sequence[Statement]) -> list[Period]:
-    """One statement after the other onto one line of time."""
+    """Apply the statements one by one; return the periods they leave, then those that were overruled."""
     line: list[Period] = []
     overruled: list[Period] = []
     for statement in heard:
@@ -144,6 +148,7 @@ def _line(heard: Sequence[Statement]) -> list[Period]:
 
 
 def _end(line: Sequence[Period], statement: Statement) -> None:
+    """End the period that a statement says is over, if one holds then or did when it was said."""
     for moment in (statement.since, statement.said_at):
         period = _covering(line, moment)
         if period is not None and _meant(statement.value, [normalised(period.value)]) is not None:
@@ -153,7 +158,7 @@ def _end(line: Sequence[Period], statement: Statement) -> None:
 
 
 def _say(line: list[Period], statement: Statement) -> list[Period]:
-    """Put a statement onto the line; the periods that it overrules."""
+    """Add a statement to the line; return the periods that it overrules."""
     known = _covering(line, statement.since)
     later = [] if statement.by_hand else _overruled(line, statement, known)
     for period in later:
@@ -173,13 +178,16 @@ def _say(line: list[Period], statement: Statement) -> list[Period]:
 
 
 def _goes_on(known: Period, statement: Statement) -> bool:
-    """Whether a statement says what holds already; what is written down keeps a beginning of its own."""
+    """Whether a statement repeats the known value. One that is set by hand starts a period of its own."""
     own = statement.by_hand and (known.by_hand is not None or known.since != statement.since)
     return same(known.value, statement.value) and not own
 
 
 def _overruled(line: Sequence[Period], statement: Statement, known: Period | None) -> list[Period]:
-    """What was heard before about the time after; not what was written down, nor what is still to come."""
+    """Return the periods that a statement replaces: those heard of earlier that begin after it does.
+
+    Values set by hand, and those that begin after the statement was made, stay.
+    """
     return [
         each
         for each in line
@@ -188,7 +196,7 @@ def _overruled(line: Sequence[Period], statement: Statement, known: Period | Non
 
 
 def _hidden(line: list[Period], newest: Period) -> list[Period]:
-    """Of two that begin at the very same moment the earlier holds at no time, unless it alone was written down."""
+    """Remove and return the periods that begin at the same moment as the newest, or the newest if they are by hand."""
     rivals = [each for each in line if each.since == newest.since and each is not newest]
     hidden = [newest] if newest.by_hand is None and any(each.by_hand for each in rivals) else rivals
     for each in hidden:
@@ -197,5 +205,6 @@ def _hidden(line: list[Period], newest: Period) -> list[Period]:
 
 
 def _covering(line: Sequence[Period], moment: datetime) -> Period | None:
+    """Return the period that holds at a moment, or None."""
     begun = [each for each in line if each.since <= moment]
     return begun[-1] if begun and begun[-1].covers(moment) else None

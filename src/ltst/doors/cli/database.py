@@ -119,9 +119,9 @@ def restore(
 
     Example: ltst db restore memory.dump
     """
-    from ltst.db import backup
+    from ltst.adoption import upkeep
 
-    known = _run(options, lambda database: backup.restore(database, file, replace=force), "Restoring")
+    known = _run(options, lambda database: upkeep.restore(database, file, replace=force), "Restoring")
     pending = [each.name for each in known if each.state != "applied"]
     told = f"Restored {file}."
     if pending:
@@ -135,7 +135,8 @@ def reset(options: Options, yes: Yes = False) -> None:
 
     Example: ltst db reset
     """
-    from ltst.db import backup, migrate
+    from ltst.adoption import upkeep
+    from ltst.db import backup
 
     async def name(database: Database) -> str:
         return backup.place(database.conninfo)
@@ -143,7 +144,7 @@ def reset(options: Options, yes: Yes = False) -> None:
     if not yes:
         place = _run(options, name, "Looking")
         typer.confirm(f"Drop the memory of all users in {place}?", abort=True, err=True)
-    _run(options, migrate.reset, "Rebuilding")
+    _run(options, upkeep.reset, "Rebuilding")
     show.done(options.json, {"reset": True}, "The database is empty and up to date.")
 
 

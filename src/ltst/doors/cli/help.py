@@ -24,13 +24,8 @@ HEADING = max(len(heading) for heading in HEADINGS)
 Row = tuple[str, str, str]
 
 
-class Root(TyperGroup):
-    """The group of all commands."""
-
-    def __init__(self, **given: Any) -> None:
-        """What Typer was told, and the commands that it need not be told of."""
-        super().__init__(**given)
-        self.commands = Commands()
+class Reporting(TyperGroup):
+    """A group whose commands report wrong usage as they report every other error."""
 
     def main(self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **given: Any) -> Any:  # type: ignore[override]
         """Wrong usage is drawn for people; where --json stands it is an object, like every other error."""
@@ -46,6 +41,15 @@ class Root(TyperGroup):
             show.fault("Aborted", "aborted")
             status = 1
         sys.exit(status)
+
+
+class Root(Reporting):
+    """The group of all commands."""
+
+    def __init__(self, **given: Any) -> None:
+        """What Typer was told, and the commands that it need not be told of."""
+        super().__init__(**given)
+        self.commands = Commands()
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Nothing at all asks for help; Typer would print it only if it had drawn it itself."""

@@ -27,7 +27,7 @@ HEADINGS = {
         "retention",
     ),
     "Keep": ("export", "import", "erase"),
-    "Run": ("health", "stats", "maintain", "users", "keys", "db", "embedder", "master-key", "eval", "bench"),
+    "Run": ("health", "stats", "maintain", "users", "keys", "db", "embedder", "master-key", "bench"),
 }
 # The pages of those commands that do not stand on one of their own name. What a further page has joins the first one.
 PAGES = {
@@ -44,7 +44,6 @@ PAGES = {
     "keys": ("access",),
     "master-key": ("keys",),
     "db": ("database", "adopting", "predecessor"),
-    "eval": ("evaluation.commands",),
 }
 
 

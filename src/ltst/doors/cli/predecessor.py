@@ -83,7 +83,7 @@ def adopt_predecessor(
 @contextmanager
 def beside(options: Options, own: str, old: str) -> Iterator[Memory]:
     """Open a memory in a schema beside the old tables; the schema is made if it is missing."""
-    from ltst.db import predecessor
+    from ltst.adoption import predecessor
     from ltst.sync import Memory
 
     settings = options.settings

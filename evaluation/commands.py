@@ -1,0 +1,201 @@
+"""The commands of `python -m evaluation`, one for each data set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ltst.doors.cli import show
+from ltst.doors.cli.help import Reporting
+from ltst.doors.cli.options import DatabaseUrl, Home, Options, command
+from ltst.errors import NotFound
+
+if TYPE_CHECKING:
+    from evaluation.benchmark import Benchmark
+    from evaluation.run import Plan
+
+app = typer.Typer(
+    name="python -m evaluation",
+    cls=Reporting,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,  # a pretty one would print the values of variables
+    context_settings={"help_option_names": ["-h", "--help"]},
+    add_completion=False,
+)
+
+OWN_POSTGRES = "On a Postgres of its own, unless --database-url names one. A run that was stopped goes on."
+FOLDER = "evaluation"
+CACHE = "vectors.db"
+
+Data = Annotated[Path, typer.Option("--data", metavar="PATH", help="The .json or .json.gz, or the folder it is in.")]
+Folder = Annotated[Path, typer.Option("--data", metavar="FOLDER", help="The folder that its files are in.")]
+Sample = Annotated[
+    int | None, typer.Option("--sample", metavar="N", min=1, help="Only so many questions, spread evenly.")
+]
+Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Also write the results there, as JSON.")]
+Cache = Annotated[
+    Path | None, typer.Option("--cache", metavar="FILE", help=f"Where vectors are kept. (At home: {FOLDER}/{CACHE})")
+]
+NoBaselines = Annotated[bool, typer.Option("--no-baselines", help="Leave out BM25, MiniLM and their fusion.")]
+Labelled = Annotated[
+    Path, typer.Option("--data", metavar="FOLDER", help="The folder of LoCoMo, LongMemEval and the lives.")
+]
+ByKind = Annotated[bool, typer.Option("--by-kind", help="Also show the figures of each kind of question.")]
+Worst = Annotated[int, typer.Option("--worst", metavar="N", min=0, help="Also show N questions that failed.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Do not go on where a run was stopped.")]
+
+
+@app.callback()
+def main(context: typer.Context, database_url: DatabaseUrl = None, home: Home = None) -> None:
+    """Recall and extraction, measured.
+
+    On public benchmarks, on lives, and on labelled messages.
+
+    Example: python -m evaluation locomo --data locomo10.json
+    """
+    context.obj = Options(database_url, home=home)
+
+
+def _recall(name: str, takes: Any, what: str, example: str) -> None:
+    """Add the command that measures recall on one public benchmark, which the module of its name reads."""
+
+    def measure(
+        options: Options,
+        data: Path,
+        sample: Sample = None,
+        out: Out = None,
+        cache: Cache = None,
+        no_baselines: NoBaselines = False,
+        fresh: Fresh = False,
+    ) -> None:
+        # Late: numpy and the driver take longer than --help may.
+        from evaluation.run import run
+
+        benchmark = import_module(f"evaluation.{name}").read(data)
+        plan = _plan(options, benchmark, sample, out, cache, not no_baselines, fresh)
+        with _progress(benchmark.name, plan.steps) as tick:
+            report = run(plan, tick)
+        _present(options, report.document, report.show, out)
+        _tell_journal(plan)
+
+    measure.__annotations__["data"] = takes
+    measure.__doc__ = f"Measure recall of {what}.\n\n{OWN_POSTGRES}\n\nExample: python -m evaluation {name} {example}"
+    command(app, name)(measure)
+
+
+_recall("locomo", Data, "single turns in long conversations", "--data locomo10.json")
+_recall("longmemeval", Data, "sessions among some fifty of them", "--data longmemeval_s_cleaned.json --sample 50")
+_recall("realtalk", Folder, "single turns in chats of real people", "--data REALTALK/data")
+_recall("beam", Folder, "single turns in long working conversations", "--data BEAM/chats/100K")
+
+
+@command(app, "lives")
+def lives(
+    options: Options,
+    data: Folder,
+    by_kind: ByKind = False,
+    worst: Worst = 0,
+    out: Out = None,
+    cache: Cache = None,
+    no_baselines: NoBaselines = False,
+    fresh: Fresh = False,
+) -> None:
+    """Measure what is given back of a year: search, contexts and replies.
+
+    Made-up people: what changed, was corrected, and was never said. On a Postgres of its own, unless --database-url
+    names one. A run that was stopped goes on with the next life.
+
+    Example: python -m evaluation lives --data lives --by-kind --worst 20
+    """
+    # Late: numpy and the driver take longer than --help may.
+    from evaluation.lives import data as lives_data
+    from evaluation.lives.run import run, steps
+
+    plan = _plan(options, lives_data.read(data), None, out, cache, not no_baselines, fresh)
+    with _progress(plan.benchmark.name, steps(plan)) as tick:
+        report = run(plan, tick)
+    _present(options, report.document, lambda: report.show(by_kind=by_kind, worst=worst), out)
+    _tell_journal(plan)
+
+
+@command(app, "extraction")
+def extraction(options: Options, data: Labelled) -> None:
+    """Measure how well statements are told from everything else.
+
+    On labelled messages, by sentence and by message; each conversation by weights trained without it. No database is
+    needed.
+
+    Example: python -m evaluation extraction --data data
+    """
+    from evaluation import extraction as statements  # late: numpy takes longer than --help may
+
+    with show.working("Training without each conversation in turn"):
+        sentences, least = statements.judge(data)
+    scores = statements.evaluate(sentences, least)
+    if options.json:
+        show.document(statements.document(scores))
+    else:
+        statements.present(scores, least)
+
+
+def _plan(
+    options: Options,
+    benchmark: Benchmark,
+    sample: int | None,
+    out: Path | None,
+    cache: Path | None,
+    baselines: bool,
+    fresh: bool,
+) -> Plan:
+    from evaluation.run import Plan
+
+    if out is not None and not out.parent.is_dir():
+        raise NotFound(f"there is no folder {out.parent} to write {out.name} into")
+    folder = options.settings.home / FOLDER
+    return Plan(
+        benchmark=benchmark if sample is None else benchmark.sample(sample),
+        settings=replace(options.settings, database_url=options.database_url),
+        cache=cache or folder / CACHE,
+        journal=out.with_suffix(".journal.jsonl") if out else folder / f"{benchmark.name}.jsonl",
+        baselines=baselines,
+        fresh=fresh,
+    )
+
+
+def _present(options: Options, document: Callable[[], Any], tables: Callable[[], None], out: Path | None) -> None:
+    if options.json:
+        show.document(document())
+    else:
+        tables()
+    if out is not None:
+        out.write_text(show.written(document()) + "\n", encoding="utf-8")
+        show.hint(f"Wrote {out}.")
+
+
+def _tell_journal(plan: Plan) -> None:
+    show.hint(f"Each result is kept in {plan.journal}: the same command finds it there, --fresh begins anew.")
+
+
+@contextmanager
+def _progress(what: str, steps: int) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error, drawn seldom: the thread that draws takes time from what is measured."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    clocks = (TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, *clocks, console=show.err(), transient=True, refresh_per_second=1) as progress:
+        task = progress.add_task(what, total=steps)
+        yield lambda count: progress.advance(task, count)

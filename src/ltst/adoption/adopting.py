@@ -1,0 +1,459 @@
+"""Adopts a chat table of another program: its rows become sessions and messages, and a view takes its name.
+
+Adopting and giving back are one transaction each, so a crash leaves the old state or the new one. Both compare the rows
+before and after, and fail where they differ.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from psycopg import errors, sql
+from psycopg.rows import dict_row
+
+from ltst.adoption.tables import HIDDEN, Legacy, columns_of, look, reading
+from ltst.adoption.views import Taken, all_taken, contents, one, show, shown, taken_by
+from ltst.db.connections import Connection
+from ltst.db.pool import Database
+from ltst.errors import Conflict, Denied, LtstError, NotFound
+from ltst.records import Adoption, AdoptionFault, Restitution
+from ltst.support.ids import new_id
+
+R = TypeVar("R")
+
+ADOPTING = 0x6C747374_0003
+# Waiting for the lock makes everybody else wait too, so it is tried for a short time, many times.
+PATIENCE = "500ms"
+ATTEMPTS = 120
+BREATH = 0.1
+FAULTS_TOLD = 20
+SUFFIX = "_before_ltst"
+LONGEST_NAME = 63
+STAGE = sql.Identifier("pg_temp", "ltst_adopting")
+WORDS = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
+SETTLED = (
+    b"SELECT set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, YMD', true), "
+    b"set_config('IntervalStyle', 'postgres', true), set_config('extra_float_digits', '1', true)"
+)
+IS_FREE = "SELECT to_regclass(quote_ident(%s) || '.' || quote_ident(%s)) IS NULL"
+MAY_SEE = """
+SELECT rolsuper OR rolbypassrls OR pg_has_role(rolname, 'ltst_keeper', 'USAGE'), rolname::text
+FROM pg_roles WHERE rolname = current_user
+"""
+COUNT = """
+SELECT count(*) AS rows, count(*) FILTER (WHERE fault IS NULL) AS messages,
+       count(DISTINCT (owner, session)) FILTER (WHERE fault IS NULL) AS sessions,
+       count(DISTINCT owner) FILTER (WHERE fault IS NULL) AS users,
+       min(happened) FILTER (WHERE fault IS NULL) AS first, max(happened) FILTER (WHERE fault IS NULL) AS last,
+       count(*) FILTER (WHERE fault IS NULL AND happened IS NULL) AS undated,
+       count(*) FILTER (WHERE fault IS NULL AND content !~ '\\S') AS blank
+FROM {source} AS seen
+"""
+FAULTY = "SELECT row, fault AS reason FROM {source} AS seen WHERE fault IS NOT NULL ORDER BY place LIMIT {limit}"
+REASONS = (
+    "SELECT fault, count(*) FROM {source} AS seen WHERE fault IS NOT NULL GROUP BY fault ORDER BY 2 DESC, 1 LIMIT 100"
+)
+VOCABULARY = """
+SELECT role, mode() WITHIN GROUP (ORDER BY word) FROM {source} AS seen
+WHERE fault IS NULL AND word IS NOT NULL GROUP BY role
+"""
+SESSIONS = """
+INSERT INTO conversation_sessions (user_id, session_id, created_at, last_activity, metadata)
+SELECT owner, session, coalesce(min(happened), now()), coalesce(max(happened), now()),
+       jsonb_build_object('adopted_from', {name}::text)
+FROM {stage} WHERE fault IS NULL GROUP BY owner, session
+"""
+# A row without a date is as old as the youngest of its conversation, since it stands behind those that have one.
+MESSAGES = """
+INSERT INTO conversation_messages (
+    user_id, message_id, session_id, role, content, content_hash, context_hash, message_index, message_key,
+    token_count, metadata, timestamp)
+SELECT owner, message_id, session, role, content, hash, ltst_sha256(session || ':' || role || ':' || hash), number,
+       CASE WHEN length(named) <= 255 THEN named ELSE ltst_sha256(named) END, (octet_length(content) + 3) / 4,
+       ltst_adopted_metadata(columns) || body,
+       coalesce(happened, max(happened) OVER (PARTITION BY owner, session), now())
+FROM (SELECT *, ltst_sha256(content) AS hash, {name} || ':' || row AS named FROM {stage} WHERE fault IS NULL) AS seen
+ORDER BY owner, session, number
+"""
+NUMBERS = """
+INSERT INTO adopted_messages (user_id, message_id, adoption_id, {session_column}, {row_column}, shown)
+SELECT owner, message_id, {adoption}, session::{session_kind}, id::{row_kind},
+       CASE columns WHEN '{{}}' THEN '{{}}'::jsonb ELSE jsonb_build_object('columns', columns) END
+       || CASE WHEN happened IS NULL THEN '{{"undated": true}}'::jsonb ELSE '{{}}'::jsonb END
+       || CASE WHEN word <> {words}::jsonb ->> role THEN jsonb_build_object('role', word) ELSE '{{}}'::jsonb END
+       || CASE WHEN message <> ltst_langchain_message(role, content, ltst_adopted_metadata(columns) || body)
+               THEN jsonb_build_object('message', message) ELSE '{{}}'::jsonb END
+FROM {stage} WHERE fault IS NULL ORDER BY owner, session, number
+"""
+ANALYSE_SESSIONS = "ANALYZE conversation_sessions"
+ANALYSE_ALL = "ANALYZE conversation_sessions, conversation_messages, adopted_messages"
+SHARE = """
+UPDATE conversation_sessions SET adoption_id = {adoption}
+WHERE (user_id, session_id) IN (SELECT DISTINCT owner, session FROM {stage} WHERE fault IS NULL)
+"""
+TELL = """
+INSERT INTO event_ledger (user_id, actor, action, noun, row_id, details)
+SELECT user_id, {actor}, {action}, 'session', session_id,
+       jsonb_build_object('table', {name}::text, 'messages', session_length)
+FROM conversation_sessions WHERE adoption_id = {adoption} ORDER BY user_id, session_id
+"""
+REMEMBER = """
+INSERT INTO adopted_tables (
+    adoption_id, schema_name, table_name, kept_name, shape, owner_id, columns, extras, words, row_kind, session_kind,
+    numbered, sequence_name, zone, largest)
+VALUES (%(adoption_id)s::uuid, %(schema)s, %(table)s, %(kept)s, %(shape)s, %(user_id)s, %(columns)s::jsonb,
+        %(extras)s::jsonb, %(words)s::jsonb, %(row_kind)s, %(session_kind)s, %(numbered)s, %(sequence)s, %(zone)s,
+        %(largest)s)
+"""
+# Hashes of the adopted rows as the table has them and as ltst has them; they must be equal, order and times included.
+OLD_ORDER = """
+SELECT count(*), coalesce(encode(sha256(string_agg(
+    sha256(convert_to(jsonb_build_array(owner, session, number, role, content, happened)::text, 'UTF8')), ''
+    ORDER BY owner, session, number)), 'hex'), '')
+FROM ({read}) AS seen WHERE fault IS NULL
+"""
+NEW_ORDER = """
+SELECT count(*), coalesce(encode(sha256(string_agg(
+    sha256(convert_to(jsonb_build_array(message.user_id, session_id, message_index, role, content,
+        CASE WHEN shown ? 'undated' THEN NULL ELSE timestamp END)::text, 'UTF8')), ''
+    ORDER BY message.user_id, session_id, message_index)), 'hex'), '')
+FROM conversation_messages AS message JOIN adopted_messages USING (user_id, message_id) WHERE adoption_id = {adoption}
+"""
+
+
+class _Busy(Exception):
+    """Another transaction holds a lock on the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The arguments of an adoption."""
+
+    table: str
+    user_id: str
+    zone: str
+    largest: int
+    leave_out: bool
+    actor: str
+    own: Sequence[str]
+    """The names of ltst's relations."""
+
+
+async def rehearse(database: Database, wish: Wish) -> Adoption:
+    """Read all rows in a read-only transaction, and return what an adoption would make of them."""
+    async with database.owner(hurry=False) as connection:
+        await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        legacy = await _prepared(connection, wish)
+        return await _summary(connection, wish, legacy, sql.SQL("({})").format(_read(legacy, wish, new_id())))
+
+
+async def adopt(database: Database, wish: Wish) -> Adoption:
+    """Adopt the table in one transaction; return what became of its rows."""
+
+    async def work(connection: Connection) -> Adoption:
+        seen = await _prepared(connection, wish)
+        await connection.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(seen.at(seen.name)))
+        return await _adopt(connection, wish, await look(connection, wish.table, wish.own))
+
+    return await _patiently(database, wish.table, work)
+
+
+async def give_back(database: Database, table: str, actor: str, *, keep: bool) -> Restitution:
+    """Put the table back, with what was written since. Its sessions leave ltst unless `keep` is set."""
+
+    async def work(connection: Connection) -> Restitution:
+        await entitled(connection)
+        taken = await taken_by(connection, table)
+        if taken is None:
+            raise NotFound(f"no table {table!r} was adopted")
+        if not taken.legacy.columns:
+            raise NotFound(f"the table {taken.legacy.shown}, which was kept for this, is gone")
+        return await _give_back(connection, taken, actor, keep=keep)
+
+    return await _patiently(database, table, work)
+
+
+async def give_all_back(connection: Connection) -> None:
+    """Put every adopted table back as it was when it was adopted; for a reset, which drops all else."""
+    for taken in await all_taken(connection):
+        await connection.execute(sql.SQL("DROP VIEW IF EXISTS {}").format(taken.view))
+        await _put_in_place(connection, taken)
+
+
+async def show_again(connection: Connection, before: Sequence[Taken]) -> None:
+    """After a restore: create the views of adopted tables, and put back those that the backup does not know."""
+    now = await all_taken(connection)
+    for taken in now:
+        if await one(connection, IS_FREE, (taken.legacy.schema, taken.table)) == (True,):
+            await show(connection, taken)
+    for taken in before:
+        if taken.adoption not in {each.adoption for each in now}:
+            await _put_in_place(connection, taken)
+
+
+async def _patiently(database: Database, table: str, work: Callable[[Connection], Awaitable[R]]) -> R:
+    """Run the work in a transaction, and again in a new one while a lock it needs is held; return its result."""
+    for _ in range(ATTEMPTS):
+        try:
+            async with database.owner(hurry=False) as connection:
+                await connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(PATIENCE))
+                try:
+                    return await work(connection)
+                except (errors.LockNotAvailable, errors.DeadlockDetected) as problem:
+                    raise _Busy from problem
+        except _Busy:
+            await asyncio.sleep(BREATH)
+    raise Conflict(f"{table} is in use all the time: let the program that uses it rest for a moment")
+
+
+async def _prepared(connection: Connection, wish: Wish) -> Legacy:
+    """Check that the table may be adopted, and return what is known of it."""
+    await entitled(connection)
+    taken = await taken_by(connection, wish.table)
+    if taken is not None:
+        raise Conflict(
+            f"{taken.legacy.schema}.{taken.table} is adopted already; the way back: ltst db adopt {wish.table} --back"
+        )
+    return await look(connection, wish.table, wish.own)
+
+
+async def entitled(connection: Connection) -> None:
+    """Let one adoption run at a time, with fixed formats; raise Denied for a role that does not see all rows."""
+    await connection.execute(SETTLED)
+    await connection.execute("SELECT pg_advisory_xact_lock(%s)", (ADOPTING,))
+    ((entitled, me),) = await (await connection.execute(MAY_SEE)).fetchall()
+    if not entitled:
+        raise Denied(f'the role {me} does not inherit ltst_keeper\'s rights; run: GRANT ltst_keeper TO "{me}"')
+
+
+def _read(legacy: Legacy, wish: Wish, adoption: str) -> sql.Composed:
+    return reading(legacy, wish.user_id, wish.zone, wish.largest, adoption)
+
+
+async def _summary(connection: Connection, wish: Wish, legacy: Legacy, source: sql.Composable) -> Adoption:
+    """Count what becomes of the rows, and list the first that cannot become messages."""
+    cursor = connection.cursor(row_factory=dict_row)
+    (counted,) = await (await cursor.execute(sql.SQL(COUNT).format(source=source))).fetchall()
+    faults = []
+    if counted["rows"] > counted["messages"]:
+        listing = sql.SQL(FAULTY).format(source=source, limit=FAULTS_TOLD)
+        faults = [AdoptionFault(**each) for each in await (await cursor.execute(listing)).fetchall()]
+    return Adoption(
+        table=legacy.shown,
+        shape=legacy.shape,
+        user_id=wish.user_id,
+        faults=tuple(faults),
+        reasons=dict(await _pairs(connection, REASONS, source)) if faults else {},
+        words=WORDS | dict(await _pairs(connection, VOCABULARY, source)),
+        left_behind=legacy.left_behind,
+        **counted,
+    )
+
+
+async def _pairs(connection: Connection, query: str, source: sql.Composable) -> list[tuple[Any, ...]]:
+    return await (await connection.execute(sql.SQL(query).format(source=source))).fetchall()
+
+
+async def _adopt(connection: Connection, wish: Wish, seen: Legacy) -> Adoption:
+    adoption = new_id()
+    legacy = seen if seen.id else await _numbered(connection, seen)
+    await connection.execute(
+        sql.SQL(
+            "CREATE TEMP TABLE ltst_adopting ON COMMIT DROP AS SELECT gen_random_uuid() AS message_id, * FROM ({}) AS r"
+        ).format(_read(legacy, wish, adoption))
+    )
+    await connection.execute("ANALYZE pg_temp.ltst_adopting")
+    told = await _summary(connection, wish, legacy, STAGE)
+    if told.faults and not wish.leave_out:
+        raise Conflict(_complaint(told))
+    taken = Taken(adoption, legacy.name, legacy, wish.user_id, told.words, wish.zone, seen.id is not None)
+    await _copy(connection, taken)
+    kept = await _free_name(connection, legacy)
+    await connection.execute(
+        sql.SQL("ALTER TABLE {} RENAME TO {}").format(legacy.at(legacy.name), sql.Identifier(kept))
+    )
+    taken = replace(taken, legacy=replace(legacy, name=kept))
+    await _remember(connection, taken, wish)
+    await show(connection, taken)
+    digest = await _compare(connection, taken, wish)
+    await _tell(connection, taken, wish.actor, "adopt")
+    update = sql.SQL("UPDATE adopted_tables SET digest = {} WHERE adoption_id = {} RETURNING adopted_at")
+    (moment,) = await one(connection, update.format(digest, adoption))
+    return replace(told, kept=taken.legacy.shown, digest=digest, adopted_at=moment)
+
+
+def _complaint(told: Adoption) -> str:
+    reasons = "; ".join(f"{reason} ({count:,})" for reason, count in told.reasons.items())
+    rows = ", ".join(each.row for each in told.faults)
+    return (
+        f"{told.rows - told.messages:,} of {told.rows:,} rows cannot be taken over: {reasons}. "
+        f"The first of them are {rows}. Mend them, or leave them out (--leave-out): they stay in the table that is kept"
+    )
+
+
+async def _numbered(connection: Connection, legacy: Legacy) -> Legacy:
+    """Add a column of numbers to a table without row ids, in the order of its rows; return the table with it."""
+    add = sql.SQL("ALTER TABLE {} ADD COLUMN {} BIGINT GENERATED BY DEFAULT AS IDENTITY")
+    await connection.execute(add.format(legacy.at(legacy.name), sql.Identifier(HIDDEN)))
+    columns = await columns_of(connection, legacy.schema, legacy.name)
+    return replace(legacy, columns=columns, roles={**legacy.roles, "id": HIDDEN})
+
+
+async def _copy(connection: Connection, taken: Taken) -> None:
+    """Copy sessions and messages. Sessions join the adoption last, so that no trigger numbers a message twice."""
+    parts = {
+        "stage": STAGE,
+        "name": sql.Literal(taken.table),
+        "adoption": sql.SQL("{}::uuid").format(taken.adoption),
+        "words": sql.Literal(json.dumps(dict(taken.words))),
+        "session_column": sql.Identifier(f"session_{taken.session_kind}"),
+        "row_column": sql.Identifier(f"row_{taken.row_kind}"),
+        "session_kind": sql.SQL(taken.session_kind),
+        "row_kind": sql.SQL(taken.row_kind),
+    }
+    # Counted anew in between: what is looked up for each message would else be looked for as in an empty table.
+    for step in (SESSIONS, ANALYSE_SESSIONS, MESSAGES, NUMBERS, SHARE, ANALYSE_ALL):
+        await connection.execute(sql.SQL(step).format(**parts))
+
+
+async def _free_name(connection: Connection, legacy: Legacy) -> str:
+    """Return a free name for the table that is kept, in its own schema."""
+    for number in range(1, 100):
+        suffix = SUFFIX if number == 1 else f"{SUFFIX}_{number}"
+        room = LONGEST_NAME - len(suffix)
+        name = legacy.name.encode()[:room].decode(errors="ignore") + suffix
+        if await one(connection, IS_FREE, (legacy.schema, name)) == (True,):
+            return name
+    raise Conflict(f"{legacy.schema} has a hundred tables {legacy.name}{SUFFIX} already: drop some")
+
+
+async def _remember(connection: Connection, taken: Taken, wish: Wish) -> None:
+    legacy = taken.legacy
+    extras = [{"name": each.name, "text": not each.in_json} for each in legacy.extras]
+    given = {
+        "adoption_id": taken.adoption,
+        "schema": legacy.schema,
+        "table": taken.table,
+        "kept": legacy.name,
+        "shape": legacy.shape,
+        "user_id": wish.user_id,
+        "columns": json.dumps(dict(legacy.roles)),
+        "extras": json.dumps(extras),
+        "words": json.dumps(dict(taken.words)),
+        "row_kind": taken.row_kind,
+        "session_kind": taken.session_kind,
+        "numbered": taken.numbered,
+        "sequence": taken.id.counter,
+        "zone": taken.zone if legacy.zoneless else None,
+        "largest": wish.largest,
+    }
+    await connection.execute(REMEMBER, given)
+    if not taken.id.unique:
+        index = sql.SQL("CREATE INDEX {} ON {} ({})")
+        await connection.execute(
+            index.format(sql.Identifier(taken.index), legacy.at(legacy.name), sql.Identifier(taken.id.name))
+        )
+
+
+async def _compare(connection: Connection, taken: Taken, wish: Wish) -> str:
+    """Fail unless ltst has the rows of the table, in their order, and the view shows them as they are there."""
+    read = _read(taken.legacy, wish, taken.adoption)
+    adoption = sql.SQL("{}::uuid").format(taken.adoption)
+    before = await one(connection, sql.SQL(OLD_ORDER).format(read=read))
+    after = await one(connection, sql.SQL(NEW_ORDER).format(adoption=adoption))
+    kept, view = await contents(connection, taken)
+    if before != after or kept != view:
+        raise LtstError(
+            f"the adoption of {taken.legacy.schema}.{taken.table} was undone: {before[0]:,} rows of the table and "
+            f"{after[0]:,} messages, shown as {view[0]:,} rows, do not agree"
+        )
+    return str(after[1])
+
+
+async def _tell(connection: Connection, taken: Taken, actor: str, action: str) -> None:
+    query = sql.SQL(TELL).format(
+        actor=actor, action=action, name=taken.table, adoption=sql.SQL("{}::uuid").format(taken.adoption)
+    )
+    await connection.execute(query)
+
+
+async def _give_back(connection: Connection, taken: Taken, actor: str, *, keep: bool) -> Restitution:
+    legacy = taken.legacy
+    kept = legacy.at(legacy.name)
+    # From here on the program waits; it finds the table when it may go on. So does whoever writes to the sessions.
+    leaving = replace(taken, aside=f"ltst_leaving_{taken.adoption.replace('-', '')}")
+    rename = sql.SQL("ALTER VIEW {} RENAME TO {}")
+    await connection.execute(rename.format(taken.view, sql.Identifier(str(leaving.aside))))
+    lock = sql.SQL(
+        "SELECT FROM conversation_sessions WHERE adoption_id = {}::uuid ORDER BY user_id, session_id FOR UPDATE"
+    )
+    await connection.execute(lock.format(taken.adoption))
+    unchanged = (await one(connection, sql.SQL("SELECT count(*) FROM {}").format(kept)))[0]
+    added = await _put_rows(connection, leaving)
+    before, after = await contents(connection, leaving)
+    if before != after:
+        raise LtstError(
+            f"{taken.table} was not given back: {after[0]:,} rows are shown and {before[0]:,} would be there"
+        )
+    await connection.execute(sql.SQL("DROP VIEW {}").format(leaving.view))
+    sessions = await _let_go(connection, taken, actor, keep=keep)
+    await _put_in_place(connection, taken)
+    return Restitution(
+        table=f"{legacy.schema}.{taken.table}",
+        rows=unchanged + added,
+        added=added,
+        sessions=sessions,
+        kept=keep,
+        digest=str(after[1]),
+    )
+
+
+async def _put_rows(connection: Connection, taken: Taken) -> int:
+    """Insert into the table what came or changed since; return how many rows."""
+    pairs = [(column, expression) for column, expression in shown(taken) if not column.left_behind]
+    if not taken.numbered:
+        pairs.append((taken.id, sql.Composed([sql.Identifier("a", "row_bigint")])))
+    insert = sql.SQL(
+        "INSERT INTO {kept} ({names}) OVERRIDING SYSTEM VALUE SELECT {values} FROM {rows} "
+        "AND NOT EXISTS (SELECT FROM {kept} AS kept WHERE kept.{id} = a.{row}) "
+        "ORDER BY m.timestamp, m.user_id, m.session_id, m.message_index"
+    ).format(
+        kept=taken.legacy.at(taken.legacy.name),
+        names=sql.SQL(", ").join(sql.Identifier(column.name) for column, _ in pairs),
+        values=sql.SQL(", ").join(expression for _, expression in pairs),
+        rows=taken.rows,
+        id=sql.Identifier(taken.id.name),
+        row=sql.Identifier(f"row_{taken.row_kind}"),
+    )
+    try:
+        return (await connection.execute(insert)).rowcount
+    except (errors.IntegrityError, errors.DataError) as problem:
+        raise Conflict(
+            f"{taken.table} does not take what was written since; nothing was changed: {problem.diag.message_primary}"
+        ) from problem
+
+
+async def _let_go(connection: Connection, taken: Taken, actor: str, *, keep: bool) -> int:
+    """End the adoption, its entry first: otherwise what is deleted here would be deleted from the table too."""
+    await _tell(connection, taken, actor, "give_back")
+    end = "DELETE FROM adopted_tables WHERE adoption_id = {}::uuid"
+    forget = "DELETE FROM adopted_messages WHERE adoption_id = {}::uuid"
+    leave = "UPDATE conversation_sessions SET adoption_id = NULL WHERE adoption_id = {}::uuid"
+    remove = "DELETE FROM conversation_sessions WHERE adoption_id = {}::uuid"
+    counted = 0
+    for step in (end, forget, leave if keep else remove):
+        counted = (await connection.execute(sql.SQL(step).format(taken.adoption))).rowcount
+    return counted
+
+
+async def _put_in_place(connection: Connection, taken: Taken) -> None:
+    legacy = taken.legacy
+    kept = legacy.at(legacy.name)
+    await connection.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(legacy.at(taken.index)))
+    if not taken.numbered:
+        await connection.execute(sql.SQL("ALTER TABLE {} DROP COLUMN {}").format(kept, sql.Identifier(HIDDEN)))
+    await connection.execute(sql.SQL("ALTER TABLE {} RENAME TO {}").format(kept, sql.Identifier(taken.table)))

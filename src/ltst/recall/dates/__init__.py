@@ -1,0 +1,1 @@
+"""The grammar of dates in English; temporal.py is the way in."""

@@ -1,1 +1,0 @@
-"""The evaluation, on small data made by hand."""

@@ -1,0 +1,1 @@
+"""What several suites use: servers, data, probes of a database; no tests."""
