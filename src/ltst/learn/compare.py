@@ -1,14 +1,19 @@
-"""Comparing: finds the earlier statement whose place a new one takes, once both have vectors."""
+"""Comparing: finds the earlier statement whose place a new one takes, once both have vectors.
+
+Where no word says so, it notes how likely a message takes the place of what an earlier one states.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ltst.db.pool import Database, Transaction, user_scope
 from ltst.learn.listen import ACTOR
-from ltst.learn.superseding import says_so, takes_place
+from ltst.learn.superseding import Pair, likelihood, says_so, takes_place
 from ltst.rooms import events, search, statements, work
-from ltst.rooms.statements import Compared
+from ltst.rooms.search import Holders
+from ltst.rooms.statements import Compared, Telling
 from ltst.rooms.work import Lease
 from ltst.support.child import Limits
 from ltst.support.children import LEARNING
@@ -19,6 +24,10 @@ BATCH = 100
 NEAREST_LATER = 3
 # A word is rare that stands in so many units of the user, or in such a part of them.
 RARE, RARE_SHARE = 4, 0.04
+# How many of the nearest messages before one may have lost their place to it, and from which likelihood on it is noted.
+NEAREST_BEFORE = 10
+LEAST_DOUBT = 0.1
+DAY = 86_400.0
 
 
 async def compare(database: Database, lease: Lease, *, limits: Limits) -> int:
@@ -30,6 +39,7 @@ async def compare(database: Database, lease: Lease, *, limits: Limits) -> int:
         asked = [*{each.statement_id: each for each in [*new, *later]}.values()]
         for newer in await _saying_so(asked, limits, lease.user_id):
             await _supersede(tx, newer, limits)
+        await _doubt(tx, dict.fromkeys(each.message_id for each in new), limits)
         await statements.compared(tx, [each.statement_id for each in new])
         await work.finish(tx, lease)
     return len(new)
@@ -50,7 +60,8 @@ async def _supersede(tx: Transaction, newer: Compared, limits: Limits) -> None:
     """Let a statement take the place of the nearest one before it, if it says so."""
     for older in await statements.nearest(tx, newer, later=False, limit=1):
         shared = await beside(_shared, older.content, newer.content)
-        rare = await search.rare(tx, shared, RARE, RARE_SHARE)
+        known = await search.holders(tx, shared)
+        rare = [term for term in shared if known.units.get(term, 0) <= max(RARE, RARE_SHARE * known.total)]
         given = (older.content, older.kind, newer.content, older.nearness, rare)
         (takes,) = await LEARNING.each(takes_place, [given], limits, owner=str(tx.scope.user_id))
         if takes is True and await statements.supersede(tx, older.statement_id, newer.statement_id):
@@ -60,3 +71,54 @@ async def _supersede(tx: Transaction, newer: Compared, limits: Limits) -> None:
 
 def _shared(one: str, other: str) -> list[str]:
     return sorted({*terms(one)} & {*terms(other)})
+
+
+async def _doubt(tx: Transaction, new: Iterable[str], limits: Limits) -> None:
+    """Note of what earlier messages state how likely the new ones, or those after them, took its place."""
+    for message_id in new:
+        later = await statements.nearest_telling(tx, message_id, later=True, limit=NEAREST_LATER)
+        told = await statements.telling(tx, message_id)
+        for newer in [*([told] if told else []), *later]:
+            await _doubt_before(tx, newer, limits)
+
+
+async def _doubt_before(tx: Transaction, newer: Telling, limits: Limits) -> None:
+    before = await statements.nearest_telling(tx, newer.message_id, later=False, limit=NEAREST_BEFORE)
+    words = await beside(_terms_of, [newer, *before])
+    known = await search.holders(tx, {*().union(*words)})
+    pairs = [*_pairs(newer, before, words, known)]
+    likely = await LEARNING.each(likelihood, [(pair,) for pair in pairs], limits, owner=str(tx.scope.user_id))
+    for older, doubt in zip(before, likely, strict=False):
+        if isinstance(doubt, float) and doubt >= LEAST_DOUBT:
+            await statements.doubt(tx, older.message_id, newer.message_id, doubt)
+
+
+def _pairs(newer: Telling, before: Sequence[Telling], words: Sequence[set[str]], known: Holders) -> Iterator[Pair]:
+    """The message with each of those before it, the nearest first."""
+    rare = {term: _rarity(units, known.total) for term, units in known.units.items()}
+    nearness = [each.nearness for each in before]
+    for place, older in enumerate(before):
+        rival = nearness[0] if place else (nearness[1] if len(nearness) > 1 else 0.0)
+        yield Pair(
+            newer.content,
+            older.content,
+            older.nearness,
+            place,
+            older.nearness - rival,
+            [rare.get(term, 0.0) for term in words[0] & words[place + 1]],
+            (_sum(words[0], rare), _sum(words[place + 1], rare)),
+            (newer.said_at - older.said_at).total_seconds() / DAY,
+            newer.session_id == older.session_id,
+        )
+
+
+def _terms_of(told: Sequence[Telling]) -> list[set[str]]:
+    return [{*terms(each.content)} for each in told]
+
+
+def _sum(words: Iterable[str], rare: Mapping[str, float]) -> float:
+    return sum(rare.get(term, 0.0) for term in words) or 1.0
+
+
+def _rarity(units: int, total: int) -> float:
+    return math.log(1 + max(total - units + 0.5, 0.0) / (units + 0.5))

@@ -1,13 +1,25 @@
-"""Superseding: whether what is said later takes the place of what was said before; a pure function of the two.
+"""Superseding: whether what is said later takes the place of what was said before; pure functions of the two.
 
-In doubt both stay: it takes a word that says so (a correction, a change, an end) and the same subject. It runs in a
-child process, as all that reads the words of messages by rules.
+In doubt both stay: it takes a word that says so (a correction, a change, an end) and the same subject. How likely it is
+otherwise is told by a logistic over what `features` sees, whose weights were fitted to labelled lives by
+`evaluation/superseding.py` and lie beside: search puts what is doubtful behind what took its place. All of it runs in a
+child process, as whatever reads the words of messages by rules.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+
+from ltst.learn.gate import telling
+
+WEIGHTS = "superseding_weights.tsv"
+PRECISION = 100  # weights are written as hundredths
 
 # How near two sentences must be, by their vectors, to be about the same.
 CORRECTED, CHANGED, ENDED, MOVED_FROM = 0.35, 0.38, 0.4, 0.3
@@ -36,6 +48,7 @@ _ENDS = re.compile(
 _MOVES = re.compile(r"\b(?:moved|moving|relocated) (?:back )?(?:from .{1,30} )?(?:to|into) (?:the )?([A-Z]\w{1,30})")
 _LIVES = re.compile(r"\b(?:live|living|lives|based|moved) (?:in|to|at) (?:the )?([A-Z]\w{1,30})")
 _NUMBER = re.compile(r"\d[\d.,:]{0,20}")
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|[?!]")
 _DAY = re.compile(r"\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.I)
 
 
@@ -65,3 +78,59 @@ def _differs(older: str, newer: str) -> bool:
     numbers = [{each.rstrip(".,:") for each in _NUMBER.findall(text)} for text in (older, newer)]
     days = [{each.lower() for each in _DAY.findall(text)} for text in (older, newer)]
     return any(before and after - before for before, after in (numbers, days))
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A message with one before it: how near they are, and which words they share."""
+
+    newer: str
+    older: str
+    nearness: float
+    place: int  # of the older one among the nearest, from 0
+    ahead: float  # how much nearer it is than the nearest of the others
+    shared: Sequence[float]  # how rare each word is that both hold
+    rarity: tuple[float, float]  # of all words of the newer one, and of the older one
+    days: float
+    together: bool  # in one conversation
+
+
+def likelihood(pair: Pair) -> float:
+    """Return how likely a message takes the place of what one before it states."""
+    known = weights()
+    score = sum(known.get(name, 0.0) * value for name, value in features(pair))
+    return 1 / (1 + math.exp(-score))
+
+
+@cache
+def weights() -> dict[str, float]:
+    """Return the weight of each feature."""
+    lines = files("ltst.learn").joinpath(WEIGHTS).read_text("utf-8").splitlines()
+    return {name: int(value) / PRECISION for name, value in (line.split("\t") for line in lines)}
+
+
+def features(pair: Pair) -> Iterator[tuple[str, float]]:
+    """Return what is seen of a pair, by name."""
+    newer, older, near, shared = pair.newer, pair.older, pair.nearness, sum(pair.shared)
+    yield from (("bias", 1.0), ("near", near), ("very near", max(0.0, near - 0.4)), ("ahead", pair.ahead))
+    yield from (("place", pair.place / 10), ("shared words", min(len(pair.shared), 9) / 3))
+    yield from (("shared of newer", shared / pair.rarity[0]), ("shared of older", shared / pair.rarity[1]))
+    yield from (("same conversation", float(pair.together)), ("days", math.log1p(max(pair.days, 0.0)) / 6))
+    much = min(shared, 20.0) / 5
+    yield "shared", much
+    numbers = [{each.rstrip(".,:") for each in _NUMBER.findall(text)} for text in (older, newer)]
+    signs = {
+        "other numbers": all(numbers) and bool(numbers[1] - numbers[0]),
+        "corrects": _CORRECTS.search(newer) is not None,
+        "changes": _CHANGES.search(newer) is not None,
+        "ends": _ENDS.search(newer) is not None,
+    }
+    for name in (name for name, seen in signs.items() if seen):
+        yield from ((name, 1.0), (f"{name} near", near), (f"{name} shared", much))
+    yield "same numbers", float(bool(numbers[0] & numbers[1]))
+    for name, text in (("newer", newer), ("older", older)):
+        yield f"{name} tells", telling(text)
+        yield f"{name} asks", float(text.rstrip().endswith("?"))
+        yield f"{name} length", min(len(text), 400) / 400
+    words = _WORD.findall(newer.lower().replace("’", "'"))
+    yield from ((f":{word}", 0.5) for word in {*words, *map(" ".join, pairwise(words))})

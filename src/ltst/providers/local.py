@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ltst.errors import Invalid, ModelUnavailable
+from ltst.providers.adapter import adapted
 from ltst.providers.runtime import LOADING, load, runs, runtime, threads_for
 from ltst.providers.vectors import check_vectors
 from ltst.providers.wordpieces import word_pieces
@@ -39,6 +40,8 @@ PIECES_A_MOMENT = 256
 # From here on it pays to load the model a second time: for runs of one thread each, which do not wait for each other
 # after every layer. Together they embed a third more; loading takes as long as some seven thousand pieces.
 MANY_PIECES = 8_192
+# Stands before a question, which is read by weights of its own. Nobody types it; whoever sends it asks a question.
+QUESTION = "\x02?\x03"
 
 
 class LocalEmbedder:
@@ -60,9 +63,13 @@ class LocalEmbedder:
         """The text cut into what the model reads whole, with room for up to 80 word pieces before each part."""
         return word_pieces().parts(text, LONGEST - MARKS - min(max(room, 0), MOST_ROOM))
 
+    def prompted(self, text: str, question: bool) -> str:
+        """Return the text with a mark before it if it is a question."""
+        return QUESTION + text if question else text
+
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """How many word pieces of each text are read."""
-        return [len(word_pieces().ids(text, LONGEST)) for text in texts]
+        """Return how many word pieces of each text are read."""
+        return [len(_pieces(text)) for text in texts]
 
     def moment(self, lengths: Sequence[int]) -> int:
         """How many texts of these lengths, longest first, all threads embed in about a tenth of a second.
@@ -79,32 +86,44 @@ class LocalEmbedder:
         return taken
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """A vector for each text, of which the first 256 word pieces count."""
+        """Return a vector for each text, of which the first 256 word pieces count."""
         import numpy as np
 
-        rows = [word_pieces().ids(text, LONGEST) for text in texts]
+        rows = [_pieces(text) for text in texts]
+        vectors = np.empty((len(rows), DIMENSIONS), dtype=np.float32)
+        for asking in (False, True):
+            chosen = [number for number, text in enumerate(texts) if text.startswith(QUESTION) == asking]
+            if chosen:
+                vectors[chosen] = self._embedded([rows[number] for number in chosen], asking)
+        return check_vectors(vectors, len(rows), DIMENSIONS)
+
+    def _embedded(self, rows: Sequence[Sequence[int]], asking: bool) -> NDArray[np.float32]:
+        """Return the vectors of texts that all ask, or all tell."""
+        import numpy as np
+
         lengths = [len(row) for row in rows]
         vectors = np.empty((len(rows), DIMENSIONS), dtype=np.float32)
 
         def embed_run(session: Any, run: list[int]) -> None:
             vectors[run] = _sums(session, [rows[number] for number in run])
 
-        if self._threads > 1 and _is_backlog(sum(lengths)):
+        if not asking and self._threads > 1 and _is_backlog(sum(lengths)):
             _at_once(partial(embed_run, _session(1)), runs(lengths, PIECES_A_MOMENT), self._threads)
         else:
             for run in runs(lengths, MOST_PIECES_AT_ONCE):
-                embed_run(_session(self._threads), run)
-        return check_vectors(vectors, len(rows), DIMENSIONS)
+                embed_run(_session(self._threads, asking), run)
+        return vectors
 
     def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
         """Load the model in a few steps, before each of which it asks whether to go on."""
-        for step in (_import_numpy, word_pieces, runtime, partial(_session, self._threads)):
+        models = (partial(_session, self._threads, asking) for asking in (True, False))  # questions come first
+        for step in (_import_numpy, word_pieces, runtime, *models):
             if not go_on():
                 return
             with LOADING:
                 step()
         if go_on():
-            self.embed([NAME])  # the first run sets up what all others use
+            self.embed([QUESTION + NAME, NAME])  # the first run sets up what all others use
 
 
 def _import_numpy() -> None:
@@ -168,22 +187,28 @@ def _sums(session: Any, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
     return sums
 
 
-_sessions: dict[tuple[int, int], Any] = {}
+_sessions: dict[tuple[int, int, bool], Any] = {}
 
 
-def _session(threads: int) -> Any:
+def _session(threads: int, asking: bool = False) -> Any:
     """The loaded model of this process; a forked child loads its own, since the threads stayed with its parent."""
-    key = os.getpid(), threads
+    key = os.getpid(), threads, asking
     loaded = _sessions.get(key)
     if loaded is None:
         with LOADING:
-            loaded = _sessions.get(key) or _load(threads)
+            loaded = _sessions.get(key) or _load(threads, asking)
             _sessions[key] = loaded
     return loaded
 
 
-def _load(threads: int) -> Any:
-    return load(_weights(), threads)
+def _load(threads: int, asking: bool) -> Any:
+    weights = _weights()
+    return load(adapted(weights) if asking else weights, threads)
+
+
+def _pieces(text: str) -> Sequence[int]:
+    """The word pieces of a text that are read, without the mark of a question."""
+    return word_pieces().ids(text.removeprefix(QUESTION), LONGEST)
 
 
 def _weights() -> Path:

@@ -58,15 +58,16 @@ def runtime() -> Any:
     return onnxruntime
 
 
-def load(weights: Path, threads: int) -> Any:
-    """The model of a file, ready to be run by so many threads."""
+def load(model: Path | bytes, threads: int) -> Any:
+    """Load the model of a file, or of its bytes, to be run by so many threads."""
     onnxruntime = runtime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.add_session_config_entry("session.intra_op.spin_duration_us", str(SPIN_MICROSECONDS))
     # Weights that are stored as int8 are made float once, here, by optimising the graph.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-    session = onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
+    given = model if isinstance(model, bytes) else str(model)
+    session = onnxruntime.InferenceSession(given, options, providers=["CPUExecutionProvider"])
     _loaded.append(session)
     _return_memory()
     return session

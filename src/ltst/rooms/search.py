@@ -104,6 +104,14 @@ class Vectors:
 
 
 @dataclass(frozen=True, slots=True)
+class Holders:
+    """How many units of a user hold each term, and how many units there are."""
+
+    units: Mapping[str, int]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
     """The embedding model whose vectors the index holds."""
 
@@ -275,9 +283,10 @@ def _by_kind(rows: Iterable[Due]) -> dict[str, list[Due]]:
     return found
 
 
-async def rare(tx: Executor, terms: Sequence[str], most: int, share: float) -> list[str]:
-    """Those of some terms that at most so many units of the user hold, or such a share of them."""
-    return await tx.values("search.rare", user_id=tx.scope.user_id, terms=[*terms], most=most, share=share)
+async def holders(tx: Executor, terms: Iterable[str]) -> Holders:
+    """Return how many units of the user hold each of some terms, and how many there are."""
+    rows = await tx.rows("search.holders", user_id=tx.scope.user_id, terms=[*terms])
+    return Holders({row["term"]: row["units"] for row in rows if row["term"]}, rows[0]["total"] if rows else 0)
 
 
 async def model(tx: Executor) -> Model | None:

@@ -12,6 +12,8 @@ from ltst.db.pool import Executor
 from ltst.records import Stated, Statement
 from ltst.support.ids import new_id
 
+COMPARED_LENGTH = 400  # characters of a message that are compared with another
+
 
 @dataclass(frozen=True, slots=True)
 class SpanOf:
@@ -26,11 +28,24 @@ class Compared:
     """A statement as it is compared with another, and how near its vector is to that one's."""
 
     statement_id: str
+    message_id: str
     content: str
     kind: str
     said_at: datetime
     position: int
     start_at: int
+    nearness: float
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """A message that states something, as it is compared with another, and how near its vector is to that one's."""
+
+    message_id: str
+    content: str
+    session_id: str
+    said_at: datetime
+    position: int
     nearness: float
 
 
@@ -68,6 +83,7 @@ async def list_all(
 
 async def reject(tx: Executor, statement_id: str) -> None:
     """Strike a statement out; what it had taken the place of holds again."""
+    await tx.run("statements.believe", user_id=tx.scope.user_id, statement_id=statement_id)
     await tx.run("statements.reject", user_id=tx.scope.user_id, statement_id=statement_id)
 
 
@@ -97,6 +113,31 @@ async def nearest(tx: Executor, given: Compared, *, later: bool, limit: int) -> 
 async def supersede(tx: Executor, older: str, newer: str) -> bool:
     """Let one take the place of another, unless something said before it did; whether it does."""
     return bool(await tx.run("statements.supersede", user_id=tx.scope.user_id, older=older, newer=newer))
+
+
+async def telling(tx: Executor, message_id: str) -> Telling | None:
+    """Return a message that states something, as it is compared; None when it is gone."""
+    return await tx.row(
+        "statements.telling", Telling, user_id=tx.scope.user_id, message_id=message_id, length=COMPARED_LENGTH
+    )
+
+
+async def nearest_telling(tx: Executor, message_id: str, *, later: bool, limit: int) -> list[Telling]:
+    """Return the messages before one, or compared ones after it, that state something: the nearest first."""
+    return await tx.rows(
+        "statements.nearest_telling",
+        Telling,
+        user_id=tx.scope.user_id,
+        message_id=message_id,
+        later=later,
+        limit=limit,
+        length=COMPARED_LENGTH,
+    )
+
+
+async def doubt(tx: Executor, older: str, newer: str, likelihood: float) -> None:
+    """Note how likely a later message took the place of what another states, if nothing is likelier to have."""
+    await tx.run("statements.doubt", user_id=tx.scope.user_id, older=older, newer=newer, doubt=likelihood)
 
 
 async def compared(tx: Executor, ids: Iterable[str]) -> None:

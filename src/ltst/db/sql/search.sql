@@ -55,13 +55,12 @@ SELECT ltst_add_vectors(%(user_id)s, %(model)s, %(table)s, %(key)s, %(ids)s::uui
                         %(stages)s::smallint[], %(importances)s::float[], %(held)s::integer[], %(parts)s::smallint[],
                         %(vectors)s::text[])::text;
 
--- name: rare
-SELECT term FROM search_terms
+-- name: holders
+SELECT term::text, sum(cardinality(postings))::integer AS units,
+       coalesce((SELECT units FROM search_users WHERE user_id = %(user_id)s), 0)::integer AS total
+FROM search_terms
 WHERE user_id = %(user_id)s AND term = ANY(%(terms)s::text[])
-GROUP BY term
-HAVING sum(cardinality(postings)) <= greatest(%(most)s::integer, %(share)s::float * (
-    SELECT units FROM search_users WHERE user_id = %(user_id)s))
-ORDER BY term;
+GROUP BY term;
 
 -- name: model
 SELECT name, dimensions, source FROM embedding_models WHERE state = 'active';

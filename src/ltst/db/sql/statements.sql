@@ -49,13 +49,20 @@ WITH struck AS (
 UPDATE statements AS older SET superseded_by = NULL, superseded_at = NULL, compared = false
 FROM struck WHERE older.user_id = %(user_id)s AND older.superseded_by = struck.statement_id;
 
+-- What the message of a statement cast doubt on is believed again, and compared anew.
+-- name: believe
+UPDATE statements AS older SET doubt = 0, doubted_by = NULL, compared = false
+FROM statements AS struck
+WHERE struck.user_id = %(user_id)s AND struck.statement_id = %(statement_id)s::uuid
+  AND older.user_id = %(user_id)s AND older.doubted_by = struck.message_id;
+
 -- name: forget_learned
 DELETE FROM statements WHERE user_id = %(user_id)s AND origin <> 'hand' AND rejected_at IS NULL;
 
 -- Those that were not compared and can be: they have vectors, or their messages do.
 -- name: uncompared
-SELECT statement_id::text, substr(content, start_at + 1, end_at - start_at) AS content, stated.kind, said_at,
-       message_index AS position, start_at, 1.0 AS nearness
+SELECT statement_id::text, message_id::text, substr(content, start_at + 1, end_at - start_at) AS content, stated.kind,
+       said_at, message_index AS position, start_at, 1.0 AS nearness
 FROM statements AS stated JOIN conversation_messages AS message USING (user_id, message_id)
 WHERE user_id = %(user_id)s AND NOT compared AND rejected_at IS NULL
   AND ltst_statement_vector(user_id, statement_id, message_id) IS NOT NULL
@@ -77,8 +84,8 @@ WITH given AS (
     ORDER BY stated.said_at DESC
     LIMIT 2000
 )
-SELECT statement_id::text, substr(content, start_at + 1, end_at - start_at) AS content, kind, other.said_at,
-       message_index AS position, start_at, 1 - (found.vector <=> given.vector) AS nearness
+SELECT statement_id::text, other.message_id::text, substr(content, start_at + 1, end_at - start_at) AS content, kind,
+       other.said_at, message_index AS position, start_at, 1 - (found.vector <=> given.vector) AS nearness
 FROM given, other, ltst_statement_vector(user_id, statement_id, other.message_id) AS found (vector)
 WHERE found.vector IS NOT NULL AND given.vector IS NOT NULL
 ORDER BY found.vector <=> given.vector
@@ -91,6 +98,46 @@ FROM statements AS newer
 WHERE older.user_id = %(user_id)s AND older.statement_id = %(older)s::uuid
   AND newer.user_id = %(user_id)s AND newer.statement_id = %(newer)s::uuid
   AND (older.superseded_at IS NULL OR older.superseded_at > newer.said_at);
+
+-- A message that states something.
+-- name: telling
+SELECT message_id::text, left(content, %(length)s::integer) AS content, session_id::text, timestamp AS said_at,
+       message_index AS position, 1.0 AS nearness
+FROM conversation_messages WHERE user_id = %(user_id)s AND message_id = %(message_id)s::uuid;
+
+-- Of the latest messages before one, or after it, that state something and were compared: the nearest.
+-- name: nearest_telling
+WITH given AS (
+    SELECT timestamp AS said_at, message_index, embedding
+    FROM conversation_messages AS message
+    JOIN search_units AS unit ON unit.user_id = message.user_id AND unit.row_id = message.message_id
+    JOIN search_vectors AS vector ON vector.user_id = unit.user_id AND vector.unit_no = unit.unit_no AND part = 0
+    WHERE message.user_id = %(user_id)s AND message.message_id = %(message_id)s::uuid
+), other AS (
+    SELECT message_id, stated.said_at FROM given, statements AS stated
+    WHERE user_id = %(user_id)s AND rejected_at IS NULL AND message_id <> %(message_id)s::uuid
+      AND CASE WHEN %(later)s::boolean THEN compared AND stated.said_at >= given.said_at
+               ELSE stated.said_at <= given.said_at END
+    GROUP BY message_id, stated.said_at
+    ORDER BY stated.said_at DESC
+    LIMIT 1000
+)
+SELECT other.message_id::text, left(content, %(length)s::integer) AS content, session_id::text, other.said_at,
+       message.message_index AS position, 1 - (vector.embedding <=> given.embedding) AS nearness
+FROM given CROSS JOIN other
+JOIN conversation_messages AS message ON message.user_id = %(user_id)s AND message.message_id = other.message_id
+JOIN search_units AS unit ON unit.user_id = %(user_id)s AND unit.row_id = other.message_id
+JOIN search_vectors AS vector ON vector.user_id = %(user_id)s AND vector.unit_no = unit.unit_no AND part = 0
+WHERE CASE WHEN %(later)s::boolean
+           THEN (other.said_at, message.message_index) > (given.said_at, given.message_index)
+           ELSE (other.said_at, message.message_index) < (given.said_at, given.message_index) END
+ORDER BY vector.embedding <=> given.embedding
+LIMIT %(limit)s;
+
+-- The message that casts the most doubt on another is the one that is noted.
+-- name: doubt
+UPDATE statements SET doubt = %(doubt)s::real, doubted_by = %(newer)s::uuid
+WHERE user_id = %(user_id)s AND message_id = %(older)s::uuid AND rejected_at IS NULL AND doubt < %(doubt)s::real;
 
 -- name: compared
 UPDATE statements SET compared = true

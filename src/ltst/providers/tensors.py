@@ -1,0 +1,77 @@
+"""Tensors: finds the weights that an ONNX model stores by name, without the library that makes such models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Numbers of fields in ONNX's messages: a model's graph; a graph's weights; a tensor's shape, type, name and bytes.
+GRAPH, WEIGHTS = 7, 5
+SHAPE, TYPE, NAME, BYTES = 1, 2, 8, 9
+# Types of tensors that are read here.
+TYPES = {1: "<f4", 3: "i1"}
+VARINT, FIXED64, DELIMITED, FIXED32 = 0, 1, 2, 5
+
+
+def tensors(model: bytearray, wanted: set[str]) -> dict[str, NDArray[np.generic]]:
+    """Return the tensors of a model that have the wanted names; to write into one changes the model."""
+    graphs = (
+        value for number, value in _fields(memoryview(model)) if number == GRAPH and isinstance(value, memoryview)
+    )
+    stored = (value for graph in graphs for number, value in _fields(graph) if number == WEIGHTS)
+    found = (_tensor(each, wanted) for each in stored if isinstance(each, memoryview))
+    return dict(each for each in found if each is not None)
+
+
+def _tensor(message: memoryview, wanted: set[str]) -> tuple[str, NDArray[np.generic]] | None:
+    import numpy as np
+
+    shape, kind, name, content = list[int](), 0, "", memoryview(b"")
+    for number, value in _fields(message):
+        if number == SHAPE:
+            shape += [value] if isinstance(value, int) else _varints(value)
+        elif number == TYPE and isinstance(value, int):
+            kind = value
+        elif number == NAME and isinstance(value, memoryview):
+            name = bytes(value).decode()
+        elif number == BYTES and isinstance(value, memoryview):
+            content = value
+    return (name, np.frombuffer(content, TYPES[kind]).reshape(shape)) if name in wanted else None
+
+
+def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+    """Yield the number and the value of each field of a message in the format of protocol buffers."""
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        if key & 7 == VARINT:
+            value, at = _varint(message, at)
+            yield key >> 3, value
+            continue
+        size = {FIXED64: 8, FIXED32: 4}.get(key & 7, 0)
+        if key & 7 == DELIMITED:
+            size, at = _varint(message, at)
+        yield key >> 3, message[at : at + size]
+        at += size
+
+
+def _varints(message: memoryview) -> Iterator[int]:
+    at = 0
+    while at < len(message):
+        value, at = _varint(message, at)
+        yield value
+
+
+def _varint(message: memoryview, at: int) -> tuple[int, int]:
+    """Return a number of variable length, and where the next thing begins."""
+    value = shift = 0
+    while True:
+        byte = message[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
