@@ -123,7 +123,7 @@ def test_many_threads_may_ask(embedder):
 def test_the_model_is_loaded_once(monkeypatch):
     loads = []
     monkeypatch.setattr(local, "_sessions", {})
-    monkeypatch.setattr(local, "_load", lambda threads: loads.append(threads) or object())
+    monkeypatch.setattr(local, "_load", lambda threads, asking: loads.append(threads) or object())
     with ThreadPoolExecutor(8) as pool:
         sessions = set(pool.map(local._session, [2] * 64))
     assert (len(sessions), loads) == (1, [2])
@@ -155,7 +155,7 @@ def test_a_broken_model_is_refused(monkeypatch, embedder, bad):
         def run(self, names, given):
             return [np.full((*given["input_ids"].shape, 384), bad, dtype=np.float32)]
 
-    monkeypatch.setattr(local, "_session", lambda threads: Broken())
+    monkeypatch.setattr(local, "_session", lambda threads, asking=False: Broken())
     with pytest.raises(ModelUnavailable):
         embedder.embed(["text"])
 
@@ -213,7 +213,7 @@ class Session:
 def runs(monkeypatch):
     noted: list[tuple[int, tuple[int, int]]] = []
     monkeypatch.setattr(local, "_embedded_at_length", 0)
-    monkeypatch.setattr(local, "_session", lambda threads: Session(threads, noted, None))
+    monkeypatch.setattr(local, "_session", lambda threads, asking=False: Session(threads, noted, None))
     return noted
 
 
@@ -242,7 +242,7 @@ def test_one_thread_needs_no_second_model(runs, monkeypatch):
 def test_a_backlog_is_embedded_by_all_threads_at_once(monkeypatch):
     meet, noted = threading.Barrier(3), []
     monkeypatch.setattr(local, "_embedded_at_length", local.MANY_PIECES)
-    monkeypatch.setattr(local, "_session", lambda threads: Session(threads, noted, meet))
+    monkeypatch.setattr(local, "_session", lambda threads, asking=False: Session(threads, noted, meet))
     # Each run waits for two others: one after the other they would wait in vain.
     vectors = LocalEmbedder(threads=3).embed(["word " * 254] * 6)
     assert vectors.shape == (6, 384)
@@ -255,7 +255,7 @@ def test_a_run_that_fails_fails_the_whole(monkeypatch):
             raise RuntimeError("out of order")
 
     monkeypatch.setattr(local, "_embedded_at_length", local.MANY_PIECES)
-    monkeypatch.setattr(local, "_session", lambda threads: Broken())
+    monkeypatch.setattr(local, "_session", lambda threads, asking=False: Broken())
     with pytest.raises(RuntimeError, match="out of order"):
         LocalEmbedder(threads=2).embed(["word " * 254] * 6)
     assert not [each for each in threading.enumerate() if each.name == "ltst-embedding-run"]
@@ -272,7 +272,7 @@ def test_vectors_of_a_backlog_are_those_of_single_texts(monkeypatch):
 def test_warming_stops_when_it_is_told_to(monkeypatch):
     loads = []
     monkeypatch.setattr(local, "_sessions", {})
-    monkeypatch.setattr(local, "_load", lambda threads: loads.append(threads))
+    monkeypatch.setattr(local, "_load", lambda threads, asking: loads.append(threads))
     answers = iter([True, True, True, False])
     LocalEmbedder(threads=2).warm(lambda: next(answers))
     assert loads == []
@@ -281,11 +281,11 @@ def test_warming_stops_when_it_is_told_to(monkeypatch):
 def test_a_warm_model_is_not_loaded_again(monkeypatch):
     loads = []
     monkeypatch.setattr(local, "_sessions", {})
-    monkeypatch.setattr(local, "_load", lambda threads: loads.append(threads) or Session(threads, [], None))
+    monkeypatch.setattr(local, "_load", lambda threads, asking: loads.append(threads) or Session(threads, [], None))
     embedder = LocalEmbedder(threads=2)
     embedder.warm()
-    embedder.embed(["text"])
-    assert loads == [2]
+    embedder.embed(["text", local.QUESTION + "text"])
+    assert loads == [2, 2]  # one for questions, one for everything else
 
 
 def test_nothing_is_imported_before_it_is_used():

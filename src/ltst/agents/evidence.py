@@ -33,7 +33,7 @@ NEAR, SAME = 0.45, 0.5
 RENEWED, ALIKE = 0.4, 2
 # What assistants said, and what asks for something to be done, tells less of a user than what the user says.
 ASSISTANT, REQUEST, TERSE = 0.6, 0.7, 0.6
-# What no longer holds is told behind what does: the search has put it back for that.
+# What certainly no longer holds is told behind what does: the search has put it back for that.
 VERSION = 0.3
 TERSE_WORDS = 3
 # So much of a question must stand in what an assistant asked for it to have been the same.
@@ -154,10 +154,12 @@ def _weighed(question: Question, found: Sequence[Hit]) -> list[Evidence]:
 
 
 def _strength(question: Question, hit: Hit, top: float, words: float) -> float:
+    from ltst.recall.rank import OUTDATED  # brings numpy, which a program that asks nothing need not load
+
     shaped = any(shape.search(hit.content[:LONGEST_TEXT]) for shape in question.shapes)
     strength = (
         hit.score / (top or 1.0)
-        + VERSION * (hit.scores.get("outdated", 0.0) < 0)
+        + VERSION * (hit.scores.get("outdated", 0.0) <= -OUTDATED)
         + WORDS * words
         + SHAPE * shaped
         + MEANING * max(hit.scores.get("dense", 0.0), 0.0)

@@ -85,7 +85,7 @@ async def _doubt(tx: Transaction, new: Iterable[str], limits: Limits) -> None:
 async def _doubt_before(tx: Transaction, newer: Telling, limits: Limits) -> None:
     before = await statements.nearest_telling(tx, newer.message_id, later=False, limit=NEAREST_BEFORE)
     words = await beside(_terms_of, [newer, *before])
-    known = await search.holders(tx, {*().union(*words)})
+    known = await search.holders(tx, set[str]().union(*words))
     pairs = [*_pairs(newer, before, words, known)]
     likely = await LEARNING.each(likelihood, [(pair,) for pair in pairs], limits, owner=str(tx.scope.user_id))
     for older, doubt in zip(before, likely, strict=False):

@@ -117,7 +117,8 @@ class LocalEmbedder:
     def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
         """Load the model in a few steps, before each of which it asks whether to go on."""
         models = (partial(_session, self._threads, asking) for asking in (True, False))  # questions come first
-        for step in (_import_numpy, word_pieces, runtime, *models):
+        steps: list[Callable[[], Any]] = [_import_numpy, word_pieces, runtime, *models]
+        for step in steps:
             if not go_on():
                 return
             with LOADING:

@@ -43,6 +43,7 @@ WORDLESS_FLOOR = 0.16
 # What scores less than this share of the best is not worth showing.
 LEAST_SHARE = 0.1
 FADING_DAYS = 30.0
+RECENT_DAYS = 120.0
 QUESTION_MARKS = ("?", "？", "؟")
 # What the assistant did, not what it could do: "you told me", "did you find", but not "can you recommend".
 ADDRESSED = re.compile(
@@ -322,11 +323,22 @@ def _boosts(question: Question, memory: _Memory, speakers: Sequence[str]) -> dic
     if units["tells"].any():
         boosts["tells"] = rank.TELLS * units["tells"].astype(np.float64)
     intervals = question.intervals
-    if units["outdated"].any() and not intervals and not BEFORE.search(question.text):
-        boosts["outdated"] = -rank.OUTDATED * units["outdated"].astype(np.float64)
     if intervals:
         moments = EPOCH + units["microseconds"] / 1e6
         boosts["temporal"] = rank.TEMPORAL * np.exp(-_days_apart(intervals, moments) / FADING_DAYS)
+    elif not speakers and not BEFORE.search(question.text):
+        boosts |= _holding(question, units)
+    return boosts
+
+
+def _holding(question: Question, units: Any) -> dict[str, rank.Floats]:
+    """What is likely to hold now, of what someone told an assistant; people who chat mostly tell what has happened."""
+    boosts: dict[str, rank.Floats] = {}
+    if units["outdated"].any():
+        boosts["outdated"] = -rank.OUTDATED * units["outdated"].astype(np.float64)
+    if units["by_machine"].any():
+        age = np.maximum(question.now.timestamp() - EPOCH - units["microseconds"] / 1e6, 0.0) / 86_400
+        boosts["recent"] = rank.RECENT * np.exp(-age / RECENT_DAYS)
     return boosts
 
 

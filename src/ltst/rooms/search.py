@@ -285,8 +285,8 @@ def _by_kind(rows: Iterable[Due]) -> dict[str, list[Due]]:
 
 async def holders(tx: Executor, terms: Iterable[str]) -> Holders:
     """Return how many units of the user hold each of some terms, and how many there are."""
-    rows = await tx.rows("search.holders", user_id=tx.scope.user_id, terms=[*terms])
-    return Holders({row["term"]: row["units"] for row in rows if row["term"]}, rows[0]["total"] if rows else 0)
+    rows = await tx.dicts("search.holders", user_id=tx.scope.user_id, terms=[*terms])
+    return Holders({row["term"]: row["units"] for row in rows}, rows[0]["total"] if rows else 0)
 
 
 async def model(tx: Executor) -> Model | None:

@@ -108,7 +108,7 @@ FROM conversation_messages WHERE user_id = %(user_id)s AND message_id = %(messag
 -- Of the latest messages before one, or after it, that state something and were compared: the nearest.
 -- name: nearest_telling
 WITH given AS (
-    SELECT timestamp AS said_at, message_index, embedding
+    SELECT timestamp AS said_at, message_index, vector.embedding
     FROM conversation_messages AS message
     JOIN search_units AS unit ON unit.user_id = message.user_id AND unit.row_id = message.message_id
     JOIN search_vectors AS vector ON vector.user_id = unit.user_id AND vector.unit_no = unit.unit_no AND part = 0
