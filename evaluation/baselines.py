@@ -124,7 +124,8 @@ def by_words(texts: Sequence[str]) -> Ranker:
 
 def by_meaning(texts: Sequence[str], embedder: Embedder) -> Ranker:
     """The cosine between the question's vector and each text's, of which the model reads as much as it can."""
-    prompted = embedder.prompted if isinstance(embedder, Prompted) else _unprompted
+    # The model that comes with ltst is compared as it was published, without ltst's own reading of questions.
+    prompted = embedder.prompted if isinstance(embedder, Prompted) and embedder.name != NAME else _unprompted
     vectors = embedder.embed([prompted(text, False) for text in texts])
 
     def rank(question: str) -> Order:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ltst.providers.local import QUESTION
 from ltst.providers.turns import Prompted
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class CachedEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """A vector for each text, from the file or else from the model."""
-        if self._anew or not texts:
+        # The weights that questions are read by may be trained anew under the same name: theirs are not kept.
+        if self._anew or not texts or texts[0].startswith(QUESTION):
             return self._embedder.embed(texts)
         keys = [self._key(text) for text in texts]
         with self._lock:

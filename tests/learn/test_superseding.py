@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from helpers.learning import actions, day, taught
 from ltst import AsyncMemory, AsyncUser
-from ltst.learn.superseding import says_so, takes_place
+from ltst.learn.superseding import Pair, likelihood, says_so, takes_place
 
 TAKES = [
     ("The haircut costs £50.", "Price update: raised the haircut to £60.", 0.6, ["haircut"]),
@@ -43,6 +46,71 @@ def test_in_doubt_both_stay(older: str, newer: str, nearness: float, shared: lis
 
 def test_what_happened_is_not_undone() -> None:
     assert not takes_place("We ran 5 km together.", "event", "We now run 8 km together.", 0.8, ["km"])
+
+
+def pair(older: str, newer: str, **changed: Any) -> Pair:
+    given = Pair(newer, older, 0.6, 0, 0.2, [3.0, 3.0], (12.0, 12.0), 30.0, together=False)
+    return replace(given, **changed)
+
+
+def test_the_nearer_and_the_more_alike_two_are_the_likelier_one_takes_the_others_place() -> None:
+    said = "the new photo box is otter, port 8143", "photo box is heron, port 443"
+    near, far = likelihood(pair(*said)), likelihood(pair(*said, nearness=0.2, place=7, ahead=-0.3, shared=[]))
+    assert near > 0.5 > 0.1 > far
+
+
+def test_a_question_takes_nothing_away() -> None:
+    assert likelihood(pair("My rent is 900.", "Sorry, new rent is 950, not 900.")) > likelihood(
+        pair("My rent is 900.", "Is a rent of 950 too much?")
+    )
+
+
+@pytest.mark.asyncio(loop_scope="module")
+class TestDoubt:
+    """Where no word says so, what is likely outdated stays, and a search puts it behind what took its place."""
+
+    OTHERS = (
+        "My sister Ana keeps bees on the roof of her house.",
+        "I ride the tram to work, it takes me twenty minutes.",
+        "We bought a piano for the children in spring.",
+        "My doctor wants me to drink less coffee.",
+        "I play chess with my neighbour on Sundays.",
+        "Our car is a blue van with a dent in the door.",
+    )
+    OLDER = "Our standup is at half past nine in the big meeting room."
+    NEWER = "So the new standup is at quarter past ten, small meeting room, sorry."
+
+    async def doubt(self, user: AsyncUser) -> float:
+        hits = await user.search("meeting room of the standup", kinds=["message"], floor=0.0)
+        return next(hit.scores.get("outdated", 0.0) for hit in hits if hit.content == self.OLDER)
+
+    async def test_what_is_likely_outdated_comes_later(self, shared: AsyncMemory, user: AsyncUser) -> None:
+        for number, other in enumerate(self.OTHERS):
+            await taught(shared, user, f"other-{number}", other, at=day(2 + number))
+        await taught(shared, user, "monday", self.OLDER, at=day(1))
+        assert await self.doubt(user) == 0
+        (later,) = await taught(shared, user, "tuesday", self.NEWER, at=day(60))
+        assert await self.doubt(user) < 0
+        first, *_ = await user.search("When does the standup start?", kinds=["message"])
+        assert first.content == self.NEWER
+        assert {each.superseded_by for each in await user.statements.list()} == {None}
+        await user.chat("tuesday").remove(later)
+        await shared.settle(user.user_id)
+        assert await self.doubt(user) == 0
+
+    async def test_the_order_of_reading_makes_no_difference(self, shared: AsyncMemory, user: AsyncUser) -> None:
+        await taught(shared, user, "tuesday", self.NEWER, at=day(60))
+        await taught(shared, user, "monday", self.OLDER, at=day(1))
+        assert await self.doubt(user) < 0
+
+    async def test_a_rejected_statement_casts_no_doubt(self, shared: AsyncMemory, user: AsyncUser) -> None:
+        await taught(shared, user, "monday", self.OLDER, at=day(1))
+        await taught(shared, user, "tuesday", self.NEWER, at=day(60))
+        for each in await user.statements.list():
+            if each.content == self.NEWER:
+                await user.statements.reject(each.statement_id)
+        await shared.settle(user.user_id)
+        assert await self.doubt(user) == 0
 
 
 @pytest.mark.asyncio(loop_scope="module")
