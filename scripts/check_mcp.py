@@ -71,9 +71,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="ltst-mcp-") as made:
         folder = Path(made)
         node.install(folder, [INSPECTOR, *(f"{name}@npm:{package}" for name, package in SUITES.items())])
-        own = [sys.executable, "-m", "ltst.doors.cli.main", "mcp", "--home", str(folder / "home"), "--tools", "all"]
+        # As most clients start it, and over HTTP with all that it can say.
+        own = [sys.executable, "-m", "ltst.doors.cli.main", "mcp", "--home", str(folder / "home")]
+        all_of_it = [*own, "--tools", "all", "--structured", "--http", "--port", "0"]
         named = [sys.executable, str(ROOT / "tests" / "helpers" / "conformance_server.py"), str(folder / "home")]
-        with _started([*own, "--http", "--port", "0"]) as ltst, _started(named) as fixtures:
+        with _started(all_of_it) as ltst, _started(named) as fixtures:
             outcomes = [*_inspected(folder, own, ltst), *_conforming(folder, ltst, fixtures)]
     _show(outcomes)
     return int(any(each.result == "FAILED" for each in outcomes))
