@@ -19,7 +19,7 @@ import pytest
 import ltst
 from ltst import AsyncMemory, Memory, Settings, User
 from ltst.db.embedded import EmbeddedServer
-from ltst.learn.index import index_due
+from ltst.indexing.index import index_due
 from support.household import SECRET_KEY, day, furnish
 from support.probes import Connection, cloned, counts, holding, superuser, tables, value
 from support.waiting import eventually

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Memory, ModelUnavailable, Settings
-from ltst.learn.index import BATCH
+from ltst.indexing.index import BATCH
 from ltst.providers.vectors import TextRefused
 from ltst.worker import USERS_AT_ONCE
 from support.embedders import hashed

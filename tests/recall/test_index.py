@@ -15,8 +15,8 @@ import pytest
 from psycopg import sql
 
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Settings
-from ltst.learn import index
-from ltst.learn.index import WORDED, index_words
+from ltst.indexing import index
+from ltst.indexing.index import WORDED, index_words
 from ltst.rooms import search
 from support.embedders import hashed
 from support.probes import Connection, columns, superuser, tables, value

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Memory, Settings
-from ltst.learn.index import WORDED, index_words
+from ltst.indexing.index import WORDED, index_words
 from support.embedders import hashed
 from support.probes import superuser
 
