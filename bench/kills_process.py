@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+import ltst.indexing.index
 import ltst.learn.consolidate
 import ltst.learn.episodes
-import ltst.learn.index
 import ltst.learn.listen
 import ltst.worker
 from ltst import AsyncMemory, CallableEmbedder, Settings

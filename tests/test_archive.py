@@ -21,7 +21,7 @@ from helpers.household import SECRET_KEY, day, furnish
 from helpers.probes import Connection, counts, holding, superuser, tables, value
 from helpers.waiting import eventually
 from ltst import AsyncMemory, Memory, Settings, User
-from ltst.learn.index import index_due
+from ltst.indexing.index import index_due
 
 NOUNS = {
     "sessions", "messages", "contexts", "relationships", "facts", "preferences", "instructions", "entries",

@@ -33,7 +33,7 @@ from ltst.doors.http.app import Serving as HttpServing
 from ltst.doors.http.app import create
 from ltst.doors.mcp.app import Serving as McpServing
 from ltst.doors.mcp.app import application
-from ltst.learn.switch import adopt
+from ltst.indexing.switch import adopt
 from ltst.providers import runtime, warming
 from ltst.rooms.search import Model
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from helpers.embedders import hashed
 from helpers.probes import UNINDEXED, Connection, superuser, tables, value
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Memory, ModelUnavailable, Settings
-from ltst.learn.index import BATCH
+from ltst.indexing.index import BATCH
 from ltst.providers.vectors import TextRefused
 from ltst.worker import USERS_AT_ONCE
 

@@ -282,7 +282,7 @@ class AsyncMemory:
 
     async def cancel_switch(self) -> bool:
         """Give up a change of the embedding model that was begun and stopped; whether there was one."""
-        from ltst.learn.switch import cancel
+        from ltst.indexing.switch import cancel
 
         return await cancel(self._core.database)
 

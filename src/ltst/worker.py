@@ -12,7 +12,7 @@ from typing import Any
 from ltst.errors import ModelUnavailable, Unavailable
 from ltst.handles.desk import Core
 from ltst.handles.learning import Features, rules, switched
-from ltst.learn.large import index_large
+from ltst.indexing.large import index_large
 from ltst.protocols import LanguageModel
 from ltst.providers.vectors import TextRefused
 from ltst.records import Check
@@ -270,13 +270,13 @@ class Worker:
 
     async def _words(self, user_id: str) -> bool:
         """Give rows their words."""
-        from ltst.learn.index import index_words
+        from ltst.indexing.index import index_words
 
         return bool(await index_words(self._core.database, user_id))
 
     async def _index(self, user_id: str, careful: bool, batches: int | None) -> bool:
         """Give rows their vectors; one by one where one must be `careful`."""
-        from ltst.learn.index import index_under  # late: it needs the model's libraries
+        from ltst.indexing.index import index_under  # late: it needs the model's libraries
 
         database, parts, done = self._core.database, self._core.settings.embedded_parts, 0
 

@@ -28,9 +28,9 @@ from ltst import AsyncMemory, AsyncUser, ModelUnavailable, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.db.pool import SingleCall
 from ltst.handles.learning import rules
+from ltst.indexing.index import index_words
 from ltst.learn.consolidate import consolidate
 from ltst.learn.episodes import tell
-from ltst.learn.index import index_words
 from ltst.learn.listen import listen
 from ltst.providers.vectors import TextRefused
 from ltst.rooms import work

@@ -17,8 +17,8 @@ from psycopg import sql
 from helpers.embedders import hashed
 from helpers.probes import Connection, columns, superuser, tables, value
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Settings
-from ltst.learn import index
-from ltst.learn.index import WORDED, index_words
+from ltst.indexing import index
+from ltst.indexing.index import WORDED, index_words
 from ltst.rooms import search
 
 USERS = ("ana", "eve")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from helpers.embedders import hashed
 from helpers.probes import superuser
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Memory, Settings
-from ltst.learn.index import WORDED, index_words
+from ltst.indexing.index import WORDED, index_words
 
 TASKS = 8
 USERS = ("ana", "bob", "eve", "kim", "lea", "max")

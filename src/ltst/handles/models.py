@@ -101,7 +101,7 @@ class Models:
         self, database: Database, embedder: Embedder | str, progress: Callable[[int, int], None] | None
     ) -> int:
         """Change the model of the database to another, by name or as an embedder of the caller's own."""
-        from ltst.learn.switch import switch
+        from ltst.indexing.switch import switch
         from ltst.providers.embedding import Embedding
         from ltst.providers.named import embedder_named, lasting
 
@@ -138,7 +138,7 @@ class Models:
 
     async def _first(self, database: Database) -> search.Model:
         """Name the model of a database that has none yet; another process may have been faster."""
-        from ltst.learn.switch import adopt
+        from ltst.indexing.switch import adopt
         from ltst.providers.embedding import Embedding
         from ltst.providers.named import lasting
 

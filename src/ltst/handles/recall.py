@@ -214,7 +214,7 @@ async def _look(
     desk: Desk, wanted: Search, key: str, question: Question, embedding: Embedding | None
 ) -> tuple[Look, bool]:
     """Index what can be indexed soon; return what there is to rank, and whether nothing is left to index."""
-    from ltst.learn.index import index_soon
+    from ltst.indexing.index import index_soon
     from ltst.recall.retrieve import look
 
     database, asked = desk.core.database, (question, wanted.filters, key)

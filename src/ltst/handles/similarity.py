@@ -55,7 +55,7 @@ async def embedded(core: Core, texts: object) -> list[list[float]]:
 async def _vectors(embedding: Embedding, texts: Sequence[str]) -> list[NDArray[np.float32]]:
     import numpy as np
 
-    from ltst.learn.index import mean  # late: it needs the model's libraries
+    from ltst.indexing.index import mean  # late: it needs the model's libraries
 
     parts = await embedding.parts(texts)
     flat = iter(await embedding.vectors([part for each in parts for part in each]))
@@ -76,7 +76,7 @@ async def _near(
     desk: Desk, text: str, session_id: str | None, limit: int
 ) -> tuple[NDArray[np.float32], Embedding, list[Nearby]]:
     """The vector of the question, its model, and the messages nearest to it, once what is due is indexed."""
-    from ltst.learn.index import index_compared, mean, written
+    from ltst.indexing.index import index_compared, mean, written
 
     database, calls = desk.core.database, desk.core.database.user(desk.user_id)
     for _ in range(ATTEMPTS):

@@ -1,1 +1,1 @@
-"""What is derived from what was said: the index of search, and claims about who said it."""
+"""What is derived from what was said: claims and statements about who said it, episodes and summaries."""

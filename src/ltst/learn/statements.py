@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from ltst.learn import gate, pasted
-from ltst.recall.temporal import intervals
+from ltst.learn import gate, pasted, when
 from ltst.records import Stated
 from ltst.support.sentences import spans
 from ltst.support.text import holds_any
@@ -92,11 +91,6 @@ _COMMON = frozenset(
     we well went were what when where which while who why will with work would yes yesterday yet you your
     """.split()  # noqa: SIM905 - as a list it would fill the screen
 )
-_DATED = re.compile(
-    r"\d|tomorrow|tonight|today|week|month|weekend|day\b|spring|summer|autumn|fall\b|winter|christmas|easter"
-    r"|january|february|march|april|may\b|june|july|august|september|october|november|december",
-    re.I,
-)
 
 
 def read(text: str, said_at: datetime, before: str = "") -> list[Stated]:
@@ -108,9 +102,17 @@ def read(text: str, said_at: datetime, before: str = "") -> list[Stated]:
             continue
         sentence = text[start:end]
         person = about(sentence, judged.kind, person)
-        until = _over(sentence, said_at) if judged.kind == "plan" else None
-        found.append(Stated(start, end, judged.kind, person, round(judged.probability, 3), until=until))
+        found.append(
+            Stated(
+                start, end, judged.kind, person, round(judged.probability, 3), *lasts(sentence, judged.kind, said_at)
+            )
+        )
     return found
+
+
+def lasts(sentence: str, kind: str, said_at: datetime) -> tuple[datetime | None, datetime | None]:
+    """Returns since when something holds, or when it happened, and until when: of a plan its day, of others nothing."""
+    return (None, when.over(sentence, said_at)) if kind == "plan" else (when.began(sentence, said_at), None)
 
 
 def plain(text: str) -> str:
@@ -168,15 +170,3 @@ def about(sentence: str, kind: str, person: str = "me") -> str:
 
 def _short(words: str) -> str:
     return words[:LONGEST_ABOUT].strip()
-
-
-def _over(sentence: str, said_at: datetime) -> datetime | None:
-    """When the day of a plan is over, if it names one."""
-    if not _DATED.search(sentence):
-        return None
-    # A weekday or a month without more is the latest one for whoever asks; of a plan it is the next.
-    for ahead in (timedelta(), timedelta(days=7), timedelta(days=31), timedelta(days=365)):
-        for each in intervals(sentence[:300], said_at + ahead):
-            if each.end > said_at and each.start.year > 1000:
-                return each.end
-    return None

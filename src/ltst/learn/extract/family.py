@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from ltst.learn.extract import dates, values
+from ltst.learn import when
+from ltst.learn.extract import values
 from ltst.learn.extract.rules import fact
 from ltst.learn.extract.words import alternatives
 from ltst.records import Claim
@@ -84,7 +85,7 @@ def _relatives(found: re.Match[str], names: list[str], text: str, said_at: datet
             continue
         lost = _LEFT if key == "partner" else _LOST
         gone = bool(_GONE.match(after) or lost.search(before) or re.search(r"\blate\b", found[0], re.I))
-        start = dates.since(text[found.start() :], said_at) if gone or re.match(r",? was born\b", after) else None
+        start = when.since(text[found.start() :], said_at) if gone or re.match(r",? was born\b", after) else None
         yield fact(key, name, "ends" if gone else "holds", start, dict(details))
 
 
@@ -93,7 +94,7 @@ def together(text: str, said_at: datetime) -> Iterator[Claim]:
     found = _TOGETHER.search(text)
     name = values.person(found["name"]) if found and not _OTHERS.search(text[: found.start()]) else []
     if found and name:
-        yield fact("partner", name[0], "holds" if found["met"] else "ends", dates.since(text, said_at))
+        yield fact("partner", name[0], "holds" if found["met"] else "ends", when.since(text, said_at))
 
 
 def pronamed(text: str) -> list[str]:

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from ltst.learn import keys
-from ltst.learn.extract import dates
+from ltst.learn import keys, when
 from ltst.learn.extract.clauses import Clause
 from ltst.learn.extract.tables import table
 from ltst.learn.extract.values import Reader
@@ -99,7 +98,7 @@ def _claims(
 ) -> Iterator[Claim]:
     groups = found.groupdict()
     details: dict[str, object] = {name: groups[name].lower() for name in ("relation", "species") if groups.get(name)}
-    start = dates.since(clause.whole.replace(values[0], "it", 1), said_at) if used.dated else None
+    start = when.since(clause.whole.replace(values[0], "it", 1), said_at) if used.dated else None
     for value in values:
         yield fact(used.key, value, change, start, details)
 

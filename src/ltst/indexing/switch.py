@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from ltst.db.pool import Database
 from ltst.db.vectors import BEFORE_ALL, Filled, Switch, Unfilled, switching
 from ltst.errors import Conflict
-from ltst.learn.index import all_vectors, mean, written
+from ltst.indexing.index import all_vectors, mean, written
 from ltst.providers.embedding import Embedding
 from ltst.rooms import search
 from ltst.rooms.search import WORDS, Due

@@ -1,0 +1,115 @@
+"""When: the moment at which something became so or happened, and when a plan is over, as a sentence says it."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+from ltst.recall.temporal import intervals
+
+# A sentence is short; this bounds the work on one that is not.
+LONGEST = 300
+# What is open to the past begins before, and what is open to the future ends behind.
+EARLIEST_YEAR, LATEST_YEAR = 1000, 9000
+NEXT_ONES = (timedelta(), timedelta(days=7), timedelta(days=31), timedelta(days=365))
+
+_WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_NUMBERS = {word: n for n, word in enumerate(_WORDS, 1)} | {"a": 1, "an": 1, "a couple of": 2, "couple of": 2}
+_NUMBERS |= {"fifteen": 15, "twenty": 20, "thirty": 30}
+_COUNT = rf"(?P<n>\d{{1,3}}|a couple of|couple of|an?|{'|'.join(_WORDS)}|fifteen|twenty|thirty)"
+_UNIT = r"(?P<unit>day|week|month|year)s?\b"
+_AGO = re.compile(rf"\b{_COUNT} {_UNIT} ago\b", re.I)
+_FOR = re.compile(rf"\bfor (?:about |almost |nearly |over |more than |the (?:last|past) )?{_COUNT} {_UNIT}", re.I)
+_CUES = re.compile(
+    r"\d|ago|yesterday|tomorrow|today|night|morning|week|month|year|day\b|spring|summer|autumn|fall\b|winter|christmas|easter"
+    r"|january|february|march|april|may\b|june|july|august|september|october|november|december",
+    re.I,
+)
+_FIRST_OF = re.compile(r"\bthe first of (?=[A-Z])", re.I)
+# Words of dates in other languages, which the ones above do not hold.
+_FOREIGN = re.compile(
+    r"gestern|heute|woche|monat|jahr|tag\b|ayer|hoy|semana|mes\b|año|hier\b|aujourd|semaine|mois|année|\bseit\b|\bdesde\b"
+    r"|\bdepuis\b",
+    re.I,
+)
+_OPENS = re.compile(r"(?:ever )?(?:since|starting|beginning|seit|desde|depuis)\b", re.I)
+# Words that only the past has; a year, a month or a day may be yet to come, or stand beside what always holds.
+_GONE = re.compile(
+    r"\b(?:last|past|previous|ago|yesterday|letzt\w{1,2}|vorig\w{1,2}|gestern|pasad[oa]s?|ayer|derni[eè]re?s?|hier)\b",
+    re.I,
+)
+_PAST = re.compile(
+    r"\b(?:(?!need|feed|speed|indeed|seed|weed|breed|hundred|exceed)\w{2,30}ed|was|were|had|did|went|came|got|bought|sold"
+    r"|began|met|saw|quit|left|lost|won|made|took|gave|became|broke|built|chose|drove|fell|felt|found|flew|grew|heard|held"
+    r"|kept|knew|led|lent|paid|ran|rode|sang|sat|sent|spent|spoke|stood|swam|taught|thought|told|wore|wrote|born|been"
+    r"|ge\w{3,30}(?:t|en)|(?!caf|fianc|resum|jos)\w{2,30}[éó]e?s?)\b",
+    re.I,
+)
+# Of a plan, a wish or a habit the moment is another.
+_UNSURE = re.compile(
+    r"\b(?:will|going to|gonna|have to|has to|need to|want to|plan|planning|hope|hoping|would|should|might|next"
+    r"|tomorrow|every|each|always|usually|often|werde|wird|voy a|vamos a)\b|'ll\b",
+    re.I,
+)
+_GOES_ON = re.compile(
+    r"(?:\bhave|\bhas|'ve|'s)(?: \w{1,12}){0,2} (?:been|had|known|gone|done|kept|taught|worn|\w{2,30}ed)\b", re.I
+)
+
+
+def began(sentence: str, said_at: datetime) -> datetime | None:
+    """Return when that began or happened which a sentence tells, if it names one moment of the past and no other."""
+    text = _FIRST_OF.sub("the 1st of ", sentence[:LONGEST].replace("’", "'"))
+    if _UNSURE.search(text) or not (_CUES.search(text) or _FOREIGN.search(text)):
+        return None
+    if (lasting := _FOR.search(text)) and _GOES_ON.search(text):
+        others = intervals(text[: lasting.start()] + text[lasting.end() :], said_at)
+        return None if others else _ago(lasting, said_at)
+    named = intervals(text, said_at)
+    if len(named) != 1 or not (_OPENS.match(named[0].text) or _GONE.search(named[0].text) or _PAST.search(text)):
+        return None
+    if ago := _AGO.search(named[0].text):
+        return _ago(ago, said_at)
+    start, end = named[0].start, named[0].end
+    if " ago" in named[0].text:  # a few weeks, more or less
+        start = (start + (end - start) / 2).replace(hour=0, minute=0, second=0, microsecond=0)
+    # Of "after Christmas" and "until May" only one end is known, and it is not when something began.
+    return start if start.year > EARLIEST_YEAR and start <= said_at and end.year < LATEST_YEAR else None
+
+
+def over(sentence: str, said_at: datetime) -> datetime | None:
+    """Return when the day of a plan is over, if it names one."""
+    if not _CUES.search(sentence):
+        return None
+    # A weekday or a month without more is the latest one for whoever asks; of a plan it is the next.
+    for ahead in NEXT_ONES:
+        for each in intervals(sentence[:LONGEST], said_at + ahead):
+            if each.end > said_at and each.start.year > EARLIEST_YEAR:
+                return each.end
+    return None
+
+
+def since(text: str, said_at: datetime) -> datetime | None:
+    """From when on, if the words name a moment that is not in the future."""
+    text = _FIRST_OF.sub("the 1st of ", text[:LONGEST])
+    if (ago := _AGO.search(text)) or (ago := _FOR.search(text)):
+        return _ago(ago, said_at)
+    if not _CUES.search(text):
+        return None
+    named = (each.start for each in intervals(text, said_at))
+    return next((start for start in named if start <= said_at and start.year > EARLIEST_YEAR), None)
+
+
+def _ago(found: re.Match[str], said_at: datetime) -> datetime | None:
+    count = found["n"]
+    return _before(said_at, int(count) if count.isdecimal() else _NUMBERS[count.lower()], found["unit"].lower())
+
+
+def _before(moment: datetime, count: int, unit: str) -> datetime | None:
+    start = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    try:
+        if unit in ("day", "week"):
+            return start - timedelta(days=count * (7 if unit == "week" else 1))
+        months = start.year * 12 + start.month - 1 - count * (12 if unit == "year" else 1)
+        return start.replace(year=months // 12, month=months % 12 + 1, day=min(start.day, 28))
+    except (ValueError, OverflowError):
+        return None
