@@ -134,7 +134,7 @@ def _run(url: str, name: str) -> int:
 
 async def _claims(model: Overheard) -> None:
     turns = _turns()
-    kept = await learning.extracted(model, turns, [])
+    kept = (await learning.extracted(model, turns, [])).kept
     refused = learning.weigh(model.answer, learning.shown_turns(turns)).refused
     print(f"== claims by {model.name}: {len(kept)} kept, {len(refused)} refused\n{model.answer}\n")
     for source, claim in kept:

@@ -34,7 +34,7 @@ from typing import Any
 import ltst
 from ltst.agents import intents, passages
 from ltst.doors.importers import words
-from ltst.learn import extract, grounding, model, pasted
+from ltst.learn import extract, grounding, model, pasted, statements
 from ltst.learn.importance import importance
 from ltst.recall import summary, temporal
 from ltst.records import ConversationMessage
@@ -472,6 +472,9 @@ def _seconds(trial: Trial, attack: Attack, length: int) -> float:
 _NOW = datetime(2024, 5, 1, tzinfo=UTC)
 
 
+_QUOTING = '{"statements": [{"turn": 1, "quote": "I have a cat.", "kind": "about_me", "about": "cat"}]}'
+
+
 def _said(text: str) -> ConversationMessage:
     return ConversationMessage("monday", "human", text, message_id="m", timestamp=_NOW)
 
@@ -479,6 +482,8 @@ def _said(text: str) -> ConversationMessage:
 READERS: dict[str, Callable[[str], object]] = {
     "claims of a message": lambda text: extract.claims(text, _NOW),
     "own words": pasted.own_words,
+    "statements": lambda text: statements.read(text, _NOW),
+    "a quotation by a model": lambda text: model.weigh(_QUOTING, model.shown_turns([_said(f"{text} I have a cat.")])),
     "turns for a model": lambda text: model.shown_turns([_said(text)]),
     "an answer of a model": lambda text: model.weigh(text, [model.Shown(1, _said("Hello."), "Hello.")]),
     "grounds of a fact": lambda text: grounding.says_fact(text[: model.LONGEST_TURN], "home", "Porto", "holds"),

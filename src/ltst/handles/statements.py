@@ -65,7 +65,8 @@ class AsyncStatements:
             known = await statements.get(tx, wanted)
             if known is None:
                 raise NotFound(f"no statement {wanted!r}")
-            if known.rejected_at is not None:
+            # What a language model struck out, a person may reject for good.
+            if known.rejected_at is not None and known.trust != "low":
                 return known
             await statements.reject(tx, wanted)
             await self._desk.tell(tx, "reject", "statement", known.statement_id)

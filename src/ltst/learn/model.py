@@ -6,7 +6,8 @@ import asyncio
 import json
 import re
 from calendar import month_name, monthrange
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -14,9 +15,10 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from ltst.learn import grounding, keys, pasted
+from ltst.learn.quoted import REASONS, Claimed, Noted, Quoted, Refused, quoted, vetoed
 from ltst.providers.language import ask
 from ltst.recall import temporal
-from ltst.records import Claim, ConversationMessage, Fact
+from ltst.records import STATEMENT_KINDS, Claim, ConversationMessage, Fact, Statement
 from ltst.support import tokens
 from ltst.support.child import Limits
 from ltst.support.children import LEARNING
@@ -26,12 +28,13 @@ if TYPE_CHECKING:
     from ltst.protocols import LanguageModel
 
 # In characters: what a model with a window of 8,000 tokens reads beside the prompt, with room for the answer.
-LONGEST_INPUT = 12_000
+LONGEST_INPUT = 10_000
 LONGEST_TURN = 4_000
 LONGEST_REPLY = 600  # of an assistant's turn, which is there to understand the user's
 SHORTEST_TURN = 80
 MOST_KNOWN = 40
 LONGEST_KNOWN = 100
+LONGEST_NOTED = 160
 LONGEST_VALUE = 200
 LONGEST_KIND = 40
 LONGEST_ANSWER = 20_000
@@ -46,6 +49,7 @@ EARLIEST_YEAR, LATEST_YEAR = 1900, 9000
 FURTHEST_PLAN = 10  # years
 SLACK = timedelta(days=1)  # between two time zones' ideas of a date
 
+NOTHING = Noted()
 SPEAKERS = {"human": "user", "ai": "assistant"}
 KINDS = {"child": "relation", "sibling": "relation", "parent": "relation", "pet": "species"}
 # A model may put a true word under a wrong key; some keys show it.
@@ -79,13 +83,27 @@ _FIELDS: dict[str, Any] = {
     "explicit": {"type": "boolean"},
     "confidence": {"type": "number"},
 }
-_CLAIM = {"type": "object", "properties": _FIELDS, "required": [*_FIELDS], "additionalProperties": False}
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"claims": {"type": "array", "items": _CLAIM}},
-    "required": ["claims"],
-    "additionalProperties": False,
+_STATEMENT: dict[str, Any] = {
+    "turn": {"type": "integer"},
+    "quote": {"type": "string"},
+    "kind": {"type": "string", "enum": [*STATEMENT_KINDS]},
+    "about": {"type": "string"},
+    "replaces": {"type": "array", "items": {"type": "string"}},
+    "confidence": {"type": "number"},
 }
+_WRONG: dict[str, Any] = {"id": {"type": "string"}, "why": {"type": "string", "enum": [*REASONS]}}
+
+
+def _object(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": dict(fields), "required": [*fields], "additionalProperties": False}
+
+
+_LISTS = {"claims": _FIELDS, "statements": _STATEMENT, "wrong": _WRONG}
+SCHEMA: Mapping[str, Any] = _object(
+    {name: {"type": "array", "items": _object(fields)} for name, fields in _LISTS.items()}
+)
+# By these an object shows what it is where its list is missing.
+_SIGNS = {"claims": {"key", "value"}, "statements": {"turn", "quote"}, "wrong": {"id", "why"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,24 +124,26 @@ class Shown:
 
 @dataclass(slots=True)
 class Weighed:
-    """What became of a model's claims: kept with the ids of their messages, or refused with the reason."""
+    """What became of a model's answer: kept with the ids of its messages, or refused with the reason.
+
+    `wrong` are the ids of statements and claims that it strikes out.
+    """
 
     kept: list[tuple[str, Claim]] = field(default_factory=list)
+    stated: list[Quoted] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
     refused: list[tuple[Mapping[str, Any], str]] = field(default_factory=list)
-
-
-class _Refused(Exception):
-    """The claim is not kept; says why."""
 
 
 async def extracted(
     model: LanguageModel,
     turns: Sequence[ConversationMessage],
     known: Sequence[Fact],
+    noted: Noted = NOTHING,
     *,
     limits: Limits = LIMITS,
     owner: str = "",
-) -> list[tuple[str, Claim]]:
+) -> Weighed:
     """What the user's turns say about the user, each with the id of the message that says it, in one call.
 
     Of more than fits one prompt the latest is read; `batches` cuts turns so that all of it is. ModelUnavailable if the
@@ -131,11 +151,13 @@ async def extracted(
     """
     shown = shown_turns(turns)
     if not any(each.message.role == "human" for each in shown):
-        return []
-    answer = await asyncio.to_thread(ask, model, request(shown, known), schema=SCHEMA, max_tokens=ANSWER_TOKENS)
-    weighed = await LEARNING.one(weigh, answer.text, shown, limits=limits, owner=owner)
-    LOGGER.info("claims_weighed", extra={"kept": len(weighed.kept), "refused": len(weighed.refused)})
-    return weighed.kept
+        return Weighed()
+    asked = request(shown, known, noted)
+    answer = await asyncio.to_thread(ask, model, asked, schema=SCHEMA, max_tokens=ANSWER_TOKENS)
+    weighed = await LEARNING.one(weigh, answer.text, shown, noted, limits=limits, owner=owner)
+    told = {name: len(getattr(weighed, name)) for name in ("kept", "stated", "wrong", "refused")}
+    LOGGER.info("claims_weighed", extra=told)
+    return weighed
 
 
 async def summarised(
@@ -189,34 +211,76 @@ def _words(turn: ConversationMessage) -> str:
     return pasted.own_words(turn.content).strip() if turn.role == "human" else turn.content.strip()
 
 
-def request(shown: Sequence[Shown], known: Sequence[Fact]) -> list[dict[str, str]]:
+def request(shown: Sequence[Shown], known: Sequence[Fact], noted: Noted = NOTHING) -> list[dict[str, str]]:
     """The messages that ask for claims; the first is always the same, which the caches of endpoints like."""
     facts = [{"key": fact.key, "value": _cut(fact.value, LONGEST_KNOWN)} for fact in known[:MOST_KNOWN]]
-    return _messages("extract.md", {"known": facts, "turns": [each.as_data() for each in shown]})
+    numbers = {each.message.message_id: each.number for each in shown}
+    names = [{"id": name, **_noted(each, numbers)} for name, each in noted.by_name().items()]
+    return _messages("extract.md", {"known": facts, "noted": names, "turns": [each.as_data() for each in shown]})
 
 
-def weigh(answer: str, shown: Sequence[Shown]) -> Weighed:
-    """The claims in an answer, however broken, held against the turns that they cite."""
-    weighed = Weighed()
+def _noted(each: Statement | Claimed, numbers: Mapping[str | None, int]) -> dict[str, Any]:
+    """What the model sees of what is noted: of the turns by their number, of earlier ones with their day."""
+    number = numbers.get(each.message_id)
+    if isinstance(each, Claimed):
+        return {"turn": number, "key": each.key, "value": _cut(each.value, LONGEST_KNOWN)}
+    if number is not None:  # the turn has all of it
+        return {"turn": number, "text": _cut(each.content, LONGEST_KNOWN)}
+    return {"on": f"{each.said_at:%Y-%m-%d}", "about": each.about, "text": _cut(each.content, LONGEST_NOTED)}
+
+
+def weigh(answer: str, shown: Sequence[Shown], noted: Noted = NOTHING) -> Weighed:
+    """What an answer says, however broken, held against the turns that it cites."""
+    weighed, found = Weighed(), _found_in(answer)
     told: set[tuple[str, str, str, str]] = set()
-    for raw in _claims_in(answer)[:MOST_CLAIMS]:
-        try:
+    for raw in found["claims"][:MOST_CLAIMS]:
+        with _refusing(weighed, raw):
             source, claim = _checked(raw, shown)
-        except _Refused as problem:
-            weighed.refused.append((raw, str(problem)))
-            continue
-        same = (source, claim.key, claim.value.casefold(), claim.change)
-        if same not in told:
-            told.add(same)
-            weighed.kept.append((source, claim))
+            same = (source, claim.key, claim.value.casefold(), claim.change)
+            if same not in told:
+                told.add(same)
+                weighed.kept.append((source, claim))
+    for raw in found["statements"][:MOST_CLAIMS]:
+        with _refusing(weighed, raw):
+            _state(raw, shown, noted, weighed)
+    agreed = {each.known for each in weighed.stated if each.known} | _claimed_again(weighed, noted)
+    for raw in found["wrong"][:MOST_CLAIMS]:
+        with _refusing(weighed, raw):
+            turns = {str(each.message.message_id) for each in shown if each.message.role == "human"}
+            weighed.wrong.append(vetoed(raw, noted, turns, agreed))
     return weighed
+
+
+@contextmanager
+def _refusing(weighed: Weighed, raw: Mapping[str, Any]) -> Iterator[None]:
+    try:
+        yield
+    except Refused as problem:
+        weighed.refused.append((raw, str(problem)))
+
+
+def _state(raw: Mapping[str, Any], shown: Sequence[Shown], noted: Noted, weighed: Weighed) -> None:
+    """Keep what a model quotes, each place once."""
+    turn = _cited(raw.get("turn"), shown)
+    said = [each.text for each in shown if each.message.role == "human" and each.number <= turn.number]
+    told = {each.place for each in weighed.stated}
+    found = quoted(raw, turn.message, said, noted, _confidence(raw))
+    weighed.stated += [each for each in found if each.place not in told]
+    if raw.get("replaces") and not found[0].replaces:
+        raise Refused("it takes the place of nothing that was shown, was said before and is about the same")
+
+
+def _claimed_again(weighed: Weighed, noted: Noted) -> set[str]:
+    """What the rules read and the model reads too."""
+    told = {(source, claim.key, claim.value.casefold()) for source, claim in weighed.kept}
+    return {each.claim_id for each in noted.claims if (each.message_id, each.key, each.value.casefold()) in told}
 
 
 def _checked(raw: Mapping[str, Any], shown: Sequence[Shown]) -> tuple[str, Claim]:
     turn = _cited(raw.get("turn"), shown)
     key, value, change = str(raw.get("key")).strip().lower(), _value(raw.get("value")), raw.get("change", "holds")
     if change not in ("holds", "ends"):
-        raise _Refused("a change that is neither holds nor ends")
+        raise Refused("a change that is neither holds nor ends")
     if key == keys.INSTRUCTION:
         claim = _instruction(raw, turn, value, change)
     elif key in keys.FACTS:
@@ -233,19 +297,19 @@ def _cited(number: object, shown: Sequence[Shown]) -> Shown:
     for each in shown:
         if each.number == number and not isinstance(number, bool):
             if each.message.role != "human":
-                raise _Refused("a turn that is not the user's")
+                raise Refused("a turn that is not the user's")
             return each
-    raise _Refused("a turn that is not there")
+    raise Refused("a turn that is not there")
 
 
 def _value(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**9:
         value = str(value)  # an age
     if not isinstance(value, str) or len(value) > 10 * LONGEST_VALUE:
-        raise _Refused("a value that is no short text")
+        raise Refused("a value that is no short text")
     value = " ".join(value.split())
     if not value or len(value) > LONGEST_VALUE or not value.isprintable():
-        raise _Refused("a value that is no short text")
+        raise Refused("a value that is no short text")
     return value
 
 
@@ -256,11 +320,11 @@ def _bare(value: str) -> str:
 
 def _fact(raw: Mapping[str, Any], turn: Shown, key: str, value: str, change: str) -> Claim:
     if key in FORMS and not FORMS[key].fullmatch(value):
-        raise _Refused(f"a value that is no {key}")
+        raise Refused(f"a value that is no {key}")
     if not grounding.has(turn.text, value):
-        raise _Refused("a value that the turn does not have")
+        raise Refused("a value that the turn does not have")
     if not grounding.says_fact(turn.text, key, value, change):
-        raise _Refused("the turn denies, asks or imagines it, or means someone else")
+        raise Refused("the turn denies, asks or imagines it, or means someone else")
     since = _moment(raw.get("since"), turn)
     # A day on which something ended is the moment from which the end holds.
     single = key in keys.SINGLE_VALUED
@@ -273,23 +337,23 @@ def _preference(raw: Mapping[str, Any], turn: Shown, key: str, value: str, chang
     elif key in keys.PREFERENCES:
         kind = keys.PREFERENCES[key]
     else:
-        raise _Refused("a key that is not in the list")
+        raise Refused("a key that is not in the list")
     if not grounding.says_preference(turn.text, key, value):
-        raise _Refused("a wish that the turn does not say, or says for once")
+        raise Refused("a wish that the turn does not say, or says for once")
     details = {"type": kind, "explicit": raw.get("explicit") is True}
     return Claim("preference", key, value, change, True, _confidence(raw), details=details)
 
 
 def _instruction(raw: Mapping[str, Any], turn: Shown, value: str, change: str) -> Claim:
     if change != "holds" or not grounding.says_instruction(turn.text, value):
-        raise _Refused("a standing order that the turn does not give")
+        raise Refused("a standing order that the turn does not give")
     return Claim("instruction", "", value, single_valued=False, confidence=_confidence(raw))
 
 
 def _prefers(value: str) -> str:
     thing = "_".join(re.findall(r"\w+", COMPARED.split(value)[0].casefold()))
     if not thing:
-        raise _Refused("a preference for nothing")
+        raise Refused("a preference for nothing")
     return f"{keys.PREFERS}_{thing}"[:64].rstrip("_")
 
 
@@ -371,11 +435,11 @@ def _bare_answer(answer: str) -> str:
     return FENCE.sub("", THOUGHT.sub("", answer).strip()).strip()
 
 
-def _claims_in(answer: str) -> list[Mapping[str, Any]]:
-    """The objects that look like claims, also of an answer that breaks off or has words around them."""
+def _found_in(answer: str) -> dict[str, list[Mapping[str, Any]]]:
+    """The objects of each list, also of an answer that breaks off or has words around them."""
     text = _bare_answer(answer)[:LONGEST_ANSWER]
     reader = json.JSONDecoder()
-    found: list[Mapping[str, Any]] = []
+    found: dict[str, list[Mapping[str, Any]]] = {name: [] for name in _LISTS}
     at = text.find("{")
     while at >= 0:
         try:
@@ -383,18 +447,17 @@ def _claims_in(answer: str) -> list[Mapping[str, Any]]:
         except (ValueError, RecursionError):
             after = at + 1
         else:
-            found += _claims_of(read)
+            for name, objects in found.items():
+                objects += _objects_of(read, name)
         at = text.find("{", after)
     return found
 
 
-def _claims_of(read: object) -> list[Mapping[str, Any]]:
-    if not isinstance(read, dict):
-        return []
-    listed = read.get("claims")
+def _objects_of(read: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    listed = read.get(name)
     if isinstance(listed, list):
         return [each for each in listed if isinstance(each, dict)]
-    return [read] if "key" in read and "value" in read else []
+    return [read] if read.keys() >= _SIGNS[name] else []
 
 
 def _borne_out(summary: str, shown: Sequence[Shown]) -> bool:

@@ -2,71 +2,125 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from ltst.db.pool import Database, SingleCall, user_scope
-from ltst.learn.listen import addressed, around, of_user
-from ltst.learn.model import batches, extracted
+from ltst.db.pool import Database, SingleCall, Transaction, user_scope
+from ltst.learn.listen import ACTOR, addressed, around, of_user
+from ltst.learn.model import Weighed, batches, extracted
+from ltst.learn.quoted import Claimed, Noted, Quoted
 from ltst.learn.weigh import weigh
 from ltst.protocols import LanguageModel
-from ltst.records import ConversationMessage
-from ltst.rooms import claims, facts, messages, sessions, work
+from ltst.records import ConversationMessage, Statement
+from ltst.rooms import claims, events, facts, messages, sessions, statements, work
 from ltst.rooms.claims import SourcedClaim
+from ltst.rooms.events import Told
+from ltst.rooms.statements import SpanOf
 from ltst.rooms.work import Lease, LeaseLost
 from ltst.support.child import Limits
+from ltst.support.place import beside
+from ltst.support.terms import terms
 
 BATCH = 40
 MODEL = "model"
+# How much of what is noted a model is shown: of its turns, and of what was said before, chosen among so many.
+MOST_OF_TURNS, MOST_EARLIER, LATEST = 40, 24, 400
 
 
 async def refine(database: Database, lease: Lease, model: LanguageModel, limits: Limits) -> None:
-    """Read claims with a language model from what it has not read yet, in one call, and note how far."""
+    """Read claims and statements with a language model from what it has not read yet, in one call, and note how far."""
     calls = database.user(lease.user_id)
     progress = await sessions.progress(calls, lease.subject)
     behind = [] if progress is None else await messages.after(calls, lease.subject, progress.refined_index, BATCH)
     unread = next(iter(batches(behind)), [])
     spoken = of_user(unread, lease.user_id)
-    said = await _said(calls, unread, spoken, progress.agent_name if progress else None, model, limits)
+    read = await _read(calls, unread, spoken, model, limits)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if progress is not None:
             last = unread[-1].message_index if unread else progress.last_index
             if not await sessions.refined(tx, lease.subject, progress.refined_index, last or 0):
                 raise LeaseLost("the session was read by another")
-            await weigh(tx, await claims.add(tx, said, reader=MODEL))
+            await _keep(tx, read, spoken, progress.agent_name)
         await work.finish(tx, lease)
 
 
 async def refine_again(database: Database, lease: Lease, model: LanguageModel, limits: Limits) -> None:
-    """Read claims with a language model from one message that says something else now, behind what led up to it."""
+    """Read the same with a language model from one message that says something else now, behind what led up to it."""
     calls = database.user(lease.user_id)
     nearby = await around(calls, lease.subject)
     place = next((at for at, each in enumerate(nearby) if each.message_id == lease.subject), -1)
     spoken = [each for each in of_user(nearby, lease.user_id) if each.message_id == lease.subject]
     progress = await sessions.progress(calls, nearby[0].session_id) if nearby else None
-    shown = nearby[max(0, place + 1 - BATCH) : place + 1]
-    said = await _said(calls, shown, spoken, progress.agent_name if progress else None, model, limits)
+    read = await _read(calls, nearby[max(0, place + 1 - BATCH) : place + 1], spoken, model, limits)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         await sessions.hold_many(tx, {each.session_id for each in nearby})
-        await weigh(tx, await claims.add(tx, said, reader=MODEL))
+        await _keep(tx, read, spoken, progress.agent_name if progress else None)
         await work.finish(tx, lease)
 
 
-async def _said(
+async def _read(
     calls: SingleCall,
     shown: Sequence[ConversationMessage],
     spoken: Sequence[ConversationMessage],
-    agent: str | None,
     model: LanguageModel,
     limits: Limits,
-) -> list[SourcedClaim]:
+) -> Weighed:
     """What a model reads in what the user has `spoken`, shown among the other messages."""
+    if not spoken:
+        return Weighed()
+    known, noted, owner = await facts.list_all(calls, None), await _noted(calls, spoken), str(calls.scope.user_id)
+    turns = [each for each in shown if each.trusted]
+    return await extracted(model, turns, known, noted, limits=limits, owner=owner)
+
+
+async def _noted(calls: SingleCall, spoken: Sequence[ConversationMessage]) -> Noted:
+    """What was noted of these messages, and statements from before that may be about the same."""
+    ids = [str(each.message_id) for each in spoken]
+    stated = await statements.in_messages(calls, ids)
+    said = await statements.list_all(calls, about=None, kind=None, current=True, session_id=None, limit=LATEST)
+    last = max(each.timestamp for each in spoken if each.timestamp is not None)
+    before = [each for each in said if each.message_id not in ids and each.said_at <= last]
+    earlier = await beside(_nearest, before, [each.content for each in spoken])
+    local = [
+        Claimed(each.claim_id, each.message_id, each.claim_key, each.claim_value)
+        for each in await claims.in_messages(calls, ids)
+    ]
+    return Noted([*stated[:MOST_OF_TURNS], *earlier], local[:MOST_OF_TURNS])
+
+
+def _nearest(before: Sequence[Statement], texts: Sequence[str]) -> list[Statement]:
+    """Those that share most with what is read, rare words above all; of others the newest."""
+    held = [{*terms(each.content)} for each in before]
+    often, wanted = Counter(term for each in held for term in each), {*terms("\n".join(texts))}
+    weight = [sum(1 / often[term] for term in each & wanted) for each in held]
+    order = sorted(range(len(before)), key=lambda at: (-weight[at], at))
+    return [before[at] for at in order[:MOST_EARLIER]]
+
+
+async def _keep(tx: Transaction, read: Weighed, spoken: Sequence[ConversationMessage], agent: str | None) -> None:
+    """Keep what was read in what the user has spoken, strike out what is none, and weigh it."""
     speaks = {str(each.message_id): each for each in spoken}
-    if not speaks:
-        return []
-    known, owner = await facts.list_all(calls, None), str(calls.scope.user_id)
-    found = await extracted(model, [each for each in shown if each.trusted], known, limits=limits, owner=owner)
-    return [
+    said = [
         SourcedClaim(message_id, moment, addressed(claim, agent))
-        for message_id, claim in found
+        for message_id, claim in read.kept
         if message_id in speaks and (moment := speaks[message_id].timestamp) is not None
     ]
+    new, gone = await claims.add(tx, said, reader=MODEL), await claims.strike_out(tx, read.wrong)
+    await weigh(tx, [*new, *gone])
+    struck = await statements.strike_out(tx, read.wrong)
+    await events.add_many(tx, ACTOR, [Told("reject", "statement", each, {"by": MODEL}) for each in struck])
+    await _keep_stated(tx, [each for each in read.stated if each.message_id in speaks])
+
+
+async def _keep_stated(tx: Transaction, stated: Sequence[Quoted]) -> None:
+    """Keep statements, or describe those that stand there already, and mark those whose place they take."""
+    new = await statements.add(tx, [SpanOf(each.message_id, each.stated) for each in stated if each.known is None])
+    await events.add_many(tx, ACTOR, [Told("learn", "statement", each, {}) for each in new])
+    for each in stated:
+        if each.known is not None:
+            await statements.describe(tx, each.known, each.stated)
+    standing = await statements.in_messages(tx, {each.message_id for each in stated if each.replaces})
+    ids = {(each.message_id, each.start_at, each.end_at): each.statement_id for each in standing}
+    for newer, older in ((ids.get(each.place), older) for each in stated for older in each.replaces):
+        if newer is not None and await statements.supersede(tx, older, newer):
+            await events.add(tx, ACTOR, "supersede", "statement", older, {"by": newer})

@@ -60,6 +60,17 @@ async def of(tx: Executor, noun: str, key: str) -> list[Heard]:
     return await tx.rows("claims.of", Heard, user_id=tx.scope.user_id, noun=noun, key=key)
 
 
+async def in_messages(tx: Executor, message_ids: Iterable[str]) -> list[Heard]:
+    """What the rules read in these messages, in the order of saying."""
+    return await tx.rows("claims.in_messages", Heard, user_id=tx.scope.user_id, message_ids=[*message_ids])
+
+
+async def strike_out(tx: Executor, ids: Iterable[str]) -> list[tuple[str, str]]:
+    """Let what the rules read count no more, until it is learnt anew; the nouns and keys."""
+    struck = await tx.dicts("claims.strike_out", user_id=tx.scope.user_id, ids=[*ids])
+    return sorted({(row["noun"], row["claim_key"]) for row in struck})
+
+
 async def said_in(tx: Executor, message_id: str) -> list[tuple[str, str]]:
     """The nouns and keys that a message says something about."""
     found = await tx.dicts("claims.said_in", user_id=tx.scope.user_id, message_id=message_id)

@@ -81,6 +81,33 @@ async def list_all(
     )
 
 
+async def in_messages(tx: Executor, message_ids: Iterable[str]) -> list[Statement]:
+    """What stands in these messages and was not rejected, in the order of saying."""
+    wanted = [*message_ids]
+    if not wanted:
+        return []
+    return await tx.rows("statements.in_messages", Statement, user_id=tx.scope.user_id, message_ids=wanted)
+
+
+async def describe(tx: Executor, statement_id: str, stated: Stated) -> None:
+    """Say anew what kind of statement one is, about whom and of when; who read it, and how sure they were, stays."""
+    await tx.run(
+        "statements.describe",
+        user_id=tx.scope.user_id,
+        statement_id=statement_id,
+        kind=stated.kind,
+        about=stated.about,
+        since=stated.since,
+        until=stated.until,
+    )
+
+
+async def strike_out(tx: Executor, ids: Iterable[str]) -> list[str]:
+    """Reject what was read here, until it is learnt anew, and nothing that a person set; the ids of those rejected."""
+    wanted = [*ids]
+    return await tx.values("statements.strike_out", user_id=tx.scope.user_id, ids=wanted) if wanted else []
+
+
 async def reject(tx: Executor, statement_id: str) -> None:
     """Strike a statement out; what it had taken the place of holds again."""
     await tx.run("statements.believe", user_id=tx.scope.user_id, statement_id=statement_id)

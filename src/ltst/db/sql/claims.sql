@@ -14,8 +14,23 @@ RETURNING noun, claim_key;
 SELECT claim_id, message_id, noun, claim_key, claim_value, change, single_valued, confidence, said_at, valid_from,
        valid_to, reader, details, recorded_at, row_id
 FROM claims
-WHERE user_id = %(user_id)s AND noun = %(noun)s AND claim_key = %(key)s
+WHERE user_id = %(user_id)s AND noun = %(noun)s AND claim_key = %(key)s AND NOT details @> '{"struck_out": true}'
 ORDER BY said_at, claim_id;
+
+-- What the rules read in these messages.
+-- name: in_messages
+SELECT claim_id, message_id, noun, claim_key, claim_value, change, single_valued, confidence, said_at, valid_from,
+       valid_to, reader, details, recorded_at, row_id
+FROM claims
+WHERE user_id = %(user_id)s AND message_id = ANY(%(message_ids)s::uuid[]) AND reader = 'local'
+  AND NOT details @> '{"struck_out": true}'
+ORDER BY said_at, claim_id;
+
+-- It stays, so that it is not read again, and counts no more.
+-- name: strike_out
+UPDATE claims SET details = details || '{"struck_out": true}', row_id = NULL
+WHERE user_id = %(user_id)s AND claim_id = ANY(%(ids)s::uuid[]) AND reader = 'local'
+RETURNING noun, claim_key;
 
 -- name: said_in
 SELECT DISTINCT noun, claim_key FROM claims

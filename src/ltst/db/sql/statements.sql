@@ -39,10 +39,36 @@ WHERE user_id = %(user_id)s AND rejected_at IS NULL
 ORDER BY said_at DESC, message_index DESC, start_at DESC
 LIMIT %(limit)s;
 
+-- name: in_messages
+SELECT substr(content, start_at + 1, end_at - start_at) AS content, kind, about, said_at, since, until, superseded_by,
+       superseded_at, confidence, trust, origin, message_id, session_id, message_index AS position, start_at, end_at,
+       recorded_at, rejected_at, statement_id, user_id
+FROM statements JOIN conversation_messages USING (user_id, message_id)
+WHERE user_id = %(user_id)s AND message_id = ANY(%(message_ids)s::uuid[]) AND rejected_at IS NULL
+ORDER BY said_at, message_index, start_at;
+
+-- name: describe
+UPDATE statements SET kind = %(kind)s, about = %(about)s, since = %(since)s, until = %(until)s
+WHERE user_id = %(user_id)s AND statement_id = %(statement_id)s::uuid AND origin <> 'hand' AND rejected_at IS NULL
+  AND (kind, about, since, until) IS DISTINCT FROM (%(kind)s, %(about)s, %(since)s::timestamptz, %(until)s::timestamptz);
+
+-- A language model says that these are none: low trust tells them from what a person rejected.
+-- name: strike_out
+WITH struck AS (
+    UPDATE statements SET rejected_at = now(), trust = 'low', superseded_by = NULL, superseded_at = NULL
+    WHERE user_id = %(user_id)s AND statement_id = ANY(%(ids)s::uuid[]) AND rejected_at IS NULL
+      AND origin IN ('gate', 'rule')
+    RETURNING statement_id
+), restored AS (
+    UPDATE statements AS older SET superseded_by = NULL, superseded_at = NULL, compared = false
+    FROM struck WHERE older.user_id = %(user_id)s AND older.superseded_by = struck.statement_id
+)
+SELECT statement_id::text FROM struck;
+
 -- name: reject
 WITH struck AS (
-    UPDATE statements SET rejected_at = now(), superseded_by = NULL, superseded_at = NULL
-    WHERE user_id = %(user_id)s AND statement_id = %(statement_id)s::uuid AND rejected_at IS NULL
+    UPDATE statements SET rejected_at = now(), trust = 'normal', superseded_by = NULL, superseded_at = NULL
+    WHERE user_id = %(user_id)s AND statement_id = %(statement_id)s::uuid AND (rejected_at IS NULL OR trust = 'low')
     RETURNING statement_id
 )
 -- What it took the place of holds again.
@@ -57,7 +83,7 @@ WHERE struck.user_id = %(user_id)s AND struck.statement_id = %(statement_id)s::u
   AND older.user_id = %(user_id)s AND older.doubted_by = struck.message_id;
 
 -- name: forget_learned
-DELETE FROM statements WHERE user_id = %(user_id)s AND origin <> 'hand' AND rejected_at IS NULL;
+DELETE FROM statements WHERE user_id = %(user_id)s AND origin <> 'hand' AND (rejected_at IS NULL OR trust = 'low');
 
 -- Those that were not compared and can be: they have vectors, or their messages do.
 -- name: uncompared

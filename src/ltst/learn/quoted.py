@@ -1,0 +1,199 @@
+"""Quoted: what a language model takes for statements, held against the messages that it quotes them from.
+
+A quotation counts only where it stands word for word, among what its writer says in their own name. A model may also
+strike out what the gate or the rules kept, and say what takes whose place; both only of what it was shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ltst.learn import gate, invented, statements
+from ltst.records import STATEMENT_KINDS, ConversationMessage, Stated, Statement
+
+LEAST = 0.02  # a sentence that the gate thinks less likely is none, whatever a model says
+SURE = 0.9  # and one that it thinks as likely as this stays
+SHORTEST = 4
+MOST_PLACES = 20
+MOST_REPLACED = 3
+SELVES = frozenset(("me", "i", "myself", "user", "the user"))
+# Why something is no statement, or no fact about the user: that one may be true of another.
+OF_STATEMENTS = ("asked", "imagined", "joke", "quoted", "request", "small_talk")
+OF_FACTS = ("asked", "imagined", "joke", "quoted", "other")
+REASONS = tuple(dict.fromkeys((*OF_STATEMENTS, *OF_FACTS)))
+
+_ASKS = "?？؟"
+_SPACE = re.compile(r"\s+")
+
+
+class Refused(Exception):
+    """What a model says is not kept; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What the rules read in a message, as a model may strike it out."""
+
+    claim_id: str
+    message_id: str
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What is noted already, each under a short name: statements, of the turns or earlier, and what the rules read."""
+
+    statements: Sequence[Statement] = ()
+    claims: Sequence[Claimed] = ()
+
+    def by_name(self) -> dict[str, Statement | Claimed]:
+        """Returns what each name stands for."""
+        return {f"s{at}": each for at, each in enumerate(self.statements, 1)} | {
+            f"c{at}": each for at, each in enumerate(self.claims, 1)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A statement in a message, the one that stands there already, if one does, and those whose place it takes."""
+
+    message_id: str
+    stated: Stated
+    known: str | None
+    replaces: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """Where it stands."""
+        return self.message_id, self.stated.start_at, self.stated.end_at
+
+
+def quoted(
+    raw: Mapping[str, Any], message: ConversationMessage, said: Sequence[str], noted: Noted, confidence: float
+) -> list[Quoted]:
+    """Returns the statements that a model quotes from a message; `said` is what its writer said up to it."""
+    kind = raw.get("kind")
+    if kind not in STATEMENT_KINDS or message.message_id is None or message.timestamp is None:
+        raise Refused("a kind that is not in the list")
+    text, found = statements.plain(message.content), list[Quoted]()
+    for start, end in _places(raw.get("quote"), text):
+        person = _about(raw.get("about"), text[start:end], kind, said)
+        times = statements.lasts(text[start:end], kind, message.timestamp)
+        stated = Stated(start, end, kind, person, confidence, *times, origin="model")
+        found.append(_known(message.message_id, stated, noted))
+    return [replace(found[0], replaces=_replaced(raw.get("replaces"), found[0], message, noted)), *found[1:]]
+
+
+def vetoed(raw: Mapping[str, Any], noted: Noted, shown: set[str], agreed: set[str]) -> str:
+    """Returns the id of what a model strikes out: of the `shown` messages, and not what it notes itself (`agreed`)."""
+    found = noted.by_name().get(str(raw.get("id")))
+    if found is None or found.message_id not in shown:
+        raise Refused("nothing that was noted in these turns")
+    if raw.get("why") not in (OF_STATEMENTS if isinstance(found, Statement) else OF_FACTS):
+        raise Refused("a veto for a reason that is not in the list")
+    if isinstance(found, Statement) and (found.origin not in ("gate", "rule") or found.confidence >= SURE):
+        raise Refused("what a person set, or the gate is sure of, stays")
+    name = found.statement_id if isinstance(found, Statement) else found.claim_id
+    if name in agreed:
+        raise Refused("it is noted by the same answer")
+    return name
+
+
+def _replaced(given: object, newer: Quoted, message: ConversationMessage, noted: Noted) -> tuple[str, ...]:
+    """The statements whose place one takes: shown under these names, said before it, of the same person."""
+    names, known = given if isinstance(given, list) else [given], noted.by_name()
+    older = [known[name] for name in names[:MOST_REPLACED] if isinstance(name, str) and name in known]
+    text = statements.plain(message.content)[newer.stated.start_at : newer.stated.end_at]
+    return tuple(
+        each.statement_id
+        for each in older
+        if isinstance(each, Statement)
+        and _place(each) < (message.timestamp, message.message_index or 0, newer.stated.start_at)
+        and _same_person(each, newer.stated.about, text)
+    )
+
+
+def _places(quote: object, text: str) -> list[statements.Span]:
+    """Where the sentences stand that are quoted; a short part of one stands for itself."""
+    if not isinstance(quote, str) or not SHORTEST <= len(quote.strip()) <= statements.LONGEST_SENTENCE:
+        raise Refused("a quotation that is no sentence")
+    wanted = statements.plain(quote).strip()
+    if wanted not in text:
+        raise Refused("words that the turn does not have")
+    own = statements.candidates(text)
+    for start in _starts(wanted, text):
+        parts = [each for each in own if each[0] < start + len(wanted) and start < each[1]]
+        pieces = [(max(start, begin), min(start + len(wanted), end)) for begin, end in parts]
+        if _SPACE.sub("", "".join(text[begin:end] for begin, end in pieces)) == _SPACE.sub("", wanted):
+            _doubted(text, own, parts)
+            return [_whole(*each) for each in zip(pieces, parts, strict=True)]
+    raise Refused("words that are quoted, pasted, invented or taken back, or end within a word")
+
+
+def _starts(wanted: str, text: str) -> Iterator[int]:
+    """Where words stand in a text, and not within others."""
+    at = -1
+    for _ in range(MOST_PLACES):
+        at = text.find(wanted, at + 1)
+        if at < 0:
+            return
+        if wanted.isascii() and (text[at - 1 : at].isalnum() or text[at + len(wanted) :][:1].isalnum()):
+            continue
+        yield at
+
+
+def _doubted(text: str, own: Sequence[statements.Span], parts: Sequence[statements.Span]) -> None:
+    """Refuse what is asked, supposed in whatever language, or nothing to the gate."""
+    likely = dict(zip(own, gate.judged(text, own, "", LEAST), strict=True))
+    for start, end in parts:
+        if text[end - 1] in _ASKS:
+            raise Refused("a question")
+        if invented.abroad(text, start, end):
+            raise Refused("what is supposed, invented or asked for")
+        if likely[start, end] is None:
+            raise Refused("nothing that tells of a life")
+
+
+def _whole(piece: statements.Span, sentence: statements.Span) -> statements.Span:
+    return sentence if 2 * (piece[1] - piece[0]) >= sentence[1] - sentence[0] else piece
+
+
+def _known(message_id: str, stated: Stated, noted: Noted) -> Quoted:
+    """A statement, or the one that covers its place already: how sure its reader was stays as it is."""
+    for each in noted.statements:
+        if each.message_id == message_id and each.start_at <= stated.start_at and stated.end_at <= each.end_at:
+            whole = replace(stated, start_at=each.start_at, end_at=each.end_at)
+            return Quoted(message_id, whole, each.statement_id)
+    return Quoted(message_id, stated, None)
+
+
+def _about(given: object, sentence: str, kind: str, said: Sequence[str]) -> str:
+    """Whom a statement is about, as the writer said it; what they did not say is for the rules to tell."""
+    words = " ".join(given.split()) if isinstance(given, str) else ""
+    if words.casefold() in SELVES:
+        return "me"
+    if 0 < len(words) <= statements.LONGEST_ABOUT and any(_stands(words, text) for text in said):
+        return words
+    return statements.about(sentence, kind)
+
+
+def _stands(words: str, text: str) -> bool:
+    beside = r"(?<!\w){}(?!\w)" if words.isascii() else "{}"
+    return re.search(beside.format(re.escape(statements.plain(words))), statements.plain(text), re.I) is not None
+
+
+def _place(each: Statement) -> tuple[Any, int, int]:
+    return each.said_at, each.position, each.start_at
+
+
+def _same_person(older: Statement, about: str, text: str) -> bool:
+    """Whether two are about one person: called alike, or the one named in the words of the other."""
+    one, other = older.about.casefold(), about.casefold()
+    if "me" in (one, other):
+        named = other if one == "me" else one
+        return one == other or _stands(named, older.content if one == "me" else text)
+    return _stands(one, other) or _stands(other, one)
