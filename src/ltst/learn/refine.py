@@ -9,7 +9,7 @@ from ltst.learn.listen import addressed, around, of_user
 from ltst.learn.model import batches, extracted
 from ltst.learn.weigh import weigh
 from ltst.protocols import LanguageModel
-from ltst.records import ConversationMessage
+from ltst.records import ME, ConversationMessage
 from ltst.rooms import claims, facts, messages, sessions, work
 from ltst.rooms.claims import Said
 from ltst.rooms.work import Lease, LeaseLost
@@ -63,7 +63,7 @@ async def _said(
     speaks = {str(each.message_id): each for each in spoken}
     if not speaks:
         return []
-    known, owner = await facts.list_all(calls, None), str(calls.scope.user_id)
+    known, owner = await facts.list_all(calls, None, ME), str(calls.scope.user_id)
     found = await extracted(model, [each for each in shown if each.trusted], known, limits=limits, owner=owner)
     return [
         Said(message_id, moment, addressed(claim, agent))
