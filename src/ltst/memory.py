@@ -65,6 +65,7 @@ from ltst.providers.windows import chosen
 from ltst.recall.context import Context
 from ltst.recall.window import Windows
 from ltst.records import (
+    ME,
     Adoption,
     Changes,
     Check,
@@ -627,8 +628,8 @@ class AsyncUser:
             return (await message_room.get_many(calls, [message_id])).get(message_id.lower())
 
     async def profile(self) -> dict[str, Any]:
-        """The facts that hold now and the preferences, ready for JSON; `notes` say which values cannot be read."""
-        known = await self.facts.list()
+        """The user's own facts that hold now and the preferences, ready for JSON; `notes` say which cannot be read."""
+        known = await self.facts.list(about=ME)
         wanted = await self.preferences.list()
         return {
             "user_id": self._desk.user_id,

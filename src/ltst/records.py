@@ -19,6 +19,8 @@ FOREIGN = ("tool", "web", "document", "email", "file", "paste")
 KINDS = ("message", "fact", "entry", "document", "context", "statement")
 # What a search looks for unless it is told: statements lie in the messages that it finds.
 SEARCHED = tuple(kind for kind in KINDS if kind != "statement")
+# Whom a fact or a statement is about, where that is the user.
+ME = "me"
 STATEMENT_KINDS = ("about_me", "person", "activity", "taste", "event", "plan", "order")
 # Who stands for everyone: owns the defaults, and the keys that open every user's memory. No user has this id.
 EVERYONE = "system"
@@ -102,8 +104,9 @@ class ConversationContext:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A claim about the user, with its confidence, its source message and the time in which it holds.
+    """A claim about the user, or somebody else, with its confidence, its source message and the time in which it holds.
 
+    `about` is "me" for the user, else a name or relation as said ("Dani", "my sister Jo").
     `learned` tells that it was drawn from messages and goes with them; `ended_at` when the user said that it is over.
     """
 
@@ -122,16 +125,27 @@ class Fact:
     learned: bool = False
     single_valued: bool = True
     ended_at: datetime | None = None
+    about: str = ME
 
     @property
     def key(self) -> str:
-        """What the fact is about."""
+        """What the fact tells."""
         return self.fact_key
 
     @property
     def value(self) -> str:
         """What is claimed."""
         return self.fact_value
+
+    @property
+    def line(self) -> str:
+        """All of it in one line: "home: Lisbon", or "Dani: home: Porto"."""
+        return f"{self.label}: {self.fact_value}"
+
+    @property
+    def label(self) -> str:
+        """What stands before the value: the key, behind the person if it is not the user."""
+        return self.fact_key if self.about == ME else f"{self.about}: {self.fact_key}"
 
 
 @dataclass(frozen=True, slots=True)

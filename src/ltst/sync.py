@@ -396,7 +396,7 @@ class User:
         return self._portal.run(self._inner.message(message_id))
 
     def profile(self) -> dict[str, Any]:
-        """The facts that hold now and the preferences, ready for JSON; `notes` say which values cannot be read."""
+        """The user's own facts that hold now and the preferences, ready for JSON; `notes` say which cannot be read."""
         return self._portal.run(self._inner.profile())
 
     def export(self) -> dict[str, Any]:
@@ -739,7 +739,7 @@ class Events:
 
 
 class Facts:
-    """What is known about a user, on a line of time."""
+    """What is known about a user, and about others, each key of a person on a line of time."""
 
     def __init__(self, portal: Portal, inner: AsyncFacts) -> None:
         """Made by `user.facts`."""
@@ -755,11 +755,13 @@ class Facts:
         source_message_id: str | None = None,
         valid_from: datetime | None = None,
         single_valued: bool = True,
+        about: str = "me",
     ) -> Fact:
         """Make a value hold from `valid_from` on (else from its source message on, else from now).
 
         The value before is closed, never deleted; with `single_valued=False` the values of the key join instead. A
-        value that was rejected is refused.
+        value that was rejected is refused. `about` is "me" for the user, else a name or relation as said; each person
+        has values of their own.
         """
         return self._portal.run(
             self._inner.set(
@@ -769,32 +771,35 @@ class Facts:
                 source_message_id=source_message_id,
                 valid_from=valid_from,
                 single_valued=single_valued,
+                about=about,
             )
         )
 
-    def get(self, key: str, *, as_of: datetime | None = None) -> Fact | None:
+    def get(self, key: str, *, as_of: datetime | None = None, about: str = "me") -> Fact | None:
         """The value that holds now, or held on a day."""
-        return self._portal.run(self._inner.get(key, as_of=as_of))
+        return self._portal.run(self._inner.get(key, as_of=as_of, about=about))
 
-    def list(self, *, as_of: datetime | None = None) -> builtins.list[Fact]:
-        """What is known about the user now, or was on a day: every fact that holds, by key."""
-        return self._portal.run(self._inner.list(as_of=as_of))
+    def list(self, *, as_of: datetime | None = None, about: str | None = None) -> builtins.list[Fact]:
+        """Everything that holds now, or held on a day, about everyone or one person; the user's own first, by key."""
+        return self._portal.run(self._inner.list(as_of=as_of, about=about))
 
-    def history(self, key: str) -> builtins.list[Fact]:
+    def history(self, key: str, *, about: str = "me") -> builtins.list[Fact]:
         """Every value there ever was, closed and rejected ones included, oldest first."""
-        return self._portal.run(self._inner.history(key))
+        return self._portal.run(self._inner.history(key, about=about))
 
-    def end(self, key: str, value: str | None = None, *, at: datetime | None = None) -> builtins.list[Fact]:
+    def end(
+        self, key: str, value: str | None = None, *, at: datetime | None = None, about: str = "me"
+    ) -> builtins.list[Fact]:
         """Say that a value, or whatever holds, is over although nothing takes its place; what was ended."""
-        return self._portal.run(self._inner.end(key, value, at=at))
+        return self._portal.run(self._inner.end(key, value, at=at, about=about))
 
-    def reject(self, key: str, value: str) -> builtins.list[Fact]:
+    def reject(self, key: str, value: str, *, about: str = "me") -> builtins.list[Fact]:
         """Strike a value out for good: it is never learnt again. What it had replaced holds again."""
-        return self._portal.run(self._inner.reject(key, value))
+        return self._portal.run(self._inner.reject(key, value, about=about))
 
-    def forget(self, key: str) -> bool:
+    def forget(self, key: str, *, about: str = "me") -> bool:
         """Remove a key with its history and its rejections; whether there was one."""
-        return self._portal.run(self._inner.forget(key))
+        return self._portal.run(self._inner.forget(key, about=about))
 
 
 class Instructions:

@@ -261,3 +261,14 @@ def test_the_built_in_files_are_in_the_package() -> None:
         "assistant.toml",
         "recall.toml",
     }
+
+
+async def test_a_model_may_remember_a_fact_about_somebody_else(
+    turns: Turns, with_model: Settings, ana: AsyncUser, upstream: LanguageServer
+) -> None:
+    agent(with_model, 'tools = ["remember_fact"]')
+    upstream.script = [Tools([("remember_fact", {"key": "allergy", "value": "nuts", "about": "Dani"})]), "Noted."]
+    await ask(turns, ana, "Dani is allergic to nuts", agent_name="coach")
+    (spec,) = upstream.asked[0].body["tools"]
+    assert spec["function"]["parameters"]["required"] == ["key", "value"]
+    assert [each.line for each in await ana.facts.list()] == ["Dani: allergy: nuts"]

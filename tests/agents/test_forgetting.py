@@ -119,3 +119,14 @@ async def test_nobody_forgets_for_another(plain: AsyncMemory, recall: Turns, ana
     await say(recall, bob, "My locker code is 4417.")
     assert (await say(recall, ana, "Forget my locker code")).reply == NOT_KNOWN
     assert (await say(recall, ana, "What is my locker code?")).reply == NOTHING
+
+
+async def test_what_is_known_of_somebody_goes_and_what_is_known_of_the_user_stays(
+    recall: Turns, ana: AsyncUser
+) -> None:
+    await ana.facts.set("allergy", "penicillin")
+    await ana.facts.set("allergy", "nuts", about="Dani")
+    offer = await say(recall, ana, "Forget Dani's allergy")
+    assert "“Dani: allergy: nuts”" in offer.reply and "penicillin" not in offer.reply
+    await say(recall, ana, "yes")
+    assert [each.line for each in await ana.facts.list()] == ["allergy: penicillin"]

@@ -174,3 +174,24 @@ async def test_what_was_asked_is_quoted_only_where_that_is_asked(recall: Turns, 
 async def test_another_users_words_are_never_quoted(plain: AsyncMemory, recall: Turns, ana: AsyncUser) -> None:
     await say(recall, plain.user("bob"), "The lighthouse stands behind the harbour.")
     assert (await say(recall, ana, "Where does the lighthouse stand?")).reply == NOTHING
+
+
+async def test_a_question_about_somebody_is_answered_by_what_is_known_of_them(recall: Turns, ana: AsyncUser) -> None:
+    since = datetime(2026, 10, 5, tzinfo=UTC)
+    await ana.facts.set("allergy", "penicillin", valid_from=since)
+    await ana.facts.set("allergy", "nuts", valid_from=since, about="Dani")
+    await ana.facts.set("home", "Leeds", valid_from=since, about="my sister Jo")
+    dani = await say(recall, ana, "What is Dani allergic to?")
+    assert dani.reply == "Dani is allergic to nuts, since 5 Oct 2026."
+    assert [each["content"] for each in dani.memories] == ["Dani: allergy: nuts"]
+    assert (await say(recall, ana, "Where does Jo live?")).reply == "Your sister Jo's home is Leeds, since 5 Oct 2026."
+    mine = (await say(recall, ana, "What am I allergic to?")).reply
+    assert mine == "You are allergic to penicillin, since 5 Oct 2026."
+    assert "Leeds" not in (await say(recall, ana, "Where do I live?")).reply
+
+
+async def test_what_is_known_of_others_is_not_what_is_known_of_the_user(recall: Turns, ana: AsyncUser) -> None:
+    await ana.facts.set("name", "Ana")
+    await ana.facts.set("home", "Leeds", about="Dani")
+    reply = (await say(recall, ana, "What do you know about me?")).reply
+    assert reply.startswith(KNOWN) and "Ana" in reply and "Leeds" not in reply

@@ -508,27 +508,32 @@ class CliFacts(Noun):
         source_message_id: str | None = None,
         valid_from: datetime | None = None,
         single_valued: bool = True,
+        about: str | None = None,
     ) -> Fact:
         given = {"confidence": confidence, "source": source_message_id, "from_": valid_from, "also": not single_valued}
+        given["about"] = about
         return record(Fact, await self._line.ask("facts", "set", values=[key], say=text(value), **given))
 
-    async def get(self, key: str, *, as_of: datetime | None = None) -> Fact | None:
-        return await self._line.one(Fact, "facts", "get", say=key, as_of=as_of)
+    async def get(self, key: str, *, as_of: datetime | None = None, about: str | None = None) -> Fact | None:
+        return await self._line.one(Fact, "facts", "get", say=key, as_of=as_of, about=about)
 
-    async def list(self, *, as_of: datetime | None = None) -> list[Fact]:
-        return await self._line.all(Fact, "facts", "list", as_of=as_of)
+    async def list(self, *, as_of: datetime | None = None, about: str | None = None) -> list[Fact]:
+        return await self._line.all(Fact, "facts", "list", as_of=as_of, about=about)
 
-    async def history(self, key: str) -> Iterable[Fact]:
-        return await self._line.all(Fact, "facts", "history", say=key)
+    async def history(self, key: str, *, about: str | None = None) -> Iterable[Fact]:
+        return await self._line.all(Fact, "facts", "history", say=key, about=about)
 
-    async def end(self, key: str, value: str | None = None, *, at: datetime | None = None) -> Iterable[Fact]:
-        return await self._line.all(Fact, "facts", "end", values=[key, *([value] if value else [])], at=at)
+    async def end(
+        self, key: str, value: str | None = None, *, at: datetime | None = None, about: str | None = None
+    ) -> Iterable[Fact]:
+        words = [key, *([value] if value else [])]
+        return await self._line.all(Fact, "facts", "end", values=words, at=at, about=about)
 
-    async def reject(self, key: str, value: str) -> Iterable[Fact]:
-        return await self._line.all(Fact, "facts", "reject", values=[key], say=value)
+    async def reject(self, key: str, value: str, *, about: str | None = None) -> Iterable[Fact]:
+        return await self._line.all(Fact, "facts", "reject", values=[key], say=value, about=about)
 
-    async def forget(self, key: str) -> bool:
-        return await self._line.gone("facts", "forget", say=key)
+    async def forget(self, key: str, *, about: str | None = None) -> bool:
+        return await self._line.gone("facts", "forget", say=key, about=about)
 
 
 class CliPreferences(Noun):

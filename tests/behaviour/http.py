@@ -181,10 +181,10 @@ class Line:
         except ltst.NotFound:
             return None
 
-    async def gone(self, path: str) -> bool:
+    async def gone(self, path: str, **query: Any) -> bool:
         """Whether there was something to remove."""
         try:
-            await self.ask("DELETE", path)
+            await self.ask("DELETE", path, query=given(**query))
         except ltst.NotFound:
             return False
         return True
@@ -455,24 +455,27 @@ class HttpFacts(Noun):
     async def set(self, key: str, value: str, **more: Any) -> Fact:
         return record(Fact, await self._line.ask("PUT", f"/v1/facts/{segment(key)}", {"value": value, **more}))
 
-    async def get(self, key: str, *, as_of: datetime | None = None) -> Fact | None:
-        return await self._line.one(Fact, f"/v1/facts/{segment(key)}", as_of=as_of)
+    async def get(self, key: str, *, as_of: datetime | None = None, about: str | None = None) -> Fact | None:
+        return await self._line.one(Fact, f"/v1/facts/{segment(key)}", as_of=as_of, about=about)
 
-    async def list(self, *, as_of: datetime | None = None) -> list[Fact]:
-        return records(Fact, await self._line.get("/v1/facts", as_of=as_of))
+    async def list(self, *, as_of: datetime | None = None, about: str | None = None) -> list[Fact]:
+        return records(Fact, await self._line.get("/v1/facts", as_of=as_of, about=about))
 
-    async def history(self, key: str) -> Iterable[Fact]:
-        return records(Fact, await self._line.get(f"/v1/facts/{segment(key)}/history"))
+    async def history(self, key: str, *, about: str | None = None) -> Iterable[Fact]:
+        return records(Fact, await self._line.get(f"/v1/facts/{segment(key)}/history", about=about))
 
-    async def end(self, key: str, value: str | None = None, *, at: datetime | None = None) -> Iterable[Fact]:
+    async def end(
+        self, key: str, value: str | None = None, *, at: datetime | None = None, about: str | None = None
+    ) -> Iterable[Fact]:
         path = f"/v1/facts/{segment(key)}/end"
-        return records(Fact, await self._line.ask("POST", path, given(value=value, at=at)))
+        return records(Fact, await self._line.ask("POST", path, given(value=value, at=at, about=about)))
 
-    async def reject(self, key: str, value: str) -> Iterable[Fact]:
-        return records(Fact, await self._line.ask("POST", f"/v1/facts/{segment(key)}/reject", {"value": value}))
+    async def reject(self, key: str, value: str, *, about: str | None = None) -> Iterable[Fact]:
+        path = f"/v1/facts/{segment(key)}/reject"
+        return records(Fact, await self._line.ask("POST", path, {"value": value, **given(about=about)}))
 
-    async def forget(self, key: str) -> bool:
-        return await self._line.gone(f"/v1/facts/{segment(key)}")
+    async def forget(self, key: str, *, about: str | None = None) -> bool:
+        return await self._line.gone(f"/v1/facts/{segment(key)}", about=about)
 
 
 class HttpPreferences(Noun):

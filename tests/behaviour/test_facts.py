@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import uuid
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -267,6 +268,138 @@ async def test_changes_of_one_key_at_once_leave_one_line_of_time(user: Any) -> N
     assert sum(end is None for _, _, end in line) == 1
     assert all(earlier[2] == later[1] for earlier, later in itertools.pairwise(line))
     assert len(await user.facts.history("home")) == 10
+
+
+async def test_each_person_has_facts_of_their_own(user: Any) -> None:
+    mine = await user.facts.set("home", "Porto", valid_from=year(2020))
+    dani = await user.facts.set("home", "Leeds", valid_from=year(2020), about="Dani")
+    sister = await user.facts.set("home", "Bonn", about="my sister Jo")
+    assert (mine.about, dani.about, sister.about) == ("me", "Dani", "my sister Jo")
+    assert await user.facts.get("home") == mine
+    assert await user.facts.get("home", about="Dani") == dani
+    assert await user.facts.get("home", about="Ben") is None
+    moved = await user.facts.set("home", "York", valid_from=year(2022), about="Dani")
+    assert await user.facts.get("home", about="Dani", as_of=year(2021)) == replace(
+        dani, valid_to=year(2022), superseded_by=moved.fact_id
+    )
+    assert [fact.value for fact in await user.facts.history("home", about="Dani")] == ["Leeds", "York"]
+    assert [fact.value for fact in await user.facts.history("home")] == ["Porto"]
+
+
+async def test_facts_are_listed_about_everyone_or_one(user: Any) -> None:
+    for whom, key, known in [("Dani", "home", "Leeds"), ("Dani", "allergy", "nuts"), ("me", "name", "Ann")]:
+        await user.facts.set(key, known, about=whom)
+    assert [(fact.about, fact.key) for fact in await user.facts.list()] == [
+        ("me", "name"),
+        ("Dani", "allergy"),
+        ("Dani", "home"),
+    ]
+    assert [fact.key for fact in await user.facts.list(about="Dani")] == ["allergy", "home"]
+    assert [fact.key for fact in await user.facts.list(about="me")] == ["name"]
+    assert await user.facts.list(about="Ben") == []
+
+
+async def test_a_name_is_the_same_in_any_capitals(user: Any) -> None:
+    await user.facts.set("home", "Leeds", about="Dani")
+    await user.facts.set("home", "York", about="dani")
+    assert await user.facts.set("name", "Ann", about="Me") == await user.facts.get("name")
+    assert [fact.value for fact in await user.facts.list(about="DANI")] == ["York"]
+    assert [(fact.about, fact.value) for fact in await user.facts.history("home", about="Dani")] == [
+        ("Dani", "Leeds"),
+        ("dani", "York"),
+    ]
+
+
+async def test_a_rejection_holds_for_its_person_alone(user: Any) -> None:
+    await user.facts.set("home", "Leeds", about="Dani", valid_from=year(2020))
+    await user.facts.set("home", "Paris", about="Dani", valid_from=year(2022))
+    (struck,) = await user.facts.reject("home", "Paris", about="Dani")
+    assert (struck.about, struck.value) == ("Dani", "Paris")
+    assert (await user.facts.get("home", about="Dani")).value == "Leeds"
+    with pytest.raises(ltst.Conflict, match="rejected"):
+        await user.facts.set("home", "Paris", about="dani")
+    assert (await user.facts.set("home", "Paris")).value == "Paris"
+
+
+async def test_what_is_over_for_one_goes_on_for_another(user: Any) -> None:
+    for whom in ("me", "Dani"):
+        await user.facts.set("employer", "Acme", about=whom)
+    (ended,) = await user.facts.end("employer", about="Dani")
+    assert (ended.about, ended.value) == ("Dani", "Acme")
+    assert await user.facts.get("employer", about="Dani") is None
+    assert await value(user, "employer") == "Acme"
+
+
+async def test_forgetting_a_key_of_one_leaves_that_of_others(user: Any) -> None:
+    for whom in ("me", "Dani", "Ben"):
+        await user.facts.set("home", "Porto", about=whom)
+    assert await user.facts.forget("home", about="Dani") is True
+    assert await user.facts.forget("home", about="Dani") is False
+    assert [fact.about for fact in await user.facts.list()] == ["me", "Ben"]
+    assert await user.facts.forget("home") is True
+    assert [fact.about for fact in await user.facts.list()] == ["Ben"]
+
+
+async def test_several_values_of_one_person_join(user: Any) -> None:
+    for whom, known in [("Dani", "chess"), ("Dani", "climbing"), ("me", "tennis")]:
+        await user.facts.set("hobby", known, about=whom, single_valued=False)
+    assert [fact.value for fact in await user.facts.list(about="Dani")] == ["chess", "climbing"]
+    assert await value(user, "hobby") == "tennis"
+
+
+@pytest.mark.parametrize("whom", ["", "  ", "x" * 256])
+async def test_somebody_needs_a_name_of_at_most_255_characters(user: Any, whom: str) -> None:
+    with pytest.raises(ltst.Invalid, match="about"):
+        await user.facts.set("home", "Porto", about=whom)
+    with pytest.raises(ltst.Invalid, match="about"):
+        await user.facts.list(about=whom)
+    assert await user.facts.list() == []
+
+
+async def test_what_is_known_of_others_is_found_by_their_name(user: Any) -> None:
+    await user.facts.set("allergy", "penicillin")
+    await user.facts.set("allergy", "nuts", about="Dani")
+    hit = (await user.search("what is Dani allergic to?", kinds=["fact"]))[0]
+    assert hit.content == "Dani: allergy: nuts"
+    assert hit.metadata == {"about": "Dani"}
+
+
+async def test_a_context_says_whom_a_fact_is_about(user: Any) -> None:
+    await user.facts.set("allergy", "penicillin")
+    await user.facts.set("allergy", "nuts", about="Dani")
+    context = await user.chat().context("what may Dani eat?")
+    assert "] Dani: allergy: nuts" in context.text
+    assert "] allergy: penicillin" in context.text
+
+
+async def test_a_profile_is_the_users_own(user: Any) -> None:
+    await user.facts.set("home", "Porto")
+    await user.facts.set("home", "Leeds", about="Dani")
+    assert [fact["value"] for fact in (await user.profile())["facts"]] == ["Porto"]
+
+
+async def test_facts_about_others_are_exported_and_restored(user: Any, door: Any) -> None:
+    await user.facts.set("home", "Porto", valid_from=year(2020))
+    for number, place in [(2020, "Leeds"), (2022, "York")]:
+        await user.facts.set("home", place, valid_from=year(number), about="Dani")
+    await user.facts.reject("home", "Hull", about="Dani")
+    document = await user.export()
+    copy = door.user(f"copy-{uuid.uuid4().hex}")
+    await copy.facts.set("home", "Bath", valid_from=year(2023), about="dani")
+    await copy.restore(document)
+    assert [fact.value for fact in await copy.facts.list()] == ["Porto", "Bath"]
+    assert (await copy.facts.get("home", about="Dani", as_of=year(2022))).value == "York"
+    with pytest.raises(ltst.Conflict, match="rejected"):
+        await copy.facts.set("home", "Hull", about="Dani")
+
+
+async def test_an_export_from_before_facts_had_a_person_is_about_the_user(user: Any, door: Any) -> None:
+    await user.facts.set("home", "Porto")
+    document = await user.export()
+    document["facts"] = [{name: told for name, told in row.items() if name != "about"} for row in document["facts"]]
+    copy = door.user(f"copy-{uuid.uuid4().hex}")
+    await copy.restore(document)
+    assert [(fact.about, fact.value) for fact in await copy.facts.list()] == [("me", "Porto")]
 
 
 async def test_one_conversation_is_learnt_from_before_the_others(user: Any) -> None:

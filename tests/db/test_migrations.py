@@ -100,6 +100,26 @@ def test_the_files_are_numbered_without_gaps() -> None:
     assert [each.version for each in migrate.migrations()] == [*range(1, len(migrate.migrations()) + 1)]
 
 
+async def test_facts_from_before_they_had_a_person_are_about_the_user(
+    empty_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [each.name for each in migrate.migrations()]
+    before = migrate.migrations()[: names.index("0026_about")]
+    with monkeypatch.context() as patched:
+        patched.setattr(migrate, "migrations", lambda: before)
+        async with reached(empty_database_url) as database:
+            await migrate.migrate(database)
+    with superuser(empty_database_url) as connection:
+        connection.execute("INSERT INTO user_facts (user_id, fact_key, fact_value) VALUES ('ana', 'home', 'Porto')")
+    async with ltst.AsyncMemory(empty_database_url) as memory:
+        facts = memory.user("ana").facts
+        assert [(fact.about, fact.value) for fact in await facts.list()] == [("me", "Porto")]
+        await facts.set("home", "Leeds", about="Dani")
+        await facts.set("home", "Lisbon")
+        assert [fact.line for fact in await facts.list()] == ["home: Lisbon", "Dani: home: Leeds"]
+        assert [fact.value for fact in await facts.history("home")] == ["Porto", "Lisbon"]
+
+
 def test_a_failed_migration_leaves_an_empty_database_empty_and_says_how_to_go_on(
     empty_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

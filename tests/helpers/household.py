@@ -73,6 +73,7 @@ def _facts(user: User, mark: str, source: str) -> str:
     user.facts.set("home", f"{mark} Paris", valid_from=day(2022))
     user.facts.reject("home", f"{mark} Paris")
     user.facts.reject("name", f"{mark} nobody")
+    user.facts.set("home", f"{mark} Leeds", about="Dani")
     return fact.fact_id
 
 

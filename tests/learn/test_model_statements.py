@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from support.embedders import opened
-from support.learning import actions, day, line, run, say, values
-from support.probes import cloned
 
+from helpers.embedders import opened
+from helpers.learning import actions, day, line, run, say, values
+from helpers.probes import cloned
 from ltst import AsyncMemory, AsyncUser, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.learn import model

@@ -47,7 +47,7 @@ async def offer(user: AsyncUser, message: ConversationMessage, topic: str, best:
     sources = [*(source for hit in hits for source in hit.sources), *await _sources(user, facts)]
     wanted = {
         "messages": await _places(user, [*sources, *await _echoes(user, passages)]),
-        "facts": [each.key for each in facts],
+        "facts": [(each.key, each.about) for each in facts],
         "entries": [hit.id for hit in hits if hit.kind == "entry" and not hit.sources],
     }
     memories: list[Memory] = [*map(plain_fact, facts), *map(plain, hits)]
@@ -63,8 +63,8 @@ async def offered(user: AsyncUser, message: ConversationMessage) -> Conversation
 async def carry_out(user: AsyncUser, offer: ConversationMessage) -> Reply:
     """Forget what a reply offered, and the reply itself with the request, since both say it."""
     wanted: Mapping[str, Any] = offer.metadata[OFFERED]
-    for key in wanted.get("facts") or ():
-        await user.facts.forget(str(key))
+    for key, about in wanted.get("facts") or ():
+        await user.facts.forget(str(key), about=str(about))
     for entry_id in wanted.get("entries") or ():
         await user.entries.forget(str(entry_id))
     said = [(str(place), str(message_id)) for place, message_id in wanted.get("messages") or ()]
@@ -115,7 +115,7 @@ async def _earlier(user: AsyncUser, message: ConversationMessage) -> list[Conver
 
 async def _sources(user: AsyncUser, facts: Sequence[Fact]) -> list[str]:
     """The messages that some facts, and what held before them, rest on."""
-    history = [each for fact in facts for each in await user.facts.history(fact.key)]
+    history = [each for fact in facts for each in await user.facts.history(fact.key, about=fact.about)]
     return [each.source_message_id for each in history if each.source_message_id]
 
 
@@ -139,6 +139,6 @@ def _passages(topic: str, hits: Sequence[Hit]) -> list[str]:
 
 
 def _offering(passages: Sequence[str], facts: Sequence[Fact]) -> str:
-    told = [wording.quoted(f"{wording.spoken(each.key)}: {each.value}") for each in facts]
+    told = [wording.quoted(f"{wording.spoken(each.label)}: {each.value}") for each in facts]
     told += [wording.quoted(each) for each in passages]
     return f"{wording.OFFER} {', '.join(told)}. Say yes and it is gone; anything else leaves all as it is."

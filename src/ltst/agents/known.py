@@ -13,7 +13,7 @@ from ltst.agents.intents import FORMERLY
 from ltst.agents.passages import Question
 from ltst.memory import AsyncUser
 from ltst.recall.temporal import intervals
-from ltst.records import Fact
+from ltst.records import ME, Fact
 from ltst.support.terms import terms
 
 MOST = 3
@@ -52,19 +52,32 @@ async def told(user: AsyncUser, asked_for: Question, now: datetime) -> tuple[lis
     """Return the sentences of the facts that a question asks for, as they held when it is about; and the facts."""
     until, question = past(asked_for.text, now), _timeless(asked_for, now)
     hits = await user.search(question.text, kinds=("fact",), limit=SEARCHED)
-    near = {hit.id for hit in hits if hit.score >= LEAST_RELEVANCE}
+    near = [hit.id for hit in hits if hit.score >= LEAST_RELEVANCE]
     known = await user.facts.list(as_of=until)
-    mine = bool(ABOUT_ME.search(question.text))
-    asked = [
-        each for each in known if _named(question, each) or (mine and is_about(question, each)) or each.fact_id in near
-    ]
+    people = [each for each in known if _names(question, each.about)]
+    asked = _of_people(question, people, near) if people else _of_user(question, known, near)
     asked = asked[:MOST]
-    keys = [each.key for each in asked]
+    keys = [each.label for each in asked]
     sentences = [
-        await _sentence(user, each, question, alone=each.single_valued and keys.count(each.key) == 1, until=until)
+        await _sentence(user, each, question, alone=each.single_valued and keys.count(each.label) == 1, until=until)
         for each in asked
     ]
     return sentences, asked
+
+
+def _of_user(question: Question, known: Sequence[Fact], near: Sequence[str]) -> list[Fact]:
+    """The user's own facts that a question asks for, which names nobody else that is known."""
+    mine, own = bool(ABOUT_ME.search(question.text)), [each for each in known if each.about == ME]
+    return [
+        each for each in own if _named(question, each) or (mine and is_about(question, each)) or each.fact_id in near
+    ]
+
+
+def _of_people(question: Question, known: Sequence[Fact], near: Sequence[str]) -> list[Fact]:
+    """The facts about the people whom a question names: those that it asks for, else the nearest one."""
+    asked = [each for each in known if is_about(question, each)]
+    nearest = sorted((each for each in known if each.fact_id in near), key=lambda each: near.index(each.fact_id))
+    return asked or nearest[:1]
 
 
 def _timeless(question: Question, now: datetime) -> Question:
@@ -78,21 +91,28 @@ def _named(question: Question, fact: Fact) -> bool:
     return bool(question.terms) and question.terms == {*terms(wording.spoken(fact.key))}
 
 
+def _names(question: Question, about: str) -> bool:
+    """Whether a question names this person, who is not the user."""
+    return about != ME and not question.terms.isdisjoint(terms(about))
+
+
 def is_about(question: Question, fact: Fact) -> bool:
-    """Whether a question has no words but those for this key and its value."""
-    named = f"{wording.spoken(fact.key)} {CALLED.get(fact.key, '')} {fact.value}"
+    """Whether a question has no words but those for this key, its value and its person, whom it must name."""
+    if fact.about != ME and not _names(question, fact.about):
+        return False
+    named = f"{wording.spoken(fact.label)} {CALLED.get(fact.key, '')} {fact.value}"
     return bool(question.terms) and question.terms <= {*terms(named)}
 
 
 async def _sentence(user: AsyncUser, fact: Fact, question: Question, *, alone: bool, until: datetime | None) -> str:
-    now = wording.fact_sentence(fact.key, fact.value, fact.valid_from, alone=alone)
+    now = wording.fact_sentence(fact, alone=alone)
     if not alone or until is not None:
         return now
-    before = _before(fact, await user.facts.history(fact.key))
+    before = _before(fact, await user.facts.history(fact.key, about=fact.about))
     if before is None:
         return now
     if FORMERLY.search(question.text):
-        return f"Your {wording.spoken(fact.key)} was {before.value} before. {now}"
+        return f"{wording.former_sentence(before)} {now}"
     return f"{now} Before that it was {wording.quotable(before.value)}."
 
 

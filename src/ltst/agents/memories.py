@@ -39,7 +39,7 @@ def left_out(context: Context, session_id: str) -> list[Memory]:
 def plain_fact(fact: Fact) -> Memory:
     """A fact as a memory."""
     sources = () if fact.source_message_id is None else (fact.source_message_id,)
-    return _memory("fact", fact.fact_id, f"{fact.key}: {fact.value}", fact.valid_from, None, None, sources)
+    return _memory("fact", fact.fact_id, fact.line, fact.valid_from, None, None, sources)
 
 
 def plain_preference(preference: UserPreference) -> Memory:

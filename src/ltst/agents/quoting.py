@@ -12,7 +12,7 @@ from ltst.agents.passages import Question, answering, sentences
 from ltst.agents.replies import Reply
 from ltst.agents.wording import KNOWN, NOTED, NOTHING
 from ltst.memory import AsyncUser
-from ltst.records import ConversationMessage, Fact, Hit
+from ltst.records import ME, ConversationMessage, Fact, Hit
 from ltst.support.terms import terms
 
 SEARCHED = 30
@@ -63,10 +63,10 @@ async def _noted(user: AsyncUser, message: ConversationMessage) -> Reply:
 async def _everything(user: AsyncUser) -> Reply | None:
     """All that is known by key, the newest first; None where nothing is."""
     await user.learning.catch_up()
-    facts, preferences = await user.facts.list(), await user.preferences.list()
+    facts, preferences = await user.facts.list(about=ME), await user.preferences.list()
     keys = [each.key for each in facts]
     lines = [
-        (each.valid_from, _fact_line(each.key, each.value, each.valid_from, keys.count(each.key)), plain_fact(each))
+        (each.valid_from, wording.fact_sentence(each, alone=keys.count(each.key) == 1), plain_fact(each))
         for each in facts
     ]
     lines += [(each.updated_at, wording.preference_sentence(each), plain_preference(each)) for each in preferences]
@@ -75,10 +75,6 @@ async def _everything(user: AsyncUser) -> Reply | None:
         return None
     told = "\n".join([KNOWN, *(f"- {sentence}" for _, sentence, _ in latest)])
     return Reply(told, tuple(memory for *_, memory in latest))
-
-
-def _fact_line(key: str, value: str, since: datetime, values: int) -> str:
-    return wording.fact_sentence(key, value, since, alone=values == 1)
 
 
 async def _answered(user: AsyncUser, message: ConversationMessage) -> Reply:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ltst.errors import Conflict, Invalid, NotFound
 from ltst.memory import AsyncUser
-from ltst.records import ConversationMessage, Hit
+from ltst.records import ME, ConversationMessage, Hit
 
 FOUND = 8
 LONGEST_QUOTE = 1000
@@ -27,15 +27,16 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool: what it is for, its parameters (all texts, all needed), and what it does."""
+    """One tool: what it is for, its parameters (all texts), what it does, and the parameters that may be left out."""
 
     description: str
     parameters: Mapping[str, str]
     run: Callable[[Toolbox, Mapping[str, str]], Awaitable[Outcome]]
+    optional: Mapping[str, str] = field(default_factory=dict)
 
     def spec(self, name: str) -> dict[str, Any]:
         """The tool as OpenAI's protocol describes one."""
-        described = {each: {"type": "string", "description": what} for each, what in self.parameters.items()}
+        described = {each: {"type": "string", "description": what} for each, what in self._all.items()}
         schema = {
             "type": "object",
             "properties": described,
@@ -53,12 +54,16 @@ class Tool:
             given = json.loads(written) if isinstance(written, str) else written
         except ValueError:
             given = None
-        accepted = f"a JSON object with the texts {', '.join(self.parameters)}"
-        if not isinstance(given, dict) or given.keys() != self.parameters.keys():
+        accepted = f"a JSON object with the texts {', '.join(self._all)}"
+        if not isinstance(given, dict) or not self.parameters.keys() <= given.keys() <= self._all.keys():
             raise Invalid(f"the arguments must be {accepted}")
         if not all(isinstance(each, str) for each in given.values()):
             raise Invalid(f"the arguments must be {accepted}; each is a text")
         return given
+
+    @property
+    def _all(self) -> dict[str, str]:
+        return {**self.parameters, **self.optional}
 
 
 async def _search(box: Toolbox, arguments: Mapping[str, str]) -> Outcome:
@@ -81,8 +86,9 @@ async def _remember(box: Toolbox, arguments: Mapping[str, str]) -> Outcome:
         arguments["value"],
         confidence=CONFIDENCE,
         source_message_id=box.message.message_id,
+        about=arguments.get("about", ME),
     )
-    return Outcome({"remembered": f"{fact.key}: {fact.value}"})
+    return Outcome({"remembered": fact.line})
 
 
 async def _prefer(box: Toolbox, arguments: Mapping[str, str]) -> Outcome:
@@ -102,9 +108,11 @@ TOOLS: Mapping[str, Tool] = {
         _search,
     ),
     "remember_fact": Tool(
-        "Remember a lasting fact about the user, as they stated it in this conversation. A new value replaces the old.",
+        "Remember a lasting fact about the user, or somebody they know, as they stated it in this conversation. A new "
+        "value replaces the old.",
         {"key": "a short name such as home, job or name", "value": "the value, such as Lisbon"},
         _remember,
+        {"about": "left out for the user; else a name or relation as the user said it, such as Dani"},
     ),
     "set_preference": Tool(
         "Remember how the user wants things, when they say so.",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 
 from ltst.learn.keys import words
-from ltst.records import Hit, UserPreference
+from ltst.records import ME, Fact, Hit, UserPreference
 
 NOTHING = "I don't know that; you never told me."
 NOTED = "Noted."
@@ -18,40 +19,59 @@ OWN_WORDS = (NOTHING, NOTED, KNOWN, TOLD, OFFER)
 LONGEST_QUOTE = 300
 # What nobody has "since" a day.
 LASTING = words("name nickname birthday age hometown nationality email plan goal")
-# Keys that are said with another verb than "is": how the sentence goes on after "You".
+# Keys that are said with another verb than "is": how the sentence goes on after "You", and after a name.
 VERBS = {
-    "like": "like",
-    "dislike": "dislike",
-    "allergy": "are allergic to",
-    "language": "speak",
-    "learning": "are learning",
-    "hobby": "do for fun:",
-    "sport": "do as a sport:",
-    "instrument": "play",
-    "tool": "use",
-    "possession": "have",
-    "studies": "study",
-    "employer": "work for",
-    "commute": "commute by",
-    "plan": "plan:",
-    "goal": "want:",
-    "health": "said of your health:",
+    "like": ("like", "likes"),
+    "dislike": ("dislike", "dislikes"),
+    "allergy": ("are allergic to", "is allergic to"),
+    "language": ("speak", "speaks"),
+    "learning": ("are learning", "is learning"),
+    "hobby": ("do for fun:", "does for fun:"),
+    "sport": ("do as a sport:", "does as a sport:"),
+    "instrument": ("play", "plays"),
+    "tool": ("use", "uses"),
+    "possession": ("have", "has"),
+    "studies": ("study", "studies"),
+    "employer": ("work for", "works for"),
+    "commute": ("commute by", "commutes by"),
+    "plan": ("plan:", "plans:"),
+    "goal": ("want:", "wants:"),
+    "health": ("said of your health:", "has:"),
 }
+MY = re.compile(r"^\s*(?:my|our)\s+", re.IGNORECASE)
 NOUNS = {"relationship_status": "relationship status", "partner": "partner"}
 
 
-def fact_sentence(key: str, value: str, since: datetime | None, *, alone: bool = True) -> str:
+def fact_sentence(fact: Fact, *, alone: bool = True) -> str:
     """Return a fact as a sentence, with the day since when it holds: "Your home is Lisbon, since March 2026."."""
-    value = quotable(value)
+    value, key = quotable(fact.value), fact.key
     if key in VERBS:
-        said = f"You {VERBS[key]} {value}"
+        yours, others = VERBS[key]
+        said = f"You {yours} {value}" if fact.about == ME else f"{_called(fact.about)} {others} {value}"
     elif alone:
-        said = f"Your {spoken(key)} is {value}"
+        said = f"{_possessive(fact)} {spoken(key)} is {value}"
     else:
-        said = f"One {spoken(key)} of yours is {value}"
-    if since is None or key in LASTING:
-        return f"{said}."
-    return f"{said}, since {moment(since)}."
+        said = f"One {spoken(key)} of {'yours' if fact.about == ME else _possessive(fact)} is {value}"
+    said = _capital(said)
+    return f"{said}." if key in LASTING else f"{said}, since {moment(fact.valid_from)}."
+
+
+def former_sentence(fact: Fact) -> str:
+    """Return what was before as a sentence: "Your home was Porto before."."""
+    return _capital(f"{_possessive(fact)} {spoken(fact.key)} was {fact.value} before.")
+
+
+def _possessive(fact: Fact) -> str:
+    return "Your" if fact.about == ME else f"{_called(fact.about)}'s"
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _called(about: str) -> str:
+    """What the user calls "my sister Jo" is "your sister Jo" to whom they speak with."""
+    return quotable(MY.sub("your ", about))
 
 
 def preference_sentence(preference: UserPreference) -> str:

@@ -12,7 +12,7 @@ from ltst.errors import Invalid, LtstError, Unavailable
 from ltst.handles import receipts, windows
 from ltst.handles.desk import Desk
 from ltst.learn.weigh import fold_fact, weigh
-from ltst.records import Receipt
+from ltst.records import ME, Receipt
 from ltst.rooms import archive, facts
 from ltst.support import validate
 
@@ -55,9 +55,9 @@ async def restore(desk: Desk, document: Mapping[str, Any]) -> dict[str, int]:
         given: dict[str, Sequence[Mapping[str, Any]]] = {**rows, "preferences": sealed}
         given["facts"] = facts.closed(rows["facts"])
         added = await archive.restore(tx, given)
-        for key in sorted({str(row["fact_key"]) for row in rows["facts"]}):
-            await facts.mend(tx, key)
-            await fold_fact(tx, key)
+        for key, about in sorted({(str(row["fact_key"]), str(row.get("about", ME))) for row in rows["facts"]}):
+            await facts.mend(tx, key, about)
+            await fold_fact(tx, key, about)
         await weigh(tx, _claimed(rows["claims"]))
         await desk.tell(tx, "restore", "user", desk.user_id, added)
     return added
@@ -157,4 +157,6 @@ def _check_row(noun: str, row: Mapping[str, Any]) -> None:
             raise Invalid(f"every object of {noun!r} in this export must have {key}, a text")
     if not isinstance(row.get("metadata", {}), dict):
         raise Invalid(f"the metadata of every object of {noun!r} in this export must be an object")
+    if not isinstance(row.get("about", ME), str):
+        raise Invalid(f"the about of every object of {noun!r} in this export must be a text")
     validate.json_text(row, f"every object of {noun!r} in this export", validate.LARGEST_INTEGER)

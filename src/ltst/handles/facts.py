@@ -1,4 +1,4 @@
-"""Facts of a user: what is known, since when, from which message."""
+"""Facts of a user: what is known, about whom, since when, from which message."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from ltst.db.pool import Transaction
 from ltst.errors import NotFound
 from ltst.handles.desk import Desk, now
 from ltst.learn.weigh import fold_fact
-from ltst.records import Fact
+from ltst.records import ME, Fact
 from ltst.rooms import claims, facts, messages
 from ltst.support import validate
 from ltst.support.ids import is_id
 
 Key = Annotated[Identifier, "The short name of the fact, such as name, home, job or allergy."]
+About = Annotated[Identifier, "Whom it is about: me for the user, else a name or relation as said, such as Dani."]
 AsOf = Annotated[datetime | None, "What was true at this time, instead of now."]
 
 
 class AsyncFacts:
-    """What is known about a user, on a line of time."""
+    """What is known about a user, and about others, each key of a person on a line of time."""
 
     def __init__(self, desk: Desk) -> None:
         """Made by `user.facts`."""
@@ -36,13 +37,15 @@ class AsyncFacts:
         source_message_id: Annotated[Identifier | None, "The message in which the user said it."] = None,
         valid_from: Annotated[datetime | None, "Since when it is true; now, if left out."] = None,
         single_valued: Annotated[bool, "False: the key can have several values at once, such as hobbies."] = True,
+        about: About = "me",
     ) -> Fact:
         """Make a value hold from `valid_from` on (else from its source message on, else from now).
 
         The value before is closed, never deleted; with `single_valued=False` the values of the key join instead. A
-        value that was rejected is refused.
+        value that was rejected is refused. `about` is "me" for the user, else a name or relation as said; each person
+        has values of their own.
         """
-        key, value = validate.identifier(key, "key"), self._desk.content(value, "value")
+        key, whom, value = validate.identifier(key, "key"), _person(about), self._desk.content(value, "value")
         sure = validate.score(confidence, "confidence")
         begins = validate.optional_moment(valid_from, "valid_from")
         alone = validate.flag(single_valued, "single_valued")
@@ -52,32 +55,40 @@ class AsyncFacts:
                 tx,
                 key,
                 value,
+                about=whom,
                 confidence=sure,
                 source_message_id=source_message_id,
                 valid_from=begins or said,
                 single_valued=alone,
             )
-            await fold_fact(tx, key)
+            await fold_fact(tx, key, whom)
             await self._desk.tell(tx, "set" if new else "confirm", "fact", fact_id)
             return await facts.need(tx, fact_id)
 
-    async def get(self, key: Key, *, as_of: AsOf = None) -> Fact | None:
+    async def get(self, key: Key, *, as_of: AsOf = None, about: About = "me") -> Fact | None:
         """The value that holds now, or held on a day."""
         wanted, moment = validate.identifier(key, "key"), validate.optional_moment(as_of, "as_of")
+        whom = _person(about)
         async with self._desk.reading("facts.get") as calls:
-            return await facts.get(calls, wanted, moment)
+            return await facts.get(calls, wanted, whom, moment)
 
-    async def list(self, *, as_of: AsOf = None) -> builtins.list[Fact]:
-        """What is known about the user now, or was on a day: every fact that holds, by key."""
+    async def list(
+        self,
+        *,
+        as_of: AsOf = None,
+        about: Annotated[About | None, "Only about me, the user, or somebody as said, such as Dani."] = None,
+    ) -> builtins.list[Fact]:
+        """Everything that holds now, or held on a day, about everyone or one person; the user's own first, by key."""
         moment = validate.optional_moment(as_of, "as_of")
+        whom = None if about is None else _person(about)
         async with self._desk.reading("facts.list") as calls:
-            return await facts.list_all(calls, moment)
+            return await facts.list_all(calls, moment, whom)
 
-    async def history(self, key: Key) -> builtins.list[Fact]:
+    async def history(self, key: Key, *, about: About = "me") -> builtins.list[Fact]:
         """Every value there ever was, closed and rejected ones included, oldest first."""
-        wanted = validate.identifier(key, "key")
+        wanted, whom = validate.identifier(key, "key"), _person(about)
         async with self._desk.reading("facts.history") as calls:
-            return await facts.history(calls, wanted)
+            return await facts.history(calls, wanted, whom)
 
     async def end(
         self,
@@ -85,36 +96,48 @@ class AsyncFacts:
         value: Annotated[Content | None, "Which value is over; whatever holds, if left out."] = None,
         *,
         at: Annotated[datetime | None, "Since when it is over; now, if left out."] = None,
+        about: About = "me",
     ) -> builtins.list[Fact]:
         """Say that a value, or whatever holds, is over although nothing takes its place; what was ended."""
         key, moment = validate.identifier(key, "key"), validate.optional_moment(at, "at") or now()
-        over = None if value is None else self._desk.content(value, "value")
+        over, whom = None if value is None else self._desk.content(value, "value"), _person(about)
         async with self._desk.writing("facts.end") as tx:
-            ended = await facts.end(tx, key, over, moment)
-            await fold_fact(tx, key)
+            ended = await facts.end(tx, key, whom, over, moment)
+            await fold_fact(tx, key, whom)
             for fact_id in ended:
                 await self._desk.tell(tx, "end", "fact", fact_id)
             return [await facts.need(tx, fact_id) for fact_id in ended]
 
-    async def reject(self, key: Key, value: Annotated[Content, "The value that is wrong."]) -> builtins.list[Fact]:
+    async def reject(
+        self, key: Key, value: Annotated[Content, "The value that is wrong."], *, about: About = "me"
+    ) -> builtins.list[Fact]:
         """Strike a value out for good: it is never learnt again. What it had replaced holds again."""
-        key, value = validate.identifier(key, "key"), self._desk.content(value, "value")
+        key, whom, value = validate.identifier(key, "key"), _person(about), self._desk.content(value, "value")
         async with self._desk.writing("facts.reject") as tx:
-            struck = await facts.reject(tx, key, value, now())
-            await fold_fact(tx, key)
+            struck = await facts.reject(tx, key, whom, value, now())
+            await fold_fact(tx, key, whom)
             for fact in struck:
                 await self._desk.tell(tx, "reject", "fact", fact.fact_id)
         return struck
 
-    async def forget(self, key: Key) -> bool:
+    async def forget(self, key: Key, *, about: About = "me") -> bool:
         """Remove a key with its history and its rejections; whether there was one."""
-        wanted = validate.identifier(key, "key")
+        wanted, whom = validate.identifier(key, "key"), _person(about)
         async with self._desk.writing("facts.forget") as tx:
-            gone = await facts.forget(tx, wanted)
-            await claims.forget(tx, "fact", wanted)
+            gone = await facts.forget(tx, wanted, whom)
+            if whom == ME:
+                await claims.forget(tx, "fact", wanted)
             if gone:
-                await self._desk.tell(tx, "forget", "fact", wanted, {"count": gone})
+                # Not who it is: a name is content, which the ledger never holds.
+                others = {} if whom == ME else {"about": "another"}
+                await self._desk.tell(tx, "forget", "fact", wanted, {"count": gone, **others})
         return gone > 0
+
+
+def _person(about: object) -> str:
+    """Whom a fact is about; the user in any capitals is the same."""
+    checked = validate.identifier(about, "about")
+    return ME if checked.lower() == ME else checked
 
 
 async def _source(tx: Transaction, message_id: str | None) -> datetime | None:

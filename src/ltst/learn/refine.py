@@ -11,7 +11,7 @@ from ltst.learn.model import Weighed, batches, extracted
 from ltst.learn.quoted import Claimed, Noted, Quoted
 from ltst.learn.weigh import weigh
 from ltst.protocols import LanguageModel
-from ltst.records import ConversationMessage, Statement
+from ltst.records import ME, ConversationMessage, Statement
 from ltst.rooms import claims, events, facts, messages, sessions, statements, work
 from ltst.rooms.claims import SourcedClaim
 from ltst.rooms.events import Told
@@ -68,7 +68,7 @@ async def _read(
     """What a model reads in what the user has `spoken`, shown among the other messages."""
     if not spoken:
         return Weighed()
-    known, noted, owner = await facts.list_all(calls, None), await _noted(calls, spoken), str(calls.scope.user_id)
+    known, noted, owner = await facts.list_all(calls, None, ME), await _noted(calls, spoken), str(calls.scope.user_id)
     turns = [each for each in shown if each.trusted]
     return await extracted(model, turns, known, noted, limits=limits, owner=owner)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ltst.arguments import PREFERENCE_TYPES
 from ltst.db.pool import Executor
-from ltst.records import Instruction, UserPreference
+from ltst.records import ME, Instruction, UserPreference
 from ltst.rooms import claims, events, facts, instructions, preferences
 from ltst.rooms.claims import Heard
 from ltst.support.text import normalised
@@ -49,11 +49,12 @@ async def weigh_fact(tx: Executor, key: str) -> None:
         await events.add(tx, ACTOR, "unlearn", "fact", fact_id)
 
 
-async def fold_fact(tx: Executor, key: str) -> facts.Folded:
-    """Put all that was said and written about a key onto its line of time."""
+async def fold_fact(tx: Executor, key: str, about: str = ME) -> facts.Folded:
+    """Put all that was said and written about a person's key onto its line of time."""
     await facts.lock(tx, key)
-    heard = await claims.of(tx, "fact", key)
-    folded = await facts.fold(tx, key, [*map(_statement, heard)], single_valued=claims.single_valued(heard))
+    # Claims are what people say of themselves.
+    heard = await claims.of(tx, "fact", key) if about.lower() == ME else []
+    folded = await facts.fold(tx, key, about, [*map(_statement, heard)], single_valued=claims.single_valued(heard))
     known = {each.claim_id: each.row_id for each in heard}
     await claims.rest_on(tx, {claim: row for claim, row in folded.rests.items() if known[claim] != row})
     return folded

@@ -11,7 +11,8 @@ from typing import Any
 
 from ltst.recall.lines import UNTRUSTED, data, day, detail, flat, instructed
 from ltst.recall.summary import MODEL_ROLES
-from ltst.records import ConversationContext, ConversationMessage, Fact, Hit, UserPreference
+from ltst.recall.worth import subjects
+from ltst.records import ME, ConversationContext, ConversationMessage, Fact, Hit, UserPreference
 from ltst.support.speech import speaker
 
 SPEAKERS = {"human": "you", "user": "you", "ai": "assistant", "assistant": "assistant"}
@@ -80,7 +81,7 @@ def known_items(ingredients: Ingredients) -> dict[str, list[Item]]:
     known = {
         "instructions": _instructions(ingredients.instructions),
         "preferences": _wishes(ingredients.wishes) + _preferences(ingredients.preferences),
-        "facts": _facts(ingredients.facts),
+        "facts": _facts(ingredients.facts, ingredients.topic),
         "contexts": _contexts(ingredients.contexts),
         "working": _working(ingredients.working),
     }
@@ -165,19 +166,30 @@ def _preferences(preferences: Iterable[UserPreference]) -> list[Item]:
     ]
 
 
-def _facts(facts: Iterable[Fact]) -> list[Item]:
-    """The surest first, then the latest; shown in the order they were learnt."""
+def _facts(facts: Iterable[Fact], topic: str | None) -> list[Item]:
+    """First about whom the topic names, then about the user; the surest, then the latest. Shown as they were learnt."""
+    asked = subjects(topic or "")
     return [
         Item(
             flat(each.fact_value),
             (_moment(each.recorded_at), each.fact_key, each.fact_id),
             Source("fact", each.fact_id, _source_of(each)),
             _fact_details(each),
-            partial(_keyed, flat(each.fact_key)),
+            partial(_keyed, flat(each.label)),
             memory=_fact_recalled(each),
         )
-        for each in sorted(facts, key=lambda each: (-each.confidence, -_seconds(each.recorded_at), each.fact_id))
+        for each in sorted(
+            facts,
+            key=lambda each: (_distance(each, asked), -each.confidence, -_seconds(each.recorded_at), each.fact_id),
+        )
     ]
+
+
+def _distance(fact: Fact, asked: frozenset[str]) -> int:
+    """How far a fact is from what is asked, by whom it is about."""
+    if fact.about == ME:
+        return 1
+    return 0 if asked & subjects(fact.about) else 2
 
 
 def _source_of(fact: Fact) -> tuple[str, ...]:
@@ -185,8 +197,7 @@ def _source_of(fact: Fact) -> tuple[str, ...]:
 
 
 def _fact_recalled(fact: Fact) -> Hit:
-    told = f"{fact.fact_key}: {fact.fact_value}"
-    return Hit("fact", fact.fact_id, told, 0.0, {}, fact.valid_from, None, None, _source_of(fact))
+    return Hit("fact", fact.fact_id, fact.line, 0.0, {}, fact.valid_from, None, None, _source_of(fact))
 
 
 def _fact_details(fact: Fact) -> tuple[str, ...]:

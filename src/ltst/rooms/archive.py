@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ltst.db.pool import Executor
+from ltst.records import ME
 from ltst.support.text import scoped_hash, sha256
 from ltst.support.tokens import count
 
@@ -37,7 +38,7 @@ ABSENT: Mapping[str, Mapping[str, Any]] = {
     "sessions": {"refined_index": 0, "episode_index": 0, "summarised_index": 0, "updated_at": "now"},
     "contexts": {"updated_at": "now"},
     "statements": {"compared": False},
-    "facts": {"learned": False},
+    "facts": {"learned": False, "about": ME},
     "preferences": {"learned": False},
     "instructions": {"learned": False},
     "entries": {"learned": False, "consolidated": False},

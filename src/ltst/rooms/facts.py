@@ -1,4 +1,4 @@
-"""Facts about the user over time; a correction ends a value and never deletes it."""
+"""Facts about the user, or somebody else, over time; a correction ends a value and never deletes it."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ async def set(
     key: str,
     value: str,
     *,
+    about: str,
     confidence: float,
     source_message_id: str | None,
     valid_from: datetime | None,
@@ -37,37 +38,38 @@ async def set(
 ) -> tuple[str, bool]:
     """Set a value by hand; return its id, and whether it is new. It takes effect when the key is folded."""
     await lock(tx, key)
-    await _refuse_rejected(tx, key, value)
+    await _refuse_rejected(tx, key, about, value)
     # By the server's clock: those of two clients differ, and the later of two writes has to come later.
     valid_from = valid_from or await tx.value("facts.now")
-    for current in await _at(tx, key, valid_from):
+    for current in await _at(tx, key, about, valid_from):
         if current.fact_value == value:
             await _confirm(tx, current, confidence, source_message_id)
             return current.fact_id, False
     fact_id = new_id()
-    await _add(tx, fact_id, key, value, confidence, source_message_id, valid_from, single_valued=single_valued)
+    await _add(tx, fact_id, key, about, value, confidence, source_message_id, valid_from, single_valued=single_valued)
     return fact_id, True
 
 
-async def fold(tx: Executor, key: str, said: Sequence[Statement], *, single_valued: bool) -> Folded:
+async def fold(tx: Executor, key: str, about: str, said: Sequence[Statement], *, single_valued: bool) -> Folded:
     """Compute the values of a key anew from all that was said and set, and write what changed."""
     await lock(tx, key)
-    known = await history(tx, key)
+    known = await history(tx, key, about)
     living = [fact for fact in known if fact.rejected_at is None]
     single_valued = single_valued and all(fact.single_valued for fact in living)
     by_hand = [_by_hand(fact) for fact in living if not fact.learned]
     rejected = [fact.fact_value for fact in known if fact.rejected_at is not None]
     line = periods([*by_hand, *said], rejected, single_valued=single_valued)
-    rows = _rows(key, _placed(line, [fact for fact in living if fact.learned]), living, single_valued=single_valued)
+    placed = _placed(line, [fact for fact in living if fact.learned])
+    rows = _rows(key, about, placed, living, single_valued=single_valued)
     changed, gone = await _write(tx, key, living, rows)
     rests = {each.id: str(row["fact_id"]) for row, period in rows for each in period.statements if not each.by_hand}
     return Folded({each.id: rests.get(each.id) for each in said}, changed, gone)
 
 
-async def end(tx: Executor, key: str, value: str | None, moment: datetime) -> list[str]:
+async def end(tx: Executor, key: str, about: str, value: str | None, moment: datetime) -> list[str]:
     """End a value, or all values of a key; return the ids of the facts, for the next fold of the key."""
     await lock(tx, key)
-    over = [fact for fact in await _at(tx, key, moment) if value is None or same(fact.fact_value, value)]
+    over = [fact for fact in await _at(tx, key, about, moment) if value is None or same(fact.fact_value, value)]
     ids = [fact.fact_id for fact in over]
     await tx.run("facts.end", user_id=tx.scope.user_id, fact_ids=ids, ended_at=moment)
     return ids
@@ -80,37 +82,37 @@ async def need(tx: Executor, fact_id: str) -> Fact:
     return found
 
 
-async def get(tx: Executor, key: str, moment: datetime | None) -> Fact | None:
+async def get(tx: Executor, key: str, about: str, moment: datetime | None) -> Fact | None:
     """Return the fact that holds at a moment, or now; of several the latest."""
-    found = await _at(tx, key, moment)
+    found = await _at(tx, key, about, moment)
     return found[-1] if found else None
 
 
-async def list_all(tx: Executor, moment: datetime | None) -> list[Fact]:
-    """Everything that holds at a moment, or now, by key."""
-    return await tx.rows("facts.at", Fact, user_id=tx.scope.user_id, key=None, moment=moment)
+async def list_all(tx: Executor, moment: datetime | None, about: str | None = None) -> list[Fact]:
+    """Everything that holds at a moment, or now, about a person or everyone; first the user's own, each by key."""
+    return await tx.rows("facts.at", Fact, user_id=tx.scope.user_id, key=None, about=about, moment=moment)
 
 
-async def history(tx: Executor, key: str) -> list[Fact]:
+async def history(tx: Executor, key: str, about: str) -> list[Fact]:
     """Every value there ever was, rejected ones included, oldest first."""
-    return await tx.rows("facts.history", Fact, user_id=tx.scope.user_id, key=key)
+    return await tx.rows("facts.history", Fact, user_id=tx.scope.user_id, key=key, about=about)
 
 
-async def reject(tx: Executor, key: str, value: str, now: datetime) -> list[Fact]:
+async def reject(tx: Executor, key: str, about: str, value: str, now: datetime) -> list[Fact]:
     """Reject a value for good; the next fold of the key gives its time back to the value that it had replaced."""
     await lock(tx, key)
-    known = [fact for fact in await history(tx, key) if same(fact.fact_value, value)]
+    known = [fact for fact in await history(tx, key, about) if same(fact.fact_value, value)]
     struck = await _strike(tx, [fact for fact in known if fact.rejected_at is None], now)
     if not known:
         # Kept although it was never a fact: a value rejected beforehand must not be learnt later.
-        struck = [await _add(tx, new_id(), key, value, 0.0, None, now, rejected_at=now)]
+        struck = [await _add(tx, new_id(), key, about, value, 0.0, None, now, rejected_at=now)]
     return struck
 
 
-async def mend(tx: Executor, key: str) -> None:
+async def mend(tx: Executor, key: str, about: str) -> None:
     """Strike out what was rejected, here or elsewhere, after facts came from elsewhere."""
     await lock(tx, key)
-    known = await history(tx, key)
+    known = await history(tx, key, about)
     rejected = {normalised(fact.fact_value): fact.rejected_at for fact in known if fact.rejected_at}
     for fact in known:
         since = rejected.get(normalised(fact.fact_value))
@@ -128,10 +130,10 @@ def closed(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     ]
 
 
-async def forget(tx: Executor, key: str) -> int:
+async def forget(tx: Executor, key: str, about: str) -> int:
     """Remove a key with its history and its rejections; return how many facts went."""
     await lock(tx, key)
-    return await tx.run("facts.forget", user_id=tx.scope.user_id, key=key)
+    return await tx.run("facts.forget", user_id=tx.scope.user_id, key=key, about=about)
 
 
 async def lock(tx: Executor, key: str) -> None:
@@ -139,8 +141,8 @@ async def lock(tx: Executor, key: str) -> None:
     await tx.value("facts.lock", user_id=tx.scope.user_id, key=key)
 
 
-async def _refuse_rejected(tx: Executor, key: str, value: str) -> None:
-    rejected_at = await _rejection(tx, key, value)
+async def _refuse_rejected(tx: Executor, key: str, about: str, value: str) -> None:
+    rejected_at = await _rejection(tx, key, about, value)
     if rejected_at is not None:
         raise Conflict(
             f"this value of {key!r} was rejected on {rejected_at:%Y-%m-%d} and is not learnt again; "
@@ -148,15 +150,15 @@ async def _refuse_rejected(tx: Executor, key: str, value: str) -> None:
         )
 
 
-async def _rejection(tx: Executor, key: str, value: str) -> datetime | None:
-    for fact in await history(tx, key):
+async def _rejection(tx: Executor, key: str, about: str, value: str) -> datetime | None:
+    for fact in await history(tx, key, about):
         if fact.rejected_at is not None and normalised(fact.fact_value) == normalised(value):
             return fact.rejected_at
     return None
 
 
-async def _at(tx: Executor, key: str, moment: datetime | None) -> list[Fact]:
-    return await tx.rows("facts.at", Fact, user_id=tx.scope.user_id, key=key, moment=moment)
+async def _at(tx: Executor, key: str, about: str, moment: datetime | None) -> list[Fact]:
+    return await tx.rows("facts.at", Fact, user_id=tx.scope.user_id, key=key, about=about, moment=moment)
 
 
 async def _confirm(tx: Executor, fact: Fact, confidence: float, source_message_id: str | None) -> None:
@@ -178,6 +180,7 @@ async def _add(
     tx: Executor,
     fact_id: str,
     key: str,
+    about: str,
     value: str,
     confidence: float,
     source_message_id: str | None,
@@ -192,6 +195,7 @@ async def _add(
         user_id=tx.scope.user_id,
         fact_id=fact_id,
         key=key,
+        about=about,
         value=value,
         single_valued=single_valued,
         confidence=confidence,
@@ -233,19 +237,20 @@ def _placed(line: Sequence[Period], learned: Sequence[Fact]) -> list[tuple[str, 
 
 
 def _rows(
-    key: str, placed: Sequence[tuple[str, Period]], living: Sequence[Fact], *, single_valued: bool
+    key: str, about: str, placed: Sequence[tuple[str, Period]], living: Sequence[Fact], *, single_valued: bool
 ) -> list[tuple[dict[str, Any], Period]]:
     """The rows that the periods make."""
     known = {fact.fact_id: fact for fact in living}
     begins = {period.since: fact_id for fact_id, period in placed if period.until != period.since}
     return [
-        (_row(key, fact_id, period, known.get(fact_id), single_valued, begins if single_valued else {}), period)
+        (_row(key, about, fact_id, period, known.get(fact_id), single_valued, begins if single_valued else {}), period)
         for fact_id, period in placed
     ]
 
 
 def _row(
     key: str,
+    about: str,
     fact_id: str,
     period: Period,
     known: Fact | None,
@@ -255,6 +260,8 @@ def _row(
     sources, by_hand = period.sources, period.by_hand
     return {
         "fact_id": fact_id,
+        # As it was written, which may be in other capitals.
+        "about": known.about if known else about,
         "fact_key": key,
         "fact_value": known.fact_value if known else period.value,
         "single_valued": single_valued,

@@ -38,7 +38,7 @@ WHERE user_id = %(user_id)s;
 -- name: export_facts
 SELECT to_jsonb(kept) - '{user_id,embedding}'::text[] FROM user_facts AS kept
 WHERE user_id = %(user_id)s
-ORDER BY fact_key, valid_from, recorded_at, fact_id;
+ORDER BY about, fact_key, valid_from, recorded_at, fact_id;
 
 -- name: export_preferences
 SELECT to_jsonb(kept) - '{user_id}'::text[] FROM user_preferences AS kept

@@ -138,7 +138,8 @@ def _obey(talk: Conversation, word: str, as_json: bool) -> bool:
         talk.begin_anew()
         show.hint("A new conversation begins; what was said before is remembered.")
     elif word == "/facts":
-        show.records(as_json, talk.facts(), facts.COLUMNS, title="Facts", empty="Nothing is known yet.")
+        known = talk.facts()
+        show.records(as_json, known, facts.columns(known), title="Facts", empty="Nothing is known yet.")
     elif word == "/why":
         _why(talk, as_json)
     elif word == "/help":

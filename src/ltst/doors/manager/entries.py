@@ -10,7 +10,7 @@ from typing import Any
 from ltst.errors import Invalid
 from ltst.learn.importance import importance
 from ltst.memory import MODEL_ROLES
-from ltst.records import ConversationContext, ConversationMessage, Fact, MemoryEntry, MemoryTypes, Metadata
+from ltst.records import ME, ConversationContext, ConversationMessage, Fact, MemoryEntry, MemoryTypes, Metadata
 from ltst.support import validate
 from ltst.support.terms import distinct, terms
 
@@ -117,8 +117,9 @@ def of_context(context: ConversationContext) -> MemoryEntry:
 def of_fact(fact: Fact) -> MemoryEntry:
     """A fact as an entry."""
     about = {"key": fact.fact_key, "value": fact.fact_value, "source_message_id": fact.source_message_id}
+    about |= {} if fact.about == ME else {"about": fact.about}
     return MemoryEntry(
-        f"{fact.fact_key}: {fact.fact_value}",
+        fact.line,
         None,
         {**fact.metadata, **about},
         fact.valid_from,

@@ -22,11 +22,11 @@ from ltst.doors.manager.entries import of_message, told
 from ltst.doors.manager.inside import Inside
 from ltst.errors import Invalid, NotFound
 from ltst.memory import MODEL_ROLES, SNAPSHOT_MESSAGES
-from ltst.records import ConversationMessage, Fact, MemoryEntry, MemoryTypes
+from ltst.records import ME, ConversationMessage, Fact, MemoryEntry, MemoryTypes
 from ltst.support import validate
 
 Search = Callable[..., Coroutine[Any, Any, list[MemoryEntry]]]
-FACT = ("key", "value", "confidence", "source_message_id")
+FACT = ("key", "value", "confidence", "source_message_id", "about")
 
 
 class Message(Protocol):
@@ -77,7 +77,7 @@ class Profile:
         return await self._inside.ask(lambda: self._inside.user.profile())
 
     async def upsert_facts(self, facts: Iterable[Mapping[str, Any]] | Mapping[str, str]) -> list[Fact]:
-        """Make facts hold: a mapping of values by key, or mappings of key, value, confidence and source_message_id."""
+        """Make facts hold: a mapping of values by key, or mappings of key, value, and what else is known."""
         given: object = facts.items() if isinstance(facts, Mapping) else facts
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise Invalid(f"facts must be a mapping of values by key, or a list of mappings with {', '.join(FACT)}")
@@ -236,8 +236,9 @@ def _fact(number: int, given: object) -> dict[str, Any]:
     if isinstance(given, Fact):
         given = {name: asdict(given).get(name, getattr(given, name)) for name in FACT}
     if not isinstance(given, Mapping) or not {"key", "value"} <= given.keys() <= {*FACT}:
-        raise Invalid(f"fact {number} must be a mapping with {', '.join(FACT)}, of which the last two may be left out")
+        raise Invalid(f"fact {number} must be a mapping with {', '.join(FACT)}, of which only the first two are needed")
     validate.identifier(given["key"], f"the key of fact {number}")
     validate.content(given["value"], f"the value of fact {number}", validate.LARGEST_INTEGER)
+    validate.identifier(given.get("about", ME), f"the about of fact {number}")
     validate.score(given.get("confidence", 1.0), f"the confidence of fact {number}")
     return dict(given)

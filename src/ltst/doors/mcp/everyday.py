@@ -7,7 +7,7 @@ from typing import Annotated, Any, Unpack
 
 from ltst.arguments import Agent, Budget, Choices, Content, Few, Identifier, Letters, SearchFilters
 from ltst.errors import Invalid, Unavailable
-from ltst.handles.facts import Key
+from ltst.handles.facts import About, Key
 from ltst.memory import AsyncUser
 from ltst.recall.context import Context
 from ltst.records import Fact, Hit
@@ -95,21 +95,23 @@ async def correct(
     key: Key,
     value: Annotated[Content | None, "What is true from now on."] = None,
     wrong: Annotated[Content | None, "A value that never was true; it is never learnt again."] = None,
+    about: About = "me",
 ) -> list[Fact]:
-    """Correct a fact about the user, or note one that they state: give what is true, what is wrong, or both.
+    """Correct a fact about the user or others, or note one that is stated: give what is true, what is wrong, or both.
 
     What was true before stays in the history.
     """
     if value is None and wrong is None:
         raise Invalid("give value, wrong or both")
-    struck = [] if wrong is None else await user.facts.reject(key, wrong)
-    return struck if value is None else [*struck, await user.facts.set(key, value)]
+    struck = [] if wrong is None else await user.facts.reject(key, wrong, about=about)
+    return struck if value is None else [*struck, await user.facts.set(key, value, about=about)]
 
 
 async def forget(
     user: AsyncUser,
     kind: Annotated[str, Choices(FORGOTTEN), "What it is."],
     id: Annotated[Identifier, "The key of a fact or a preference; of anything else its id."],
+    about: Annotated[About, "Whom a fact is about; me for the user."] = "me",
 ) -> bool:
     """Remove something for good, with what was learnt from it alone. Only when the user asks for it."""
     if kind == "message":
@@ -117,8 +119,9 @@ async def forget(
         if message is not None:
             await user.chat(message.session_id).remove(id)
         return message is not None
+    if kind == "fact":
+        return await user.facts.forget(id, about=about)
     forgets = {
-        "fact": user.facts.forget,
         "preference": user.preferences.forget,
         "note": user.entries.forget,
         "document": user.documents.forget,

@@ -92,6 +92,7 @@ def _fact(fact: records.Fact) -> str:
     return _quoted(
         fact.fact_value,
         kind="fact",
+        about=None if fact.about == records.ME else fact.about,
         key=fact.fact_key,
         since=_at(fact.valid_from),
         until=_at(fact.valid_to),
