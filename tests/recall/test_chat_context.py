@@ -27,10 +27,10 @@ from ltst import (
     Invalid,
     Settings,
 )
+from ltst.arguments import CONTEXT_TYPES
 from ltst.recall.context import FEWEST_TOKENS, PREAMBLE, SHARES, TITLES
 from ltst.recall.lines import Line, day, detail, flat, parse
 from ltst.recall.summary import MARKER
-from ltst.rooms.contexts import CONTEXT_TYPES
 from ltst.support import tokens
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

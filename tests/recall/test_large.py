@@ -73,8 +73,9 @@ def database(url: str) -> Iterator[Connection]:
 async def memory(url: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[AsyncMemory]:
     """Three users with large memories and one with a small one, who talk about the same."""
     home = tmp_path_factory.mktemp("home")
+    # Nothing is learnt: "item 23" would be read as what took the place of "item 3".
     settings = Settings(
-        worker=False, database_url=url, home=home, large_memory=THRESHOLD, embedded_parts=100, pool_size=1
+        worker=False, database_url=url, home=home, large_memory=THRESHOLD, embedded_parts=100, pool_size=1, learn=()
     )
     async with AsyncMemory(settings=settings, embedder=CallableEmbedder(clustered, "clustered", 384)) as opened:
         for name, size in SIZES.items():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ltst.errors import Invalid
 from ltst.handles.desk import Core, Desk
 from ltst.handles.preferences import AsyncPreferences
+from ltst.providers.local import NAME
 from ltst.records import ConversationMessage
 from ltst.rooms import search
 from ltst.rooms.search import Nearby
@@ -82,9 +83,9 @@ async def _near(
     for _ in range(ATTEMPTS):
         embedding = await desk.core.embedding()
         await index_compared(database, desk.user_id, embedding, parts=desk.settings.embedded_parts)
-        asked = mean(
-            await embedding.vectors([text], question=True)
-        )  # of a question, the beginning counts that the model reads at once
+        # Of a question, the beginning counts that the model reads at once. The local model reads it as any other text: a
+        # similarity is a cosine of the model as it was published, 1 for the same words.
+        asked = mean(await embedding.vectors([text], question=embedding.name != NAME))
         large = session_id is None and (await search.large(calls)).ready
         near = await search.nearest_messages(
             calls, embedding.name, written(asked), session_id=session_id, large=large, limit=limit
