@@ -83,8 +83,8 @@ async def _near(
     for _ in range(ATTEMPTS):
         embedding = await desk.core.embedding()
         await index_compared(database, desk.user_id, embedding, parts=desk.settings.embedded_parts)
-        # Of a question, the beginning counts that the model reads at once. The local model reads it as any other text: a
-        # similarity is a cosine of the model as it was published, 1 for the same words.
+        # Of a question, the beginning counts that the model reads at once. The local model reads it as any other text:
+        # a similarity is a cosine of the model as it was published, 1 for the same words.
         asked = mean(await embedding.vectors([text], question=embedding.name != NAME))
         large = session_id is None and (await search.large(calls)).ready
         near = await search.nearest_messages(
