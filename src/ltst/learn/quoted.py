@@ -135,7 +135,7 @@ def _places(quote: object, text: str) -> list[statements.Span]:
 
 
 def _starts(wanted: str, text: str) -> Iterator[int]:
-    """Where words stand in a text, and not within others."""
+    """Where words stand in a text, and not within others; some languages have no spaces between them."""
     at = -1
     for _ in range(MOST_PLACES):
         at = text.find(wanted, at + 1)
@@ -182,8 +182,8 @@ def _about(given: object, sentence: str, kind: str, said: Sequence[str]) -> str:
 
 
 def _stands(words: str, text: str) -> bool:
-    beside = r"(?<!\w){}(?!\w)" if words.isascii() else "{}"
-    return re.search(beside.format(re.escape(statements.plain(words))), statements.plain(text), re.I) is not None
+    wanted, said = (statements.plain(each).casefold() for each in (words, text))
+    return any(True for _ in _starts(wanted, said))
 
 
 def _place(each: Statement) -> tuple[Any, int, int]:
