@@ -120,7 +120,7 @@ def left_out(read: Sequence[Example]) -> Floats:
 
 
 def scored(read: Sequence[Example], found: Floats, wanted: int) -> list[Score]:
-    """Return the scores from each threshold on; `wanted` pairs are named in all, though not each is among the nearest."""
+    """Return the scores from each threshold on; `wanted` pairs are named, of which some are not among the nearest."""
     takes = np.array([each.takes for each in read])
     return [_score(least, takes[found >= least], wanted) for least in THRESHOLDS]
 
