@@ -1,10 +1,10 @@
-"""The commands of `python -m evaluation`, one for each data set."""
+"""The commands of `python -m evaluation`: one for each data set, and one for each small model that is trained."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import closing, contextmanager
+from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +19,7 @@ from ltst.errors import NotFound
 if TYPE_CHECKING:
     from evaluation.benchmark import Benchmark
     from evaluation.run import Plan
+    from evaluation.vectors import CachedEmbedder
 
 app = typer.Typer(
     name="python -m evaluation",
@@ -48,6 +49,14 @@ Labelled = Annotated[
 ]
 ByKind = Annotated[bool, typer.Option("--by-kind", help="Also show the figures of each kind of question.")]
 Worst = Annotated[int, typer.Option("--worst", metavar="N", min=0, help="Also show N questions that failed.")]
+Realtalk = Annotated[Path | None, typer.Option("--realtalk", metavar="FOLDER", help="The chats of REALTALK.")]
+Beam = Annotated[Path | None, typer.Option("--beam", metavar="FOLDER", help="The conversations of BEAM.")]
+Epochs = Annotated[int, typer.Option("--epochs", metavar="N", min=1, help="How often all questions are gone through.")]
+LeaveOut = Annotated[
+    list[str] | None,
+    typer.Option("--leave-out", metavar="NAME", help="A data set, or a training life, not to train on; repeatable."),
+]
+Write = Annotated[bool, typer.Option("--write", help="Write what was trained into the product.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Do not go on where a run was stopped.")]
 
 
@@ -142,6 +151,70 @@ def extraction(options: Options, data: Labelled) -> None:
         show.document(statements.document(scores))
     else:
         statements.present(scores, least)
+
+
+@command(app, "adapter")
+def adapter(
+    options: Options,
+    data: Labelled,
+    realtalk: Realtalk = None,
+    beam: Beam = None,
+    epochs: Epochs = 3,
+    leave_out: LeaveOut = None,
+    write: Write = False,
+    cache: Cache = None,
+) -> None:
+    """Train the weights that questions are read by.
+
+    On the training lives, LoCoMo, and REALTALK and BEAM where they are named; the lives of the folder are only
+    measured. Tells before and after how the cosine alone places the evidence. It needs torch, and some minutes.
+
+    Example: python -m evaluation adapter --data data --realtalk REALTALK/data --leave-out locomo
+    """
+    from evaluation import adapter as training  # late: numpy takes longer than --help may
+
+    training.with_torch()  # before anything takes long
+    with _plain_vectors(options, cache) as embedder:
+        with show.working("Embedding what is not known yet"):
+            sources = training.Sources(data=data, realtalk=realtalk, beam=beam, left_out=leave_out or ())
+            found = training.sets(sources, embedder)
+        scores, model = training.train(found, embedder, epochs=epochs, tell=show.hint)
+    _present(options, lambda: [asdict(score) for score in scores], lambda: training.present(scores), None)
+    if write:
+        show.hint(f"Wrote {training.write(model.change())}.")
+
+
+@command(app, "superseding")
+def superseding(options: Options, write: Write = False, cache: Cache = None) -> None:
+    """Train what tells whether a message takes the place of an earlier one.
+
+    On the training lives; each is judged by weights trained without it. Precision and recall are those of the pairs
+    that are at least so likely.
+
+    Example: python -m evaluation superseding --write
+    """
+    from evaluation import superseding as training  # late: numpy takes longer than --help may
+    from evaluation.training import read
+
+    lives = read()
+    with _plain_vectors(options, cache) as embedder, show.working("Comparing each message with those before it"):
+        read_pairs = [each for life in lives for each in training.examples(life, embedder)]
+    with show.working("Training without some of the lives in turn"):
+        wanted = sum(len(life.replaced) for life in lives)
+        scores = training.scored(read_pairs, training.left_out(read_pairs), wanted)
+    _present(options, lambda: [asdict(score) for score in scores], lambda: training.present(scores), None)
+    if write:
+        show.hint(f"Wrote {training.write(training.trained(read_pairs))}.")
+
+
+@contextmanager
+def _plain_vectors(options: Options, cache: Path | None) -> Iterator[CachedEmbedder]:
+    """The local model, whose vectors are kept."""
+    from evaluation.vectors import CachedEmbedder
+    from ltst.providers.local import LocalEmbedder
+
+    with closing(CachedEmbedder(LocalEmbedder(), cache or options.settings.home / FOLDER / CACHE)) as embedder:
+        yield embedder
 
 
 def _plan(

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evaluation.logistic import Bools, Floats, Matrix, fitted, likelihood
 from ltst.learn import gate
 from ltst.learn.gate import PRECISION, WEIGHTS, features
 from ltst.learn.statements import LEAST, candidates, plain
@@ -28,12 +28,9 @@ from ltst.support.sentences import spans
 
 LABELS = Path(__file__).with_name("gate_labels.jsonl")
 LEAST_OFTEN, MOST_NAMES = 3, 4_000
-PENALTY, ROUNDS = 4.0, 200
+PENALTY = 4.0
 FOLDS = 10
 NO_STATEMENT = "-"
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,31 +46,6 @@ class Sentence:
     def states(self) -> bool:
         """Whether a reader called it a statement."""
         return self.kind != NO_STATEMENT
-
-
-class Matrix:
-    """Features of sentences as numbers, of which nearly all are zero."""
-
-    def __init__(self, read: Sequence[Mapping[str, float]], names: Mapping[str, int]) -> None:
-        """Number the features that have a name."""
-        cells = [
-            (row, names[name], value)
-            for row, each in enumerate(read)
-            for name, value in each.items()
-            if value and name in names
-        ]
-        self.height, self.width = len(read), len(names)
-        self._rows = np.array([row for row, _, _ in cells], np.intp)
-        self._columns = np.array([column for _, column, _ in cells], np.intp)
-        self._values = np.array([value for _, _, value in cells], np.float64)
-
-    def times(self, weights: Floats) -> Floats:
-        """The sum of each row's values, weighed."""
-        return np.bincount(self._rows, self._values * weights[self._columns], self.height).astype(np.float64)
-
-    def back(self, slopes: Floats) -> Floats:
-        """The sum of each column's values, weighed by row."""
-        return np.bincount(self._columns, self._values * slopes[self._rows], self.width).astype(np.float64)
 
 
 def main() -> None:
@@ -174,7 +146,7 @@ def _left_out(read: Sequence[Sentence]) -> tuple[Floats, list[str]]:
         left = [each for each, left in zip(read, out, strict=True) if left]
         matrix = Matrix([each.features for each in left], names)
         candidate = np.array([bool(each.features) for each in left])
-        found[out] = np.where(candidate, 1 / (1 + np.exp(-matrix.times(weights[:, 0]))), 0.0)
+        found[out] = np.where(candidate, likelihood(matrix.times(weights[:, 0])), 0.0)
         scores = np.stack([matrix.times(column) for column in weights.T[1:]], axis=1)
         kinds[out] = np.array(STATEMENT_KINDS, object)[scores.argmax(axis=1)]
     return found, [*kinds]
@@ -187,30 +159,10 @@ def _trained(read: Sequence[Sentence]) -> tuple[dict[str, int], Floats]:
     kept = sorted((name for name in often if often[name] >= LEAST_OFTEN), key=lambda name: (-often[name], name))
     names = {name: place for place, name in enumerate(kept[:MOST_NAMES])}
     stated = [each for each in known if each.states]
-    gate_weights = _fitted([each.features for each in known], [each.states for each in known], names)
+    gate_weights = fitted([each.features for each in known], [each.states for each in known], names, PENALTY)
     features = [each.features for each in stated]
-    kinds = [_fitted(features, [each.kind == kind for each in stated], names) for kind in STATEMENT_KINDS]
+    kinds = [fitted(features, [each.kind == kind for each in stated], names, PENALTY) for kind in STATEMENT_KINDS]
     return names, np.stack([gate_weights, *kinds], axis=1)
-
-
-def _fitted(read: Sequence[Mapping[str, float]], wanted: Sequence[bool], names: dict[str, int]) -> Floats:
-    """Weights by accelerated gradient descent on the logistic loss with a penalty on their squares."""
-    matrix, states = Matrix(read, names), np.array(wanted, np.float64)
-    weights = ahead = np.zeros(len(names))
-    step = 4 / (_steepness(matrix) + 4 * PENALTY)
-    for number in range(ROUNDS):
-        slope = matrix.back(1 / (1 + np.exp(-matrix.times(ahead))) - states) + PENALTY * ahead
-        before, weights = weights, ahead - step * slope
-        ahead = weights + number / (number + 3) * (weights - before)
-    return weights
-
-
-def _steepness(matrix: Matrix) -> float:
-    """The largest eigenvalue of the matrix with itself, or a little more."""
-    vector = np.ones(matrix.width)
-    for _ in range(30):
-        vector = matrix.back(matrix.times(vector / np.linalg.norm(vector)))
-    return 1.05 * float(np.linalg.norm(vector))
 
 
 def _write(read: Sequence[Sentence]) -> None:

@@ -13,7 +13,7 @@ import ltst
 
 Record = dict[str, Any]
 
-SOURCES = (".py", ".sql")
+SOURCES = (".py", ".sql", ".tsv", ".npz")  # weights that were trained are code, too
 PRODUCT = Path(ltst.__file__).parent
 EVALUATION = Path(__file__).parent
 

@@ -7,11 +7,14 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ltst.providers.adapter import FILE
 from ltst.providers.local import QUESTION
 from ltst.providers.turns import Prompted
 
@@ -95,7 +98,8 @@ class CachedEmbedder:
         self._file.close()
 
     def _key(self, text: str) -> bytes:
-        return hashlib.sha256(f"{self.name}\n{text}".encode()).digest()
+        weights = _adapter() if text.startswith(QUESTION) else ""
+        return hashlib.sha256(f"{self.name}{weights}\n{text}".encode()).digest()
 
     def _known(self, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
         query = "SELECT vector FROM vectors WHERE key = ?"
@@ -107,3 +111,9 @@ class CachedEmbedder:
         self._file.execute("BEGIN IMMEDIATE")
         self._file.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
         self._file.execute("COMMIT")
+
+
+@cache
+def _adapter() -> str:
+    """Which weights questions are read by: trained anew, they give other vectors under the same name of a model."""
+    return hashlib.sha256((files("ltst.providers.data") / FILE).read_bytes()).hexdigest()

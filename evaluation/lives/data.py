@@ -25,7 +25,7 @@ ABSENT = "absent"
 def read(path: Path) -> Benchmark:
     """The lives of a folder, or of one file."""
     loaded = [(file, *files.load(file)) for file in files.several(path, FILES)]
-    lives = tuple(_life(file, given) for file, given, _ in loaded)
+    lives = tuple(life(file, given) for file, given, _ in loaded)
     often = Counter(life.id for life in lives)
     if twice := [id for id, times in often.items() if times > 1]:
         raise Invalid(f"{path} holds the life {', '.join(twice)} more than once")
@@ -37,7 +37,8 @@ def turn_id(session: str, turn: int) -> str:
     return f"{session}/{turn}"
 
 
-def _life(file: Path, given: Mapping[str, Any]) -> History:
+def life(file: Path, given: Mapping[str, Any]) -> History:
+    """The life that a file holds, or a part of one."""
     with files.shaped(file, ACCEPTED):
         sessions = tuple(_session(each) for each in given["sessions"])
         if not sessions:

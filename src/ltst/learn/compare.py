@@ -84,17 +84,17 @@ async def _doubt(tx: Transaction, new: Iterable[str], limits: Limits) -> None:
 
 async def _doubt_before(tx: Transaction, newer: Telling, limits: Limits) -> None:
     before = await statements.nearest_telling(tx, newer.message_id, later=False, limit=NEAREST_BEFORE)
-    words = await beside(_terms_of, [newer, *before])
+    words = await beside(terms_of, [newer, *before])
     known = await search.holders(tx, set[str]().union(*words))
-    pairs = [*_pairs(newer, before, words, known)]
-    likely = await LEARNING.each(likelihood, [(pair,) for pair in pairs], limits, owner=str(tx.scope.user_id))
+    asked = [(pair,) for pair in pairs(newer, before, words, known)]
+    likely = await LEARNING.each(likelihood, asked, limits, owner=str(tx.scope.user_id))
     for older, doubt in zip(before, likely, strict=False):
         if isinstance(doubt, float) and doubt >= LEAST_DOUBT:
             await statements.doubt(tx, older.message_id, newer.message_id, doubt)
 
 
-def _pairs(newer: Telling, before: Sequence[Telling], words: Sequence[set[str]], known: Holders) -> Iterator[Pair]:
-    """The message with each of those before it, the nearest first."""
+def pairs(newer: Telling, before: Sequence[Telling], words: Sequence[set[str]], known: Holders) -> Iterator[Pair]:
+    """Return a message with each of those before it, the nearest first, by the words of each."""
     rare = {term: _rarity(units, known.total) for term, units in known.units.items()}
     nearness = [each.nearness for each in before]
     for place, older in enumerate(before):
@@ -112,7 +112,8 @@ def _pairs(newer: Telling, before: Sequence[Telling], words: Sequence[set[str]],
         )
 
 
-def _terms_of(told: Sequence[Telling]) -> list[set[str]]:
+def terms_of(told: Sequence[Telling]) -> list[set[str]]:
+    """Return the words of each message, as search compares them."""
     return [{*terms(each.content)} for each in told]
 
 

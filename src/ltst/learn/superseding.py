@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 
@@ -129,8 +129,13 @@ def features(pair: Pair) -> Iterator[tuple[str, float]]:
         yield from ((name, 1.0), (f"{name} near", near), (f"{name} shared", much))
     yield "same numbers", float(bool(numbers[0] & numbers[1]))
     for name, text in (("newer", newer), ("older", older)):
-        yield f"{name} tells", telling(text)
+        yield f"{name} tells", _telling(text)
         yield f"{name} asks", float(text.rstrip().endswith("?"))
         yield f"{name} length", min(len(text), 400) / 400
     words = _WORD.findall(newer.lower().replace("’", "'"))
     yield from ((f":{word}", 0.5) for word in {*words, *map(" ".join, pairwise(words))})
+
+
+@lru_cache(maxsize=128)  # a message is compared with several
+def _telling(text: str) -> float:
+    return telling(text)

@@ -203,7 +203,7 @@ def _session(threads: int, asking: bool = False) -> Any:
 
 
 def _load(threads: int, asking: bool) -> Any:
-    weights = _weights()
+    weights = weights_file()
     return load(adapted(weights) if asking else weights, threads)
 
 
@@ -212,8 +212,8 @@ def _pieces(text: str) -> Sequence[int]:
     return word_pieces().ids(text.removeprefix(QUESTION), LONGEST)
 
 
-def _weights() -> Path:
-    """Where the weights are, if they are the ones that ltst knows."""
+def weights_file() -> Path:
+    """Return where the weights are, if they are the ones that ltst knows."""
     path = _weights_path()
     try:
         with path.open("rb") as file:
