@@ -67,8 +67,7 @@ class CachedEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """A vector for each text, from the file or else from the model."""
-        # The weights that questions are read by may be trained anew under the same name: theirs are not kept.
-        if self._anew or not texts or texts[0].startswith(QUESTION):
+        if self._anew or not texts:
             return self._embedder.embed(texts)
         keys = [self._key(text) for text in texts]
         with self._lock:
