@@ -35,7 +35,7 @@ BESIDE = 30
 MOST_POSTINGS = 2_000
 # The relevance that the best of many memories must have; of many unrelated texts the best looks similar by chance, so
 # the floor rises with their number up to here.
-FLOOR = 0.35
+FLOOR = 0.34
 FULL_FLOOR_AT = 600
 LEAST_FLOOR = 0.1
 # What shares no word with the question must be this near at least, in small memories too.
