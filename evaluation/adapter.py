@@ -129,18 +129,13 @@ def with_torch() -> tuple[Any, Any, Any]:
 
 def _check(model: MiniLM, embedder: Embedder) -> None:
     """Refuse to train a model that is not the product's."""
-    alike = (_embed(model, SAMPLE) * embedder.embed(SAMPLE)).sum(axis=1).min()
+    alike = (model.vectors(SAMPLE) * embedder.embed(SAMPLE)).sum(axis=1).min()
     if alike < ALIKE:
         raise ModelUnavailable(f"the model in torch is not {local.NAME} as ltst runs it: their vectors differ")
 
 
 def _placings(found: Sequence[DataSet], model: MiniLM) -> list[Placing]:
-    return [placing(each.histories, lambda texts: _embed(model, texts)) for each in found]
-
-
-def _embed(model: MiniLM, texts: Sequence[str]) -> NDArray[np.float32]:
-    vectors: NDArray[np.float32] = model.embed(texts).detach().numpy()
-    return vectors
+    return [placing(each.histories, model.vectors) for each in found]
 
 
 def packed(change: Mapping[str, Thin]) -> dict[str, NDArray[Any]]:

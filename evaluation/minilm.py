@@ -67,6 +67,12 @@ class MiniLM:
                 vectors[number] = vector
         return torch.stack(vectors)
 
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the same outside of torch, with nothing to learn from."""
+        with torch.no_grad():
+            found: NDArray[np.float32] = self.embed(texts).numpy()
+        return found
+
     def _vectors(self, rows: Sequence[Sequence[int]]) -> Tensor:
         ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
         mask = torch.zeros(ids.shape)

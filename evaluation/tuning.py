@@ -64,7 +64,7 @@ def _step(model: MiniLM, pace: Tensor, batch: Batch) -> float:
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters, STEEPEST)
     pace.step()
-    return float(loss)
+    return float(loss.detach())
 
 
 def _loss(model: MiniLM, batch: Batch) -> Tensor:

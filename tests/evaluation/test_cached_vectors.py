@@ -12,6 +12,7 @@ import pytest
 
 from evaluation.vectors import CachedEmbedder
 from helpers.evaluation_data import CountingEmbedder
+from ltst.providers.local import QUESTION
 
 
 @pytest.fixture
@@ -77,3 +78,14 @@ def test_the_file_is_plain_float32_by_the_hash_of_model_and_text(file: Path) -> 
         ((key, kept),) = opened.execute("SELECT key, vector FROM vectors").fetchall()
     assert key.hex() == "23cf60a4f76e44ad3e09afe36b5899bf1263d51981c6f31c8fa491e82d225605"
     assert kept == vector.astype(np.float32).tobytes()
+
+
+def test_questions_are_computed_again_when_their_weights_are_others(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = CountingEmbedder()
+    with closing(CachedEmbedder(model, file)) as cached:
+        cached.embed([QUESTION + "a boat?", "a boat"])
+        monkeypatch.setattr("evaluation.vectors._adapter", lambda: "trained anew")
+        cached.embed([QUESTION + "a boat?", "a boat"])
+    assert model.asked == [QUESTION + "a boat?", "a boat", QUESTION + "a boat?"]

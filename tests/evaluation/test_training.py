@@ -1,0 +1,204 @@
+"""What the small models are trained on, and what their training writes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from evaluation import adapter, asked, stored, superseding, training
+from evaluation.commands import app
+from evaluation.logistic import fitted
+from evaluation.superseding import Example
+from evaluation.training import Life
+from helpers.evaluation_data import LIFE, LOCOMO, CountingEmbedder, write
+from ltst.errors import Invalid, ModelUnavailable
+from ltst.learn.superseding import Pair, features, weights
+from ltst.providers.adapter import FILE
+from ltst.support.speech import label
+
+PRODUCT = Path(adapter.adapter.__file__).parent / "data" / FILE
+PAIRED = LIFE | {
+    "questions": [each | {"also": ["the price of a jar"]} for each in LIFE["questions"]],
+    "replaced": [[["s2", 0], ["s1", 0]]],
+}
+
+
+@pytest.fixture(scope="module")
+def lives() -> list[Life]:
+    return training.read()
+
+
+def packed_life(folder: Path, given: dict[str, Any]) -> Path:
+    file = folder / "lives.jsonl.gz"
+    file.write_bytes(gzip.compress(f"{json.dumps(given)}\n".encode()))
+    return file
+
+
+@pytest.fixture
+def life(tmp_path: Path) -> Life:
+    (only,) = training.read(packed_life(tmp_path, PAIRED))
+    return only
+
+
+# --- the lives
+
+
+def test_there_are_fifty_five_lives_each_with_questions_and_pairs(lives: list[Life]) -> None:
+    assert len({life.history.id for life in lives}) == len(lives) == 55
+    assert all(life.history.questions and life.replaced for life in lives)
+
+
+def test_every_question_has_evidence_or_is_of_what_was_never_said(lives: list[Life]) -> None:
+    for life in lives:
+        for question in life.history.questions:
+            assert question.turns <= {*life.history.session_of}, question.id
+            assert question.scored != (question.category == "absent"), question.id
+            assert len({question.text, *life.reworded[question.id]}) == 3, question.id
+
+
+def test_the_newer_one_of_a_pair_is_later_and_both_are_the_persons(lives: list[Life]) -> None:
+    for life in lives:
+        turns = {turn.id: turn for session in life.history.sessions for turn in session.turns}
+        for newer, older in life.replaced:
+            assert turns[newer].role == turns[older].role == "user"
+            assert (turns[newer].at or 0) > (turns[older].at or 0), (life.history.id, newer, older)
+
+
+def test_a_pair_of_a_turn_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Invalid, match="there is no turn s9/0; accepted is a line for each life"):
+        training.read(packed_life(tmp_path, PAIRED | {"replaced": [[["s9", 0], ["s1", 0]]]}))
+
+
+# --- what is stored
+
+
+def test_a_message_is_stored_between_its_words_and_its_words_with_date_and_speaker(life: Life) -> None:
+    embedder = CountingEmbedder()
+    said = stored.messages(life.history, embedder)
+    assert [each.turn.role for each in said] == ["user"] * len(said)
+    first = said[0]
+    ways = embedder.embed([label(first.at, None, "User") + first.turn.text, first.turn.text])
+    assert first.vector == pytest.approx(ways.sum(axis=0) / np.linalg.norm(ways.sum(axis=0)), abs=1e-6)
+
+
+def test_a_question_is_asked_in_all_its_words_and_placed_by_its_own(life: Life) -> None:
+    known = asked.remembered(life.history, CountingEmbedder(), life.reworded)
+    assert [each.reworded for each in known.questions] == [False, True] * (len(known.questions) // 2)
+    exact = asked.placing([known], lambda texts: np.stack([known.vectors[_evidence(known, text)] for text in texts]))
+    assert (exact.questions, exact.first, exact.first_three) == (len(known.questions) // 2, 1.0, 1.0)
+    assert asked.placing([], lambda _: known.vectors).questions == 0
+
+
+def _evidence(known: asked.Remembered, text: str) -> int:
+    return next(each.evidence[0] for each in known.questions if each.text == text)
+
+
+# --- what takes whose place
+
+
+def test_a_message_is_seen_with_those_before_it(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(superseding, "LEAST_TELLING", -1.0)
+    found = [*superseding.examples(life, CountingEmbedder())]
+    said = len(stored.messages(life.history, CountingEmbedder()))
+    assert len(found) == said * (said - 1) // 2
+    assert sum(each.takes for each in found) == 1
+
+
+def test_a_feature_that_tells_gets_the_weight() -> None:
+    telling = [Example(f"life {number}", {"bias": 1.0, "near": 1.0, ":now": 0.5}, True) for number in range(20)] + [
+        Example(f"life {number}", {"bias": 1.0, ":then": 0.5}, False) for number in range(20)
+    ]
+    found = superseding.trained(telling)
+    assert {*found} == {"bias", "near", ":now"} and found["near"] > 1 > 0 > found["bias"]
+    likely = superseding.left_out(telling)
+    assert likely[:20].min() > 0.5 > likely[20:].max()
+    (*_, surest) = superseding.scored(telling, likely, 40)
+    assert superseding.scored(telling, likely, 40)[4] == superseding.Score(0.5, 20, 1.0, 0.5) and surest.least == 0.9
+
+
+def test_what_is_not_penalised_comes_to_the_odds() -> None:
+    seen = [{"bias": 1.0}] * 100
+    (free,) = fitted(seen, [number < 20 for number in range(100)], {"bias": 0}, 50.0, free=("bias",), rounds=2_000)
+    (held,) = fitted(seen, [number < 20 for number in range(100)], {"bias": 0}, 50.0)
+    assert free == pytest.approx(np.log(0.25), abs=1e-3) and free < held < 0
+
+
+def test_weights_are_written_as_the_product_reads_them() -> None:
+    assert superseding.written({"near": 1.234, "bias": -3.0, ":a": 0.001}) == "bias\t-300\nnear\t123\n"
+
+
+def test_the_products_weights_are_of_what_it_sees() -> None:
+    lines = (Path(superseding.superseding.__file__).with_name(superseding.WEIGHTS)).read_text("utf-8").splitlines()
+    assert all(before < after for before, after in pairwise(line.split("\t")[0] for line in lines))
+    seen = dict(features(Pair("now 3, not 2, I quit", "2 of them?", 0.5, 0, 0.1, [1.0], (2.0, 2.0), 3.0, True)))
+    named = {name for name in weights() if not name.startswith(":")}
+    assert {"bias", "near", "shared", "days"} <= named <= {*seen, *(f"{sign}{more}" for sign in
+        ("corrects", "changes", "ends", "other numbers") for more in ("", " near", " shared"))}  # fmt: skip
+
+
+# --- the weights of questions
+
+
+def test_thin_matrices_are_nearly_the_same_after_they_were_packed(tmp_path: Path) -> None:
+    chance = np.random.default_rng(1)
+    down, up = (chance.normal(size=shape).astype(np.float32) for shape in ((6, 2), (2, 4)))
+    file = adapter.write({"val_1": (down, up), "val_2": (down, np.zeros_like(up))}, tmp_path / "thin.npz")
+    with np.load(file) as thin:
+        assert {*thin.files} == {f"val_{n}.{part}" for n in (1, 2) for part in ("down", "down_scale", "up", "up_scale")}
+        assert thin["val_1.down"].dtype == np.int8 and thin["val_1.down_scale"].dtype == np.float32
+        assert thin["val_1.down"] * thin["val_1.down_scale"] == pytest.approx(down, abs=0.02)
+        assert thin["val_1.up"] * thin["val_1.up_scale"] == pytest.approx(up, abs=0.02)
+        assert not thin["val_2.up"].any()
+
+
+def test_the_product_has_a_change_of_each_matrix_in_the_shape_that_is_written() -> None:
+    with np.load(PRODUCT) as thin:
+        found = {name: (thin[name].shape, thin[name].dtype) for name in thin.files}
+    names = {name.rpartition(".")[0] for name in found}
+    assert len(names) == 36
+    for name in names:
+        (height, rank), (again, width) = found[f"{name}.down"][0], found[f"{name}.up"][0]
+        assert rank == again == adapter.RANK and {height, width} <= {384, 1536}
+        made = adapter.packed({name: (np.ones((height, rank), np.float32), np.ones((rank, width), np.float32))})
+        assert {part: (each.shape, each.dtype) for part, each in made.items()} == {
+            part: each for part, each in found.items() if part.startswith(f"{name}.")
+        }
+
+
+def test_what_is_left_out_is_measured_and_not_trained_on(
+    tmp_path: Path, lives: list[Life], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "read", lambda: lives[:2])
+    write(tmp_path / "locomo10.json", LOCOMO)
+    sources = adapter.Sources(data=tmp_path, left_out=["locomo", lives[0].history.id])
+    found = [(each.name, each.trained, len(each.histories)) for each in adapter.sets(sources, CountingEmbedder())]
+    assert found == [("training", True, 1), ("training", False, 1), ("locomo", False, 2)]
+    with pytest.raises(Invalid, match="z99 cannot be left out: name one of training, locomo, realtalk, beam"):
+        adapter.sets(adapter.Sources(data=tmp_path, left_out=["z99"]), CountingEmbedder())
+
+
+def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ModelUnavailable, match="training needs torch, .* -m pip install torch"):
+        adapter.with_torch()
+    result = CliRunner().invoke(app, ["adapter", "--data", str(tmp_path), "--json"])
+    assert result.exit_code != 0 and "pip install torch" in result.output
+
+
+def test_the_model_in_torch_is_the_products_and_learns(life: Life) -> None:
+    pytest.importorskip("torch")
+    from ltst.providers.local import LocalEmbedder
+
+    embedder = LocalEmbedder(threads=1)
+    found = [adapter.DataSet("training", True, [asked.remembered(life.history, embedder, life.reworded)])]
+    (score,), model = adapter.train(found, embedder, epochs=2, tell=lambda _: None)
+    assert score.trained and score.before.questions == score.after.questions == 2
+    assert {*adapter.packed(model.change())} == {*np.load(PRODUCT).files}
