@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
-from ltst.learn.index import ROOM, mean
 
 from evaluation.benchmark import History, Session, Turn
+from ltst.indexing.index import ROOM, mean
 from ltst.support.speech import label, speaker
 
 if TYPE_CHECKING:

@@ -187,7 +187,7 @@ def test_what_is_left_out_is_measured_and_not_trained_on(
 
 def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ModelUnavailable, match="training needs torch, .* -m pip install torch"):
+    with pytest.raises(ModelUnavailable, match=r"training needs torch, .* -m pip install torch"):
         adapter.with_torch()
     result = CliRunner().invoke(app, ["adapter", "--data", str(tmp_path), "--json"])
     assert result.exit_code != 0 and "pip install torch" in result.output
