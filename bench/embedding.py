@@ -66,7 +66,7 @@ class Plain:
         self._tokenizer.enable_truncation(256)
         self._tokenizer.enable_padding()
         self._session: Any = runtime.runtime().InferenceSession(
-            str(local._weights()), providers=["CPUExecutionProvider"]
+            str(local.weights_file()), providers=["CPUExecutionProvider"]
         )
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:

@@ -67,7 +67,7 @@ class Thread:
     async def _serve(self) -> None:
         serving = Serving(self.settings, port=0)
         async with opened(self.settings) as memory:
-            with bound(serving) as taken:
+            with bound(serving.host, serving.port) as taken:
                 app = create(serving, memory)
                 server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
                 self.running = Running(taken.getsockname()[1], memory, app, server, asyncio.get_running_loop())

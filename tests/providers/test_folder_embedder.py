@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
     place = tmp_path / "minilm"
     (place / "1_Pooling").mkdir(parents=True)
     (place / "onnx").mkdir()
-    shutil.copy(local._weights(), place / "onnx" / "model.onnx")
+    shutil.copy(local.weights_file(), place / "onnx" / "model.onnx")
     tokenizer().save(str(place / "tokenizer.json"))
     kinds = ["sentence_transformers.models.Transformer", "sentence_transformers.models.Pooling"]
     paths = ["", "1_Pooling"]

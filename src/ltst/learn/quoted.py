@@ -7,7 +7,7 @@ strike out what the gate or the rules kept, and say what takes whose place; both
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,6 +49,10 @@ class Noted:
 
     statements: Sequence[Statement] = ()
     claims: Sequence[Claimed] = ()
+
+    def only(self, messages: Collection[str]) -> Noted:
+        """Returns what is noted of some messages."""
+        return Noted([each for each in self.statements if each.message_id in messages], self.claims)
 
     def by_name(self) -> dict[str, Statement | Claimed]:
         """Returns what each name stands for."""

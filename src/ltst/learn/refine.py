@@ -11,6 +11,7 @@ from ltst.learn.model import Weighed, batches, extracted
 from ltst.learn.quoted import Claimed, Noted, Quoted
 from ltst.learn.weigh import weigh
 from ltst.protocols import LanguageModel
+from ltst.providers.vectors import TextRefused
 from ltst.records import ME, ConversationMessage, Statement
 from ltst.rooms import claims, events, facts, messages, sessions, statements, work
 from ltst.rooms.claims import SourcedClaim
@@ -70,7 +71,12 @@ async def _read(
         return Weighed()
     known, noted, owner = await facts.list_all(calls, None, ME), await _noted(calls, spoken), str(calls.scope.user_id)
     turns = [each for each in shown if each.trusted]
-    return await extracted(model, turns, known, noted, limits=limits, owner=owner)
+    try:
+        return await extracted(model, turns, known, noted, limits=limits, owner=owner)
+    except TextRefused:
+        # A statement of another conversation may be what the model refuses: it must not keep this one from it.
+        own = noted.only({str(each.message_id) for each in spoken})
+        return await extracted(model, turns, known, own, limits=limits, owner=owner)
 
 
 async def _noted(calls: SingleCall, spoken: Sequence[ConversationMessage]) -> Noted:
