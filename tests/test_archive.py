@@ -243,12 +243,17 @@ MALFORMED: dict[str, Callable[[Document], None]] = {
 def test_a_malformed_document_is_invalid_and_nothing_is_written(
     exported: Document, newcomer: User, database: Connection, fault: str
 ) -> None:
-    document, before = copy.deepcopy(exported), counts(database)
+    document, before = copy.deepcopy(exported), counted(database)
     MALFORMED[fault](document)
     with pytest.raises(ltst.Invalid):
         newcomer.restore(document)
-    assert counts(database) == before
+    assert counted(database) == before
     assert newcomer.events.list() == []
+
+
+def counted(database: Connection) -> dict[str, int]:
+    """The number of rows of every table but the metrics, which are written some time after what they measure."""
+    return {table: rows for table, rows in counts(database).items() if table != "memory_performance_metrics"}
 
 
 @pytest.mark.parametrize("given", [None, [], "text", 5, {}, {"format": "ltst"}, [("format", "ltst")]])
