@@ -6,17 +6,6 @@ import re
 
 from ltst.support.text import holds_any
 
-# In English; whoever reads a text adds what else they take for invented.
-SUPPOSED = (
-    r"imagin(?:e|ing)|suppos(?:e|ing)|assum(?:e|ing)|let's say|say that i|hypothetically|what if|picture this"
-    r"|for the sake of argument|once upon a time|in (?:another|a past|my next|my past) (?:life|universe|world)"
-)
-PLACES = r"dream|story|novel|game|movie|film|play|scenario|script|scene|chapter|world|simulation|campaign"
-MAKE = r"write|compose|draft|generate|invent|make up|create|sing"
-MADE = (
-    r"story|poem|song|lyrics|script|screenplay|scene|dialogue|monologue|essay|novel|speech|bio|letter|email|message|ad"
-    r"|tweet|post|haiku|limerick|rap|joke|tale|profile|sketch|obituary|toast"
-)
 _ABROAD = re.compile(
     r"\b(?:stell(?:t|en)? (?:dir|euch|sie sich|wir uns)\b[^.!?\n]{0,20} vor|angenommen|nehmen wir an|was wäre,? wenn"
     r"|wenn ich [^.!?\n]{0,60}\b(?:wäre|hätte|würde|könnte)|ich wünschte|es war einmal|tu so,? als"
