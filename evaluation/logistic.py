@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ROUNDS = 200
+MOST_STEPS, TINY = 25, 1e-6
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -37,6 +38,12 @@ class Matrix:
         """The sum of each column's values, weighed by row."""
         return np.bincount(self._columns, self._values * slopes[self._rows], self.width).astype(np.float64)
 
+    def table(self) -> Floats:
+        """All of it, with its zeros."""
+        found = np.zeros((self.height, self.width))
+        found[self._rows, self._columns] = self._values
+        return found
+
 
 def likelihood(scores: Floats) -> Floats:
     """Return how likely each thing is, by the sum of its weights."""
@@ -45,26 +52,41 @@ def likelihood(scores: Floats) -> Floats:
 
 
 def fitted(
+    read: Sequence[Mapping[str, float]], wanted: Sequence[bool], names: Mapping[str, int], penalty: float
+) -> Floats:
+    """Return weights by accelerated gradient descent on the logistic loss with a penalty on their squares."""
+    matrix, right = Matrix(read, names), np.array(wanted, np.float64)
+    weights = ahead = np.zeros(len(names))
+    step = 4 / (_steepness(matrix) + 4 * penalty)
+    for number in range(ROUNDS):
+        slope = matrix.back(likelihood(matrix.times(ahead)) - right) + penalty * ahead
+        before, weights = weights, ahead - step * slope
+        ahead = weights + number / (number + 3) * (weights - before)
+    return weights
+
+
+def solved(
     read: Sequence[Mapping[str, float]],
     wanted: Sequence[bool],
     names: Mapping[str, int],
     penalty: float,
-    *,
     free: Collection[str] = (),
-    rounds: int = ROUNDS,
 ) -> Floats:
-    """Return weights by accelerated gradient descent on the logistic loss with a penalty on their squares.
+    """Return the weights that fit best, by Newton's method, which is for hundreds of names and not for thousands.
 
     Those of the `free` names are not penalised.
     """
-    matrix, right = Matrix(read, names), np.array(wanted, np.float64)
-    penalties = np.array([0.0 if name in free else penalty for name in names])
-    weights = ahead = np.zeros(len(names))
-    step = 4 / (_steepness(matrix) + 4 * penalty)
-    for number in range(rounds):
-        slope = matrix.back(likelihood(matrix.times(ahead)) - right) + penalties * ahead
-        before, weights = weights, ahead - step * slope
-        ahead = weights + number / (number + 3) * (weights - before)
+    table, right = Matrix(read, names).table(), np.array(wanted, np.float64)
+    penalties = np.array([TINY if name in free else penalty for name in names])
+    weights = np.zeros(len(names))
+    for _ in range(MOST_STEPS):
+        likely = likelihood(table @ weights)
+        slope = table.T @ (likely - right) + penalties * weights
+        bend = (table.T * (likely * (1 - likely))) @ table + np.diag(penalties)
+        step = np.linalg.solve(bend, slope)
+        weights -= step
+        if np.abs(step).max() < TINY:
+            break
     return weights
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evaluation import stored
-from evaluation.logistic import Floats, Matrix, fitted, likelihood
+from evaluation.logistic import Floats, Matrix, likelihood, solved
 from evaluation.stored import Message
 from evaluation.training import Life
 from ltst.doors.cli import show
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ltst.protocols import Embedder
 
 FOLDS = 5
-PENALTY, ROUNDS = 10 / 3, 2_000
+PENALTY = 10 / 3
 BIAS = "bias"
 # A word is weighed that stands in so many pairs of which the newer takes the older's place, of so many lives.
 LEAST_PAIRS, LEAST_LIVES = 12, 8
@@ -91,7 +91,7 @@ def trained(read: Sequence[Example]) -> dict[str, float]:
     """Return the weight of each feature."""
     names = {name: place for place, name in enumerate(_weighed(read))}
     seen, takes = [each.features for each in read], [each.takes for each in read]
-    weights = fitted(seen, takes, names, PENALTY, free=(BIAS,), rounds=ROUNDS)
+    weights = solved(seen, takes, names, PENALTY, free=(BIAS,))
     return dict(zip(names, map(float, weights), strict=True))
 
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from evaluation import adapter, asked, stored, superseding, training
 from evaluation.commands import app
-from evaluation.logistic import fitted
+from evaluation.logistic import fitted, solved
 from evaluation.superseding import Example
 from evaluation.training import Life
 from helpers.evaluation_data import LIFE, LOCOMO, CountingEmbedder, write
@@ -126,9 +126,17 @@ def test_a_feature_that_tells_gets_the_weight() -> None:
 
 def test_what_is_not_penalised_comes_to_the_odds() -> None:
     seen = [{"bias": 1.0}] * 100
-    (free,) = fitted(seen, [number < 20 for number in range(100)], {"bias": 0}, 50.0, free=("bias",), rounds=2_000)
-    (held,) = fitted(seen, [number < 20 for number in range(100)], {"bias": 0}, 50.0)
-    assert free == pytest.approx(np.log(0.25), abs=1e-3) and free < held < 0
+    right = [number < 20 for number in range(100)]
+    (free,), (held,) = (solved(seen, right, {"bias": 0}, 50.0, free) for free in (("bias",), ()))
+    assert free == pytest.approx(np.log(0.25), abs=1e-4) and free < held < 0
+
+
+def test_both_ways_of_fitting_come_to_the_same() -> None:
+    chance = np.random.default_rng(2)
+    seen = [{"bias": 1.0, "one": one, "other": other} for one, other in chance.normal(size=(200, 2)).tolist()]
+    right = [each["one"] + chance.normal() > 0.5 for each in seen]
+    names = {"bias": 0, "one": 1, "other": 2}
+    assert solved(seen, right, names, 2.0) == pytest.approx(fitted(seen, right, names, 2.0), abs=1e-3)
 
 
 def test_weights_are_written_as_the_product_reads_them() -> None:
@@ -202,3 +210,48 @@ def test_the_model_in_torch_is_the_products_and_learns(life: Life) -> None:
     (score,), model = adapter.train(found, embedder, epochs=2, tell=lambda _: None)
     assert score.trained and score.before.questions == score.after.questions == 2
     assert {*adapter.packed(model.change())} == {*np.load(PRODUCT).files}
+
+
+# --- the commands
+
+
+def test_the_command_tells_before_and_after_and_writes_only_when_asked(
+    tmp_path: Path, lives: list[Life], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Changed:
+        def change(self) -> dict[str, Any]:
+            return {"val_1": (np.ones((2, 1), np.float32), np.ones((1, 2), np.float32))}
+
+    def train(found: list[adapter.DataSet], *_: Any, epochs: int, tell: Any) -> tuple[list[adapter.Score], Changed]:
+        before, after = (asked.Placing(3, first, 0.5, 0.75) for first in (0.25, epochs / 10))
+        return [adapter.Score(each.name, each.trained, before, after) for each in found], Changed()
+
+    written: list[Any] = []
+    monkeypatch.setattr(training, "read", list)
+    monkeypatch.setattr(adapter, "with_torch", lambda: None)
+    monkeypatch.setattr(adapter, "train", train)
+    monkeypatch.setattr(adapter, "write", written.append)
+    write(tmp_path / "locomo10.json", LOCOMO)
+    given = ["adapter", "--data", str(tmp_path), "--epochs", "5", "--cache", str(tmp_path / "vectors.db")]
+    shown = CliRunner().invoke(app, given, env={"COLUMNS": "120"})
+    assert shown.exit_code == 0 and "0.250 0.500" in shown.stdout and not written, shown.output
+    (score,) = json.loads(CliRunner().invoke(app, [*given, "--leave-out", "locomo", "--write", "--json"]).stdout)
+    assert (score["data"], score["trained"], score["after"]["first"]) == ("locomo", False, 0.5)
+    assert [{*each} for each in written] == [{"val_1"}]
+
+
+def test_the_command_judges_lives_by_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "".join(f"{json.dumps(PAIRED | {'id': f'life {number}'})}\n" for number in range(10))
+    file = tmp_path / "lives.jsonl.gz"
+    file.write_bytes(gzip.compress(lines.encode()))
+    known, written = training.read(file), list[Any]()
+    monkeypatch.setattr(training, "read", lambda: known)
+    monkeypatch.setattr(superseding, "LEAST_TELLING", -1.0)
+    monkeypatch.setattr(superseding, "write", written.append)
+    given = ["superseding", "--cache", str(tmp_path / "vectors.db"), "--json"]
+    result = CliRunner().invoke(app, [*given, "--write"])
+    assert result.exit_code == 0, result.output
+    scores = json.loads(result.stdout)
+    assert [each["least"] for each in scores] == [*superseding.THRESHOLDS]
+    assert scores[4] == {"least": 0.5, "noted": 10, "precision": 1.0, "recall": 1.0}
+    assert written[0]["bias"] < 0 < written[0]["near"]
