@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Thin = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 RANK = 8
-SEED = 3
+SEED = 1
 OWN = "training"
 SETS = (OWN, locomo.NAME, realtalk.NAME, beam.NAME)
 LIVES = "lives"  # are measured and never trained on

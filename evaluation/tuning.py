@@ -16,7 +16,7 @@ PACE, WARMING, LEAST_PACE = 1e-3, 20, 1e-6
 DECAY, STEEPEST = 0.01, 1.0
 AT_ONCE = 40  # questions
 SHARPNESS = 0.05  # the temperature of the softmax over all messages of a history
-NEAR = 1.2  # what it costs a question to leave the vector that the plain model gives it
+NEAR = 2.0  # what it costs a question to leave the vector that the plain model gives it
 
 Tell = Callable[[int, float], None]
 
