@@ -184,6 +184,38 @@ def adapter(
         show.hint(f"Wrote {training.write(model.change())}.")
 
 
+@command(app, "joined")
+def joined(
+    options: Options,
+    data: Labelled,
+    realtalk: Realtalk = None,
+    beam: Beam = None,
+    epochs: Epochs = 4,
+    leave_out: LeaveOut = None,
+    write: Write = False,
+    cache: Cache = None,
+) -> None:
+    """Train how the joined embedder reads what is told and what is asked.
+
+    On the training lives and pairs, LoCoMo, and REALTALK and BEAM where they are named; the lives of the folder are only
+    measured. Tells how the cosine alone places the evidence, by the local model and by both. It needs torch, and some
+    minutes.
+
+    Example: python -m evaluation joined --data data --realtalk REALTALK/data --leave-out locomo
+    """
+    from evaluation import adapter as local  # late: numpy takes longer than --help may
+    from evaluation import joined as training
+
+    local.with_torch()  # before anything takes long
+    with _plain_vectors(options, cache) as embedder, show.working("Reading all texts by both models"):
+        sources = local.Sources(data=data, realtalk=realtalk, beam=beam, left_out=leave_out or ())
+        found = training.read(sources, embedder)
+    scores, made = training.train(found, epochs=epochs, tell=show.hint)
+    _present(options, lambda: [asdict(score) for score in scores], lambda: local.present(scores), None)
+    if write:
+        show.hint(f"Wrote {training.write(made)}.")
+
+
 @command(app, "superseding")
 def superseding(options: Options, write: Write = False, cache: Cache = None) -> None:
     """Train what tells whether a message takes the place of an earlier one.

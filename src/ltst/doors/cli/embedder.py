@@ -18,7 +18,7 @@ Name = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
-        help="local, multilingual, local:FOLDER for a model that lies there as ONNX, openai:MODEL, or "
+        help="joined, local, multilingual, local:FOLDER for a model that lies there as ONNX, openai:MODEL, or "
         "openai:MODEL@BASE_URL for any endpoint that speaks like OpenAI's.",
     ),
 ]
