@@ -33,7 +33,7 @@ Tell = Callable[[int, float], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """What was told as sums of pieces, with and without dates and speakers; and the questions with what answers them."""
+    """What was told, as sums of pieces with and without dates and speakers, and questions with what answers each."""
 
     told: Tensor
     labelled: Tensor

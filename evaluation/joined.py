@@ -51,7 +51,7 @@ class Read:
 def read(sources: Sources, embedder: Embedder) -> list[Read]:
     """Return all histories that there are, as both models read them."""
     found = [
-        _read(OWN, OWN not in sources.left_out and life.history.id not in sources.left_out, life.history, embedder, life.reworded)
+        _read(OWN, not {OWN, life.history.id} & {*sources.left_out}, life.history, embedder, life.reworded)
         for life in training.read()
     ]
     for benchmark, trained in public(sources):
@@ -82,7 +82,9 @@ def train(given: Sequence[Read], *, epochs: int, tell: Tell) -> tuple[list[Score
     asked, told = heads.tune(
         [*chosen, *pairs()], RANKS, epochs=epochs, seed=SEED, tell=lambda epoch, loss: tell(f"{epoch}: loss {loss:.3f}")
     )
-    both = [(_both(each.vectors, heads.vectors(told, each.sums)), _both(each.asked, _asked(asked, each))) for each in given]
+    both = [
+        (_both(each.vectors, heads.vectors(told, each.sums)), _both(each.asked, _asked(asked, each))) for each in given
+    ]
     projection = _projection([part for each in both for part in each])
     return _scores(given, both, projection), _packed(asked, told, projection)
 

@@ -94,8 +94,8 @@ class Settings:
     """Counts the tokens of a text for the budget of a context; unset means a quarter of its bytes."""
     embedder: str = "joined"
     """LTST_EMBEDDER: the embedding model of a database that has none yet: joined (local and multilingual in one), local
-    (all-MiniLM-L6-v2), multilingual (16 languages), local:FOLDER, openai:MODEL or openai:MODEL@BASE_URL. One that has a model keeps it until
-    `ltst embedder switch`."""
+    (all-MiniLM-L6-v2), multilingual (16 languages), local:FOLDER, openai:MODEL or openai:MODEL@BASE_URL. One that has a
+    model keeps it until `ltst embedder switch`."""
     embedder_api_key: str | None = field(default=None, repr=False)
     """LTST_EMBEDDER_API_KEY: the key for an embedding model behind an OpenAI-compatible endpoint."""
     embedder_threads: int | None = None

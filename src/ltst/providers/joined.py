@@ -1,15 +1,15 @@
 """The joined embedder: reads each text by the local model and by the multilingual one, and makes one vector of both.
 
-The local model knows English better, the multilingual one 16 languages; together they find more than either. Three small
-changes lie beside, fitted to lives by `evaluation/joined.py`: how the multilingual model reads what is told, how it reads
-what is asked, and the projection that brings both vectors to the length of one.
+The local model knows English better, the multilingual one 16 languages; together they find more than either. What
+`evaluation/joined.py` fits to lives lies beside: how the multilingual model reads what is told and what is asked, and the
+projection that brings both vectors to the length of one.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +49,8 @@ class JoinedEmbedder(LocalEmbedder):
 
     def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
         """Load both models in a few steps, before each of which it asks whether to go on."""
-        for step in (multilingual.tokenizer, multilingual.model, _changes, lambda: _reader(TOLD), lambda: _reader(ASKED)):
+        readers = (partial(_reader, way) for way in (ASKED, TOLD))  # questions come first
+        for step in (multilingual.tokenizer, multilingual.model, _changes, *readers):
             if not go_on():
                 return
             with LOADING:

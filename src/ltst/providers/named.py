@@ -24,12 +24,13 @@ REMOTE = "openai:"
 OPENAI = "https://api.openai.com/v1"
 ACCEPTED = (
     f"{JOINED} ({LOCAL} and {MULTILINGUAL} in one), {LOCAL} (all-MiniLM-L6-v2 in this process), {MULTILINGUAL} (16 "
-    f"languages, in this process), {FOLDER}FOLDER (a model that lies there as ONNX), {REMOTE}MODEL or {REMOTE}MODEL@BASE_URL"
+    f"languages, in this process), {FOLDER}FOLDER (a model that lies there as ONNX), {REMOTE}MODEL or "
+    f"{REMOTE}MODEL@BASE_URL"
 )
 
 
 def embedder_named(name: str, api_key: str | None = None, threads: int | None = None) -> Embedder:
-    """The embedder of a name: `joined`, `local`, `multilingual`, `local:FOLDER`, `openai:MODEL` or `openai:MODEL@BASE_URL`.
+    """Return the embedder of a name: `joined`, `local`, `multilingual`, `local:FOLDER` or `openai:MODEL[@BASE_URL]`.
 
     The key is for those that are asked over the network, the threads are for models of this process.
     """
