@@ -1,8 +1,8 @@
 """`python -m bench.costs`: what 1,000 messages cost: processor time, disk and tokens, with the local models.
 
-Two kinds of conversations are measured, each in a fresh database: short turns on both sides, from the training lives, and
-short questions with long answers, made up. Messages are added one by one, then everything that is derived from them is
-made. Tokens are those of a context for a question, beside those of sending the whole history.
+It measures two kinds of conversations, each in a fresh database: short turns on both sides, from the training lives,
+and short questions with long answers. It adds the messages one by one and then derives everything. It prints the
+tokens of a context for a question beside those of the whole history.
 """
 
 from __future__ import annotations
