@@ -16,9 +16,9 @@ from ltst.verbs.verb import Verb
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "verbs.md"
 HEADER = """# Every verb
 
-What can be asked of the memory of a user: as a method of the library, over [HTTP](server.md) and as a tool of
-[MCP](mcp.md). `ltst mcp` alone has the everyday tools; `--tools all` has those of this page too. `/docs` of a running
-server says what each request takes. Written by `make sync`.
+This table lists everything you can ask of a user's memory: as a method of the library, over [HTTP](server.md) and as a
+tool of [MCP](mcp.md). `ltst mcp` offers the everyday tools; `--tools all` adds those of this page. On a running server,
+`/docs` says what each request takes. `make sync` writes this page.
 """
 # Where the handles of a user, and of one of its conversations, are.
 PLACES = {"User": "user", "Chat": "chat", "Working": "chat.working", "Contexts": "chat.contexts"}
