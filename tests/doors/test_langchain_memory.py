@@ -35,7 +35,7 @@ import ltst
 from helpers.probes import cloned
 from ltst import AsyncMemory, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
-from ltst.doors.adapters.langchain import (
+from ltst.langchain import (
     AsyncConversationBufferWindowMemory,
     LtstChatMessageHistory,
     LtstConversationWindowMemory,
@@ -381,7 +381,7 @@ async def test_a_chain_with_a_prompt_of_its_own_remembers(memory: AsyncMemory, a
 
 @pytest.mark.parametrize("missing", ["langchain_classic", "langchain_core"])
 def test_a_missing_extra_is_named(missing: str) -> None:
-    program = f"import sys; sys.modules[{missing!r}] = None; import ltst.doors.adapters.langchain"
+    program = f"import sys; sys.modules[{missing!r}] = None; import ltst.langchain"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert told.returncode != 0
     assert how_to_install("langchain") in told.stderr

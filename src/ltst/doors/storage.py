@@ -37,11 +37,9 @@ class ConversationStorage:
         self._memory.open()
 
     def __enter__(self) -> Self:
-        """It is open already."""
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Close."""
         self.close()
 
     def close(self) -> None:

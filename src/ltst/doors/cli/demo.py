@@ -202,12 +202,10 @@ def _search(screen: Console, user: User, chat: Chat, question: str) -> None:
     _step(screen, f"Search: {question}", "user.search(…), by words and meaning, with a model on this machine")
     with show.working("Loading the model"):
         found = user.search(question, limit=3)
-    columns: show.Columns = {
-        "Score": lambda hit: f"{hit.score:.2f}",
-        "When": "occurred_at",
-        "Who": lambda hit: hit.speaker or hit.kind,
-        "Found": "content",
-    }
+    columns = show.columns(
+        "Score, When: occurred_at, Who, Found: content",
+        {"Score": lambda hit: f"{hit.score:.2f}", "Who": lambda hit: hit.speaker or hit.kind},
+    )
     screen.print(show.table(found, columns) if found else Text("  nothing"))
     prompt = chat.context(question, max_tokens=1000)
     parts = ", ".join(section.name for section in prompt.sections)

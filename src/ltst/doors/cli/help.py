@@ -47,7 +47,6 @@ class Root(Reporting):
     """The group of all commands."""
 
     def __init__(self, **given: Any) -> None:
-        """What Typer was told, and the commands that it need not be told of."""
         super().__init__(**given)
         self.commands = Commands()
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import json
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
@@ -17,49 +14,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 import typer
 
 from ltst.doors.cli import show
+from ltst.doors.cli.parameters import completing, json_object, moment, parameter, span
 from ltst.errors import Invalid, LtstError, NotFound, Unavailable
 
 if TYPE_CHECKING:
-    from ltst.arguments import Argument
     from ltst.settings import Settings
     from ltst.sync import Memory, User
 
 P = ParamSpec("P")
 
-SPAN = re.compile(r"([0-9.]+) *([smhdw])")
-METAVARS: dict[Any, str] = {str: "TEXT", int: "N", float: "N"}
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-
-
-def moment(written: str) -> datetime:
-    """A date or a time as people write it in ISO form; without a zone it is local."""
-    try:
-        return datetime.fromisoformat(written).astimezone()
-    except (ValueError, OverflowError):
-        raise typer.BadParameter(f"{written!r} is no date: write 2026-03-01 or 2026-03-01T09:30") from None
-
-
-def span(written: str) -> timedelta:
-    """A stretch of time as people write it: 90s, 15m, 12h, 30d, 2w; a bare number counts seconds."""
-    found = SPAN.fullmatch(written.strip())
-    try:
-        return timedelta(seconds=float(found[1]) * UNITS[found[2]]) if found else timedelta(seconds=float(written))
-    except (ValueError, OverflowError):
-        raise typer.BadParameter(f"{written!r} is no stretch of time: write 90s, 15m, 12h, 30d or 2w") from None
-
-
-def words(*known: str) -> Callable[[str], list[str]]:
-    """What a shell offers where one of a few words is expected."""
-
-    def complete(incomplete: str) -> list[str]:
-        return [each for each in known if each.startswith(incomplete)]
-
-    return complete
-
 
 def named(flag: str, metavar: str, about: str, *known: str) -> Any:
     """An option that takes a value; a shell offers the words that are known."""
-    return typer.Option(flag, metavar=metavar, help=about, autocompletion=words(*known) if known else None)
+    return typer.Option(flag, metavar=metavar, help=about, autocompletion=completing(*known) if known else None)
 
 
 def one_of(flag: str, metavar: str, known: Sequence[str], about: str = "{}.") -> Any:
@@ -89,6 +56,7 @@ Limit = Annotated[int, named("--limit", "N", "How many at most.")]
 Offset = Annotated[int, named("--offset", "N", "How many to pass over.")]
 ChatId = Annotated[str, named("--chat", "ID", "Which conversation.")]
 AgentName = Annotated[str | None, named("--agent", "NAME", "The agent of a new conversation.")]
+ChatName = Annotated[str | None, named("--name", "TEXT", "The name of a new conversation.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,30 +86,6 @@ class Options:
         return Settings.from_environment(actor="cli", database_url=self.database_url, user=self.user, home=home)
 
 
-def json_object(written: str) -> dict[str, Any]:
-    """A JSON object, such as metadata."""
-    try:
-        found = json.loads(written, parse_constant=_refused)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise typer.BadParameter('this is no JSON object: write {"topic": "food"}, in quotes for your shell')
-    return found
-
-
-def json_or_text(written: str) -> Any:
-    """What is JSON counts as the value that it is, everything else as text."""
-    try:
-        return json.loads(written, parse_constant=_refused)
-    except (ValueError, RecursionError):
-        return written
-
-
-def _refused(constant: str) -> None:
-    """Python's reader knows NaN and Infinity; JSON does not."""
-    raise ValueError(constant)
-
-
 MetadataOption = Annotated[
     dict[str, Any] | None,
     typer.Option("--metadata", parser=json_object, metavar="JSON", help="An object of your own."),
@@ -149,43 +93,45 @@ MetadataOption = Annotated[
 
 
 def command(
-    app: typer.Typer,
-    name: str,
-    *,
-    user: bool = False,
-    json: bool = True,
-    passes_on: bool = False,
-    more: Sequence[Argument] = (),
+    app: typer.Typer, name: str, *, user: bool = False, json: bool = True, passes_on: bool = False
 ) -> Callable[[Callable[Concatenate[Options, P], None]], Callable[Concatenate[Options, P], None]]:
-    """Register a command whose function takes the options first; ltst's errors become one red line and status 1.
+    """Register a command whose function takes the options first.
 
-    One that `passes_on` what it is given takes any options for its last argument. The arguments of a verb in `more` are
-    options too, which the function gets by their names.
+    One that `passes_on` what it is given takes any options for its last argument.
     """
-    chosen = [
-        _parameter("user", UserId, None) if user else None,
-        _parameter("json", Json, False) if json else None,
-        _parameter("database_url", DatabaseUrl, None),
-        _parameter("home", Home, None),
-    ]
-    shared = [each for each in chosen if each is not None]
 
     def register(function: Callable[Concatenate[Options, P], None]) -> Callable[Concatenate[Options, P], None]:
-        call: Callable[..., None] = function
-
-        @wraps(function)
-        def run(context: typer.Context, **given: Any) -> None:
-            options = Options(**{each.name: given.pop(each.name) for each in shared})
-            with _reported(options.json):
-                call(options.over(context.obj), **given)
-
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-        own = [each for each in own if each.kind is not inspect.Parameter.VAR_KEYWORD] + [*map(option_of, more)]
-        _sign(run, [_parameter("context", typer.Context), *own, *shared])
-        app.command(name, context_settings={"ignore_unknown_options": passes_on})(run)
+        settings = {"ignore_unknown_options": passes_on}
+        app.command(name, context_settings=settings)(signed(function, own, user=user, json=json))
         return function
 
     return register
+
+
+def signed(
+    function: Callable[..., None], own: Sequence[inspect.Parameter], *, user: bool = False, json: bool = True
+) -> Callable[..., None]:
+    """Return a function that Typer can read: its own parameters, then the options that every command takes.
+
+    It is called with the options first, and ltst's errors become one red line and status 1.
+    """
+    shared = [parameter("database_url", DatabaseUrl, None), parameter("home", Home, None)]
+    if json:
+        shared.insert(0, parameter("json", Json, False))
+    if user:
+        shared.insert(0, parameter("user", UserId, None))
+
+    @wraps(function)
+    def run(context: typer.Context, **given: Any) -> None:
+        options = Options(**{each.name: given.pop(each.name) for each in shared})
+        with _reported(options.json):
+            function(options.over(context.obj), **given)
+
+    named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
+    run.__signature__ = signature = inspect.Signature([parameter("context", typer.Context), *named, *shared])  # type: ignore[attr-defined]
+    run.__annotations__ = {name: each.annotation for name, each in signature.parameters.items()}
+    return run
 
 
 @contextmanager
@@ -220,6 +166,12 @@ def informed(options: Options) -> Iterator[User]:
         with show.working("Learning"):
             user.learning.catch_up()
         yield user
+
+
+def agreed(question: str, yes: bool = False) -> None:
+    """Ask before something is done, unless --yes was given; whoever does not agree ends the command."""
+    if not yes:
+        typer.confirm(question, abort=True, err=True)
 
 
 def typed(value: str | None, *, ask: str, secret: bool = False) -> str:
@@ -261,27 +213,3 @@ def _reported(as_json: bool) -> Iterator[None]:
         told = f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem)
         show.problem(Unavailable(told), as_json)
         raise typer.Exit(1) from None
-
-
-def option_of(given: Argument) -> inspect.Parameter:
-    """The option for an argument of a verb, as its signature tells it; a kind that a shell cannot write has none."""
-    flag, kind = "--" + given.name.replace("_", "-"), given.kind
-    if kind is datetime:
-        told = timed(flag, given.about)
-    elif given.choices is not None:
-        told = named(flag, "WORD", f"{given.about} {', '.join(given.choices.words)}.", *given.choices.words)
-    else:
-        told = named(flag, METAVARS[kind], given.about) if kind in METAVARS else typer.Option(flag, help=given.about)
-    annotation: Any = Annotated[kind | None if given.optional else kind, told]
-    return _parameter(given.name, annotation, given.default)
-
-
-def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def _sign(function: Callable[..., None], parameters: Sequence[inspect.Parameter]) -> None:
-    """Give a function the signature that Typer reads the options of a command from."""
-    named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
-    function.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
-    function.__annotations__ = {each.name: each.annotation for each in named}

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import datetime, timedelta
 from shutil import get_terminal_size
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 # What draws for people is imported where something is drawn: --json and --version need none of it.
@@ -180,6 +181,17 @@ def record(as_json: bool, found: Any, lines: Columns) -> None:
     out().print(grid)
 
 
+def columns(written: str, made: Mapping[str, Column] = MappingProxyType({})) -> Columns:
+    """Return columns that are written as "Title: field, Title: field"; those without a field are `made`."""
+    named = (each.partition(": ") for each in written.split(", "))
+    return {title: field or made[title] for title, _, field in named}
+
+
+def pairs(first: str, second: str) -> Columns:
+    """Return the two columns of a table of pairs."""
+    return {first: lambda pair: pair[0], second: lambda pair: pair[1]}
+
+
 def done(as_json: bool, result: Any, sentence: str) -> None:
     """The result of a change: JSON, or one sentence."""
     if as_json:
@@ -279,7 +291,9 @@ def messages(found: Sequence[Any]) -> RenderableType:
 
 
 def _value(record: Any, column: Column) -> Any:
-    return getattr(record, column) if isinstance(column, str) else column(record)
+    if isinstance(column, str):
+        return record[column] if isinstance(record, Mapping) else getattr(record, column)
+    return column(record)
 
 
 def _is_number(value: Any) -> bool:

@@ -21,12 +21,11 @@ from starlette.middleware.cors import CORSMiddleware
 
 from ltst.agents.relay import Relay
 from ltst.agents.turns import Turns
-from ltst.doors.http import paths, problems
+from ltst.doors.http import problems
 from ltst.doors.http.changes import Changes
-from ltst.doors.http.document import document
 from ltst.doors.http.guard import Guard
 from ltst.doors.http.meters import Metered, Meters
-from ltst.doors.http.reference import add_reference
+from ltst.doors.http.reference import add_reference, document
 from ltst.doors.http.routes import (
     admin,
     chat,
@@ -38,8 +37,7 @@ from ltst.doors.http.routes import (
     sessions,
     verbs,
 )
-from ltst.doors.http.routes.answers import PROBLEMS
-from ltst.doors.http.turn_meters import TurnMeters
+from ltst.doors.http.routes.common import PROBLEMS
 from ltst.handles.callers import Reception
 from ltst.handles.visits import Visits, Watched
 from ltst.memory import AsyncMemory
@@ -100,8 +98,7 @@ def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
         redoc_url=None,
     )
     app.state.memory, app.state.turns, app.state.relay = own, turns, relay
-    app.state.meters = Meters(serving.shared_meters)
-    app.state.meters.add([TurnMeters(turns.stats)])
+    app.state.meters = Meters(turns.stats, serving.shared_meters)
     own.watch(app.state.meters.note)
     app.state.reception = Reception(own.keys, own.settings, loopback=serving.loopback)
     app.state.visits = Visits(app.state.reception)
@@ -197,6 +194,3 @@ def _gate(app: FastAPI, serving: Serving) -> None:
 
 def _operation(route: APIRoute) -> str:
     return route.name
-
-
-__all__ = ["Serving", "create", "paths"]

@@ -17,7 +17,6 @@ class Changes:
     """Knows who listens to whose changes. Costs nothing while nobody does."""
 
     def __init__(self, memory: AsyncMemory, stopping: asyncio.Event) -> None:
-        """Ask a memory, until the server stops."""
         self._memory = memory
         self._stopping = stopping
         self._listeners: dict[asyncio.Event, str | None] = {}

@@ -80,15 +80,12 @@ class Export:
     _documents: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Make a place for what is read."""
         self._kept = self._held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed with the export
 
     def __enter__(self) -> Self:
-        """Use it."""
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Let it go."""
         self.close()
 
     def close(self) -> None:

@@ -18,7 +18,6 @@ class Keys:
     __slots__ = ("_at", "_place", "_same")
 
     def __init__(self) -> None:
-        """Begin at the first message."""
         self._place = 0
         self._at: datetime | None = None
         self._same: Counter[str] = Counter()

@@ -61,7 +61,6 @@ class Words:
     __slots__ = ("_said", "parts")
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self._said: list[str] = []
         self.parts: list[Any] = []
 
@@ -86,7 +85,6 @@ class Words:
         return "\n".join(self._said)
 
     def __bool__(self) -> bool:
-        """Whether anything was said."""
         return any(not each.isspace() for each in self._said)
 
 

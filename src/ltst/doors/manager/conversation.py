@@ -31,12 +31,10 @@ class ConversationContext:
         return self.memory.history
 
     async def __aenter__(self) -> Self:
-        """Open."""
         await self.memory.__aenter__()
         return self
 
     async def __aexit__(self, *raised: object) -> None:
-        """Close."""
         await self.close()
 
     async def close(self) -> None:

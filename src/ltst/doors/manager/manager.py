@@ -77,12 +77,10 @@ class MemoryManager:
         return self._inside.chat.agent
 
     async def __aenter__(self) -> Self:
-        """Open."""
         await self._inside.ask(self._inside.memory.ready)
         return self
 
     async def __aexit__(self, *raised: object) -> None:
-        """Close."""
         await self.close()
 
     async def close(self) -> None:

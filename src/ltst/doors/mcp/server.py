@@ -61,7 +61,6 @@ class Desk:
     """Where requests are answered."""
 
     def __init__(self, whose: Whose, tools: Mapping[str, Tool], structured: bool) -> None:
-        """Answer for the users that `whose` finds, with these tools."""
         self._whose = whose
         self._tools = tools
         self._structured = structured

@@ -9,7 +9,7 @@ from pydantic import BaseModel, StrictBool, StrictStr
 
 from ltst.arguments import Letters
 from ltst.doors.http.callers import Administered, Guarded
-from ltst.doors.http.routes.answers import gone
+from ltst.doors.http.routes.common import gone
 from ltst.verbs import shapes
 from ltst.verbs.shapes import Page
 from ltst.verbs.wire import Id, Limit, Moment, Shape, told

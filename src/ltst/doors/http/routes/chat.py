@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
 from ltst.agents.turns import Turn, TurnResult, Turns
 from ltst.doors.http import problems
 from ltst.doors.http.callers import Guarded, User
-from ltst.doors.http.routes.headers import IdempotencyKey
-from ltst.doors.http.streams import EVENT_STREAM, STREAMED, event
+from ltst.doors.http.routes.common import EVENT_STREAM, STREAMED, IdempotencyKey, event
 from ltst.errors import LtstError
 from ltst.support.logs import LOGGER
 from ltst.verbs.shapes import Page

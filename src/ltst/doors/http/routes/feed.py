@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter
 from ltst.doors.http import problems
 from ltst.doors.http.callers import Administered, Guarded, User
 from ltst.doors.http.changes import Changes
-from ltst.doors.http.streams import EVENT_STREAM, STREAMED, event
+from ltst.doors.http.routes.common import EVENT_STREAM, STREAMED, event
 from ltst.errors import Invalid, LtstError
 from ltst.records import Event
 from ltst.verbs import shapes

@@ -17,8 +17,7 @@ from ltst.agents.relay import LEADING, Relay, Relayed, checked, conversation_id,
 from ltst.agents.turns import Turn, Turns
 from ltst.doors.http import problems
 from ltst.doors.http.callers import Calling, memory_of
-from ltst.doors.http.routes.headers import IdempotencyKey
-from ltst.doors.http.streams import EVENT_STREAM, event
+from ltst.doors.http.routes.common import EVENT_STREAM, IdempotencyKey, event
 from ltst.errors import Invalid, LtstError, NotFound
 from ltst.handles.callers import USER_HEADER, Caller
 from ltst.memory import AsyncUser

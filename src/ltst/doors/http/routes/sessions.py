@@ -9,7 +9,7 @@ from pydantic import Field, StrictStr
 
 from ltst.arguments import ENTRY_TYPES, ROLES
 from ltst.doors.http.callers import Guarded, User
-from ltst.doors.http.routes.headers import IdempotencyKey
+from ltst.doors.http.routes.common import IdempotencyKey
 from ltst.records import ImportedConversation, ImportedMessage, MemoryEntry
 from ltst.verbs import outside, shapes
 from ltst.verbs.shapes import Page, page

@@ -12,8 +12,7 @@ from pydantic import BaseModel
 
 from ltst.arguments import Argument
 from ltst.doors.http.callers import Guarded, User
-from ltst.doors.http.routes.answers import gone
-from ltst.doors.http.routes.headers import IdempotencyKey
+from ltst.doors.http.routes.common import IdempotencyKey, gone
 from ltst.verbs.catalog import VERBS
 from ltst.verbs.outside import NewMessage
 from ltst.verbs.verb import OPENING, Verb
