@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -37,62 +39,16 @@ class Story:
     """One short conversation: what is said, and the fact that is corrected in the middle of it."""
 
     name: str
-    lines: tuple[tuple[str, str], ...]
+    lines: list[tuple[str, str]]
     key: str
     before: tuple[int, str]  # the position of the line that says so, and the value
     after: tuple[int, str]
     preference: tuple[str, str]
-    working: tuple[str, dict[str, object]]
-    question: str  # in other words than those that were said
+    working: dict[str, object]
+    question: str
 
 
-STORIES = (
-    Story(
-        "A flat in a new city",
-        (
-            ("user", "Hi! I'm Ada, and I live in Berlin."),
-            ("assistant", "Nice to meet you, Ada. What can I do for you?"),
-            ("user", "I'm looking for a flat. Wait: since March I live in Lisbon."),
-            ("assistant", "Lisbon it is. I'll look for flats there."),
-        ),
-        "city",
-        (0, "Berlin"),
-        (2, "Lisbon"),
-        ("answer_length", "two sentences at most"),
-        ("search", {"what": "flat", "rooms": 2, "seen": 0}),
-        "Where is her apartment to be?",
-    ),
-    Story(
-        "Dinner for friends",
-        (
-            ("user", "Friends are coming on Friday. One of them is vegetarian, and so am I."),
-            ("assistant", "Then let's cook something for all of you."),
-            ("user", "Actually, I've been vegan since January."),
-            ("assistant", "Vegan, then: a chickpea stew would do for everyone."),
-        ),
-        "diet",
-        (0, "vegetarian"),
-        (2, "vegan"),
-        ("units", "metric"),
-        ("menu", {"guests": 4, "dish": "chickpea stew"}),
-        "What can she eat?",
-    ),
-    Story(
-        "The morning run",
-        (
-            ("user", "I want to run a marathon in October."),
-            ("assistant", "A good plan. How far do you run now?"),
-            ("user", "Ten kilometres. Hm, October is too early: let's say next April."),
-            ("assistant", "April gives us time. I'll plan from ten kilometres on."),
-        ),
-        "goal",
-        (0, "a marathon in October"),
-        (2, "a marathon in April"),
-        ("tone", "encouraging"),
-        ("plan", {"week": 1, "kilometres": 30}),
-        "Which race is she training for?",
-    ),
-)
+STORIES = [Story(**each) for each in tomllib.loads(Path(__file__).with_name("demo.toml").read_text("utf-8"))["stories"]]
 
 
 @command(app, "demo", json=False)
@@ -193,7 +149,7 @@ def _prefer(screen: Console, user: User, story: Story) -> None:
 
 def _work(screen: Console, chat: Chat, story: Story) -> None:
     _step(screen, "Working memory", "chat.working.set(…, ttl=1 hour), for as long as the task takes")
-    key, value = story.working
+    ((key, value),) = story.working.items()
     chat.working.set(key, value, ttl=timedelta(hours=1))
     screen.print(show.plain(f"  {key} = {chat.working.get(key)}"))
 

@@ -32,6 +32,7 @@ HEADINGS = {
 # The pages of those commands that do not stand on one of their own name, or not in its `app`. What a further page has
 # joins the first one.
 PAGES = {
+    "mcp": ("serve",),
     "add": ("messages",),
     "add-many": ("messages",),
     "messages": ("messages.group",),

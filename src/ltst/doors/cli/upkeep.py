@@ -139,8 +139,8 @@ def worker(options: Options, once: Once = False, retry: Retry = False) -> None:
     with Memory(settings=replace(options.settings, worker=not once, warm=False, actor="worker")) as memory:
         again = memory.retry() if retry else 0
         if once:
-            with show.progress("rows") as told:
-                memory.settle(progress=told)
+            with show.progress("rows") as counted:
+                memory.settle(progress=counted)
         else:
             show.hint("Working. Stop it with Ctrl-C.")
             stopped.wait()

@@ -26,17 +26,7 @@ from ltst.doors.http.changes import Changes
 from ltst.doors.http.guard import Guard
 from ltst.doors.http.meters import Metered, Meters
 from ltst.doors.http.reference import add_reference, document
-from ltst.doors.http.routes import (
-    admin,
-    chat,
-    feed,
-    knowledge,
-    operations,
-    people,
-    proxy,
-    sessions,
-    verbs,
-)
+from ltst.doors.http.routes import admin, chat, feed, imports, proxy, verbs
 from ltst.doors.http.routes.common import PROBLEMS
 from ltst.handles.callers import Reception
 from ltst.handles.visits import Visits, Watched
@@ -48,13 +38,11 @@ from ltst.support.network import STOPPING, is_loopback
 ROUTERS = (
     chat.router,
     proxy.router,
-    sessions.router,
+    imports.router,
     verbs.router,
-    knowledge.router,
-    people.router,
     feed.router,
     admin.router,
-    operations.router,
+    admin.open_router,
 )
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 DESCRIPTION = """Long-term and short-term memory for AI agents, in one Postgres.

@@ -33,20 +33,11 @@ def is_one(value: object) -> bool:
 
 def read(items: Iterator[Item], source: Source) -> Iterator[Found]:
     """Its conversations."""
-    return source.each(items, lambda item: _conversation(item.value, source))
-
-
-def _conversation(value: object, source: Source) -> ImportedConversation | None:
-    given = mapping(value, "it")
-    foreign = name(given.get("conversation_id"), "conversation_id") or name(given.get("id"), "id")
-    try:
-        return _read(given, foreign, source)
-    except Invalid as problem:
-        raise Invalid(f"conversation {foreign or 'without an id'}: {problem}") from None
+    return source.each_conversation(items, ("conversation_id", "id"), _read)
 
 
 def _read(given: dict[str, Any], foreign: str | None, source: Source) -> ImportedConversation | None:
-    named = words.title(some_words(given.get("title"), "title"))
+    named = some_words(given.get("title"), "title")
     began = moment(given.get("create_time"), "create_time") or moment(given.get("update_time"), "update_time")
     nodes = mapping(given.get("mapping"), "mapping")
     model = given.get("default_model_slug")
@@ -68,13 +59,9 @@ def _read(given: dict[str, Any], foreign: str | None, source: Source) -> Importe
         return None
     if current is None:
         current = max(messages, key=lambda each: each.at).key
-    known = foreign or order[0]
-    told = {"format": "chatgpt", "id": words.clean(known), "file": source.name}
-    metadata: dict[str, Any] = {"imported": told}
-    if isinstance(model, str) and model:
-        metadata["model"] = words.clean(model)[:200]
-    return ImportedConversation(
-        words.session_id("chatgpt", known), messages, named, began or messages[0].at, current, metadata
+    told = {"model": model} if isinstance(model, str) else {}
+    return source.conversation(
+        "chatgpt", foreign or order[0], messages, name=named, began=began, current=current, **told
     )
 
 

@@ -32,20 +32,11 @@ def is_one(value: object) -> bool:
 
 def read(items: Iterator[Item], source: Source) -> Iterator[Found]:
     """Its conversations."""
-    return source.each(items, lambda item: _conversation(item.value, source))
-
-
-def _conversation(value: object, source: Source) -> ImportedConversation | None:
-    given = mapping(value, "it")
-    foreign = name(given.get("uuid"), "uuid") or name(given.get("id"), "id")
-    try:
-        return _read(given, foreign, source)
-    except Invalid as problem:
-        raise Invalid(f"conversation {foreign or 'without a uuid'}: {problem}") from None
+    return source.each_conversation(items, ("uuid", "id"), _read)
 
 
 def _read(given: dict[str, Any], foreign: str | None, source: Source) -> ImportedConversation | None:
-    named = words.title(some_words(given.get("name", given.get("title")), "name"))
+    named = some_words(given.get("name", given.get("title")), "name")
     began = moment(given.get("created_at"), "created_at")
     raw = listing(given.get("chat_messages"), "chat_messages")
     said: dict[str, Said | None] = {}
@@ -60,11 +51,8 @@ def _read(given: dict[str, Any], foreign: str | None, source: Source) -> Importe
         source.pass_over("empty conversations")
         return None
     wanted = foreign or sha256(messages[0].key + messages[0].content)[:32]
-    metadata = {"imported": {"format": "claude", "id": words.clean(wanted), "file": source.name}}
     current = trees.nearest(_current(given, said) if any(above.values()) else None, parents, said)
-    return ImportedConversation(
-        words.session_id("claude", wanted), messages, named, began or messages[0].at, current, metadata
-    )
+    return source.conversation("claude", wanted, messages, name=named, began=began, current=current)
 
 
 def _add(

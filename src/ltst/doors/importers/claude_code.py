@@ -26,7 +26,6 @@ NOT_THE_USER = (
     "<task-notification>",
     "Caveat: The messages below",
 )
-LONGEST_TITLE = 80
 
 
 def is_one(value: object) -> bool:
@@ -172,13 +171,5 @@ def _conversation(
         source.pass_over("empty conversations")
         return None
     named = next((titles[line] for line in (session_id, *reversed(session.seen)) if titles.get(line)), None)
-    if named is None:
-        asked = next((each.content for each in messages if each.role == "human"), "")
-        named = (asked.strip().splitlines() or [""])[0][:LONGEST_TITLE]
-    told = {"format": "claude-code", "id": words.clean(session_id), "file": source.name}
-    metadata: dict[str, Any] = {"imported": told}
-    if session.project:
-        metadata["project"] = words.clean(session.project)[:200]
-    return ImportedConversation(
-        words.session_id("claude-code", session_id), messages, words.title(named), messages[0].at, None, metadata
-    )
+    named = trees.first_question(messages) if named is None else named
+    return source.conversation("claude-code", session_id, messages, name=named, project=session.project or "")

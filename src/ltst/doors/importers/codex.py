@@ -15,7 +15,6 @@ from ltst.doors.importers.shapes import mapping, moment, name, shown, some_mappi
 from ltst.doors.importers.source import Found, Item, Said, Source
 from ltst.doors.importers.words import Words
 from ltst.errors import Invalid
-from ltst.records import ImportedConversation
 
 ROLES = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
 WRAPPED = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
@@ -58,14 +57,8 @@ def read(items: Iterator[Item], source: Source) -> Iterator[Found]:
         return
     found = IN_FILE_NAME.search(source.stem)
     foreign = session.id or (found.group() if found else f"{source.stem}-{messages[0].key[:8]}")
-    metadata: dict[str, Any] = {
-        "imported": {"format": "codex", "id": words.clean(foreign), "file": source.name},
-        **({"project": words.clean(session.project)[:200]} if session.project else {}),
-    }
-    asked = next((each.content for each in messages if each.role == "human"), "").strip().splitlines()
-    named = words.title(asked[0][:80] if asked else None)
-    began = session.began or messages[0].at
-    yield ImportedConversation(words.session_id("codex", foreign), messages, named, began, None, metadata)
+    named = trees.first_question(messages)
+    yield source.conversation("codex", foreign, messages, name=named, began=session.began, project=session.project)
 
 
 def _line(value: object, session: _Session, source: Source) -> None:

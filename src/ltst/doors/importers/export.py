@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import marshal
+import os
+import pickle
 import tempfile
 import time
 from collections import Counter, deque
@@ -20,7 +21,7 @@ from ltst.doors.importers.source import Document, Found, Item, Source, Wishes
 from ltst.doors.importers.words import clean
 from ltst.errors import Conflict, Invalid, NotFound
 from ltst.handles import importing
-from ltst.records import Imported, ImportedConversation, ImportedMessage, MemoryEntry
+from ltst.records import Imported, ImportedConversation, MemoryEntry
 from ltst.support.branches import refuse_copies
 
 if TYPE_CHECKING:
@@ -112,11 +113,7 @@ class Export:
         if isinstance(found, Document):
             self._documents.append((file, found.rows))
             return
-        written = _conversation_out(found) if isinstance(found, ImportedConversation) else _entry_out(found)
-        # Nobody else can reach the file: it is quick to read, and safe, since it holds what was put in here.
-        packed = marshal.dumps(written)
-        self._kept.write(len(packed).to_bytes(8))
-        self._kept.write(packed)
+        pickle.dump(found, self._kept, pickle.HIGHEST_PROTOCOL)
 
     def batches(self, size: int = BATCH) -> Iterator[Batch]:
         """What was read, in portions of about so many messages and memories; the first is small.
@@ -124,20 +121,25 @@ class Export:
         It tells the database what is to come: with statistics of its tables the others are written far faster.
         """
         batch, few = Batch(), FIRST
-        self._kept.seek(0)
-        while length := self._kept.read(8):
-            kind, *values = marshal.loads(self._kept.read(int.from_bytes(length)))  # noqa: S302 - see `keep`
-            if kind == "entry":
-                batch.entries.append(_entry_in(*values))
+        for found in self._found():
+            if isinstance(found, MemoryEntry):
+                batch.entries.append(found)
                 batch.size += 1
             else:
-                batch.conversations.append(_conversation_in(*values))
-                batch.size += len(batch.conversations[-1].messages)
+                batch.conversations.append(found)
+                batch.size += len(found.messages)
             if batch.size >= size or (len(batch.conversations) == few and few):
                 yield batch
                 batch, few = Batch(), 0
         if batch.size:
             yield batch
+
+    def _found(self) -> Iterator[ImportedConversation | MemoryEntry]:
+        end = self._kept.seek(0, os.SEEK_END)
+        self._kept.seek(0)
+        while self._kept.tell() < end:
+            # Nobody else can reach the file: it holds what was put in here.
+            yield pickle.load(self._kept)  # noqa: S301
 
     def write(self, user: User, *, progress: Tell | None = None) -> Report:
         """Write all of it into a user's memory; what is there already stays, so it may be stopped and done again."""
@@ -296,31 +298,3 @@ def _restored(user: User, file: str, rows: Mapping[str, Any]) -> Mapping[str, in
         raise type(problem)(f"{file}: {problem}") from None
     except (KeyError, TypeError, AttributeError) as problem:
         raise Invalid(f"{file}: a row lacks {problem}, or it is of the wrong kind") from None
-
-
-def _conversation_out(found: ImportedConversation) -> list[Any]:
-    began = found.created_at and found.created_at.isoformat()
-    messages = [
-        (each.key, each.role, each.content, each.at.isoformat(), each.parent, each.metadata) for each in found.messages
-    ]
-    return ["conversation", found.session_id, messages, found.name, began, found.current, found.metadata]
-
-
-def _conversation_in(
-    session_id: str, messages: list[list[Any]], name: str | None, began: str | None, *rest: Any
-) -> ImportedConversation:
-    given = [
-        ImportedMessage(key, role, content, datetime.fromisoformat(at), parent, metadata)
-        for key, role, content, at, parent, metadata in messages
-    ]
-    return ImportedConversation(session_id, given, name, datetime.fromisoformat(began) if began else None, *rest)
-
-
-def _entry_out(found: MemoryEntry) -> list[Any]:
-    times = [moment and moment.isoformat() for moment in (found.timestamp, found.expires_at)]
-    return ["entry", found.content, found.metadata, found.source, *times]
-
-
-def _entry_in(content: str, metadata: Any, source: str, at: str | None, expires: str | None) -> MemoryEntry:
-    times = [datetime.fromisoformat(moment) if moment else None for moment in (at, expires)]
-    return MemoryEntry(content, metadata=metadata, source=source, timestamp=times[0], expires_at=times[1])

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
-from ltst.doors.importers.shapes import name
-from ltst.doors.importers.words import Words, clean
+from ltst.doors.importers.shapes import mapping, name
+from ltst.doors.importers.words import Words, clean, session_id, title
 from ltst.errors import Invalid
-from ltst.records import ImportedConversation, MemoryEntry
+from ltst.records import ImportedConversation, ImportedMessage, MemoryEntry
 from ltst.support import validate
 
 T = TypeVar("T")
 
 MOST_NOTES = 20
+LONGEST_WORD = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,24 @@ class Source:
             if found is not None:
                 yield found
 
+    def each_conversation(
+        self,
+        items: Iterator[Item],
+        ids: Sequence[str],
+        convert: Callable[[dict[str, Any], str | None, Source], Found | None],
+    ) -> Iterator[Found]:
+        """Make a conversation of each value, and name it by the first of its `ids` where it cannot be one."""
+
+        def one(item: Item) -> Found | None:
+            given = mapping(item.value, "it")
+            foreign = next((known for each in ids if (known := name(given.get(each), each))), None)
+            try:
+                return convert(given, foreign, self)
+            except Invalid as problem:
+                raise Invalid(f"conversation {foreign or f'without {ids[0]}'}: {problem}") from None
+
+        return self.each(items, one)
+
     def is_wanted(self, user: object, what: str = "rows") -> bool:
         """Whether what belongs to this user is asked for; one import is for one person, so a second one is a fault."""
         whose = name(user, "user_id")
@@ -148,6 +167,24 @@ class Source:
         if kept:
             self._check(kept, path)
         return Said(role, content, at, kept)
+
+    def conversation(
+        self,
+        format: str,
+        foreign: str,
+        messages: Sequence[ImportedMessage],
+        *,
+        name: str | None = None,
+        began: datetime | None = None,
+        current: str | None = None,
+        **about: str,
+    ) -> ImportedConversation:
+        """Return a conversation of a format, which keeps where it is from, under the id that it has there."""
+        imported = {"format": format, "id": clean(foreign), "file": self.name}
+        kept = {name: clean(value)[:LONGEST_WORD] for name, value in about.items() if value}
+        metadata = {"imported": imported, **kept}
+        own = session_id(format, foreign)
+        return ImportedConversation(own, messages, title(name), began or messages[0].at, current, metadata)
 
     def _check(self, metadata: dict[str, Any], path: str) -> None:
         """See that metadata will be taken, also once it says that the message has no time."""

@@ -10,6 +10,7 @@ from ltst.doors.importers.words import key
 from ltst.errors import Invalid
 from ltst.records import ImportedMessage
 
+LONGEST_TITLE = 80
 Parents = Mapping[str, str | None]
 
 
@@ -79,6 +80,12 @@ def nearest(name: str | None, parents: Parents, said: Mapping[str, Said | None])
     while name is not None and said.get(name) is None:
         name = parents[name]
     return None if name is None else key(name)
+
+
+def first_question(messages: Iterable[ImportedMessage]) -> str:
+    """What to call a conversation that has no name: how the first thing that the user said begins."""
+    asked = next((each.content for each in messages if each.role == "human"), "")
+    return (asked.strip().splitlines() or [""])[0][:LONGEST_TITLE]
 
 
 def _earliest(said: Mapping[str, Said | None]) -> datetime | None:

@@ -1,19 +1,28 @@
-"""Looking after a memory over HTTP, with an admin's key: keys, users, receipts, maintenance, statistics, health."""
+"""Looking after a server: whether it lives, what it counts and, with an admin's key, keys, users and maintenance."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, StrictBool, StrictStr
 
 from ltst.arguments import Letters
 from ltst.doors.http.callers import Administered, Guarded
+from ltst.doors.http.meters import Meters
 from ltst.doors.http.routes.common import gone
+from ltst.errors import Unavailable
+from ltst.memory import AsyncMemory
 from ltst.verbs import shapes
 from ltst.verbs.shapes import Page
 from ltst.verbs.wire import Id, Limit, Moment, Shape, told
 
+# Who watches does not wait until a database that restarts is back.
+READY_SECONDS = 2.0
+
+open_router = APIRouter(tags=["operations"])
 router = APIRouter(route_class=Guarded, prefix="/v1/admin", tags=["administration"])
 
 
@@ -108,3 +117,31 @@ async def health(memory: Administered) -> Any:
 async def retry(memory: Administered) -> dict[str, int]:
     """Try again what was set aside because it failed too often."""
     return {"retried": await memory.retry()}
+
+
+@open_router.get("/healthz")
+async def healthz() -> dict[str, str]:
+    """Whether the process lives."""
+    return {"status": "ok"}
+
+
+@open_router.get("/readyz")
+async def readyz(request: Request) -> dict[str, Any]:
+    """Whether it can serve: database, schema and worker."""
+    memory: AsyncMemory = request.app.state.memory
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            state = await memory.ready()
+    except TimeoutError:
+        raise Unavailable("the database does not answer") from None
+    if not state.ok:
+        raise Unavailable("; ".join(f"{each.name}: {each.detail}" for each in state.checks if each.status == "error"))
+    return {"status": "ready", "checks": {each.name: each.detail for each in state.checks}}
+
+
+@open_router.get("/metrics", response_class=Response)
+async def metrics(request: Request, _: Administered) -> Response:
+    """What this server counts, for Prometheus."""
+    meters: Meters = request.app.state.meters
+    await meters.store.look(request.app.state.memory)
+    return Response(meters.page(), media_type=CONTENT_TYPE_LATEST)
