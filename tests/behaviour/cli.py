@@ -20,7 +20,7 @@ import typer
 
 import ltst
 from behaviour.http import record, written
-from behaviour.plain import Plain
+from behaviour.plain import Plain, furnish
 from ltst import Settings
 from ltst.doors.cli.main import app
 from ltst.handles.documents import AsyncDocuments
@@ -250,18 +250,7 @@ class CliUser:
     actor = "cli"
 
     def __init__(self, line: Line) -> None:
-        self._line = line
-        self.user_id = line.user_id
-        self.sessions = CliSessions(line)
-        self.facts = CliFacts(line)
-        self.statements = CliStatements(line)
-        self.preferences = CliPreferences(line)
-        self.instructions = CliInstructions(line)
-        self.entries = CliEntries(line)
-        self.documents = CliDocuments(line)
-        self.retention = CliRetention(line)
-        self.learning = CliLearning(line)
-        self.events = CliEvents(line)
+        furnish(self, line, globals(), "Cli")
 
     def chat(self, session_id: str | None = None, *, agent: str | None = None, name: str | None = None) -> CliChat:
         return CliChat(self._line, session_id or uuid.uuid4().hex, agent, name)

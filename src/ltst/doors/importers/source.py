@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ltst.doors.importers.shapes import mapping, name
 from ltst.doors.importers.words import Words, clean, session_id, title
@@ -20,16 +20,14 @@ MOST_NOTES = 20
 LONGEST_WORD = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """A value of a file, and where it stands: in a list, on a line, or alone."""
 
     place: str
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A whole export of ltst."""
 
     rows: Mapping[str, Any]
