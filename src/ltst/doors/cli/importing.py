@@ -13,7 +13,7 @@ from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, command, named, opened
 
 if TYPE_CHECKING:
-    from ltst.doors.importers import Export, Report
+    from ltst.importers import Export, Report
     from ltst.sync import Memory
 
 app = typer.Typer()
@@ -50,7 +50,7 @@ def import_files(
 
     Example: ltst import conversations.json --user ann
     """
-    from ltst.doors.importers import read  # late: --help needs none of it
+    from ltst.importers import read  # late: --help needs none of it
 
     with show.progress("Reading") as tell:
         export = read(

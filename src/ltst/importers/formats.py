@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ltst.doors.importers import chatgpt, claude, claude_code, codex, mem0, rows
-from ltst.doors.importers.source import Document, Found, Item, Source
 from ltst.errors import Invalid
 from ltst.handles import archive
+from ltst.importers import chatgpt, claude, claude_code, codex, mem0, rows
+from ltst.importers.source import Document, Found, Item, Source
 
 MOST_NAMES = 8
 

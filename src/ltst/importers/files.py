@@ -18,8 +18,8 @@ from pathlib import Path, PurePosixPath
 from string import ascii_letters
 from typing import IO, cast
 
-from ltst.doors.importers.words import clean
 from ltst.errors import Invalid, NotFound
+from ltst.importers.words import clean
 
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv")
 TABLE = ".csv"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ltst.doors.importers import trees, words
-from ltst.doors.importers.blocks import speak
-from ltst.doors.importers.shapes import listing, mapping, moment, name, shown, some_listing, some_words
-from ltst.doors.importers.source import Found, Item, Said, Source
-from ltst.doors.importers.words import Words
 from ltst.errors import Invalid
+from ltst.importers import trees, words
+from ltst.importers.blocks import speak
+from ltst.importers.shapes import listing, mapping, moment, name, shown, some_listing, some_words
+from ltst.importers.source import Found, Item, Said, Source
+from ltst.importers.words import Words
 from ltst.records import ImportedConversation
 from ltst.support.text import sha256
 

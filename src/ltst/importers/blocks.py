@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ltst.doors.importers import words
-from ltst.doors.importers.shapes import shown, some_listing, some_mapping, some_words
-from ltst.doors.importers.words import Words
 from ltst.errors import Invalid
+from ltst.importers import words
+from ltst.importers.shapes import shown, some_listing, some_mapping, some_words
+from ltst.importers.words import Words
 
 # Blocks that only say how an answer was made, and have no words for anyone.
 SILENT = ("token_budget", "flag", "reasoning_marker", "redacted_thinking")

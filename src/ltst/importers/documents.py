@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, NoReturn
 
-from ltst.doors.importers.files import Text
-from ltst.doors.importers.source import Item
 from ltst.errors import Invalid
+from ltst.importers.files import Text
+from ltst.importers.source import Item
 
 CHUNK = 256 * 1024
 LARGEST_VALUE = 64 * 1024**2

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from ltst.doors.importers.source import Said
-from ltst.doors.importers.words import key
 from ltst.errors import Invalid
+from ltst.importers.source import Said
+from ltst.importers.words import key
 from ltst.records import ImportedMessage
 
 LONGEST_TITLE = 80

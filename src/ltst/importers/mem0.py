@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ltst.doors.importers import words
-from ltst.doors.importers.shapes import mapping, moment, name
-from ltst.doors.importers.shapes import words as text
-from ltst.doors.importers.source import Found, Item, Source
-from ltst.doors.importers.words import Words
+from ltst.importers import words
+from ltst.importers.shapes import mapping, moment, name
+from ltst.importers.shapes import words as text
+from ltst.importers.source import Found, Item, Source
+from ltst.importers.words import Words
 from ltst.records import MemoryEntry
 
 TOLD = ("id", "hash", "user_id", "agent_id", "run_id", "app_id", "actor_id", "role")

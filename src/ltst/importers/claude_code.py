@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ltst.doors.importers import trees, words
-from ltst.doors.importers.blocks import speak
-from ltst.doors.importers.shapes import mapping, moment, name, shown, some_words
-from ltst.doors.importers.source import Found, Item, Said, Source
-from ltst.doors.importers.words import Words
 from ltst.errors import Invalid
+from ltst.importers import trees, words
+from ltst.importers.blocks import speak
+from ltst.importers.shapes import mapping, moment, name, shown, some_words
+from ltst.importers.source import Found, Item, Said, Source
+from ltst.importers.words import Words
 from ltst.records import ImportedConversation
 from ltst.support.text import sha256
 

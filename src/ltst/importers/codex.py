@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from ltst.doors.importers import trees, words
-from ltst.doors.importers.blocks import speak
-from ltst.doors.importers.keys import Keys
-from ltst.doors.importers.shapes import mapping, moment, name, shown, some_mapping
-from ltst.doors.importers.source import Found, Item, Said, Source
-from ltst.doors.importers.words import Words
 from ltst.errors import Invalid
+from ltst.importers import trees, words
+from ltst.importers.blocks import speak
+from ltst.importers.keys import Keys
+from ltst.importers.shapes import mapping, moment, name, shown, some_mapping
+from ltst.importers.source import Found, Item, Said, Source
+from ltst.importers.words import Words
 
 ROLES = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
 WRAPPED = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")

@@ -9,13 +9,13 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
-from ltst.doors.importers import trees, words
-from ltst.doors.importers.blocks import speak, speak_calls
-from ltst.doors.importers.keys import Keys
-from ltst.doors.importers.shapes import listing, mapping, moment, name, shown
-from ltst.doors.importers.source import Found, Item, Said, Source
-from ltst.doors.importers.words import Words
 from ltst.errors import Invalid
+from ltst.importers import trees, words
+from ltst.importers.blocks import speak, speak_calls
+from ltst.importers.keys import Keys
+from ltst.importers.shapes import listing, mapping, moment, name, shown
+from ltst.importers.source import Found, Item, Said, Source
+from ltst.importers.words import Words
 from ltst.records import ImportedConversation
 
 ROLES = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ltst.doors.importers import trees, words
-from ltst.doors.importers.shapes import (
+from ltst.errors import Invalid
+from ltst.importers import trees, words
+from ltst.importers.shapes import (
     mapping,
     moment,
     name,
@@ -15,9 +16,8 @@ from ltst.doors.importers.shapes import (
     some_mapping,
     some_words,
 )
-from ltst.doors.importers.source import Found, Item, Said, Source
-from ltst.doors.importers.words import Words
-from ltst.errors import Invalid
+from ltst.importers.source import Found, Item, Said, Source
+from ltst.importers.words import Words
 from ltst.records import ImportedConversation
 
 ROLES = {"user": "human", "assistant": "ai", "system": "system", "tool": "tool"}

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
-from ltst.doors.importers.shapes import mapping, name
-from ltst.doors.importers.words import Words, clean, session_id, title
 from ltst.errors import Invalid
+from ltst.importers.shapes import mapping, name
+from ltst.importers.words import Words, clean, session_id, title
 from ltst.records import ImportedConversation, ImportedMessage, MemoryEntry
 from ltst.support import validate
 

@@ -16,11 +16,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from ltst.doors.importers import documents, files, formats
-from ltst.doors.importers.source import Document, Found, Item, Source, Wishes
-from ltst.doors.importers.words import clean
 from ltst.errors import Conflict, Invalid, NotFound
 from ltst.handles import importing
+from ltst.importers import documents, files, formats
+from ltst.importers.source import Document, Found, Item, Source, Wishes
+from ltst.importers.words import clean
 from ltst.records import Imported, ImportedConversation, MemoryEntry
 from ltst.support.branches import refuse_copies
 

@@ -4,7 +4,7 @@ with read(["conversations.json"]) as export:
     export.write(memory.user("ann"))
 """
 
-from ltst.doors.importers.export import Batch, Export, FileRead, Report, Tell, read
-from ltst.doors.importers.formats import FORMATS
+from ltst.importers.export import Batch, Export, FileRead, Report, Tell, read
+from ltst.importers.formats import FORMATS
 
 __all__ = ["FORMATS", "Batch", "Export", "FileRead", "Report", "Tell", "read"]
