@@ -16,7 +16,7 @@ from ltst.importers.shapes import (
     some_mapping,
     some_words,
 )
-from ltst.importers.source import Found, Item, Said, Source
+from ltst.importers.source import Found, PlacedValue, ReadMessage, SourceFile
 from ltst.importers.words import Words
 from ltst.records import ImportedConversation
 
@@ -31,19 +31,19 @@ def is_one(value: object) -> bool:
     return isinstance(value, dict) and "mapping" in value
 
 
-def read(items: Iterator[Item], source: Source) -> Iterator[Found]:
+def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
     """Its conversations."""
     return source.each_conversation(items, ("conversation_id", "id"), _read)
 
 
-def _read(given: dict[str, Any], foreign: str | None, source: Source) -> ImportedConversation | None:
+def _read(given: dict[str, Any], foreign: str | None, source: SourceFile) -> ImportedConversation | None:
     named = some_words(given.get("title"), "title")
     began = moment(given.get("create_time"), "create_time") or moment(given.get("update_time"), "update_time")
     nodes = mapping(given.get("mapping"), "mapping")
     model = given.get("default_model_slug")
     above: dict[str, str | None] = {}
     below: dict[str, list[str]] = {}
-    said: dict[str, Said | None] = {}
+    said: dict[str, ReadMessage | None] = {}
     for key, node in nodes.items():
         try:
             above[key], below[key] = _place(node, nodes)
@@ -82,7 +82,7 @@ def _current(given: dict[str, Any], nodes: dict[str, Any]) -> str | None:
     return current
 
 
-def _said(value: object, model: object, source: Source) -> Said | None:
+def _said(value: object, model: object, source: SourceFile) -> ReadMessage | None:
     if value is None:
         return None
     message = mapping(value, ".message")

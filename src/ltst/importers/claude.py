@@ -9,7 +9,7 @@ from ltst.errors import Invalid
 from ltst.importers import trees, words
 from ltst.importers.blocks import speak
 from ltst.importers.shapes import listing, mapping, moment, name, shown, some_listing, some_words
-from ltst.importers.source import Found, Item, Said, Source
+from ltst.importers.source import Found, PlacedValue, ReadMessage, SourceFile
 from ltst.importers.words import Words
 from ltst.records import ImportedConversation
 from ltst.support.text import sha256
@@ -30,16 +30,16 @@ def is_one(value: object) -> bool:
     return isinstance(value, dict) and "chat_messages" in value
 
 
-def read(items: Iterator[Item], source: Source) -> Iterator[Found]:
+def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
     """Its conversations."""
     return source.each_conversation(items, ("uuid", "id"), _read)
 
 
-def _read(given: dict[str, Any], foreign: str | None, source: Source) -> ImportedConversation | None:
+def _read(given: dict[str, Any], foreign: str | None, source: SourceFile) -> ImportedConversation | None:
     named = some_words(given.get("name", given.get("title")), "name")
     began = moment(given.get("created_at"), "created_at")
     raw = listing(given.get("chat_messages"), "chat_messages")
-    said: dict[str, Said | None] = {}
+    said: dict[str, ReadMessage | None] = {}
     above: dict[str, str | None] = {}
     for place, message in enumerate(raw):
         path = f"chat_messages[{place}]"
@@ -58,9 +58,9 @@ def _read(given: dict[str, Any], foreign: str | None, source: Source) -> Importe
 def _add(
     message: dict[str, Any],
     path: str,
-    said: dict[str, Said | None],
+    said: dict[str, ReadMessage | None],
     above: dict[str, str | None],
-    source: Source,
+    source: SourceFile,
 ) -> None:
     """Read a message; the same one twice is one."""
     own = name(message.get("uuid"), f"{path}.uuid")
@@ -73,14 +73,14 @@ def _add(
     above[own] = name(message.get("parent_message_uuid"), f"{path}.parent_message_uuid")
 
 
-def _current(given: dict[str, Any], said: dict[str, Said | None]) -> str | None:
+def _current(given: dict[str, Any], said: dict[str, ReadMessage | None]) -> str | None:
     current = name(given.get("current_leaf_message_uuid"), "current_leaf_message_uuid")
     if current is not None and current not in said:
         raise Invalid(f"current_leaf_message_uuid is {current!r}, which is not one of the messages")
     return current or next(reversed(said), None)
 
 
-def _said(message: dict[str, Any], path: str, source: Source) -> Said | None:
+def _said(message: dict[str, Any], path: str, source: SourceFile) -> ReadMessage | None:
     sender = message.get("sender", message.get("role"))
     role = ROLES.get(sender) if isinstance(sender, str) else None
     if role is None:

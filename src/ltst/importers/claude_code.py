@@ -10,7 +10,7 @@ from ltst.errors import Invalid
 from ltst.importers import trees, words
 from ltst.importers.blocks import speak
 from ltst.importers.shapes import mapping, moment, name, shown, some_words
-from ltst.importers.source import Found, Item, Said, Source
+from ltst.importers.source import Found, PlacedValue, ReadMessage, SourceFile
 from ltst.importers.words import Words
 from ltst.records import ImportedConversation
 from ltst.support.text import sha256
@@ -36,10 +36,10 @@ def is_one(value: object) -> bool:
 
 
 @dataclass(slots=True)
-class _Session:
+class _CodeSession:
     """A session while its lines are read: a row of messages, and another where the user went back and asked anew."""
 
-    said: dict[str, Said | None] = field(default_factory=dict)
+    said: dict[str, ReadMessage | None] = field(default_factory=dict)
     parents: dict[str, str | None] = field(default_factory=dict)
     last: dict[int, str] = field(default_factory=dict)
     """The newest message of each row."""
@@ -64,16 +64,16 @@ class _Session:
         self.seen[line] = (row, self.asked[row])
         self.row = row
 
-    def add(self, key: str, one: Said | None) -> None:
+    def add(self, key: str, one: ReadMessage | None) -> None:
         """Add a message to the row of the latest line."""
         self.said[key], self.parents[key] = one, self.last.get(self.row)
         self.last[self.row] = key
         self.turns[self.row, self.asked.get(self.row, 0)] = key
 
 
-def read(items: Iterator[Item], source: Source) -> Iterator[Found]:
+def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
     """The sessions of a file."""
-    sessions: dict[str, _Session] = {}
+    sessions: dict[str, _CodeSession] = {}
     titles: dict[str, str] = {}
     for item in items:
         source.attempt(item.place, lambda item=item: _line(item.value, sessions, titles, source))  # type: ignore[misc]
@@ -83,7 +83,7 @@ def read(items: Iterator[Item], source: Source) -> Iterator[Found]:
             yield found
 
 
-def _line(value: object, sessions: dict[str, _Session], titles: dict[str, str], source: Source) -> None:
+def _line(value: object, sessions: dict[str, _CodeSession], titles: dict[str, str], source: SourceFile) -> None:
     line = mapping(value, "it")
     kind = line.get("type")
     if not isinstance(kind, str):
@@ -95,7 +95,7 @@ def _line(value: object, sessions: dict[str, _Session], titles: dict[str, str], 
     own = name(line.get("uuid"), "uuid")
     if own is None and kind not in SPOKEN:
         return
-    session = sessions.setdefault(_session_of(line, source), _Session())
+    session = sessions.setdefault(_session_of(line, source), _CodeSession())
     if own is not None and own in session.seen:
         return  # a session that is taken up again repeats its lines
     messages = _messages(line, own, source) if kind in SPOKEN else {}
@@ -111,7 +111,7 @@ def _line(value: object, sessions: dict[str, _Session], titles: dict[str, str], 
     session.project = session.project or words.first(line, "cwd").replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
-def _session_of(line: dict[str, Any], source: Source) -> str:
+def _session_of(line: dict[str, Any], source: SourceFile) -> str:
     """Whose line it is: what agents did for a session is a conversation of its own."""
     session_id = name(line.get("sessionId"), "sessionId") or source.stem
     if line.get("isSidechain") is not True:
@@ -120,7 +120,7 @@ def _session_of(line: dict[str, Any], source: Source) -> str:
     return f"{session_id}-agent-{agent}" if agent else f"{session_id}-agents"
 
 
-def _messages(line: dict[str, Any], own: str | None, source: Source) -> dict[str, Said | None]:
+def _messages(line: dict[str, Any], own: str | None, source: SourceFile) -> dict[str, ReadMessage | None]:
     """What a line says; answers of tools stand where the user writes, but are not the user's words."""
     at = moment(line.get("timestamp"), "timestamp")
     message = mapping(line.get("message"), "message")
@@ -132,7 +132,7 @@ def _messages(line: dict[str, Any], own: str | None, source: Source) -> dict[str
     answers = [each for each in blocks if _is_answer(each)]
     rest: Any = [each for each in blocks if not _is_answer(each)] if answers else content
     own = own or sha256(words.clean(f"{line.get('timestamp')}\n{words.compact(content)}"))
-    found: dict[str, Said | None] = {}
+    found: dict[str, ReadMessage | None] = {}
     if answers:
         found[f"{own}:answers" if rest else own] = _said("tool", answers, at, line, source)
     if rest or not answers:
@@ -144,7 +144,7 @@ def _is_answer(block: object) -> bool:
     return isinstance(block, dict) and block.get("type") == "tool_result"
 
 
-def _said(role: str, content: object, at: Any, line: dict[str, Any], source: Source) -> Said | None:
+def _said(role: str, content: object, at: Any, line: dict[str, Any], source: SourceFile) -> ReadMessage | None:
     spoken = Words()
     speak(spoken, content, "message.content")
     if not spoken and spoken.parts:
@@ -164,7 +164,7 @@ def _role(line: dict[str, Any], content: object) -> str:
 
 
 def _conversation(
-    session_id: str, session: _Session, titles: dict[str, str], source: Source
+    session_id: str, session: _CodeSession, titles: dict[str, str], source: SourceFile
 ) -> ImportedConversation | None:
     messages = trees.assembled(session.said, session.parents, session.said, None, source.wishes.now)
     if not messages:

@@ -13,7 +13,7 @@ from ltst.importers import trees, words
 from ltst.importers.blocks import speak
 from ltst.importers.keys import Keys
 from ltst.importers.shapes import mapping, moment, name, shown, some_mapping
-from ltst.importers.source import Found, Item, Said, Source
+from ltst.importers.source import Found, PlacedValue, ReadMessage, SourceFile
 from ltst.importers.words import Words
 
 ROLES = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
@@ -33,20 +33,20 @@ def is_one(value: object) -> bool:
 
 
 @dataclass(slots=True)
-class _Session:
+class _CodexSession:
     """A session while its lines are read."""
 
     keys: Keys = field(default_factory=Keys)
-    said: dict[str, Said | None] = field(default_factory=dict)
+    said: dict[str, ReadMessage | None] = field(default_factory=dict)
     tools: dict[str, str] = field(default_factory=dict)
     id: str | None = None
     began: datetime | None = None
     project: str = ""
 
 
-def read(items: Iterator[Item], source: Source) -> Iterator[Found]:
+def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
     """The session of a file."""
-    session = _Session()
+    session = _CodexSession()
     for item in items:
         source.attempt(item.place, lambda item=item: _line(item.value, session, source))  # type: ignore[misc]
     messages = trees.assembled(
@@ -61,7 +61,7 @@ def read(items: Iterator[Item], source: Source) -> Iterator[Found]:
     yield source.conversation("codex", foreign, messages, name=named, began=session.began, project=session.project)
 
 
-def _line(value: object, session: _Session, source: Source) -> None:
+def _line(value: object, session: _CodexSession, source: SourceFile) -> None:
     line = mapping(value, "it")
     at = moment(line.get("timestamp"), "timestamp")
     kind = line.get("type")
@@ -80,14 +80,14 @@ def _line(value: object, session: _Session, source: Source) -> None:
     _item(line, at, session, source, "")
 
 
-def _begin(session: _Session, meta: dict[str, Any]) -> None:
+def _begin(session: _CodexSession, meta: dict[str, Any]) -> None:
     if session.id is None:
         session.id = name(meta.get("id"), "id")
         session.began = moment(meta.get("timestamp"), "timestamp")
         session.project = words.first(meta, "cwd").replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
-def _item(item: dict[str, Any], at: datetime | None, session: _Session, source: Source, path: str) -> None:
+def _item(item: dict[str, Any], at: datetime | None, session: _CodexSession, source: SourceFile, path: str) -> None:
     kind = item.get("type")
     if not isinstance(kind, str):
         raise Invalid(f"{path}type must be a text, not {shown(kind)}")
@@ -105,7 +105,7 @@ def _item(item: dict[str, Any], at: datetime | None, session: _Session, source: 
         session.said[session.keys.next(one.role, one.content, one.at)] = one
 
 
-def _message(spoken: Words, item: dict[str, Any], session: _Session, path: str) -> str:
+def _message(spoken: Words, item: dict[str, Any], session: _CodexSession, path: str) -> str:
     role = ROLES.get(str(item.get("role")))
     if role is None:
         raise Invalid(f"{path}role must be one of {', '.join(ROLES)}, not {shown(item.get('role'))}")
@@ -113,14 +113,14 @@ def _message(spoken: Words, item: dict[str, Any], session: _Session, path: str) 
     return "system" if role == "human" and spoken.text.lstrip().startswith(NOT_THE_USER) else role
 
 
-def _call(spoken: Words, item: dict[str, Any], session: _Session, path: str) -> str:
+def _call(spoken: Words, item: dict[str, Any], session: _CodexSession, path: str) -> str:
     tool = words.first(item, "name") or "a tool"
     session.tools[str(item.get("call_id"))] = tool
     spoken.show(words.call(tool, item.get("arguments", item.get("input"))), {**item, "arguments": None, "input": None})
     return "ai"
 
 
-def _action(spoken: Words, item: dict[str, Any], session: _Session, path: str) -> str:
+def _action(spoken: Words, item: dict[str, Any], session: _CodexSession, path: str) -> str:
     action = some_mapping(item.get("action"), f"{path}action")
     tool = str(item["type"]).removesuffix("_call")
     session.tools[str(item.get("call_id"))] = tool
@@ -130,7 +130,7 @@ def _action(spoken: Words, item: dict[str, Any], session: _Session, path: str) -
     return "ai"
 
 
-def _output(spoken: Words, item: dict[str, Any], session: _Session, path: str) -> str:
+def _output(spoken: Words, item: dict[str, Any], session: _CodexSession, path: str) -> str:
     output = item.get("output")
     if isinstance(output, dict):
         output = output.get("content", output.get("output", words.compact(output)))
@@ -143,12 +143,12 @@ def _output(spoken: Words, item: dict[str, Any], session: _Session, path: str) -
     return "tool"
 
 
-def _reasoning(spoken: Words, item: dict[str, Any], session: _Session, path: str) -> str:
+def _reasoning(spoken: Words, item: dict[str, Any], session: _CodexSession, path: str) -> str:
     speak(spoken, item.get("summary"), f"{path}summary")
     return "ai"
 
 
-ITEMS: dict[str, Callable[[Words, dict[str, Any], _Session, str], str]] = {
+ITEMS: dict[str, Callable[[Words, dict[str, Any], _CodexSession, str], str]] = {
     "message": _message,
     "reasoning": _reasoning,
     **dict.fromkeys(("function_call", "custom_tool_call"), _call),

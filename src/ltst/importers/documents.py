@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from ltst.errors import Invalid
 from ltst.importers.files import Text
-from ltst.importers.source import Item
+from ltst.importers.source import PlacedValue
 
 CHUNK = 256 * 1024
 LARGEST_VALUE = 64 * 1024**2
@@ -31,7 +31,7 @@ def _no_number(name: str) -> NoReturn:
 DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 
-class Document:
+class JsonValues:
     """The values of a file of JSON."""
 
     def __init__(self, text: Text, leave_out: Callable[[str], None]) -> None:
@@ -46,7 +46,7 @@ class Document:
         self._column = 0
         self._ended = False
 
-    def items(self) -> Iterator[Item]:
+    def items(self) -> Iterator[PlacedValue]:
         """Its values, each with its place."""
         begin = self._peek()
         if begin == "[":
@@ -57,7 +57,7 @@ class Document:
         elif begin:
             self._fault("Expecting a list or an object", self._at)
 
-    def _objects(self) -> Iterator[Item]:
+    def _objects(self) -> Iterator[PlacedValue]:
         """One object, or lines of them."""
         head: dict[str, Any] = {}
         wrapped = yield from self._object(head)
@@ -65,7 +65,7 @@ class Document:
             self._end()
             return
         several = self._peek() != ""
-        yield Item("line 1" if several else "", head)
+        yield PlacedValue("line 1" if several else "", head)
         while self._peek():
             self._count()
             place = f"line {self._line}"
@@ -77,7 +77,7 @@ class Document:
                 self._leave_out(str(problem))
                 self._skip_line()
             else:
-                yield Item(place, value)
+                yield PlacedValue(place, value)
 
     def _skip_line(self) -> None:
         """Go on with the next line: a program that was stopped leaves its last one unfinished, and goes on after it."""
@@ -86,7 +86,7 @@ class Document:
             self._more()
         self._at = len(self._buffer) if end < 0 else end + 1
 
-    def _object(self, head: dict[str, Any]) -> Generator[Item, None, bool]:
+    def _object(self, head: dict[str, Any]) -> Generator[PlacedValue, None, bool]:
         """Fill the head with what an object holds; a list of what is wanted is handed on, and whether there was one."""
         wrapped = False
         self._at += 1
@@ -106,13 +106,13 @@ class Document:
         self._take("}")
         return wrapped
 
-    def _list(self, name: str) -> Iterator[Item]:
+    def _list(self, name: str) -> Iterator[PlacedValue]:
         self._at += 1
         place = 0
         more = self._peek() != "]"
         while more:
             self._peek()
-            yield Item(f"{name}[{place}]", self._value(LARGEST_VALUE))
+            yield PlacedValue(f"{name}[{place}]", self._value(LARGEST_VALUE))
             place += 1
             more = self._separated("]")
         self._take("]")
@@ -195,7 +195,7 @@ class Document:
         raise Invalid(f"{self._text.name}: this is not JSON at {place}: {message}")
 
 
-def rows(text: Text) -> Iterator[Item]:
+def rows(text: Text) -> Iterator[PlacedValue]:
     """The rows of a CSV file whose first line names the columns."""
     csv.field_size_limit(LARGEST_CELL)
     reader = csv.DictReader(_lines(text), strict=True)
@@ -203,7 +203,7 @@ def rows(text: Text) -> Iterator[Item]:
         for row in reader:
             if None in row or None in row.values():
                 raise Invalid(f"{text.name}: line {reader.line_num} has not as many columns as the first line")
-            yield Item(f"line {reader.line_num}", {name: value or None for name, value in row.items()})
+            yield PlacedValue(f"line {reader.line_num}", {name: value or None for name, value in row.items()})
     except csv.Error as problem:
         raise Invalid(f"{text.name}: this is not CSV at line {reader.line_num}: {problem}") from None
 

@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from ltst.errors import Conflict, Invalid, NotFound
 from ltst.handles import importing
 from ltst.importers import documents, files, formats
-from ltst.importers.source import Document, Found, Item, Source, Wishes
+from ltst.importers.source import Found, LtstExport, PlacedValue, SourceFile, Wishes
 from ltst.importers.words import clean
 from ltst.records import Imported, ImportedConversation, MemoryEntry
 from ltst.support.branches import refuse_copies
@@ -110,7 +110,7 @@ class Export:
 
     def keep(self, file: str, found: Found) -> None:
         """Keep what was read from a file."""
-        if isinstance(found, Document):
+        if isinstance(found, LtstExport):
             self._documents.append((file, found.rows))
             return
         pickle.dump(found, self._kept, pickle.HIGHEST_PROTOCOL)
@@ -209,7 +209,7 @@ def _read(
     tell: Callable[[int], None],
 ) -> None:
     """Read a file, if it is known; one that was found beside others need not be."""
-    source = Source(file.name, file.stem, wishes)
+    source = SourceFile(file.name, file.stem, wishes)
     with file.open() as raw:
         items = source.readable(_items(file, files.Text(file, raw, tell), source))
         first = [*islice(items, 1)]
@@ -228,7 +228,7 @@ def _read(
         _keep(export, source, name, formats.FORMATS[name].read(chain(first, items), source))
 
 
-def _keep(export: Export, source: Source, format: str, found: Iterable[Found]) -> None:
+def _keep(export: Export, source: SourceFile, format: str, found: Iterable[Found]) -> None:
     counted: Counter[str] = Counter()
     for each in found:
         if isinstance(each, ImportedConversation):
@@ -243,7 +243,7 @@ def _keep(export: Export, source: Source, format: str, found: Iterable[Found]) -
     export.files.append(file)
 
 
-def _will_be_taken(found: ImportedConversation, source: Source) -> bool:
+def _will_be_taken(found: ImportedConversation, source: SourceFile) -> bool:
     """Have it checked as it will be when it is written: then some of the import would be there, and some not."""
 
     def lay_out() -> bool:
@@ -256,8 +256,8 @@ def _will_be_taken(found: ImportedConversation, source: Source) -> bool:
     return source.attempt(f"conversation {found.session_id}", lay_out) is not None
 
 
-def _items(file: files.Input, text: files.Text, source: Source) -> Iterator[Item]:
-    return documents.rows(text) if file.is_csv else documents.Document(text, source.leave_out).items()
+def _items(file: files.Input, text: files.Text, source: SourceFile) -> Iterator[PlacedValue]:
+    return documents.rows(text) if file.is_csv else documents.JsonValues(text, source.leave_out).items()
 
 
 def _written(user: User, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Imported]]:

@@ -9,7 +9,7 @@ from typing import Any
 from ltst.errors import Invalid
 from ltst.handles import archive
 from ltst.importers import chatgpt, claude, claude_code, codex, mem0, rows
-from ltst.importers.source import Document, Found, Item, Source
+from ltst.importers.source import Found, LtstExport, PlacedValue, SourceFile
 
 MOST_NAMES = 8
 
@@ -19,20 +19,20 @@ class Format:
     """A kind of export: whether a value looks like one of it, and what is made of its values."""
 
     fits: Callable[[object], bool]
-    read: Callable[[Iterator[Item], Source], Iterator[Found]]
+    read: Callable[[Iterator[PlacedValue], SourceFile], Iterator[Found]]
 
 
 def _is_ltst(value: object) -> bool:
     return isinstance(value, dict) and value.get("format") == archive.EXPORT_FORMAT
 
 
-def _read_ltst(items: Iterator[Item], source: Source) -> Iterator[Found]:
+def _read_ltst(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
     return source.each(items, lambda item: _document(item.value, source))
 
 
-def _document(value: Any, source: Source) -> Document | None:
+def _document(value: Any, source: SourceFile) -> LtstExport | None:
     archive.checked(value)
-    return Document(value) if source.is_wanted(value.get("user_id"), "exports") else None
+    return LtstExport(value) if source.is_wanted(value.get("user_id"), "exports") else None
 
 
 # In this order: the first that fits is it.
@@ -55,12 +55,12 @@ def named(name: str) -> Format:
     return FORMATS[name]
 
 
-def recognised(first: Sequence[Item]) -> str | None:
+def recognised(first: Sequence[PlacedValue]) -> str | None:
     """The format of what begins with these values, if it is known."""
     return next((name for item in first for name, each in FORMATS.items() if each.fits(item.value)), None)
 
 
-def unknown(first: Sequence[Item]) -> str:
+def unknown(first: Sequence[PlacedValue]) -> str:
     """What to say where none fits."""
     known = f"known are {', '.join(FORMATS)}; say which it is with --format"
     if not first:

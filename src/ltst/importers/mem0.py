@@ -8,7 +8,7 @@ from typing import Any
 from ltst.importers import words
 from ltst.importers.shapes import mapping, moment, name
 from ltst.importers.shapes import words as text
-from ltst.importers.source import Found, Item, Source
+from ltst.importers.source import Found, PlacedValue, SourceFile
 from ltst.importers.words import Words
 from ltst.records import MemoryEntry
 
@@ -20,12 +20,12 @@ def is_one(value: object) -> bool:
     return isinstance(value, dict) and "memory" in value and not {"id", "hash", "user_id"}.isdisjoint(value)
 
 
-def read(items: Iterator[Item], source: Source) -> Iterator[Found]:
+def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
     """Its memories."""
     return source.each(items, lambda item: _entry(item.value, source))
 
 
-def _entry(value: object, source: Source) -> MemoryEntry | None:
+def _entry(value: object, source: SourceFile) -> MemoryEntry | None:
     given = mapping(value, "it")
     if not source.is_wanted(given.get("user_id")):
         return None

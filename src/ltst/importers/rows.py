@@ -14,7 +14,7 @@ from ltst.importers import trees, words
 from ltst.importers.blocks import speak, speak_calls
 from ltst.importers.keys import Keys
 from ltst.importers.shapes import listing, mapping, moment, name, shown
-from ltst.importers.source import Found, Item, Said, Source
+from ltst.importers.source import Found, PlacedValue, ReadMessage, SourceFile
 from ltst.importers.words import Words
 from ltst.records import ImportedConversation
 
@@ -56,16 +56,16 @@ def is_langchain(value: object) -> bool:
 
 
 @dataclass(slots=True)
-class _Session:
+class _RowSession:
     """A session while its rows are read: they may come in several portions."""
 
     keys: Keys = field(default_factory=Keys)
     last: datetime | None = None
-    said: dict[str, Said | None] = field(default_factory=dict)
+    said: dict[str, ReadMessage | None] = field(default_factory=dict)
     seen: dict[bytes, bytes | None] = field(default_factory=dict)
     """Of every message so far its key and, where it brought an id, what was said: hashes, since there may be many."""
 
-    def knows(self, key: str, own: str | None, one: Said) -> bool:
+    def knows(self, key: str, own: str | None, one: ReadMessage) -> bool:
         """Whether this message came before, in whichever portion; from now on it did."""
         known, said = _short(key), None if own is None else _short(repr(one))
         if known not in self.seen:
@@ -80,25 +80,25 @@ class _Session:
 class _Reading:
     """The rows of a file while they are read."""
 
-    source: Source
+    source: SourceFile
     format: str
-    sessions: dict[str, _Session] = field(default_factory=dict)
-    waiting: dict[str, _Session] = field(default_factory=dict)
+    sessions: dict[str, _RowSession] = field(default_factory=dict)
+    waiting: dict[str, _RowSession] = field(default_factory=dict)
     count: int = 0
     default: str | None = None
 
 
-def read(items: Iterator[Item], source: Source) -> Iterator[Found]:
+def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
     """Conversations, portion by portion."""
     return _read(items, _Reading(source, "messages"))
 
 
-def read_langchain(items: Iterator[Item], source: Source) -> Iterator[Found]:
+def read_langchain(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
     """The same for LangChain's rows."""
     return _read(items, _Reading(source, "langchain"))
 
 
-def _read(items: Iterator[Item], reading: _Reading) -> Iterator[Found]:
+def _read(items: Iterator[PlacedValue], reading: _Reading) -> Iterator[Found]:
     for item in items:
         whole = isinstance(item.value, dict) and isinstance(item.value.get("messages"), list)
         if whole:
@@ -123,7 +123,7 @@ def _add(value: object, reading: _Reading) -> None:
         return
     foreign = name(_first(row, SESSION), "session_id")
     session_id = _default(one, reading) if foreign is None else words.session_id("", foreign)
-    session = reading.sessions.setdefault(session_id, _Session())
+    session = reading.sessions.setdefault(session_id, _RowSession())
     own = name(_first(row, ID), "id")
     key = session.keys.next(one.role, one.content, one.at) if own is None else words.key(own)
     if session.knows(key, own, one):
@@ -134,7 +134,7 @@ def _add(value: object, reading: _Reading) -> None:
     reading.count += 1
 
 
-def _default(one: Said, reading: _Reading) -> str:
+def _default(one: ReadMessage, reading: _Reading) -> str:
     """What a conversation is called that has no id: by its file and its first message."""
     if reading.default is None:
         begin = Keys().next(one.role, one.content, one.at)
@@ -156,7 +156,7 @@ def _handed_on(reading: _Reading) -> Iterator[ImportedConversation]:
 
 def _whole(value: dict[str, Any], reading: _Reading) -> ImportedConversation | None:
     """A conversation that is one value with all its messages."""
-    said: dict[str, Said | None] = {}
+    said: dict[str, ReadMessage | None] = {}
     keys = Keys()
     rows = [mapping(row, f"messages[{place}]") for place, row in enumerate(listing(value["messages"], "messages"))]
     whose = next((user for row in (value, *rows) if (user := _first(row, USER)) is not None), None)
@@ -192,7 +192,7 @@ def _metadata(session_id: str, reading: _Reading) -> Mapping[str, Any]:
     return {"imported": {"format": reading.format, "id": session_id, "file": reading.source.name}}
 
 
-def _said(row: dict[str, Any], path: str, reading: _Reading) -> Said | None:
+def _said(row: dict[str, Any], path: str, reading: _Reading) -> ReadMessage | None:
     wrapped = _langchain(row)
     if wrapped is not None:
         return _of_langchain(row, wrapped, path, reading.source)
@@ -229,7 +229,7 @@ def _langchain(row: Mapping[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def _of_langchain(row: dict[str, Any], message: dict[str, Any], path: str, source: Source) -> Said | None:
+def _of_langchain(row: dict[str, Any], message: dict[str, Any], path: str, source: SourceFile) -> ReadMessage | None:
     data = message["data"]
     role = _role(data.get("role") if message["type"] == "chat" else message["type"], f"{path}message.type")
     at = moment(_first(row, TIME), f"{path}created_at")

@@ -20,24 +20,24 @@ MOST_NOTES = 20
 LONGEST_WORD = 200
 
 
-class Item(NamedTuple):
+class PlacedValue(NamedTuple):
     """A value of a file, and where it stands: in a list, on a line, or alone."""
 
     place: str
     value: Any
 
 
-class Document(NamedTuple):
+class LtstExport(NamedTuple):
     """A whole export of ltst."""
 
     rows: Mapping[str, Any]
 
 
-Found = ImportedConversation | MemoryEntry | Document
+Found = ImportedConversation | MemoryEntry | LtstExport
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReadMessage:
     """A message as it was read: when it was said may be missing."""
 
     role: str
@@ -64,7 +64,7 @@ class Wishes:
 
 
 @dataclass(slots=True)
-class Source:
+class SourceFile:
     """A file that is read."""
 
     name: str
@@ -96,14 +96,14 @@ class Source:
         if len(self.wishes.faults) < MOST_NOTES:
             self.wishes.faults.append(fault)
 
-    def readable(self, items: Iterator[Item]) -> Iterator[Item]:
+    def readable(self, items: Iterator[PlacedValue]) -> Iterator[PlacedValue]:
         """The values of a file up to where it cannot be read any further."""
         try:
             yield from items
         except Invalid as problem:
             self.leave_out(str(problem))
 
-    def each(self, items: Iterator[Item], convert: Callable[[Item], Found | None]) -> Iterator[Found]:
+    def each(self, items: Iterator[PlacedValue], convert: Callable[[PlacedValue], Found | None]) -> Iterator[Found]:
         """Make something of each value."""
         for item in items:
             found = self.attempt(item.place, lambda item=item: convert(item))  # type: ignore[misc]
@@ -112,13 +112,13 @@ class Source:
 
     def each_conversation(
         self,
-        items: Iterator[Item],
+        items: Iterator[PlacedValue],
         ids: Sequence[str],
-        convert: Callable[[dict[str, Any], str | None, Source], Found | None],
+        convert: Callable[[dict[str, Any], str | None, SourceFile], Found | None],
     ) -> Iterator[Found]:
         """Make a conversation of each value, and name it by the first of its `ids` where it cannot be one."""
 
-        def one(item: Item) -> Found | None:
+        def one(item: PlacedValue) -> Found | None:
             given = mapping(item.value, "it")
             foreign = next((known for each in ids if (known := name(given.get(each), each))), None)
             try:
@@ -148,7 +148,7 @@ class Source:
 
     def said(
         self, role: str, words: Words, at: datetime | None, path: str, metadata: dict[str, Any] | None = None
-    ) -> Said | None:
+    ) -> ReadMessage | None:
         """A message, if anything was said in it."""
         if not words:
             self.pass_over("empty messages")
@@ -164,7 +164,7 @@ class Source:
             kept["parts"] = words.parts
         if kept:
             self._check(kept, path)
-        return Said(role, content, at, kept)
+        return ReadMessage(role, content, at, kept)
 
     def conversation(
         self,

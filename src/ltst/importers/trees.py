@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from ltst.errors import Invalid
-from ltst.importers.source import Said
+from ltst.importers.source import ReadMessage
 from ltst.importers.words import key
 from ltst.records import ImportedMessage
 
@@ -47,7 +47,11 @@ def ordered(parents: Parents, path: str, wished: Mapping[str, Sequence[str]] | N
 
 
 def assembled(
-    order: Iterable[str], parents: Parents, said: Mapping[str, Said | None], began: datetime | None, now: datetime
+    order: Iterable[str],
+    parents: Parents,
+    said: Mapping[str, ReadMessage | None],
+    began: datetime | None,
+    now: datetime,
 ) -> list[ImportedMessage]:
     """The messages that are kept, each after the nearest one that is; who has no time has that of the one before."""
     above: dict[str | None, tuple[str | None, datetime]] = {None: (None, began or _earliest(said) or now)}
@@ -75,7 +79,7 @@ def in_a_row(names: Iterable[str]) -> dict[str, str | None]:
     return parents
 
 
-def nearest(name: str | None, parents: Parents, said: Mapping[str, Said | None]) -> str | None:
+def nearest(name: str | None, parents: Parents, said: Mapping[str, ReadMessage | None]) -> str | None:
     """The key of a message that is kept: this one, else the nearest above it."""
     while name is not None and said.get(name) is None:
         name = parents[name]
@@ -88,5 +92,5 @@ def first_question(messages: Iterable[ImportedMessage]) -> str:
     return (asked.strip().splitlines() or [""])[0][:LONGEST_TITLE]
 
 
-def _earliest(said: Mapping[str, Said | None]) -> datetime | None:
+def _earliest(said: Mapping[str, ReadMessage | None]) -> datetime | None:
     return next((each.at for each in said.values() if each is not None and each.at is not None), None)

@@ -17,7 +17,7 @@ from ltst.support.portal import Portal
 GRACE = 30.0
 
 
-class Conversation:
+class Talk:
     """What one user says, and what an agent answers. Use it inside `with`.
 
     `chat_id` is None until something was said; `last` is the latest answer, with what it rests on.

@@ -182,10 +182,10 @@ def _part(screen: Console, *, again: bool) -> None:
 
 
 def _talk(screen: Console, settings: Settings, chat_id: str) -> None:
-    from ltst.doors.cli.conversation import Conversation
+    from ltst.doors.cli.conversation import Talk
 
     screen.print("\nNow you. What you say is kept and remembered; /help shows what else you can type, Ctrl-D leaves.")
-    with Conversation(replace(settings, user=USER), chat_id=chat_id) as talk:
+    with Talk(replace(settings, user=USER), chat_id=chat_id) as talk:
         converse(talk, greeted=True)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.parameters import completing, json_object, moment, parameter, span
+from ltst.doors.cli.parameters import completing, json_object, moment, parameter
 from ltst.errors import Invalid, LtstError, NotFound, Unavailable
 
 if TYPE_CHECKING:
@@ -38,11 +38,6 @@ def one_of(flag: str, metavar: str, known: Sequence[str], about: str = "{}.") ->
 def timed(flag: str, about: str, metavar: str = "TIME") -> Any:
     """An option that takes a date or a time."""
     return typer.Option(flag, parser=moment, metavar=metavar, help=about)
-
-
-def lasting(flag: str, about: str) -> Any:
-    """An option that takes a stretch of time."""
-    return typer.Option(flag, parser=span, metavar="TIME", help=about)
 
 
 DatabaseUrl = Annotated[str | None, named("--database-url", "URL", "The Postgres to use. [DATABASE_URL; or embedded]")]

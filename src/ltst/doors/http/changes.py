@@ -13,7 +13,7 @@ from ltst.support.logs import LOGGER
 POLL_SECONDS = 0.5
 
 
-class Changes:
+class Listeners:
     """Knows who listens to whose changes. Costs nothing while nobody does."""
 
     def __init__(self, memory: AsyncMemory, stopping: asyncio.Event) -> None:

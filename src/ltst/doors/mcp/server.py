@@ -12,7 +12,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from ltst.doors.mcp import prompts, resources
-from ltst.doors.mcp.toolbox import OPAQUE, Asked, Tool, failed
+from ltst.doors.mcp.toolbox import OPAQUE, ToolCall, VerbTool, failed
 from ltst.errors import LtstError
 from ltst.memory import AsyncUser
 from ltst.support.logs import LOGGER
@@ -33,34 +33,34 @@ Request = ServerRequestContext[Any, Any]
 Whose = Callable[[Request], AsyncUser]
 
 
-def create(whose: Whose, tools: Mapping[str, Tool], *, structured: bool = False) -> Server[Any]:
+def create(whose: Whose, tools: Mapping[str, VerbTool], *, structured: bool = False) -> Server[Any]:
     """A server with these tools; `whose` tells from a request whose memory it is about.
 
     With `structured` answers also come as JSON, under schemas that the list of tools shows.
     """
-    desk = Desk(whose, tools, structured)
+    handlers = Handlers(whose, tools, structured)
     return Server(
         "ltst",
         title="ltst",
         version=version("ltst"),
         description="Long-term and short-term memory for AI agents.",
         instructions=INSTRUCTIONS,
-        get_tool_input_schema=desk.input_schema,
-        on_list_tools=desk.list_tools,
-        on_call_tool=desk.call_tool,
-        on_list_resources=desk.list_resources,
-        on_list_resource_templates=desk.list_templates,
-        on_read_resource=desk.read_resource,
-        on_list_prompts=desk.list_prompts,
-        on_get_prompt=desk.get_prompt,
-        on_completion=desk.complete,
+        get_tool_input_schema=handlers.input_schema,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
+        on_completion=handlers.complete,
     )
 
 
-class Desk:
+class Handlers:
     """Where requests are answered."""
 
-    def __init__(self, whose: Whose, tools: Mapping[str, Tool], structured: bool) -> None:
+    def __init__(self, whose: Whose, tools: Mapping[str, VerbTool], structured: bool) -> None:
         self._whose = whose
         self._tools = tools
         self._structured = structured
@@ -81,7 +81,7 @@ class Desk:
         if found is None:
             raise MCPError(protocol.INVALID_PARAMS, f"no tool {given.name[:60]!r}; tools/list names those there are")
         try:
-            asked = Asked(self._whose(request), request.session.report_progress)
+            asked = ToolCall(self._whose(request), request.session.report_progress)
         except LtstError as problem:
             return failed(str(problem), type(problem).__name__)
         return await found.use(asked, given.arguments or {}, structured=self._structured)

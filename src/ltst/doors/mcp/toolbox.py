@@ -39,7 +39,7 @@ LARGEST_TOLD = 1000
 
 
 @dataclass
-class Asked:
+class ToolCall:
     """Who asks, and how to tell them how far their work is."""
 
     user: AsyncUser
@@ -72,7 +72,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Tool:
+class VerbTool:
     """A verb as a tool of the protocol."""
 
     name: str
@@ -113,7 +113,9 @@ class Tool:
         schema: dict[str, Any] = light(self.arguments.model_json_schema())
         return {"type": "object", "properties": {}, **schema, "additionalProperties": False}
 
-    async def use(self, asked: Asked, given: Mapping[str, Any], *, structured: bool = False) -> protocol.CallToolResult:
+    async def use(
+        self, asked: ToolCall, given: Mapping[str, Any], *, structured: bool = False
+    ) -> protocol.CallToolResult:
         """Do it; what goes wrong is told to the model in a sentence, so that it can do better."""
         try:
             arguments = self._checked(given)

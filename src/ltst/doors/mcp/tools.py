@@ -10,7 +10,7 @@ from typing import Annotated, Any, Unpack
 from ltst.arguments import Agent, Budget, Choices, Content, Few, Identifier, Letters, SearchFilters
 from ltst.doors.mcp.quotes import PREAMBLE
 from ltst.doors.mcp.telling import in_json
-from ltst.doors.mcp.toolbox import Tool
+from ltst.doors.mcp.toolbox import VerbTool
 from ltst.errors import Invalid, Unavailable
 from ltst.handles.facts import About, Key
 from ltst.memory import AsyncUser
@@ -162,14 +162,14 @@ SAID: Mapping[str, Callable[[Any], str]] = {
 }
 
 
-def _tool(verb: Verb) -> Tool:
+def _tool(verb: Verb) -> VerbTool:
     name = verb.tool or verb.name
-    return Tool(name, verb, SAID.get(name), whole=name == "export_memory")
+    return VerbTool(name, verb, SAID.get(name), whole=name == "export_memory")
 
 
 _VERBS = [*OWN, *(each for verbs in VERBS.values() for each in verbs if each.tool != "-")]
-ALL: Mapping[str, Tool] = {tool.name: tool for tool in map(_tool, _VERBS)}
-EVERYDAY: Mapping[str, Tool] = {
+ALL: Mapping[str, VerbTool] = {tool.name: tool for tool in map(_tool, _VERBS)}
+EVERYDAY: Mapping[str, VerbTool] = {
     name: ALL[name]
     for name in (
         "remember",

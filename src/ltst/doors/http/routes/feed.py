@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from ltst.doors.http import problems
 from ltst.doors.http.callers import Administered, Guarded, User
-from ltst.doors.http.changes import Changes
+from ltst.doors.http.changes import Listeners
 from ltst.doors.http.routes.common import EVENT_STREAM, STREAMED, event
 from ltst.errors import Invalid, LtstError
 from ltst.records import Event
@@ -113,7 +113,7 @@ async def _answer(
 async def _stream(request: Request, read: Read, place: int | str, user_id: str | None) -> AsyncIterator[str]:
     """Every event as it happens, until the listener leaves or the server stops."""
     stopping: asyncio.Event = request.app.state.stopping
-    changes: Changes = request.app.state.changes
+    changes: Listeners = request.app.state.changes
     yield ": listening\n\n"
     with changes.listening(user_id) as news:
         while not stopping.is_set():
