@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
 
 import typer
 
@@ -18,7 +18,6 @@ SPAN = re.compile(r"([0-9.]+) *([smhdw])")
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 CONDITION = re.compile(r"(.+?)(>=|<=|=|>|<)(.*)", re.DOTALL)
 RANGES = {">=": "gte", ">": "gt", "<=": "lte", "<": "lt"}
-NUMBERS = (int, float)
 WHERE = "where"
 
 
@@ -27,21 +26,31 @@ def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
+class Form(NamedTuple):
+    """How a value is written in a shell: the type that Typer sees, what help calls it, and what reads it."""
+
+    kind: Any
+    metavar: str | None = None
+    parser: Callable[[str], Any] | None = None
+    words: Sequence[str] = ()  # that a shell offers
+
+
 def taken(given: Argument, flag: str = "", about: str = "") -> inspect.Parameter:
     """Return the parameter for an argument of a verb: what is positional is an argument, unless it has a flag."""
-    kind, form, words = _form(given)
-    told = about or _told(given, words)
-    shown: dict[str, Any] = {"metavar": None if kind is bool else _metavar(given), "help": told, **form}
-    if words:
-        shown["autocompletion"] = completing(*words)
+    kind, metavar, parser, words = _form(given)
+    told = about or f"{given.about} {', '.join(words) + '.' if words else ''}".rstrip()
+    completion = completing(*words) if words else None
     if given.positional and not flag:
         if reads_text(given) and not about:
-            shown["help"] = f"{told.removesuffix('.')}; - reads it from standard input."
-        info = typer.Argument(**shown)
+            told = f"{told.removesuffix('.')}; - reads it from standard input."
+        info = typer.Argument(metavar=metavar, help=told, parser=parser, autocompletion=completion)
     else:
-        info = typer.Option(flag or f"--{given.name.replace('_', '-')}", **shown)
-    default = inspect.Parameter.empty if given.needed else False if kind is bool else given.default
-    return parameter(given.name, Annotated[kind | None if given.optional and kind is not bool else kind, info], default)
+        flag = flag or f"--{given.name.replace('_', '-')}"
+        info = typer.Option(flag, metavar=metavar, help=told, parser=parser, autocompletion=completion)
+    if kind is bool:
+        return parameter(given.name, Annotated[bool, info], False)
+    default = inspect.Parameter.empty if given.needed else given.default
+    return parameter(given.name, Annotated[kind | None if given.optional else kind, info], default)
 
 
 def reads_text(given: Argument) -> bool:
@@ -52,47 +61,27 @@ def reads_text(given: Argument) -> bool:
     return given.positional and any(each is not None and each.most is None for each in known)
 
 
-def _form(given: Argument) -> tuple[Any, dict[str, Any], Sequence[str]]:
-    """Return the type that Typer sees, how it is parsed, and the words that a shell offers."""
-    kind, words = given.kind, given.choices.words if given.choices else ()
+def _form(given: Argument) -> Form:
+    kind, origin, members = given.kind, get_origin(given.kind), get_args(given.kind)
+    named = given.name.rpartition("_")[2].upper()
     if kind is datetime:
-        return datetime, {"parser": moment}, ()
-    if timedelta in get_args(kind):
-        return timedelta, {"parser": span}, ()
-    if {int, str} <= {*get_args(kind)}:
-        return str, {"parser": whole_or_text}, ()
+        return Form(datetime, "TIME", moment)
+    if timedelta in members:
+        return Form(timedelta, "TIME", span)
     if given.name == WHERE:
-        return list[str], {}, ()
-    if get_origin(kind) is Mapping:
-        return dict[str, Any], {"parser": json_object}, ()
-    if get_origin(kind) is Iterable:
+        return Form(list[str], "CONDITION")
+    if origin is Mapping:
+        return Form(dict[str, Any], "JSON", json_object)
+    if origin is Iterable:
         from ltst.arguments import argument
 
-        choices = argument(given.name, get_args(kind)[0]).choices
-        return list[str], {}, choices.words if choices else ()
-    return (kind if kind in (bool, *NUMBERS) else str), {}, words
-
-
-def _told(given: Argument, words: Sequence[str]) -> str:
-    if given.name == WHERE:
-        return "Of metadata: topic=food, 'price>=5'; all must hold."
-    return f"{given.about} {', '.join(words)}.".strip() if words else given.about
-
-
-def _metavar(given: Argument) -> str:
-    if given.kind in NUMBERS:
-        return "N"
-    if given.kind is datetime or timedelta in get_args(given.kind):
-        return "TIME"
-    if given.name == WHERE:
-        return "CONDITION"
-    if get_origin(given.kind) is Mapping:
-        return "JSON"
-    if get_origin(given.kind) is Iterable:
-        return given.name.upper().removesuffix("S")
-    if given.letters is not None and given.letters.most is None and not given.positional:
-        return "TEXT"
-    return given.name.rpartition("_")[2].upper()
+        choices = argument(given.name, members[0]).choices
+        return Form(list[str], named.removesuffix("S"), words=choices.words if choices else ())
+    if kind in (int, float, bool):
+        return Form(kind, None if kind is bool else "N")
+    long = given.letters is not None and given.letters.most is None and not given.positional
+    parser = whole_or_text if {int, str} <= {*members} else None
+    return Form(str, "TEXT" if long else named, parser, given.choices.words if given.choices else ())
 
 
 def completing(*known: str) -> Callable[[str], list[str]]:

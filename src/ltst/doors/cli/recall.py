@@ -111,6 +111,7 @@ app.verb(
         "query": "What to look for, in any words; - reads it.",
         "kinds": f"{', '.join(KINDS)}; may be given several times.",
         "session_id": "Only this conversation and related ones.",
+        "where": "Of metadata: topic=food, 'price>=5'; all must hold.",
     },
     own={"explain": (Explain, False)},
 )

@@ -108,6 +108,7 @@ app.verb(
     'monday "the flat"',
     _hits,
     does="chat.search",
+    told={"where": "Of metadata: topic=food, 'price>=5'; all must hold."},
     chat=(SessionId,),
 )
 app.verb(

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import datetime, timedelta
 from shutil import get_terminal_size
 from types import MappingProxyType
@@ -142,13 +142,13 @@ def document(value: Any) -> None:
 
 def line(value: Any) -> None:
     """JSON in one line, for a stream of objects."""
-    sys.stdout.write(json.dumps(_simple(value), ensure_ascii=_narrow(), default=_jsonable) + "\n")
+    sys.stdout.write(json.dumps(value, ensure_ascii=_narrow(), default=_jsonable) + "\n")
     sys.stdout.flush()
 
 
 def written(value: Any, *, escaped: bool = False) -> str:
     """JSON: records as objects, times in ISO form."""
-    return json.dumps(_simple(value), indent=2, ensure_ascii=escaped, default=_jsonable)
+    return json.dumps(value, indent=2, ensure_ascii=escaped, default=_jsonable)
 
 
 def _narrow() -> bool:
@@ -300,20 +300,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _simple(value: Any) -> Any:
-    """Records to dictionaries; a message's vector is for machines of another kind and left out."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {name: inner for name, inner in asdict(value).items() if name != "embedding"}
-    if isinstance(value, list | tuple):
-        return [_simple(each) for each in value]
-    if isinstance(value, Mapping):
-        return {key: _simple(inner) for key, inner in value.items()}
-    return value
-
-
 def _jsonable(value: object) -> object:
+    """Records as objects; a message's vector is for machines of another kind and left out."""
+    if is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in fields(value) if each.name != "embedding"}
+    if isinstance(value, Mapping):
+        return dict(value)
     if isinstance(value, datetime):
         return value.isoformat()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    return str(value)
+    return value.total_seconds() if isinstance(value, timedelta) else str(value)

@@ -39,7 +39,7 @@ OPENING: Mapping[str, Any] = {"agent": AgentName, "name": ChatName}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
+class VerbCommand:
     """How a verb is a command."""
 
     does: str  # the path to it from the user: facts.set, chat.contexts.set
@@ -104,18 +104,18 @@ class Way:
         return getattr(handle, name)(**asked)
 
 
-class Deferred(TyperCommand):
+class DeferredCommand(TyperCommand):
     """A command that is put together when its options are asked for: the help of its group needs no verb's module."""
 
-    def __init__(self, way: Way, **given: Any) -> None:
+    def __init__(self, verb: VerbCommand, **given: Any) -> None:
         super().__init__(**given)
-        self._way = way
+        self._verb = verb
         del self.params, self.callback
 
     @cached_property
     def _whole(self) -> Any:
         app = typer.Typer(add_completion=False)
-        app.command()(self._way.command())
+        app.command()(self._verb.command())
         return typer.main.get_command(app)
 
     @cached_property
@@ -144,9 +144,8 @@ class Noun(typer.Typer):
         """Make a command of a verb: the one of its name, or the one that it `does`. The example goes on after it."""
         does = does or f"{self._noun}.{name.replace('-', '_')}"
         learnt = self._learns and does.rpartition(".")[2] in READING
-        made: Any = partial(
-            Deferred, Way(**{"does": does, "shown": shown, "missing": self._missing, "learnt": learnt, **way})
-        )
+        told = {"missing": self._missing, "learnt": learnt, **way}
+        made: Any = partial(DeferredCommand, VerbCommand(does=does, shown=shown, **told))
         self.command(name, cls=made, help=_helping(about, f"{self._noun} {name}", example))(lambda: None)
 
 
