@@ -50,7 +50,7 @@ class LtstChatMessageHistory(BaseChatMessageHistory):
     def __init__(
         self, user: AsyncUser | User, session_id: str, *, agent: str | None = None, limit: int | None = None
     ) -> None:
-        """A conversation of a user, created on its first write; with a `limit`, the newest so many are read."""
+        """Use a conversation, created on its first write. With a `limit`, only that many newest messages are read."""
         if not isinstance(user, AsyncUser | User):
             raise Invalid(f"user must be memory.user(...), not {type(user).__name__}")
         user.chat(session_id, agent=agent)  # refuses what is no id
@@ -61,7 +61,7 @@ class LtstChatMessageHistory(BaseChatMessageHistory):
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
-        """The messages, oldest first."""
+        """Return the messages, oldest first."""
         return _read(self._at_once(self._window(self._limit)))
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
@@ -77,11 +77,11 @@ class LtstChatMessageHistory(BaseChatMessageHistory):
         return _read(self._at_once(self._window(count))) if count else []
 
     def last(self, exchanges: int) -> list[BaseMessage]:
-        """The newest exchanges: what the user said, and all until they speak again."""
+        """Return the newest exchanges: what the user said, and everything until they speak again."""
         return _last(self._at_once(self._window(EXCHANGE * exchanges)), exchanges) if exchanges else []
 
     async def aget_messages(self) -> list[BaseMessage]:
-        """The messages, oldest first."""
+        """Return the messages, oldest first."""
         return _read(await self._awaited(self._window(self._limit)))
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
@@ -97,7 +97,7 @@ class LtstChatMessageHistory(BaseChatMessageHistory):
         return _read(await self._awaited(self._window(count))) if count else []
 
     async def alast(self, exchanges: int) -> list[BaseMessage]:
-        """The newest exchanges: what the user said, and all until they speak again."""
+        """Return the newest exchanges: what the user said, and everything until they speak again."""
         return _last(await self._awaited(self._window(EXCHANGE * exchanges)), exchanges) if exchanges else []
 
     def _window(self, limit: int) -> Callable[[Any], Any]:
@@ -139,12 +139,12 @@ class AsyncConversationBufferWindowMemory(BaseChatMemory):
 
     @property
     def memory_variables(self) -> list[str]:
-        """The name under which a chain gets the window."""
+        """Return the name under which a chain gets the window."""
         return [self.memory_key]
 
     @property
     def buffer(self) -> str | list[BaseMessage]:
-        """The window, as messages or as one text."""
+        """Return the window, as messages or as one text."""
         return self._shown(self._window())
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def _last(stored: Sequence[ConversationMessage], exchanges: int) -> list[BaseMes
 
 
 def _written(message: BaseMessage) -> dict[str, Any]:
-    """The arguments of `add`: the text to read and to search, and in the metadata what else is needed to restore it."""
+    """Return the arguments of `add`: the text, and in the metadata what else restores the message."""
     text, kept = _text(message), _beside(message)
     if message.content != text:
         kept["content"] = message.model_dump(mode="json", include={"content"}, fallback=str)["content"]
@@ -222,7 +222,7 @@ def _role(message: BaseMessage) -> str:
 
 
 def _beside(message: BaseMessage) -> dict[str, Any]:
-    """What a message holds beside its content; what is as in any other of its class is left out."""
+    """Return what a message holds beside its content, without its defaults."""
     dumped = message.model_dump(mode="json", exclude={"content", "type"}, fallback=str)
     known = type(message).model_fields
     return {name: value for name, value in dumped.items() if name not in known or not _is_default(known[name], value)}
@@ -233,7 +233,7 @@ def _is_default(field: Any, value: Any) -> bool:
 
 
 def _text(message: BaseMessage) -> str:
-    """What was said; where nothing was, what was done instead: no message of the store is blank."""
+    """Return the text, or what was done instead of speaking: the store takes no blank messages."""
     said = str(message.text)
     if said.strip():
         return said

@@ -27,12 +27,12 @@ TEXTS = ("text", "content", "result", "summary", "model_set_context")
 
 
 def is_one(value: object) -> bool:
-    """Whether this is one of its conversations."""
+    """Return whether a value is one of its conversations."""
     return isinstance(value, dict) and "mapping" in value
 
 
 def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
-    """Its conversations."""
+    """Yield its conversations."""
     return source.each_conversation(items, ("conversation_id", "id"), _read)
 
 
@@ -66,7 +66,7 @@ def _read(given: dict[str, Any], foreign: str | None, source: SourceFile) -> Imp
 
 
 def _place(node: object, nodes: dict[str, Any]) -> tuple[str | None, list[str]]:
-    """The parent of a node, and its children."""
+    """Return the parent of a node, and its children."""
     given = mapping(node, "")
     children = some_listing(given.get("children"), ".children")
     for place, child in enumerate(children):
@@ -108,7 +108,7 @@ def _said(value: object, model: object, source: SourceFile) -> ReadMessage | Non
 def _kept(
     content: dict[str, Any], author: dict[str, Any], extra: dict[str, Any], model: object
 ) -> dict[str, Any] | None:
-    """What is worth knowing of a message beside its words; the conversation says which model it was as a rule."""
+    """Return what is worth keeping beside the words, such as a model other than the conversation's."""
     kept: dict[str, Any] = {}
     kind, own = content.get("content_type"), extra.get("model_slug")
     if kind not in ("text", "multimodal_text"):
@@ -154,7 +154,7 @@ def _parts(spoken: Words, value: object, path: str) -> None:
 
 
 def _part(spoken: Words, part: dict[str, Any]) -> None:
-    """A picture, a sound, what was said in it, or something that is not known yet."""
+    """Say a part: a picture, a sound, its transcript, or something not known yet."""
     kind = str(part.get("content_type") or part.get("type") or "part")
     said = words.first(part, "text", "content")
     if said:

@@ -26,12 +26,12 @@ ROLES = {
 
 
 def is_one(value: object) -> bool:
-    """Whether this is one of its conversations."""
+    """Return whether a value is one of its conversations."""
     return isinstance(value, dict) and "chat_messages" in value
 
 
 def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
-    """Its conversations."""
+    """Yield its conversations."""
     return source.each_conversation(items, ("uuid", "id"), _read)
 
 
@@ -99,7 +99,7 @@ def _said(message: dict[str, Any], path: str, source: SourceFile) -> ReadMessage
 
 
 def _attach(spoken: Words, file: dict[str, Any], room: int) -> int:
-    """A file that was sent along, with what was read out of it, if there is room for that; how much it takes."""
+    """Add an attached file, with its text if there is room; return how many bytes it takes."""
     named = f"[file: {words.first(file, 'file_name', 'name') or 'without a name'}]"
     spoken.show(named, file)
     inside, taken = words.first(file, "extracted_content"), _size(named)
@@ -110,5 +110,5 @@ def _attach(spoken: Words, file: dict[str, Any], room: int) -> int:
 
 
 def _size(text: str) -> int:
-    """Its bytes as it will be stored, with the line break before it."""
+    """Return how many bytes a text takes when stored, with the line break before it."""
     return len(words.clean(text).encode()) + 1

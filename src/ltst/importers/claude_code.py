@@ -29,7 +29,7 @@ NOT_THE_USER = (
 
 
 def is_one(value: object) -> bool:
-    """Whether this is one of its lines."""
+    """Return whether a value is one of its lines."""
     if not isinstance(value, dict) or not isinstance(value.get("type"), str) or MARKS.isdisjoint(value):
         return False
     return value["type"] not in SPOKEN or isinstance(value.get("message"), dict)
@@ -72,7 +72,7 @@ class _CodeSession:
 
 
 def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
-    """The sessions of a file."""
+    """Yield the sessions of a file."""
     sessions: dict[str, _CodeSession] = {}
     titles: dict[str, str] = {}
     for item in items:
@@ -112,7 +112,7 @@ def _line(value: object, sessions: dict[str, _CodeSession], titles: dict[str, st
 
 
 def _session_of(line: dict[str, Any], source: SourceFile) -> str:
-    """Whose line it is: what agents did for a session is a conversation of its own."""
+    """Return the session of a line. What agents did for a session is a conversation of its own."""
     session_id = name(line.get("sessionId"), "sessionId") or source.stem
     if line.get("isSidechain") is not True:
         return session_id
@@ -121,7 +121,7 @@ def _session_of(line: dict[str, Any], source: SourceFile) -> str:
 
 
 def _messages(line: dict[str, Any], own: str | None, source: SourceFile) -> dict[str, ReadMessage | None]:
-    """What a line says; answers of tools stand where the user writes, but are not the user's words."""
+    """Return the messages of a line. Tool answers stand in the user's place but are not the user's words."""
     at = moment(line.get("timestamp"), "timestamp")
     message = mapping(line.get("message"), "message")
     if line.get("isMeta") is True:

@@ -24,7 +24,7 @@ IN_FILE_NAME = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$")
 
 
 def is_one(value: object) -> bool:
-    """Whether this is one of its lines: what it wraps, or the first line of its older sessions."""
+    """Return whether a value is one of its lines: a wrapped one, or the first of an older session."""
     if not isinstance(value, dict):
         return False
     if value.get("type") in WRAPPED and "payload" in value:
@@ -45,7 +45,7 @@ class _CodexSession:
 
 
 def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
-    """The session of a file."""
+    """Yield the session of a file."""
     session = _CodexSession()
     for item in items:
         source.attempt(item.place, lambda item=item: _line(item.value, session, source))  # type: ignore[misc]

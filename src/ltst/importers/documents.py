@@ -35,7 +35,7 @@ class JsonValues:
     """The values of a file of JSON."""
 
     def __init__(self, text: Text, leave_out: Callable[[str], None]) -> None:
-        """Read from the beginning of a text; `leave_out` is told of a line that cannot be read, and raises or not."""
+        """Read from the beginning of a text. `leave_out` is told of each bad line, and may raise."""
         self._text = text
         self._leave_out = leave_out
         self._buffer = ""
@@ -47,7 +47,7 @@ class JsonValues:
         self._ended = False
 
     def items(self) -> Iterator[PlacedValue]:
-        """Its values, each with its place."""
+        """Yield its values, each with its place."""
         begin = self._peek()
         if begin == "[":
             yield from self._list("")
@@ -58,7 +58,7 @@ class JsonValues:
             self._fault("Expecting a list or an object", self._at)
 
     def _objects(self) -> Iterator[PlacedValue]:
-        """One object, or lines of them."""
+        """Yield one object, or one object per line."""
         head: dict[str, Any] = {}
         wrapped = yield from self._object(head)
         if wrapped:
@@ -118,7 +118,7 @@ class JsonValues:
         self._take("]")
 
     def _separated(self, end: str) -> bool:
-        """Whether another follows."""
+        """Return whether another value follows."""
         found = self._peek()
         if found == ",":
             self._at += 1
@@ -137,7 +137,7 @@ class JsonValues:
             self._fault("Extra data", self._at)
 
     def _peek(self) -> str:
-        """The next character that is not blank; none at the end."""
+        """Return the next character that is not blank, or nothing at the end."""
         while True:
             found = BLANK.match(self._buffer, self._at)
             assert found is not None, "nothing at all matches too"
@@ -149,7 +149,7 @@ class JsonValues:
             self._more()
 
     def _value(self, largest: int) -> Any:
-        """The value that begins here, of which as much is read as is needed."""
+        """Return the value that begins here, reading as much as it needs."""
         while True:
             try:
                 found, end = DECODER.raw_decode(self._buffer, self._at)
@@ -168,7 +168,7 @@ class JsonValues:
             self._more()
 
     def _is_certain(self, problem: json.JSONDecodeError) -> bool:
-        """Whether more to read would not mend it."""
+        """Return whether reading more cannot mend it."""
         return not problem.msg.startswith("Unterminated string") and problem.pos < len(self._buffer) - NEAR
 
     def _more(self) -> None:
@@ -196,7 +196,7 @@ class JsonValues:
 
 
 def rows(text: Text) -> Iterator[PlacedValue]:
-    """The rows of a CSV file whose first line names the columns."""
+    """Yield the rows of a CSV file whose first line names the columns."""
     csv.field_size_limit(LARGEST_CELL)
     reader = csv.DictReader(_lines(text), strict=True)
     try:

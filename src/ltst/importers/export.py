@@ -90,22 +90,22 @@ class Export:
         self.close()
 
     def close(self) -> None:
-        """Let it go."""
+        """Release the files that hold what was read."""
         self._held.close()
 
     @property
     def conversations(self) -> int:
-        """How many conversations, or portions of them, were read."""
+        """Return how many conversations, or portions of them, were read."""
         return sum(each.conversations for each in self.files)
 
     @property
     def messages(self) -> int:
-        """How many messages were read."""
+        """Return how many messages were read."""
         return sum(each.messages for each in self.files)
 
     @property
     def entries(self) -> int:
-        """How many memories were read."""
+        """Return how many memories were read."""
         return sum(each.entries for each in self.files)
 
     def keep(self, file: str, found: Found) -> None:
@@ -116,7 +116,7 @@ class Export:
         pickle.dump(found, self._kept, pickle.HIGHEST_PROTOCOL)
 
     def batches(self, size: int = BATCH) -> Iterator[Batch]:
-        """What was read, in portions of about so many messages and memories; the first is small.
+        """Yield what was read in batches of about `size` messages and memories; the first is small.
 
         It tells the database what is to come: with statistics of its tables the others are written far faster.
         """

@@ -80,7 +80,7 @@ class Text:
     """The text of a file, read on and on; errors name the byte."""
 
     def __init__(self, file: Input, raw: IO[bytes], tell: Callable[[int], None]) -> None:
-        """Read the file; `tell` is told how many bytes more were read."""
+        """Read a file. `tell` is told how many more bytes were read."""
         self.name = file.name
         self._raw = raw
         self._tell = tell
@@ -93,7 +93,7 @@ class Text:
         self._before = len(bom)
 
     def read(self, size: int) -> str:
-        """Some text, about so many bytes of it; nothing at the end."""
+        """Return some text, about `size` bytes of it, or nothing at the end."""
         while True:
             data = self._waiting or self._bytes(size)
             self._waiting = b""
@@ -119,7 +119,7 @@ class Text:
 
 
 def found(paths: Iterable[Path]) -> Inputs:
-    """Everything that may be read at these paths."""
+    """Return every file to read at these paths."""
     inputs = Inputs()
     for path in paths:
         if str(path) == "-":
@@ -191,7 +191,7 @@ class _Unpacked(gzip.GzipFile):
         self._left = max(SUSPICIOUS_SIZE, SUSPICIOUS_RATIO * size)
 
     def read(self, size: int | None = -1) -> bytes:
-        """Some bytes; Invalid once there are too many."""
+        """Return some bytes, or raise Invalid once there are too many."""
         data = super().read(size)
         self._left -= len(data)
         if self._left < 0:

@@ -49,19 +49,19 @@ FORMATS: Mapping[str, Format] = {
 
 
 def named(name: str) -> Format:
-    """The format that was asked for."""
+    """Return the format of this name."""
     if name not in FORMATS:
         raise Invalid(f"there is no format {name!r}; there are {', '.join(FORMATS)}")
     return FORMATS[name]
 
 
 def recognised(first: Sequence[PlacedValue]) -> str | None:
-    """The format of what begins with these values, if it is known."""
+    """Return the format that these first values belong to, if it is known."""
     return next((name for item in first for name, each in FORMATS.items() if each.fits(item.value)), None)
 
 
 def unknown(first: Sequence[PlacedValue]) -> str:
-    """What to say where none fits."""
+    """Return what to say if no format fits."""
     known = f"known are {', '.join(FORMATS)}; say which it is with --format"
     if not first:
         return f"there is nothing in it to import; {known}"

@@ -23,7 +23,7 @@ class Keys:
         self._same: Counter[str] = Counter()
 
     def next(self, role: str, content: str, at: datetime | None) -> str:
-        """The key of the next message."""
+        """Return the key of the next message."""
         self._place += 1
         if at is None:
             return sha256(f"{self._place}\n{role}\n{content}")

@@ -16,12 +16,12 @@ TOLD = ("id", "hash", "user_id", "agent_id", "run_id", "app_id", "actor_id", "ro
 
 
 def is_one(value: object) -> bool:
-    """Whether this is one of its memories."""
+    """Return whether a value is one of its memories."""
     return isinstance(value, dict) and "memory" in value and not {"id", "hash", "user_id"}.isdisjoint(value)
 
 
 def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
-    """Its memories."""
+    """Yield its memories."""
     return source.each(items, lambda item: _entry(item.value, source))
 
 

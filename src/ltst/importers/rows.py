@@ -42,7 +42,7 @@ PORTION = 2_000
 
 
 def is_row(value: object) -> bool:
-    """Whether this is a message with a role and a content, or a conversation of such."""
+    """Return whether a value is a message with a role and a content, or a conversation of such."""
     if not isinstance(value, dict):
         return False
     if isinstance(value.get("messages"), list) and all(isinstance(each, dict) for each in value["messages"]):
@@ -51,7 +51,7 @@ def is_row(value: object) -> bool:
 
 
 def is_langchain(value: object) -> bool:
-    """Whether this is a row of LangChain's table, or a message as it writes it."""
+    """Return whether a value is a row of LangChain's table, or a message as it writes it."""
     return isinstance(value, dict) and _langchain(value) is not None
 
 
@@ -66,7 +66,7 @@ class _RowSession:
     """Of every message so far its key and, where it brought an id, what was said: hashes, since there may be many."""
 
     def knows(self, key: str, own: str | None, one: ReadMessage) -> bool:
-        """Whether this message came before, in whichever portion; from now on it did."""
+        """Return whether this message came before in any portion, and remember it."""
         known, said = _short(key), None if own is None else _short(repr(one))
         if known not in self.seen:
             self.seen[known] = said
@@ -89,12 +89,12 @@ class _Reading:
 
 
 def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
-    """Conversations, portion by portion."""
+    """Yield conversations, portion by portion."""
     return _read(items, _Reading(source, "messages"))
 
 
 def read_langchain(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
-    """The same for LangChain's rows."""
+    """Yield the same for LangChain's rows."""
     return _read(items, _Reading(source, "langchain"))
 
 
@@ -135,7 +135,7 @@ def _add(value: object, reading: _Reading) -> None:
 
 
 def _default(one: ReadMessage, reading: _Reading) -> str:
-    """What a conversation is called that has no id: by its file and its first message."""
+    """Return an id for a conversation without one, made of its file and first message."""
     if reading.default is None:
         begin = Keys().next(one.role, one.content, one.at)
         reading.default = words.session_id("messages", f"{reading.source.stem}-{begin[:8]}")
@@ -155,7 +155,7 @@ def _handed_on(reading: _Reading) -> Iterator[ImportedConversation]:
 
 
 def _whole(value: dict[str, Any], reading: _Reading) -> ImportedConversation | None:
-    """A conversation that is one value with all its messages."""
+    """Return a conversation that is one value with all its messages."""
     said: dict[str, ReadMessage | None] = {}
     keys = Keys()
     rows = [mapping(row, f"messages[{place}]") for place, row in enumerate(listing(value["messages"], "messages"))]
@@ -217,7 +217,7 @@ def _role(value: object, path: str) -> str:
 
 
 def _langchain(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The message in a row of LangChain's, which may be an object, JSON as text, or the row itself."""
+    """Return the message in a row of LangChain's: an object, JSON as text, or the row itself."""
     message = row.get("message", row.get("History", row))
     if isinstance(message, str) and message.lstrip().startswith("{"):
         try:
@@ -244,7 +244,7 @@ def _of_langchain(row: dict[str, Any], message: dict[str, Any], path: str, sourc
 
 
 def _object(value: object) -> dict[str, Any]:
-    """The metadata of a row: an object, or one written as text."""
+    """Return the metadata of a row: an object, or one written as text."""
     if isinstance(value, str) and value.startswith("{"):
         try:
             value = json.loads(value)

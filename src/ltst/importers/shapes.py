@@ -16,43 +16,43 @@ LONGEST_SHOWN = 60
 
 
 def mapping(value: object, path: str) -> dict[str, Any]:
-    """An object."""
+    """Return an object, or raise Invalid."""
     if not isinstance(value, dict):
         raise Invalid(f"{path} must be an object, not {shown(value)}")
     return value
 
 
 def listing(value: object, path: str) -> list[Any]:
-    """A list."""
+    """Return a list, or raise Invalid."""
     if not isinstance(value, list):
         raise Invalid(f"{path} must be a list, not {shown(value)}")
     return value
 
 
 def words(value: object, path: str) -> str:
-    """A text."""
+    """Return a text, or raise Invalid."""
     if not isinstance(value, str):
         raise Invalid(f"{path} must be a text, not {shown(value)}")
     return value
 
 
 def some_mapping(value: object, path: str) -> dict[str, Any]:
-    """An object; none is an empty one."""
+    """Return an object; None becomes an empty one."""
     return {} if value is None else mapping(value, path)
 
 
 def some_listing(value: object, path: str) -> list[Any]:
-    """A list; none is an empty one."""
+    """Return a list; None becomes an empty one."""
     return [] if value is None else listing(value, path)
 
 
 def some_words(value: object, path: str) -> str:
-    """A text; none is an empty one."""
+    """Return a text; None becomes an empty one."""
     return "" if value is None else words(value, path)
 
 
 def name(value: object, path: str) -> str | None:
-    """An id as exports write it: a text or a whole number; blank is none."""
+    """Return an id, written as a text or a whole number; a blank one is None."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, str | int):
@@ -61,7 +61,7 @@ def name(value: object, path: str) -> str | None:
 
 
 def moment(value: object, path: str) -> datetime | None:
-    """A time: seconds since 1970 or thousandths of them, or in ISO form; without a zone it is UTC."""
+    """Return a time: seconds or milliseconds since 1970, or ISO form; UTC if no zone is given."""
     if value is None or value == "":
         return None
     try:
@@ -101,7 +101,7 @@ def _plausible(found: datetime) -> datetime:
 
 
 def shown(value: object) -> str:
-    """A value for an error message, cut short: it may be a megabyte."""
+    """Return a value for an error message, cut short: it may be a megabyte."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
     try:

@@ -97,7 +97,7 @@ class SourceFile:
             self.wishes.faults.append(fault)
 
     def readable(self, items: Iterator[PlacedValue]) -> Iterator[PlacedValue]:
-        """The values of a file up to where it cannot be read any further."""
+        """Yield the values of a file up to the first that cannot be read."""
         try:
             yield from items
         except Invalid as problem:
@@ -129,7 +129,7 @@ class SourceFile:
         return self.each(items, one)
 
     def is_wanted(self, user: object, what: str = "rows") -> bool:
-        """Whether what belongs to this user is asked for; one import is for one person, so a second one is a fault."""
+        """Return whether this user's rows are wanted. One import is for one person; a second is a fault."""
         whose = name(user, "user_id")
         if self.wishes.of is not None:
             if whose != self.wishes.of:
@@ -149,7 +149,7 @@ class SourceFile:
     def said(
         self, role: str, words: Words, at: datetime | None, path: str, metadata: dict[str, Any] | None = None
     ) -> ReadMessage | None:
-        """A message, if anything was said in it."""
+        """Return a message, or None if nothing was said in it."""
         if not words:
             self.pass_over("empty messages")
             return None

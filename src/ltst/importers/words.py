@@ -22,7 +22,7 @@ REPLACEMENT = "�"
 
 
 def clean(text: str) -> str:
-    """The text with what cannot be stored made visible: NULs and halves of a surrogate pair."""
+    """Return the text with NULs and lone surrogates, which cannot be stored, made visible."""
     if "\x00" in text:
         text = text.replace("\x00", REPLACEMENT)
     try:
@@ -33,24 +33,24 @@ def clean(text: str) -> str:
 
 
 def title(value: str | None) -> str | None:
-    """What a conversation is called, if it is called something."""
+    """Return the name of a conversation, or None."""
     named = clean(value or "").strip()
     return named[:LONGEST_NAME] or None
 
 
 def session_id(source: str, foreign: str) -> str:
-    """The id of a conversation, which says where it is from; two sources may both have a conversation 1."""
+    """Return a session id that names the source, since two sources may both have a conversation 1."""
     known = clean(foreign)
     return bounded(known if not source or known.startswith(f"{source}-") else f"{source}-{known}")
 
 
 def bounded(wanted: str) -> str:
-    """An id that leaves room for that of a fork."""
+    """Return an id short enough for the ids of its forks."""
     return wanted if len(wanted) <= LONGEST_ID else f"{wanted[:100]}-{sha256(wanted)}"
 
 
 def key(foreign: str) -> str:
-    """The key of a message."""
+    """Return the key of a message."""
     wanted = clean(foreign)
     return wanted if wanted.strip() and len(wanted) <= LONGEST_IDENTIFIER else sha256(wanted)
 
@@ -65,23 +65,23 @@ class Words:
         self.parts: list[Any] = []
 
     def say(self, text: str) -> None:
-        """A text."""
+        """Add a text."""
         if text:
             self._said.append(text)
 
     def show(self, text: str, raw: object) -> None:
-        """What stands for a part that is no text, and the part."""
+        """Add a placeholder for a part that is not text, and keep the part."""
         self._said.append(text)
         self.keep(raw)
 
     def keep(self, raw: object) -> None:
-        """A part that has no words of its own here."""
+        """Keep a part that has no words here."""
         if len(self.parts) < MOST_PARTS:
             self.parts.append(storable(raw))
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """Return the whole text."""
         return "\n".join(self._said)
 
     def __bool__(self) -> bool:
@@ -89,7 +89,7 @@ class Words:
 
 
 def storable(raw: object) -> Any:
-    """A part as it was, or how it begins if it is large."""
+    """Return a part as it was, or its beginning if it is large."""
     try:
         written = json.dumps(raw, ensure_ascii=False, allow_nan=False)
     except (ValueError, RecursionError):
@@ -113,7 +113,7 @@ def _cleaned(value: Any) -> Any:
 
 
 def call(name: str, arguments: object) -> str:
-    """A call of a tool: what is short on one line, and what has lines of its own below it."""
+    """Return a tool call as text: short arguments on one line, longer texts below it."""
     written, texts = arguments, list[str]()
     if isinstance(arguments, dict):
         texts = [value for value in arguments.values() if _has_lines(value)]
@@ -129,7 +129,7 @@ def _has_lines(value: object) -> bool:
 
 
 def compact(value: object) -> str:
-    """JSON for people."""
+    """Return readable JSON."""
     try:
         return "" if value in (None, {}, []) else json.dumps(value, ensure_ascii=False)
     except RecursionError:
@@ -137,7 +137,7 @@ def compact(value: object) -> str:
 
 
 def fenced(code: str, language: object) -> str:
-    """Code, in a fence that it does not close itself."""
+    """Return code in a fence that it cannot close itself."""
     fence = "```"
     while fence in code:
         fence += "`"
@@ -146,5 +146,5 @@ def fenced(code: str, language: object) -> str:
 
 
 def first(part: Mapping[str, Any], *names: str) -> str:
-    """The first of these that is a text with something in it."""
+    """Return the first of these fields that is a text and not blank."""
     return next((value for name in names if isinstance(value := part.get(name), str) and value.strip()), "")

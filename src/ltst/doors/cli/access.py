@@ -32,7 +32,7 @@ ELSEWHERE = "servers at other addresses ask for keys all the same"
 
 
 def about_keys(memory: Memory, *, tokens: bool) -> str:
-    """Whether a server of this memory asks for a key, and what to do where nobody has one."""
+    """Say whether a server of this memory asks for a key, and what to do if nobody has one."""
     if tokens:
         return "Send a key with every request."
     if not memory.keys.required():
@@ -41,7 +41,7 @@ def about_keys(memory: Memory, *, tokens: bool) -> str:
 
 
 def _are_gone(memory: Memory) -> bool:
-    """Whether servers ask for a key that nobody can have."""
+    """Return whether servers ask for a key while no usable key exists."""
     return memory.keys.required() and all(each.revoked_at is not None for each in memory.keys.list())
 
 
@@ -161,7 +161,7 @@ def rotate(options: Options) -> None:
 
 
 def _identified(settings: Settings) -> tuple[str, list[str]]:
-    """Where the keys are and what they are called; the file is not made for a mere look."""
+    """Return where the keys are kept, and their ids. Looking does not create the file."""
     from ltst.support.crypto import MasterKeys  # late: its library takes longer to import than --help may
 
     file = settings.home / "master.key"

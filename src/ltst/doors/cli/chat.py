@@ -162,7 +162,7 @@ def _heard(line: str | bytes, source: str) -> str | LtstError:
 
 
 def _typed(decorated: bool) -> Iterator[str | bytes]:
-    """What is typed at a prompt, which stays out of standard output where that is not the terminal."""
+    """Yield what is typed. The prompt goes to standard error if standard output is not a terminal."""
     prompt = _prompt() if decorated else ""
     while True:
         if not decorated:

@@ -74,7 +74,7 @@ def demo(options: Options) -> None:
 
 @contextmanager
 def _opened(screen: Console, options: Options) -> Iterator[Memory]:
-    """The embedded memory, whatever DATABASE_URL says: a demo has no business in the database of a team."""
+    """Open the embedded memory even if DATABASE_URL is set: a demo has no business in a team's database."""
     from ltst.sync import Memory
 
     settings: Settings = replace(options.settings, database_url=options.database_url)

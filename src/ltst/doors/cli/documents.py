@@ -110,6 +110,6 @@ def _without_chunks(document: Document) -> dict[str, Any]:
 
 
 def _place(metadata: Mapping[str, Any]) -> str:
-    """The page of a chunk and what it stands under."""
+    """Return the page and the heading of a chunk."""
     page = f"page {metadata['page']}" if "page" in metadata else ""
     return ", ".join(each for each in (page, metadata.get("heading")) if each)

@@ -31,12 +31,12 @@ COLUMNS: show.Columns = {"Key": "key", "Value": "value", "Confidence": "confiden
 
 
 def columns(known: Iterable[Fact]) -> show.Columns:
-    """Whom each is about stands first, unless all are about the user."""
+    """Return the columns to show, with a column for the person unless every fact is about the user."""
     return COLUMNS if all(fact.about == ME for fact in known) else {"About": "about", **COLUMNS}
 
 
 def state(fact: Fact) -> str:
-    """Whether a value holds now, held before, will hold, or was struck out."""
+    """Return whether a value holds, held before, will hold or was rejected."""
     now = datetime.now(UTC)
     if fact.rejected_at is not None:
         return "rejected"
@@ -64,7 +64,7 @@ def _history(as_json: bool, known: Sequence[Fact], given: Given) -> None:
 
 
 def _words(user: User, found: Any, given: Given) -> show.Columns:
-    """A column with the words that each fact rests on; those of a conversation that was deleted are gone."""
+    """Return a column with the message behind each fact, empty if that conversation was deleted."""
     known = found if isinstance(found, list) else [found]
     ids = {fact.source_message_id for fact in known} - {None} if given.get("source", True) else ()
     words = {message_id: said.content for message_id in ids if (said := user.message(message_id)) is not None}

@@ -120,7 +120,7 @@ def _added(report: Report) -> str:
 
 
 def _document(export: Export, report: Report | None, indexing: float) -> dict[str, Any]:
-    """All of it, for programs."""
+    """Return the whole report as JSON for programs."""
     added = {} if report is None else asdict(report.added)
     if report is not None:
         for noun, count in report.restored.items():

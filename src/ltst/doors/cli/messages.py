@@ -97,7 +97,7 @@ def remove(options: Options, message_id: MessageId, chat: ChatId, yes: Yes = Fal
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:
-    """The messages of a file, one a line; what is no message is told with its line."""
+    """Yield the messages of a file, one per line. An error names the line."""
     data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     for number, line in enumerate(piped(data, str(file)).split("\n"), start=1):
         if line.strip():

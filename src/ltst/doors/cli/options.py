@@ -25,18 +25,18 @@ P = ParamSpec("P")
 
 
 def named(flag: str, metavar: str, about: str, *known: str) -> Any:
-    """An option that takes a value; a shell offers the words that are known."""
+    """Return an option that takes a value. Shells complete the known words."""
     return typer.Option(flag, metavar=metavar, help=about, autocompletion=completing(*known) if known else None)
 
 
 def one_of(flag: str, metavar: str, known: Sequence[str], about: str = "{}.") -> Any:
-    """An option that takes one of a few words, which stand in its help where the braces are."""
+    """Return an option that takes one of a few words. Its help lists them in place of the braces."""
     told = f"{', '.join(known[:-1])} or {known[-1]}"
     return named(flag, metavar, about.format(told), *known)
 
 
 def timed(flag: str, about: str, metavar: str = "TIME") -> Any:
-    """An option that takes a date or a time."""
+    """Return an option that takes a date or a time."""
     return typer.Option(flag, parser=moment, metavar=metavar, help=about)
 
 
@@ -64,7 +64,7 @@ class Options:
     json: bool = False
 
     def over(self, before: Options) -> Options:
-        """These options, and where they say nothing, the ones that stood before the command."""
+        """Return these options, completed by those given before the command."""
         return Options(
             before.database_url if self.database_url is None else self.database_url,
             before.user if self.user is None else self.user,
@@ -74,7 +74,7 @@ class Options:
 
     @property
     def settings(self) -> Settings:
-        """The settings of the environment, overridden by what was asked for."""
+        """Return the settings of the environment, overridden by the options given."""
         from ltst.settings import Settings  # late, as all that --version and --help do not need
 
         home = self.home.expanduser() if self.home else None
@@ -131,7 +131,7 @@ def signed(
 
 @contextmanager
 def opened(options: Options, **settings: Any) -> Iterator[Memory]:
-    """The memory, open for the time of the block; settings of a command's own go before those that were asked for.
+    """Open the memory for the block. The command's own settings override those asked for.
 
     No worker begins in the background of a command that is over in a moment, and no model is loaded that it may not
     need.
@@ -149,14 +149,14 @@ def opened(options: Options, **settings: Any) -> Iterator[Memory]:
 
 @contextmanager
 def remembered(options: Options) -> Iterator[User]:
-    """The memory of the user who was asked for."""
+    """Open the memory of the user asked for."""
     with opened(options) as memory:
         yield memory.user(memory.settings.user)
 
 
 @contextmanager
 def informed(options: Options) -> Iterator[User]:
-    """The same, once what the user said has been learnt; a shell has no background that would have done it."""
+    """Open the same, after learning what the user said: a command has no background worker to do it."""
     with remembered(options) as user:
         with show.working("Learning"):
             user.learning.catch_up()
@@ -170,7 +170,7 @@ def agreed(question: str, yes: bool = False) -> None:
 
 
 def typed(value: str | None, *, ask: str, secret: bool = False) -> str:
-    """An argument; `-` or none at all means what is typed at a prompt, or piped in."""
+    """Return an argument. For `-` or none, read it from a prompt or from standard input."""
     if value is not None and value != "-":
         return value
     if value is None and sys.stdin.isatty():
@@ -179,7 +179,7 @@ def typed(value: str | None, *, ask: str, secret: bool = False) -> str:
 
 
 def piped(data: bytes, source: str) -> str:
-    """Bytes as the text that they are, line breaks included."""
+    """Decode bytes as UTF-8 and keep their line breaks."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -187,7 +187,7 @@ def piped(data: bytes, source: str) -> str:
 
 
 def found(record: Any, what: str) -> Any:
-    """The record, or NotFound."""
+    """Return the record, or raise NotFound."""
     if not record:
         raise NotFound(f"there is no {what}")
     return record

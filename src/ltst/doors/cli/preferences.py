@@ -30,7 +30,7 @@ COLUMNS = show.columns(
 
 
 def shown(preference: UserPreference) -> str:
-    """The value, unless it is sensitive: screens are looked at by others too."""
+    """Return the value, or dots if it is sensitive: others may see the screen."""
     return HIDDEN if preference.sensitive else preference.value
 
 

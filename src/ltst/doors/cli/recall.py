@@ -60,7 +60,7 @@ def _found(as_json: bool, found: Sequence[Hit], given: Given) -> None:
 
 
 def _arms(hit: Hit) -> Text:
-    """The part of each arm that has one, the largest first, under one another."""
+    """Return the parts of a score, one per line, the largest first."""
     from rich.text import Text  # late: --json needs none of it
 
     parts = sorted(((arm, score) for arm, score in hit.scores.items() if score), key=lambda part: -part[1])

@@ -153,7 +153,7 @@ def _answers(address: str) -> bool:
 
 
 def name_to_call(host: str, loopback: bool) -> str:
-    """The name by which the server can be called from this machine; 0.0.0.0 stands for all of them and is none."""
+    """Return a name that reaches the server from this machine; 0.0.0.0 means every address and is no name."""
     bare = host.strip("[]")
     with suppress(ValueError):  # a name
         loopback = loopback or ip_address(bare).is_unspecified

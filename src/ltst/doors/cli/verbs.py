@@ -57,7 +57,7 @@ class VerbCommand:
 
     @cached_property
     def arguments(self) -> Mapping[str, Argument]:
-        """What the verb takes."""
+        """Return the arguments of the verb."""
         from ltst.arguments import read
 
         *owners, name = ("user", *self.does.split("."))

@@ -65,12 +65,12 @@ class Serving:
 
     @property
     def loopback(self) -> bool:
-        """Whether nobody but this machine can reach it."""
+        """Return whether only this machine can reach the server."""
         return is_loopback(self.host)
 
 
 def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
-    """The application; it opens a memory of its own unless it is given one."""
+    """Return the application. It opens its own memory unless one is given."""
     own = memory or AsyncMemory(settings=replace(serving.settings, actor="http"))
     turns, relay = Turns(own), Relay(own)
     app = FastAPI(
@@ -122,7 +122,7 @@ def _lifespan(memory: AsyncMemory, busy: Sequence[Turns | Relay], *, opens: bool
 
 @contextmanager
 def _heeding(stopping: asyncio.Event) -> Iterator[None]:
-    """Let streams know when the server is told to stop; else it would wait for listeners who never leave."""
+    """Tell streams when the server stops; otherwise it would wait for listeners who never leave."""
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         before = {number: told for number in SIGNALS if callable(told := signal.getsignal(number))}
@@ -144,7 +144,7 @@ def _heeding(stopping: asyncio.Event) -> Iterator[None]:
 
 @contextmanager
 def _orphanage() -> Iterator[None]:
-    """Stop when the process that started this one is gone: else it would keep the port from whoever comes next."""
+    """Stop when the parent process is gone; otherwise this one would keep the port occupied."""
     parent = multiprocessing.parent_process()
     if parent is None or threading.current_thread() is not threading.main_thread():
         yield
@@ -164,7 +164,7 @@ def _orphanage() -> Iterator[None]:
 
 
 def _gate(app: FastAPI, serving: Serving) -> None:
-    """What every request passes, the last one added first."""
+    """Add the middleware. A request passes the last one added first."""
     settings = serving.settings
     app.add_middleware(Watched, visits=app.state.visits)
     app.add_middleware(Metered, meters=app.state.meters)

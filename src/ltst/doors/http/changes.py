@@ -24,7 +24,7 @@ class Listeners:
 
     @contextmanager
     def listening(self, user_id: str | None) -> Iterator[asyncio.Event]:
-        """An event that is set whenever the memory of the user, or for None anyone's, may have changed."""
+        """Yield an event that is set when the user's memory, or anyone's for None, may have changed."""
         news = asyncio.Event()
         self._listeners[news] = user_id
         if self._watching is None:

@@ -68,7 +68,7 @@ class Meters:
             self.lookups.labels(seen.name, "hit" if seen.cache_hit else "miss").inc()
 
     def page(self) -> bytes:
-        """The page /metrics."""
+        """Return the page /metrics."""
         if self._shared is None:
             return generate_latest(self.registry)
         together = CollectorRegistry()
@@ -109,7 +109,7 @@ class Metered:
 
 
 def route_of(scope: Scope) -> str:
-    """The route that answered a request, in the words of the server's document."""
+    """Return the route of a request as the OpenAPI document writes it."""
     return getattr(scope.get("route"), "path_format", UNROUTED)
 
 
@@ -120,7 +120,7 @@ class TurnMeters(Collector):
         self._stats = stats
 
     def collect(self) -> Iterator[Metric]:
-        """All of them."""
+        """Yield every metric."""
         seen = self._stats()
         yield GaugeMetricFamily("ltst_turns_under_way", "Turns that are being answered.", seen.under_way)
         turns = CounterMetricFamily("ltst_turns", "Turns by what came of them.", labels=["outcome"])
@@ -144,7 +144,7 @@ class StoreMeters(Collector):
     """What was last seen of the database, in the words of Prometheus."""
 
     def __init__(self) -> None:
-        """Nothing was seen yet; the memory opens about now."""
+        """Start the clock: the memory opens about now."""
         self._begun = time.monotonic()
         self._looked: float | None = None
         self._seen: Stats | None = None
@@ -159,7 +159,7 @@ class StoreMeters(Collector):
             self._seen = self._looked = None  # the page tells that it is away
 
     def collect(self) -> Iterator[Metric]:
-        """All of them."""
+        """Yield every metric."""
         yield GaugeMetricFamily("ltst_memory_open_seconds", "How long it is open.", time.monotonic() - self._begun)
         yield GaugeMetricFamily("ltst_database_up", "Whether the database answered.", int(self._seen is not None))
         if self._seen is not None:

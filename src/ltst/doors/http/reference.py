@@ -47,7 +47,7 @@ def document(app: FastAPI) -> dict[str, Any]:
 
 
 def _complete(operation: dict[str, Any]) -> None:
-    """What stands in an address or a header is there or not, but never null; whose memory it is may be told."""
+    """Complete an operation: parameters are never null, and a header may name the user."""
     parameters = operation.get("parameters", [])
     for parameter in parameters:
         parameter["schema"] = _without_null(parameter["schema"])

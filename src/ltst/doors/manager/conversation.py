@@ -15,19 +15,19 @@ class ConversationContext:
     """A conversation and its memory. `ltst.ConversationContext`, the record of a context, is another thing."""
 
     def __init__(self, conversation_id: str, memory_config: MemoryConfig | Mapping[str, Any] | None = None) -> None:
-        """A conversation by its id; of the config all counts but the session."""
+        """Use the conversation with this id; a session in the config is ignored."""
         told = config(memory_config)
         told.session_id = conversation_id
         self.memory = MemoryManager(told)
 
     @property
     def id(self) -> str:
-        """Which conversation this is."""
+        """Return the id of the conversation."""
         return self.memory.session_id
 
     @property
     def history(self) -> History:
-        """What was said."""
+        """Return what was said."""
         return self.memory.history
 
     async def __aenter__(self) -> Self:

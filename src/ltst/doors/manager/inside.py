@@ -30,7 +30,7 @@ class Inside:
         return await self._opened().awaited(self._done(work))
 
     def ask_now(self, work: Work[R]) -> R:
-        """The same for code that does not await."""
+        """Do work there for code that cannot await."""
         return self._opened().run(self._done(work))
 
     async def close(self) -> None:

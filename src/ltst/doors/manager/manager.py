@@ -43,7 +43,7 @@ class MemoryManager:
         user_id: str | None = None,
         agent: str | None = None,
     ) -> None:
-        """A conversation by its id, or by a config; without either a new one.
+        """Use a conversation by its id or a config, or begin a new one.
 
         A config is a `MemoryConfig`, a mapping with any of its attributes, or `Settings`. Without a user it is the one
         of the settings.
@@ -63,17 +63,17 @@ class MemoryManager:
 
     @property
     def session_id(self) -> str:
-        """Which conversation this is."""
+        """Return the id of the conversation."""
         return self._inside.chat.session_id
 
     @property
     def user_id(self) -> str:
-        """Whose conversation this is."""
+        """Return the id of the user."""
         return self._inside.chat.user_id
 
     @property
     def agent(self) -> str | None:
-        """The agent that the user talks with."""
+        """Return the agent that the user talks with."""
         return self._inside.chat.agent
 
     async def __aenter__(self) -> Self:
@@ -92,7 +92,7 @@ class MemoryManager:
         return await self.history.add_pair(user_msg, ai_msg)
 
     async def get_context(self) -> dict[str, Any]:
-        """What to send to a model now, ready for JSON: the window, and all that is remembered about its last question.
+        """Return what to send to a model now: the window, and what is remembered about its last question.
 
         `messages` have the roles system, user and assistant; what is remembered stands in the system message. `sources`
         are the ids of the messages that it rests on. What the last messages say of the user is learnt by now. It is no
@@ -137,7 +137,7 @@ class MemoryManager:
         limit: int = 5,
         filters: Mapping[str, Any] | None = None,
     ) -> list[MemoryEntry]:
-        """What one kind of memory holds about a question, the best first; nothing when nothing is relevant.
+        """Return what one kind of memory holds about a question, best first, or nothing relevant.
 
         Messages and working memory are those of this conversation; knowledge (with the facts) and episodes are all of
         the user's. `filters` ask for metadata: {"topic": "food"} for equal values, {"price": {"gte": 5}} for ranges.
@@ -177,7 +177,7 @@ class MemoryManager:
         return of_message(await self._inside.chat.add(role, text, at=said, metadata=about))
 
     async def _keep_at_hand(self, text: str, about: dict[str, Any]) -> MemoryEntry:
-        """The same words without a key stay one value: their hash is the key."""
+        """Keep a value. Without a key, the hash of its words is the key, so that the same words stay one value."""
         key = validate.identifier(about.pop("key", sha256(text)), "key")
         lives, ends = validate.duration(about.pop("ttl", None), "ttl"), moment(about, "expires_at")
         given = weight(about)
@@ -239,7 +239,7 @@ class MemoryManager:
         return {fact.fact_id: of_fact(fact) for fact in await self._inside.user.facts.list()}
 
     async def _with_vectors(self, found: list[MemoryEntry]) -> list[MemoryEntry]:
-        """What was found, each with a vector: that of its words where none is stored."""
+        """Return what was found, with the vector of its words wherever none is stored."""
         bare = [each for each in found if each.embedding is None]
         try:
             vectors = await self._inside.memory.embed([each.content for each in bare])

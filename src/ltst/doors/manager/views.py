@@ -59,7 +59,7 @@ class History:
         return await self._inside.ask(lambda: self._inside.chat.add(**said))
 
     async def get_recent(self, k: int = 10) -> list[dict[str, str]]:
-        """The newest messages, oldest first, with the roles that models know."""
+        """Return the newest messages, oldest first, with the roles that models know."""
         recent = await self._inside.ask(lambda: self._inside.chat.window(k))
         return [{"role": MODEL_ROLES.get(each.role, each.role), "content": each.content} for each in recent]
 
@@ -71,7 +71,7 @@ class Profile:
         self._inside = inside
 
     async def get_all(self) -> dict[str, Any]:
-        """The facts that hold now and the preferences, ready for JSON."""
+        """Return the facts that hold now and the preferences, ready for JSON."""
         return await self._inside.ask(lambda: self._inside.user.profile())
 
     async def upsert_facts(self, facts: Iterable[Mapping[str, Any]] | Mapping[str, str]) -> list[Fact]:
@@ -128,11 +128,11 @@ class WorkingMemory(MutableMapping[str, Any]):
 
     # All of one moment, in one read.
     def items(self) -> ItemsView[str, Any]:
-        """Keys and values that live now."""
+        """Return the live keys and values."""
         return self._all().items()
 
     def values(self) -> ValuesView[Any]:
-        """Values that live now."""
+        """Return the live values."""
         return self._all().values()
 
     def clear(self) -> None:
@@ -192,17 +192,17 @@ class VectorStore:
         )
 
     async def search(self, query: str, limit: int = 5, filters: Mapping[str, Any] | None = None) -> list[MemoryEntry]:
-        """What is known about a question, the best first."""
+        """Return what is known about a question, best first."""
         return await self._search(query, MemoryTypes.LONG_TERM, limit, filters)
 
     async def embed(self, text: str) -> list[float]:
-        """The vector of a text, by the model of the database."""
+        """Return the vector of a text, made by the database's model."""
         (vector,) = await self._inside.ask(lambda: self._inside.memory.embed([text]))
         return vector
 
 
 def spoken(message: Message | Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `chat.add` for a message of any make."""
+    """Return the arguments of `chat.add` for any kind of message."""
     get = message.get if isinstance(message, Mapping) else lambda name: getattr(message, name, None)
     role, content = get("role"), get("content")
     if role is None or content is None:

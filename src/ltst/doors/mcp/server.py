@@ -34,7 +34,7 @@ Whose = Callable[[Request], AsyncUser]
 
 
 def create(whose: Whose, tools: Mapping[str, VerbTool], *, structured: bool = False) -> Server[Any]:
-    """A server with these tools; `whose` tells from a request whose memory it is about.
+    """Return a server with these tools. `whose` returns the user that a request is about.
 
     With `structured` answers also come as JSON, under schemas that the list of tools shows.
     """
@@ -68,11 +68,11 @@ class Handlers:
         self._schemas = {each.name: each.input_schema for each in self._specs}
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
-        """What a tool takes."""
+        """Return the input schema of a tool."""
         return self._schemas.get(name)
 
     async def list_tools(self, _: Request, __: object) -> protocol.ListToolsResult:
-        """The tools, the same for everyone."""
+        """Return the tools, which are the same for everyone."""
         return protocol.ListToolsResult(tools=self._specs)
 
     async def call_tool(self, request: Request, given: protocol.CallToolRequestParams) -> protocol.CallToolResult:
@@ -89,31 +89,31 @@ class Handlers:
     async def list_resources(
         self, _: Request, given: protocol.PaginatedRequestParams | None
     ) -> protocol.ListResourcesResult:
-        """The profile, and the list of conversations, of which each has an address of its own."""
+        """Return the profile and the list of conversations as resources."""
         if given is not None and given.cursor is not None:
             raise MCPError(protocol.INVALID_PARAMS, "cursor must be one that this list gave")
         return protocol.ListResourcesResult(resources=[*resources.FIXED])
 
     async def list_templates(self, _: Request, __: object) -> protocol.ListResourceTemplatesResult:
-        """How a conversation is named."""
+        """Return the template of a conversation's address."""
         return protocol.ListResourceTemplatesResult(resource_templates=[resources.TEMPLATE])
 
     async def read_resource(
         self, request: Request, given: protocol.ReadResourceRequestParams
     ) -> protocol.ReadResourceResult:
-        """What a resource says."""
+        """Return the contents of a resource."""
         return await _guarded(resources.read(self._whose(request), given.uri))
 
     async def list_prompts(self, _: Request, __: object) -> protocol.ListPromptsResult:
-        """The prompts, the same for everyone."""
+        """Return the prompts, which are the same for everyone."""
         return protocol.ListPromptsResult(prompts=[each.spec(name) for name, each in prompts.PROMPTS.items()])
 
     async def get_prompt(self, request: Request, given: protocol.GetPromptRequestParams) -> protocol.GetPromptResult:
-        """A prompt with its arguments."""
+        """Return a prompt with its arguments filled in."""
         return await _guarded(prompts.written(self._whose(request), given.name, given.arguments or {}))
 
     async def complete(self, request: Request, given: protocol.CompleteRequestParams) -> protocol.CompleteResult:
-        """Ids of conversations that begin with what was typed."""
+        """Return the ids of conversations that begin with what was typed."""
         if given.argument.name != "session_id":
             return protocol.CompleteResult(completion=protocol.Completion(values=[]))
         found = await _guarded(self._whose(request).sessions.list(limit=LOOKED_THROUGH))
@@ -123,7 +123,7 @@ class Handlers:
 
 
 async def _guarded(answer: Awaitable[T]) -> T:
-    """The answer; what goes wrong is told in a sentence, or not at all."""
+    """Return the answer. Our own errors become a sentence; the reason of others is only logged."""
     try:
         return await answer
     except MCPError:

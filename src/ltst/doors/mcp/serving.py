@@ -81,7 +81,7 @@ async def _answer(server: Server[Any]) -> None:
 
 @asynccontextmanager
 async def _patient(heard: Any, said: Any) -> AsyncIterator[tuple[Any, Any]]:
-    """The same streams, except that the input ends only when all that was asked is answered.
+    """Yield the same streams, but end the input only when every request is answered.
 
     A program that pipes its requests in has closed its end before they are read; the package would drop them.
     """

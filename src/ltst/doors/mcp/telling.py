@@ -17,7 +17,7 @@ Part = str | Callable[[Any], Any]  # the name of a field, or what is made of the
 
 
 def tell(answer: Any, nothing: str = "There is nothing.") -> str:
-    """An answer as text: records as quoted blocks, numbers as they are, the rest as JSON in a block."""
+    """Return an answer as text: records as quoted blocks, counts as they are, the rest as quoted JSON."""
     if not isinstance(answer, Mapping):
         return "\n".join([PREAMBLE, _block(answer)])
     if "items" not in answer:
@@ -31,12 +31,12 @@ def tell(answer: Any, nothing: str = "There is nothing.") -> str:
 
 
 def blocks(found: Iterable[Any]) -> list[str]:
-    """A block for each thing."""
+    """Return a quoted block for each thing."""
     return [_block(each) for each in found]
 
 
 def in_json(value: Any, **attributes: str | None) -> str:
-    """Any JSON value, quoted."""
+    """Return a JSON value, quoted."""
     return _quoted(json.dumps(value, ensure_ascii=False, default=str), **attributes)
 
 
@@ -46,7 +46,7 @@ def _counted(answer: Mapping[str, int]) -> str:
 
 
 def _block(thing: Any) -> str:
-    """A record as it is told; of a message that was found, the message; of a value its key; any other thing as JSON."""
+    """Return the block of a record, of a found message, or of a working value; anything else as JSON."""
     if isinstance(thing, Mapping) and "message" in thing:
         thing = thing["message"]
     elif isinstance(thing, Mapping) and thing.keys() == {"key", "value"}:
@@ -63,7 +63,7 @@ def _part(record: Any, part: Part) -> Any:
 
 
 def _quoted(content: str, **attributes: str | None) -> str:
-    """A long one is cut, and says so."""
+    """Quote a content. A long one is cut, and the block says so."""
     if len(content) > LONGEST_QUOTE:
         attributes["shortened"] = f"{LONGEST_QUOTE} of {len(content)} characters"
     return quoted(content[:LONGEST_QUOTE], **attributes)
@@ -76,7 +76,7 @@ def _written(value: Any) -> str | None:
 
 
 def _speaker(role: str) -> dict[str, Part]:
-    """Who said it, and that it is no word of the user where it is not."""
+    """Return the attributes that name the speaker, and mark words that are not the user's."""
     return {
         "from": lambda it: ROLES.get(getattr(it, role), getattr(it, role)),
         "trust": lambda it: None if it.trusted else "low",
@@ -96,7 +96,7 @@ def _spans(policy: records.RetentionPolicy) -> str:
 
 
 def _as(kind: str, content: Part, fields: str = "", **made: Part) -> tuple[str, Part, Mapping[str, Part]]:
-    """How a record is told: its kind, what of it is quoted, and beside that its fields, as name or name=field."""
+    """Return how to tell a record: its kind, what is quoted, and its attributes, as name or name=field."""
     named = {name: field or name for name, _, field in (each.partition("=") for each in fields.split())}
     return kind, content, {**named, **made}
 

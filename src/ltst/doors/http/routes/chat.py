@@ -81,7 +81,7 @@ async def list_agents(request: Request, user: User) -> Any:
 
 
 async def _told(turn: Turn, request_id: str) -> AsyncIterator[str]:
-    """The turn as events; an error is one too, since the status was sent with the first."""
+    """Yield the turn as events. An error is an event too: the status has already been sent."""
     yield event({"chat_id": turn.chat_id, "message_id": turn.message_id, "agent_name": turn.agent.name}, name="start")
     try:
         async for piece in turn.pieces():

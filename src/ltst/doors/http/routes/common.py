@@ -55,7 +55,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 
 
 def event(data: Any, *, name: str | None = None, id: str | None = None) -> str:
-    """One event; its data is one line of JSON, so that nothing in it can end the event or begin another."""
+    """Return one event. Its data is one line of JSON, so nothing in it can end the event."""
     head = "".join(f"{field}: {value}\n" for field, value in (("id", id), ("event", name)) if value is not None)
     return f"{head}data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n"
 
@@ -73,11 +73,11 @@ class Segment(Convertor[str]):
     regex = "[^/]+"
 
     def convert(self, value: str) -> str:
-        """What the segment says."""
+        """Decode a segment."""
         return unquote(value, errors="strict")
 
     def to_string(self, value: str) -> str:
-        """The segment for a value."""
+        """Encode a value as a segment."""
         return quote(value, safe="")
 
 

@@ -111,7 +111,7 @@ async def _answer(
 
 
 async def _stream(request: Request, read: Read, place: int | str, user_id: str | None) -> AsyncIterator[str]:
-    """Every event as it happens, until the listener leaves or the server stops."""
+    """Yield every event as it happens, until the listener leaves or the server stops."""
     stopping: asyncio.Event = request.app.state.stopping
     changes: Listeners = request.app.state.changes
     yield ": listening\n\n"
@@ -136,7 +136,7 @@ def _told(each: Event) -> str:
 
 
 async def _heard(news: asyncio.Event) -> bool:
-    """Whether there may be news, before it is time for a sign of life."""
+    """Return whether there may be news, or False when it is time for a sign of life."""
     try:
         async with asyncio.timeout(KEEP_ALIVE_SECONDS):
             return await news.wait()

@@ -150,7 +150,7 @@ async def _read(request: Request) -> Mapping[str, Any]:
 
 
 def _acting(request: Request, caller: Caller, body: Mapping[str, Any]) -> Caller:
-    """The caller, acting for the end user that the field `user` names."""
+    """Return the caller, acting for the end user that the field `user` names."""
     named = body.get("user")
     if named is None or named == "":
         return caller
