@@ -210,13 +210,6 @@ def _rests_on(memories: Sequence[Memory]) -> None:
 def _told(talk: Talk, message: str) -> dict[str, Any]:
     result = talk.last
     assert result is not None, "an answer that came to its end is there"
-    return {
-        "chat_id": result.chat_id,
-        "agent_name": result.agent,
-        "model": result.model,
-        "message": message,
-        "reply": result.reply,
-        "message_id": result.message_id,
-        "reply_id": result.reply_id,
-        "memories": [dict(each) for each in result.memories],
-    }
+    told = {name: getattr(result, name) for name in ("reply", "message_id", "reply_id")}
+    who = {"chat_id": result.chat_id, "agent_name": result.agent, "model": result.model}
+    return {**who, "message": message, **told, "memories": [dict(each) for each in result.memories]}

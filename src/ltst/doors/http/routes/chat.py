@@ -95,12 +95,6 @@ async def _told(turn: Turn, request_id: str) -> AsyncIterator[str]:
 
 
 def _answer(result: TurnResult) -> dict[str, Any]:
-    return {
-        "chat_id": result.chat_id,
-        "agent_name": result.agent,
-        "model": result.model,
-        "reply": result.reply,
-        "message_id": result.message_id,
-        "reply_id": result.reply_id,
-        "memories": [dict(each) for each in result.memories],
-    }
+    told = {name: getattr(result, name) for name in ("model", "reply", "message_id", "reply_id")}
+    memories = [dict(each) for each in result.memories]
+    return {"chat_id": result.chat_id, "agent_name": result.agent, **told, "memories": memories}
