@@ -22,7 +22,6 @@ from starlette.middleware.cors import CORSMiddleware
 from ltst.agents.relay import Relay
 from ltst.agents.turns import Turns
 from ltst.doors.http import problems
-from ltst.doors.http.changes import Listeners
 from ltst.doors.http.guard import Guard
 from ltst.doors.http.meters import Metered, Meters
 from ltst.doors.http.reference import add_reference, document
@@ -91,7 +90,7 @@ def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
     app.state.reception = Reception(own.keys, own.settings, loopback=serving.loopback)
     app.state.visits = Visits(app.state.reception)
     app.state.stopping = asyncio.Event()
-    app.state.changes = Listeners(own, app.state.stopping)
+    app.state.changes = feed.Listeners(own, app.state.stopping)
     problems.register(app, [route for router in ROUTERS for route in router.routes])
     for router in ROUTERS:
         app.include_router(router)

@@ -1,4 +1,4 @@
-"""MemoryManager: one conversation and all that is remembered for it, behind four verbs."""
+"""MemoryManager: one conversation and all that is remembered for it, behind four verbs; and ConversationContext."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from ltst.arguments import FEWEST_TOKENS
 from ltst.doors.manager.config import STRATEGY, MemoryConfig, config
 from ltst.doors.manager.entries import matching, meets, moment, of_context, of_fact, of_message, source, told, weight
 from ltst.doors.manager.inside import Inside
-from ltst.doors.manager.views import History, Profile, ShortTermBuffer, VectorStore, WorkingMemory
+from ltst.doors.manager.views import (
+    History,
+    Message,
+    Profile,
+    ShortTermBuffer,
+    VectorStore,
+    WorkingMemory,
+    spoken,
+)
 from ltst.errors import Invalid, ModelUnavailable
 from ltst.learn.importance import kept
 from ltst.recall.context import Context
@@ -249,6 +257,45 @@ class MemoryManager:
         for entry, vector in zip(bare, vectors, strict=True):
             entry.embedding = vector
         return found
+
+
+class ConversationContext:
+    """A conversation and its memory. `ltst.ConversationContext`, the record of a context, is another thing."""
+
+    def __init__(self, conversation_id: str, memory_config: MemoryConfig | Mapping[str, Any] | None = None) -> None:
+        """Use the conversation with this id; a session in the config is ignored."""
+        told = config(memory_config)
+        told.session_id = conversation_id
+        self.memory = MemoryManager(told)
+
+    @property
+    def id(self) -> str:
+        """Return the id of the conversation."""
+        return self.memory.session_id
+
+    @property
+    def history(self) -> History:
+        """Return what was said."""
+        return self.memory.history
+
+    async def __aenter__(self) -> Self:
+        await self.memory.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let go of the database."""
+        await self.memory.close()
+
+    async def add_message(self, message: Message | Mapping[str, Any]) -> MemoryEntry:
+        """Store a message, once: what is in the history can be searched as short-term memory."""
+        said = spoken(message)
+        metadata = {"source": self.id, **said["metadata"], "role": said["role"]}
+        if said["at"] is not None:
+            metadata["timestamp"] = said["at"]
+        return await self.memory.add_memory(said["content"], MemoryTypes.SHORT_TERM, metadata)
 
 
 def _type(given: object) -> MemoryTypes:
