@@ -75,7 +75,7 @@ async def chat(request: Request, user: User, said: Said, key: IdempotencyKey = N
 
 @router.get("/agents", response_model=Page[AgentShown])
 async def list_agents(request: Request, user: User) -> Any:
-    """The agents that can be talked with."""
+    """Return the agents that a user can talk with."""
     turns: Turns = request.app.state.turns
     return {"items": turns.agents.list()}
 

@@ -73,7 +73,7 @@ async def events(
     last_event_id: LastEventId = None,
     accept: Accept = "application/json",
 ) -> Any:
-    """What changed in this user's memory after an event: nothing is skipped, nothing repeated."""
+    """Return what changed in this user's memory after an event; nothing is skipped or repeated."""
 
     async def read(place: int | str, most: int) -> list[Event]:
         told = user.events.feed if settled else user.events.list
@@ -93,7 +93,7 @@ async def events_of_all(
     last_event_id: LastEventId = None,
     accept: Accept = "application/json",
 ) -> Any:
-    """What changed in everyone's memory after an event."""
+    """Return what changed in everyone's memory after an event."""
 
     async def read(place: int | str, most: int) -> list[Event]:
         return await memory.feed(after=place, limit=most)

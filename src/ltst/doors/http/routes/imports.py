@@ -112,7 +112,7 @@ async def add_entries(user: User, given: ForeignEntries) -> Any:
 
 @router.post("/sessions/{session_id:segment}/fork", response_model=shapes.Forked, status_code=201, tags=["sessions"])
 async def fork_session(user: User, session_id: Id, given: Fork, key: IdempotencyKey = None) -> Any:
-    """A new conversation that begins with a copy of this one; with an idempotency key it is made once."""
+    """Begin a new conversation with a copy of this one; with an idempotency key it is made once."""
     return await outside.fork_session(user, session_id, given.at, given.session_id, key)
 
 
@@ -124,7 +124,7 @@ async def fork_session(user: User, session_id: Id, given: Fork, key: Idempotency
 async def list_messages(
     user: User, session_id: Id, limit: Limit = 100, offset: Offset = 0, vectors: Vectors = False
 ) -> Any:
-    """The messages from the beginning on."""
+    """Return the messages from the beginning."""
     shape = Page[shapes.MessageWithVector] if vectors else Page[shapes.Message]
     found = await user.chat(session_id).history(limit=limit + 1, offset=offset)
     return shape.model_validate(page(found, limit, offset))

@@ -120,7 +120,7 @@ async def complete(
 
 @router.get("/models", responses=ANSWER, response_class=Response)
 async def models(request: Request, caller: Calling) -> Response:
-    """The models that can be asked for: those behind this server, and its own agents."""
+    """Return the models to choose from: those behind this server, and its own agents."""
     turns: Turns = request.app.state.turns
     own = [_model(f"{OWN}{agent.name}") for agent in turns.agents.list()]
     relay: Relay = request.app.state.relay
