@@ -17,13 +17,14 @@ app = Noun(
     "contexts",
     "Keys and values attached to a conversation.",
     "list --chat monday",
+    path="chat.contexts",
     missing="{type} context {key!r} in {chat!r}",
 )
-
 working = Noun(
     "working",
     "Values that matter to a conversation for a while.",
     "list --chat monday",
+    path="chat.working",
     missing="{key!r} in the working memory of {chat!r}",
 )
 
@@ -36,17 +37,15 @@ app.verb(
     "Set a value, in place of the one before.",
     'project goal "Ship in May." --chat monday',
     said("{type} {key} is kept in {chat}."),
-    does="chat.contexts.set",
     flags={"expires_at": "--expires"},
     opens=("agent",),
 )
-app.verb("get", "Show one context.", "project goal --chat monday", lined(COLUMNS), does="chat.contexts.get")
+app.verb("get", "Show one context.", "project goal --chat monday", lined(COLUMNS))
 app.verb(
     "list",
     "List the contexts of a conversation.",
     "--chat monday --type project",
     listed(COLUMNS, "Contexts of {chat}", "There are no contexts in {chat}."),
-    does="chat.contexts.list",
     flags={"type": "--type"},
 )
 app.verb(
@@ -54,7 +53,6 @@ app.verb(
     "Remove one context, or all of a type.",
     "project goal --chat monday",
     said("{it} of type {type} forgotten in {chat}.", forgotten="it"),
-    does="chat.contexts.forget",
 )
 
 Key = Annotated[str, typer.Argument(help="What it is called.")]
@@ -100,7 +98,6 @@ working.verb(
     "Keep a value.",
     """plan '{"week": 1}' --chat monday --ttl 12h""",
     said("{key} is kept in {chat}.", set="key"),
-    does="chat.working.set",
     told={
         "value": "JSON, or else a text; - reads it from standard input.",
         "ttl": "For how long: 90s, 15m, 12h, 30d.",
@@ -116,12 +113,10 @@ working.verb(
     "Remove one value.",
     "plan --chat monday",
     said("{key} is forgotten.", forgotten="key"),
-    does="chat.working.forget",
 )
 working.verb(
     "clear",
     "Remove every value.",
     "--chat monday",
     said("{it} forgotten in {chat}.", cleared="it"),
-    does="chat.working.clear",
 )

@@ -18,8 +18,8 @@ from ltst.errors import Invalid
 
 MESSAGE = "0199f0c2-5b1e-7c3a-9d2f-3f8a4c6e1b70"
 
-group = Noun("messages", "Correct what was said, or take it back.", f"remove {MESSAGE} --chat monday")
-app = Noun("", "Messages.")
+group = Noun("messages", "Correct what was said, or take it back.", f"remove {MESSAGE} --chat monday", path="chat")
+app = Noun("", "Messages.", path="chat")
 
 WHICH = "The id of the message, as `ltst window --json` shows it."
 MessageId = Annotated[str, typer.Argument(metavar="ID", help=WHICH)]
@@ -39,7 +39,6 @@ app.verb(
     "Add a message to a conversation.\n\nThe first one begins it.",
     'user "I moved to Lisbon." --chat monday',
     said("Kept as message {it.message_index} of {chat}."),
-    does="chat.add",
     opens=("agent", "name"),
 )
 app.verb(
@@ -47,7 +46,6 @@ app.verb(
     "Show the newest messages of a conversation.",
     "--chat monday --limit 10",
     _window,
-    does="chat.window",
     flags={"limit": "--limit"},
 )
 group.verb(
@@ -56,7 +54,6 @@ group.verb(
     "It keeps its place, its role and its time, and its metadata unless others are given.",
     f'{MESSAGE} "I moved to Porto." --chat monday',
     said("Message {it.message_index} of {chat} is replaced."),
-    does="chat.replace",
     told={"message_id": WHICH},
 )
 

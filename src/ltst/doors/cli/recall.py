@@ -105,7 +105,6 @@ app.verb(
     "Find what is remembered about something.\n\nThe best first, or nothing when nothing is relevant.",
     '"where do I live?" --kind message --since 2026-01-01',
     _found,
-    does="search",
     flags={"kinds": "--kind", "session_id": "--chat"},
     told={
         "query": "What to look for, in any words; - reads it.",
@@ -132,7 +131,6 @@ app.verb(
     "hidden unless asked for.",
     "--user ann",
     _profile,
-    does="profile",
     learnt=True,
     own={"reveal": (Reveal, False)},
     beside=_hidden,

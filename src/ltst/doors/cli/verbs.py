@@ -132,17 +132,28 @@ class DeferredCommand(TyperCommand):
 class Noun(typer.Typer):
     """The page of a noun, of whose verbs commands are made."""
 
-    def __init__(self, noun: str, about: str, example: str = "", *, missing: str = "", learns: bool = False) -> None:
-        """Tell what it is; `missing` is what there is not where a verb finds nothing, such as fact {key!r}.
+    def __init__(
+        self,
+        noun: str,
+        about: str,
+        example: str = "",
+        *,
+        path: str | None = None,
+        missing: str = "",
+        learns: bool = False,
+    ) -> None:
+        """Begin a page. The `path` leads from the user to the handle; it is the noun unless it is given.
 
-        Where it `learns`, what was said is learnt before something is read.
+        `missing` is what does not exist if a verb finds nothing, such as fact {key!r}. With `learns`, what was said is
+        learnt before anything is read.
         """
         super().__init__(no_args_is_help=True, help=_helping(about, noun, example))
-        self._noun, self._missing, self._learns = noun, missing, learns
+        self._noun, self._path = noun, noun if path is None else path
+        self._missing, self._learns = missing, learns
 
     def verb(self, name: str, about: str, example: str, shown: Shown, *, does: str = "", **way: Any) -> None:
-        """Make a command of a verb: the one of its name, or the one that it `does`. The example goes on after it."""
-        does = does or f"{self._noun}.{name.replace('-', '_')}"
+        """Make a command of the verb of this name, or of the one that it `does`. The example continues the command."""
+        does = does or f"{self._path}.{name.replace('-', '_')}".removeprefix(".")
         learnt = self._learns and does.rpartition(".")[2] in READING
         told = {"missing": self._missing, "learnt": learnt, **way}
         made: Any = partial(DeferredCommand, VerbCommand(does=does, shown=shown, **told))
