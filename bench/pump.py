@@ -33,7 +33,7 @@ from typing import Any
 
 import ltst
 from ltst.agents import intents, passages
-from ltst.doors.importers import words
+from ltst.importers import words
 from ltst.learn import extract, grounding, model, pasted, statements
 from ltst.learn.importance import importance
 from ltst.recall import summary, temporal

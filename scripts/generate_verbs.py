@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from ltst.doors.mcp import everyday
+from ltst.doors.mcp import tools
 from ltst.verbs.catalog import VERBS
 from ltst.verbs.verb import Verb
 
@@ -44,7 +44,7 @@ def _section(noun: str, verbs: tuple[Verb, ...]) -> str:
 def _rows(verbs: tuple[Verb, ...]) -> Iterator[str]:
     for verb in verbs:
         tool = "" if verb.tool == "-" else verb.tool or verb.name
-        shown = " *(everyday)*" if tool in everyday.EVERYDAY else ""
+        shown = " *(everyday)*" if tool in tools.EVERYDAY else ""
         cells = (_method(verb), _code(verb.http), _code(tool) + shown, verb.about.partition("\n")[0])
         yield f"| {' | '.join(each.replace('|', chr(92) + '|') for each in cells)} |"
 

@@ -18,8 +18,8 @@ from helpers.language_server import LanguageServer, language_server
 from helpers.learning import actions, day, line, rows, run, taught, values
 from helpers.probes import cloned, holding, superuser
 from ltst import AsyncMemory, AsyncUser, ConversationMessage, Settings
-from ltst.doors.adapters.langchain import LtstChatMessageHistory
 from ltst.handles.learning import rules
+from ltst.langchain import LtstChatMessageHistory
 from ltst.learn import episodes as episode_work
 from ltst.learn import listen as listen_work
 from ltst.learn.episodes import tell
