@@ -20,10 +20,10 @@ from helpers.probes import cloned, holding, superuser
 from ltst import AsyncMemory, AsyncUser, ConversationMessage, Settings
 from ltst.doors.adapters.langchain import LtstChatMessageHistory
 from ltst.handles.learning import rules
-from ltst.learn import episodes as episode_work
 from ltst.learn import listen as listen_work
-from ltst.learn.episodes import tell
 from ltst.learn.listen import listen, listen_again
+from ltst.retelling import episodes as episode_work
+from ltst.retelling.episodes import tell
 from ltst.rooms import work
 from ltst.rooms.work import LeaseLost
 

@@ -18,7 +18,7 @@ from helpers.language_server import Asked, LanguageServer, Status, language_serv
 from helpers.learning import actions, day, rows, run, say, taught
 from helpers.probes import cloned
 from ltst import AsyncMemory, AsyncUser, ConversationSession, MemoryEntry, Settings
-from ltst.learn.episodes import EPISODE_TOKENS, READ
+from ltst.retelling.episodes import EPISODE_TOKENS, READ
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from helpers.language_server import Asked, Hang, LanguageServer, Status, language_server
 from ltst import ModelUnavailable
 from ltst.learn import keys, model
+from ltst.learn.transcript import LONGEST_INPUT, batches
 from ltst.providers.language import CountedModel, OpenAILanguageModel
 from ltst.records import Claim, ConversationMessage, Fact
 
@@ -553,7 +554,7 @@ async def test_a_long_batch_is_cut_to_its_latest(server, small):
     turns = [turn("blah " * 2000, id=f"m{number}") for number in range(59)] + [turn("I live in Lisbon.", id="last")]
     assert [source for source, _ in (await model.extracted(small, turns, [])).kept] == ["last"]
     body = server.asked[0].body["messages"][1]["content"]
-    assert len(body) < model.LONGEST_INPUT + 2_000
+    assert len(body) < LONGEST_INPUT + 2_000
     assert server.asked[0].data["turns"][-1]["id"] == 60
 
 
@@ -567,13 +568,13 @@ def test_batches_hold_all_turns_and_fit():
     turns = [
         turn("word " * (number * 37 % 1500), "ai" if number % 3 else "human", id=str(number)) for number in range(90)
     ]
-    cut = model.batches(turns)
+    cut = batches(turns)
     assert [each for batch in cut for each in batch] == turns
     assert 1 < len(cut) < 30
     for batch in cut:
         spoken = [each for each in batch if each.content.strip()]
         assert [each.message for each in model.shown_turns(batch)] == spoken
-    assert model.batches([]) == []
+    assert batches([]) == []
 
 
 def test_hostile_text_is_read_in_time():

@@ -9,9 +9,10 @@ import pytest
 
 from helpers.language_server import LanguageServer, Status, language_server
 from ltst import ModelUnavailable
-from ltst.learn import grounding, model
+from ltst.learn.transcript import LONGEST_INPUT
 from ltst.providers.language import OpenAILanguageModel
 from ltst.records import Completion, ConversationMessage
+from ltst.retelling.summaries import strangers, summarised
 from ltst.support import tokens
 
 NOW = datetime(2024, 5, 20, 12, tzinfo=UTC)
@@ -42,7 +43,7 @@ TURNS = [
 
 async def summary(server: LanguageServer, small: OpenAILanguageModel, text: str, max_tokens: int = 100) -> str | None:
     server.script = [text]
-    return await model.summarised(small, TURNS, max_tokens)
+    return await summarised(small, TURNS, max_tokens)
 
 
 async def test_a_summary(server, small):
@@ -56,9 +57,9 @@ async def test_a_summary(server, small):
 
 
 async def test_nothing_is_asked_about_nothing(server, small):
-    assert await model.summarised(small, [], 100) is None
-    assert await model.summarised(small, [turn("{}", "tool"), turn(" ")], 100) is None
-    assert await model.summarised(small, TURNS, 0) is None
+    assert await summarised(small, [], 100) is None
+    assert await summarised(small, [turn("{}", "tool"), turn(" ")], 100) is None
+    assert await summarised(small, TURNS, 0) is None
     assert server.asked == []
 
 
@@ -110,24 +111,24 @@ async def test_a_sentence_that_breaks_off_is_left_out(server, small):
         def complete(self, messages, *, schema=None, max_tokens=1024):
             return Completion(GOOD + " The assistant sugg", 10, max_tokens)
 
-    assert await model.summarised(Truncated(), TURNS, 100) == GOOD
+    assert await summarised(Truncated(), TURNS, 100) == GOOD
 
 
 async def test_a_long_conversation_fits_the_prompt(server, small):
     server.script = ["The user told a long tale.", "The user told a long tale."]
-    await model.summarised(small, [turn("a long tale told " * 500) for _ in range(40)], 100)
-    await model.summarised(small, [turn(f"a long tale told {number} " * 20) for number in range(900)], 100)
+    await summarised(small, [turn("a long tale told " * 500) for _ in range(40)], 100)
+    await summarised(small, [turn(f"a long tale told {number} " * 20) for number in range(900)], 100)
     for asked in server.asked:
-        assert len(asked.body["messages"][1]["content"]) < 2 * model.LONGEST_INPUT
+        assert len(asked.body["messages"][1]["content"]) < 2 * LONGEST_INPUT
     assert "899" in server.asked[1].data["turns"][-1]["text"]
 
 
 async def test_a_model_that_fails_is_unavailable(server, small):
     server.otherwise = Status(500)
     with pytest.raises(ModelUnavailable):
-        await model.summarised(small, TURNS, 100)
+        await summarised(small, TURNS, 100)
 
 
 def test_a_conversation_in_another_script():
-    assert grounding.strangers("ユーザーは6月に東京へ行く。", ["6月に東京へ行きます。"]) == []
-    assert grounding.strangers("ユーザーは7月に東京へ行く。", ["6月に東京へ行きます。"]) == ["7"]
+    assert strangers("ユーザーは6月に東京へ行く。", ["6月に東京へ行きます。"]) == []
+    assert strangers("ユーザーは7月に東京へ行く。", ["6月に東京へ行きます。"]) == ["7"]

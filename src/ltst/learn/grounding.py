@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ltst.learn import pasted
@@ -95,15 +95,6 @@ NUMBER_WORDS = {
     "seventeen": "17", "eighteen": "18", "nineteen": "19", "twenty": "20", "thirty": "30", "forty": "40", "fifty": "50",
     "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90", "hundred": "100", "thousand": "1000",
 }  # fmt: skip
-# What a sentence of a summary may begin with though nobody said it; any other capital is held for a name.
-OPENERS = words(
-    """
-    user users assistant ai conversation discussion chat summary later then also next finally additionally moreover
-    however meanwhile afterwards afterward overall today currently still together it they both plans topics questions
-    open decided instead first second third lastly eventually furthermore since although despite one i
-    """
-)
-LEAST_SHARED = 0.5  # of what a summary says in the words of the conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,28 +175,6 @@ def says_instruction(text: str, value: str) -> bool:
     return standing and bool(order) and f" {order} " in f" {said} "
 
 
-def strangers(summary: str, texts: Iterable[str]) -> list[str]:
-    """The names and numbers of a summary that none of the texts has."""
-    said, told = plain("\n".join(texts)), plain(summary)
-    known = {word.casefold() for word in WORD.findall(said)} | {*terms(said)}
-    numbers = {part for number in NUMBER.findall(said) for part in (number, *re.split("[-/:]", number))}
-    numbers |= {NUMBER_WORDS[word] for word in known & NUMBER_WORDS.keys()}
-    found = [number for number in NUMBER.findall(told) if number not in numbers]
-    found += [word for word in WORD.findall(told.casefold()) if NUMBER_WORDS.get(word, "") not in {"", *numbers}]
-    return found + [name for name in _names(told) if not {name.casefold(), *terms(name)} & known]
-
-
-def without_repetition(text: str) -> str:
-    """Each sentence once: small models say the same until they are stopped."""
-    return " ".join(dict.fromkeys(SENTENCE_END.split(text)))
-
-
-def shares_words(summary: str, texts: Iterable[str]) -> bool:
-    """Whether a summary speaks of what the texts speak of."""
-    told, said = {*terms(summary)}, {*terms("\n".join(texts))}
-    return bool(told) and len(told & said) >= LEAST_SHARED * len(told)
-
-
 def _holds(passage: Passage, key: str) -> bool:
     if passage.is_asked or IMAGINED.search(passage.before):
         return False
@@ -253,9 +222,3 @@ def _parts(word: str) -> frozenset[str]:
 
 def _is_name(quoted: str) -> bool:
     return len(WORD.findall(quoted)) <= LONGEST_NAME
-
-
-def _names(text: str) -> list[str]:
-    """The words with a capital, but for those that have it from the beginning of a sentence."""
-    common = OPENERS | STOP_WORDS | NUMBER_WORDS.keys()
-    return [word for word in WORD.findall(text) if word[0].isupper() and word.casefold() not in common]

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from ltst.db.pool import Database, SingleCall, Transaction, user_scope
 from ltst.learn.listen import ACTOR, addressed, around, of_user
-from ltst.learn.model import Weighed, batches, extracted
+from ltst.learn.model import Weighed, extracted
 from ltst.learn.quoted import Claimed, Noted, Quoted
+from ltst.learn.transcript import batches
 from ltst.learn.weigh import weigh
 from ltst.protocols import LanguageModel
 from ltst.providers.vectors import TextRefused

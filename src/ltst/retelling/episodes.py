@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from ltst.db.pool import Database, SingleCall, Transaction, user_scope
 from ltst.errors import ModelUnavailable
-from ltst.learn.importance import importance
-from ltst.learn.telling import EPISODE_TOKENS, SUMMARY_TOKENS, Episode, composed, condensed, said
 from ltst.learn.weigh import ACTOR
 from ltst.protocols import LanguageModel
 from ltst.records import ConversationMessage
+from ltst.retelling.composing import EPISODE_TOKENS, SUMMARY_TOKENS, Episode, composed, condensed, said
+from ltst.retelling.importance import importance
 from ltst.rooms import entries, events, messages, search, sessions, work
 from ltst.rooms.sessions import Progress
 from ltst.rooms.work import Lease, LeaseLost, Rules
@@ -100,7 +100,7 @@ async def _written(
     """A summary in a model's own words; without one, or if it cannot or errs, the words that were said do."""
     if model is None or not spoken:
         return None
-    from ltst.learn.model import summarised
+    from ltst.retelling.summaries import summarised
 
     try:
         return await summarised(model, spoken, max_tokens, limits=limits, owner=user_id)

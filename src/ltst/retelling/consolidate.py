@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import Any
 
 from ltst.db.pool import Database, Executor, Transaction, user_scope
-from ltst.learn.sameness import says_the_same
 from ltst.learn.weigh import ACTOR
 from ltst.records import MemoryEntry
+from ltst.retelling.composing import says_the_same
 from ltst.rooms import entries, events, relationships, work
 from ltst.rooms.work import Lease
 from ltst.support.child import Limits

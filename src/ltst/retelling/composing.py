@@ -1,15 +1,18 @@
-"""Telling: composes episodes and summaries from what was said; runs in a child process, under a limit of time."""
+"""Composes episodes and summaries from what was said, and compares entries; runs in a child process, under a limit."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ltst.learn import pasted
-from ltst.learn.importance import decided
 from ltst.recall.summary import MODEL_ROLES, Sentence, details, sentences, summarise
-from ltst.records import ConversationMessage
+from ltst.records import ConversationMessage, MemoryEntry
+from ltst.retelling.importance import decided
+from ltst.support.terms import terms
 
 # How long an episode and a running summary are, in tokens.
 EPISODE_TOKENS = 100
@@ -18,6 +21,10 @@ TOPICS = 6
 DECISIONS = 2
 # An assistant says much that nobody will ask for; what it begins with, in characters, tells enough.
 OF_ASSISTANT = 400
+# Two entries say the same only if they share nearly all words, and agree in every number and every "not".
+SHARED_WORDS = 0.8
+NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
+NOT = re.compile(r"\b(?:not?|never|none|without|\w+n['’]t)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +95,20 @@ def _line(line: str, turn: int) -> Sentence:
     """A line of an earlier summary, with its speaker as it was."""
     speaker, mark, text = line.partition(": ")
     return Sentence(text, speaker, turn) if mark and speaker in MODEL_ROLES.values() else Sentence(line, None, turn)
+
+
+def says_the_same(one: MemoryEntry, other: MemoryEntry) -> bool:
+    """Whether nothing is lost when one stands for both. Two conversations stay two, and so do two levels of trust."""
+    if (one.session_id, one.learned, _trust(one)) != (other.session_id, other.learned, _trust(other)):
+        return False
+    words, others = set(terms(one.content)), set(terms(other.content))
+    shared = len(words & others) / max(1, len(words | others))
+    return (
+        shared >= SHARED_WORDS
+        and sorted(NUMBER.findall(one.content)) == sorted(NUMBER.findall(other.content))
+        and len(NOT.findall(one.content)) == len(NOT.findall(other.content))
+    )
+
+
+def _trust(entry: MemoryEntry) -> Any:
+    return entry.metadata.get("trust", "high")
