@@ -14,6 +14,7 @@ from ltst.agents.passages import Question
 from ltst.memory import AsyncUser
 from ltst.recall.temporal import intervals
 from ltst.records import ME, Fact
+from ltst.support.tables import Table
 from ltst.support.terms import terms
 
 MOST = 3
@@ -24,28 +25,7 @@ ABOUT_ME = re.compile(
     r"\b(?:i|i['’]m|my|me|mine|we|our|us|ich|mein\w{0,2}|mir|mich|wir|unser\w{0,2}|uns)\b", re.IGNORECASE
 )
 # What a question calls the thing that a key stands for.
-CALLED = {
-    "home": "live living reside city town address based wohnen wohne wohnort adresse zuhause stadt",
-    "job": "work job profession occupation career beruf arbeite arbeiten",
-    "employer": "work company employer boss firm arbeite firma",
-    "name": "name called heiße heißen",
-    "age": "old age alt",
-    "birthday": "birthday born geburtstag geboren",
-    "partner": "partner wife husband girlfriend boyfriend spouse married frau mann",
-    "pet": "pet dog cat animal haustier hund katze",
-    "child": "child children kid kids son daughter kind kinder sohn tochter",
-    "sibling": "sibling brother sister bruder schwester",
-    "allergy": "allergic allergy allergies allergisch",
-    "car": "car drive auto fahre wagen",
-    "phone": "phone mobile telefon handy",
-    "language": "language languages speak sprache sprachen spreche",
-    "hobby": "hobby hobbies free time fun",
-    "diet": "diet eat vegetarian vegan essen",
-    "hometown": "hometown grow grew from aufgewachsen",
-    "commute": "commute get work",
-    "instrument": "instrument play",
-    "sport": "sport sports play train",
-}
+CALLED = Table("ltst.agents", "known.txt")
 
 
 async def told(user: AsyncUser, asked_for: Question, now: datetime) -> tuple[list[str], list[Fact]]:
@@ -100,7 +80,7 @@ def is_about(question: Question, fact: Fact) -> bool:
     """Whether a question has no words but those for this key, its value and its person, whom it must name."""
     if fact.about != ME and not _names(question, fact.about):
         return False
-    named = f"{wording.spoken(fact.label)} {CALLED.get(fact.key, '')} {fact.value}"
+    named = f"{wording.spoken(fact.label)} {' '.join(CALLED.lines.get(fact.key, ()))} {fact.value}"
     return bool(question.terms) and question.terms <= {*terms(named)}
 
 

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ltst.agents.intents import QUESTION_MARK
-from ltst.learn.keys import words
+from ltst.support.tables import Table
 from ltst.support.terms import terms
 from ltst.support.text import cut
+
+_TABLE = Table("ltst.agents", "passages.txt")
 
 # Of a text of megabytes only the beginning is read.
 LONGEST_TEXT = 20_000
@@ -23,71 +25,14 @@ ASKS = 0.5
 
 SENTENCE_END = re.compile(r"[.!?…][\"'”’»)]?\s+|[。！？]|\n+")
 _ABBREVIATION = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|No|vs|e\.g|i\.e|z\.B|bzw|ca|Nr|Std|\d{1,2})\.$", re.IGNORECASE)
-# What a sentence begins with that goes on with what the one before spoke of.
-_GOES_ON = re.compile(
-    r"(?:it|it['’]s|that|this|they|he|she|he['’]s|she['’]s|so|because|but|then|and|to|for|with|of|which|who"
-    r"|es|das|der|die|er|sie|weil|aber|dann|und)\b",
-    re.IGNORECASE,
-)
+_GOES_ON = _TABLE.pattern("goes_on", after=r"\b")
 
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"
-    r"|dec(?:ember)?|januar|februar|märz|mai|juni|juli|oktober|dezember)"
+# What a question asks for, and what holds it; a name begins with a capital, and a place is written small.
+SHAPES = tuple(
+    (_TABLE.pattern(f"asks_{kind}"), _TABLE.pattern(f"holds_{kind}", flags=0 if kind in ("where", "who") else re.I))
+    for kind in ("when", "number", "where", "who")
 )
-_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?"
-# What a question asks for, and what holds it.
-SHAPES = (
-    (
-        re.compile(
-            r"\b(?:when|what (?:day|date|time|year)|which (?:day|date|year|month|weekday)|wann"
-            r"|welche[mnr]? (?:tag|jahr|abend))\b",
-            re.IGNORECASE,
-        ),
-        re.compile(
-            rf"\b(?:{_MONTH}|{_DAY}|today|yesterday|tomorrow|tonight|(?:19|20)\d\d|\d{{1,2}}(?:st|nd|rd|th|[:.]\d\d))\b"
-            r"|\d\. ",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        re.compile(
-            r"\b(?:how (?:many|much|long|old|often|far|big)|what (?:number|price|cost|rate|size|interest)|cost"
-            r"|wie (?:viele?|lange|alt|oft|hoch|weit))\b",
-            re.IGNORECASE,
-        ),
-        re.compile(
-            r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|half"
-            r"|eine?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        re.compile(r"\b(?:where|which (?:city|town|place|country|room|machine|host)|wo|woher|wohin)\b", re.IGNORECASE),
-        re.compile(
-            r"\b(?:in|at|near|behind|under|to|from|bei|neben|im|am|auf|nach|aus) (?:(?:the|my|our|a|der|dem) )?\w"
-            r"|\w\.\w{2}"
-        ),
-    ),
-    (
-        re.compile(
-            r"\b(?:who|whom|whose|wer|wem|wen|wessen|what(?:'s| is) .{0,40}\bname|wie heiß\w{1,3})\b", re.IGNORECASE
-        ),
-        re.compile(r"(?<=[\w,:] )[A-ZÄÖÜ][a-zäöüß]+"),
-    ),
-)
-# What stands in questions and tells nothing of their subject.
-FILLERS = words(
-    """
-    which whose tell show give remember know say said told mention name call thing kind sort type current present
-    moment today time day now still ever already really exact please much mani long old often ich du er sie es wir
-    ihr mich mir dich dir uns mein meine meinen meinem meiner meines dein deine unser unsere unseren sein seine der
-    die das den dem des ein eine einen einem einer eines und oder aber auch noch schon denn nur nicht kein keine
-    sehr zu zur zum im in am an auf aus bei mit von vom vor nach für über um bis ist sind war waren bin bist hab
-    habe hast hat haben hatte wird werden wurde kann können soll sollst muss darf darfst was wer wen wem wo wie wann
-    warum wieso welch welche welcher welches welchen welchem wohin woher heiß heißt heiße viel viele lange alt oft
-    zurzeit jetzt mal wegen gerade wort sag
-    """
-)
+FILLERS = _TABLE.words("fillers")
 
 
 @dataclass(frozen=True, slots=True)

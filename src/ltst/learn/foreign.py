@@ -10,41 +10,20 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-_GREETING = re.compile(
-    r"(?:hi|hello|hey|hiya|dear|good (?:morning|afternoon|evening|day)|to whom it may concern|hallo|guten tag"
-    r"|regards to you|liebe[rs]?)\b(?P<whom>(?: (?!claude|chatgpt|gpt|assistant|gemini|copilot|there|ai\b)\w+)?)"
-    r"[^.?\n]{0,30}[,!]?",
-    re.I,
-)
-_CLOSING = re.compile(
-    r"(?:(?:with |my |all |many )?(?:(?:kind|best|warm(?:est)?) )?(?:regards|wishes|greetings)|(?:all the )?best|cheers"
-    r"|sincerely|yours(?: \w+)?|love|(?:many )?thanks|thank you|take care|see you(?: soon)?|xx?x?|ciao"
-    r"|mit freundlichen grüßen|viele grüße|saludos|cordialement)[,!.]?(?P<name>(?: (?-i:[A-ZÀ-Þ])[\w.'-]*){0,3})",
-    re.I,
-)
-_SIGNED = re.compile(
-    r".{20,2000}?[.!?)] (?:all the best|best|(?:kind |best |warm )?regards|cheers|sincerely|love|yours|xx)"
-    r",? (?-i:[A-Z])[\w.'-]{1,20}",
-    re.I,
-)
+from ltst.support.tables import Table
+
+_TABLE = Table("ltst.learn", "foreign.txt")
+_GREETING = _TABLE.pattern("greeting")
+_CLOSING = _TABLE.pattern("closing")
+_SIGNED = _TABLE.pattern("signed")
 _NAME = re.compile(r"[A-ZÀ-Þ][\w.'-]+(?: [A-ZÀ-Þ][\w.'-]+){0,2}")
 _CARD = re.compile(r"[^.!?,@]{2,60}, [^.!?,]{2,40}|[^\s@]+@\S+|\+?\d[\d ()-]{6,}")
-_LABEL = re.compile(
-    r"[\W_]{0,3}(?P<name>[^\W\d_][\w.'’-]{0,30}(?: [\w.'’-]{1,30}){0,2})(?: ?[^\w\s:(),.!?–—-]{1,4})?"
-    r"(?: \([^()]{1,30}\))?[*_]{0,2}(?::| [–—-])[*_]{0,2} |\((?P<inside>[^()\n]{1,30})\) (?=\S)"
-)
+_LABEL = _TABLE.pattern("label", flags=0)
 _ANNOUNCES = re.compile(r"[^\n]{1,120}:[*_\s]*$")
 _RECEIVED = re.compile(
     r"[^\n]{0,200}\b(?:got|received|found|saw|copied|pasted) (?:this|that|it|these) (?:from|in|on|at|off|via)\b", re.I
 )
-# With these a writer announces what they say themself.
-_OWN = re.compile(
-    r"(?:.{0,100}\b)?(?:about (?:me|myself|us)|who i am|update|context|background|facts?|note|fyi|btw|remember"
-    r"|important|so|well|basics|first|also|question|correction|know)[*_ ]{0,3}:[*_\s]*$|(?:my|our) (?!\w{1,30}['’]s\b)"
-    r"(?!.{0,40}\b(?:answer|reply|e?mail|essay|letter|text|story|draft|bio|post|message|cv|resume|homework|speech"
-    r"|transcript|chat|persona|character|prompt|poem|article|code|log|output)s?\b).{2,40}:",
-    re.I,
-)
+_OWN = _TABLE.pattern("own")
 FEWEST_SPOKEN = 3  # lines of a transcript
 LONGEST_LABEL = 80
 

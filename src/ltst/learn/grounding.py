@@ -13,9 +13,11 @@ from dataclasses import dataclass
 
 from ltst.learn import pasted
 from ltst.learn.keys import words
+from ltst.support.tables import Table
 from ltst.support.terms import STOP_WORDS, terms
 from ltst.support.text import composed
 
+_TABLE = Table("ltst.learn", "grounding.txt")
 WORD = re.compile(r"\w+")
 NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 SENTENCE_END = re.compile(
@@ -28,33 +30,13 @@ LONGEST_NAME = 3
 # Words that a value may have and its text need not: they join, and say nothing.
 JOINING = words("a an the of in at on for with to and or over than from by as my our")
 
-QUESTION = re.compile(
-    r"\s{0,20}(?:do|does|did|am|is|are|was|were|have|has|had|can|could|would|should|shall|will"
-    r"|what|where|who|when|why|how|which)\b",
-    re.I,
-)
-DENIED = re.compile(r"\b(?:not|never|no|none|without|neither|nor|cannot|\w+n't|hardly|barely)\b", re.I)
-IMAGINED = re.compile(
-    r"\b(?:if|imagine|suppose|supposing|pretend|assume|role-?play|lyrics|translate|story about|write (?:me )?an?)\b",
-    re.I,
-)
-WISHED = re.compile(r"\b(?:wish|might|(?-i:may)|maybe|perhaps|would|could|\w+'d|hope|thinking (?:of|about))\b", re.I)
-OVER = re.compile(
-    r"\b(?:when I was|back when|used to|as a (?:kid|child)|I (?:once |previously |formerly )?(?:lived|worked))\b", re.I
-)
-ENDED = re.compile(
-    r"\b(?:no longer|not|\w+n't|any ?more|never|no more|used to|quit|quitting|left|leaving|stopped|gave up|given up"
-    r"|sold|died|dead|passed away|broke up|divorced?|separated|split|moved|lost|ex|former|formerly|previously|fired"
-    r"|laid off|resigned|retired|dropped|cancell?ed|finished|recovered|instead|switched|gone)\b",
-    re.I,
-)
-STANDING = re.compile(
-    r"\b(?:always|never|from now on|from here on|don't ever|do not ever|whenever|every ?time|each time"
-    r"|in (?:the )?future|immer|niemals|nie|ab jetzt|künftig|jedes mal|toujours|jamais|désormais"
-    r"|à partir de maintenant|chaque fois|siempre|nunca|a partir de (?:ahora|agora)|de ahora en adelante"
-    r"|cada vez|sempre|mai|d'ora in poi|ogni volta)\b",
-    re.I,
-)
+QUESTION = _TABLE.pattern("question", r"\s{0,20}", r"\b")
+DENIED = _TABLE.pattern("denied", r"\b", r"\b")
+IMAGINED = _TABLE.pattern("imagined", r"\b", r"\b")
+WISHED = _TABLE.pattern("wished", r"\b", r"\b")
+OVER = _TABLE.pattern("over", r"\b", r"\b")
+ENDED = _TABLE.pattern("ended", r"\b", r"\b")
+STANDING = _TABLE.pattern("standing", r"\b", r"\b")
 # What leads up to the value of some preferences, which another word of the turn would not have before it.
 WANTED = {
     "answer_language": re.compile(r"\b(?:in|auf|en|em|på|speak|use|using|prefer)\s+(?:\w+\s+)?\w+$", re.I),
@@ -62,21 +44,14 @@ WANTED = {
     "units": re.compile(r"metric|imperial|celsius|fahrenheit|kelvin|kilo|met(?:re|er)|mile|feet|pound|units", re.I),
 }
 ANYTHING = re.compile("")
-ONCE = re.compile(r"\b(?:this one|this time|just this|for this|only this|just once|right now|for now|today)\b", re.I)
+ONCE = _TABLE.pattern("once", r"\b", r"\b")
 
 OTHERS = (
     "mother father mom mum dad parent parents sister brother sibling son daughter child kid kids wife husband partner"
     " girlfriend boyfriend fiancé fiancée friend friends boss manager colleague coworker neighbour neighbor roommate"
     " flatmate uncle aunt cousin nephew niece grandmother grandfather grandma grandpa teacher doctor client customer ex"
 )
-OTHER = rf"(?:{'|'.join(OTHERS.split())})"
-SUBJECT = re.compile(
-    rf"(?P<other>\b(?:he|she|they|people|everyone|someone)\b|\b(?:my|our|his|her|their|a|the)\s+(?:\w+\s+){{0,2}}?{OTHER}\b)"
-    r"|(?P<self>\bI\b|\bwe\b|\bme\b|\bmyself\b|\bmy\s+(?:\w+\s+)?"
-    r"(?:name|nickname|age|birthday|job|role|position|employer|company|diet|car|phone|number|commute|e-?mail|address|home"
-    r"|hometown|nationality|school|university|degree|major)\b)",
-    re.I,
-)
+SUBJECT = _TABLE.pattern("subject")
 
 # Facts that "my sister …" would be taken for.
 PERSONAL = words(

@@ -6,6 +6,9 @@ import re
 from datetime import datetime, timedelta
 
 from ltst.recall.temporal import intervals
+from ltst.support.tables import Table
+
+_TABLE = Table("ltst.learn", "when.txt")
 
 # A sentence is short; this bounds the work on one that is not.
 LONGEST = 300
@@ -20,37 +23,13 @@ _COUNT = rf"(?P<n>\d{{1,3}}|a couple of|couple of|an?|{'|'.join(_WORDS)}|fifteen
 _UNIT = r"(?P<unit>day|week|month|year)s?\b"
 _AGO = re.compile(rf"\b{_COUNT} {_UNIT} ago\b", re.I)
 _FOR = re.compile(rf"\bfor (?:about |almost |nearly |over |more than |the (?:last|past) )?{_COUNT} {_UNIT}", re.I)
-_CUES = re.compile(
-    r"\d|ago|yesterday|tomorrow|today|night|morning|week|month|year|day\b|spring|summer|autumn|fall\b|winter|christmas|easter"
-    r"|january|february|march|april|may\b|june|july|august|september|october|november|december",
-    re.I,
-)
+_CUES = _TABLE.pattern("cues")
 _FIRST_OF = re.compile(r"\bthe first of (?=[A-Z])", re.I)
-# Words of dates in other languages, which the ones above do not hold.
-_FOREIGN = re.compile(
-    r"gestern|heute|woche|monat|jahr|tag\b|ayer|hoy|semana|mes\b|año|hier\b|aujourd|semaine|mois|année|\bseit\b|\bdesde\b"
-    r"|\bdepuis\b",
-    re.I,
-)
+_FOREIGN = _TABLE.pattern("foreign")
 _OPENS = re.compile(r"(?:ever )?(?:since|starting|beginning|seit|desde|depuis)\b", re.I)
-# Words that only the past has; a year, a month or a day may be yet to come, or stand beside what always holds.
-_GONE = re.compile(
-    r"\b(?:last|past|previous|ago|yesterday|letzt\w{1,2}|vorig\w{1,2}|gestern|pasad[oa]s?|ayer|derni[eè]re?s?|hier)\b",
-    re.I,
-)
-_PAST = re.compile(
-    r"\b(?:(?!need|feed|speed|indeed|seed|weed|breed|hundred|exceed)\w{2,30}ed|was|were|had|did|went|came|got|bought|sold"
-    r"|began|met|saw|quit|left|lost|won|made|took|gave|became|broke|built|chose|drove|fell|felt|found|flew|grew|heard|held"
-    r"|kept|knew|led|lent|paid|ran|rode|sang|sat|sent|spent|spoke|stood|swam|taught|thought|told|wore|wrote|born|been"
-    r"|ge\w{3,30}(?:t|en)|(?!caf|fianc|resum|jos)\w{2,30}[éó]e?s?)\b",
-    re.I,
-)
-# Of a plan, a wish or a habit the moment is another.
-_UNSURE = re.compile(
-    r"\b(?:will|going to|gonna|have to|has to|need to|want to|plan|planning|hope|hoping|would|should|might|next"
-    r"|tomorrow|every|each|always|usually|often|werde|wird|voy a|vamos a)\b|'ll\b",
-    re.I,
-)
+_GONE = _TABLE.pattern("gone", r"\b", r"\b")
+_PAST = _TABLE.pattern("past", r"\b", r"\b")
+_UNSURE = _TABLE.pattern("unsure")
 _GOES_ON = re.compile(
     r"(?:\bhave|\bhas|'ve|'s)(?: \w{1,12}){0,2} (?:been|had|known|gone|done|kept|taught|worn|\w{2,30}ed)\b", re.I
 )

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ltst.learn.extract.tables import table
+from ltst.learn.extract.values import LISTS, PACKAGE
+from ltst.support.tables import Table
 
 MOST_SENTENCES = 400
 MOST_CLAUSES = 12
@@ -40,29 +41,23 @@ class Sentence:
     clauses: tuple[Clause, ...]
 
 
-_TABLE = {heading[0]: lines for heading, lines in table("clauses")}
-
-
-def _pattern(before: str, name: str, after: str = "") -> re.Pattern[str]:
-    return re.compile(f"{before}(?:{'|'.join(_TABLE[name])}){after}", re.I)
-
-
+_TABLE = Table(PACKAGE, "clauses.txt", LISTS)
 _END = re.compile(
     r"(?<=[.!?…])(?<!\bMr\.)(?<!\bDr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)\)? +|\n+"
 )
-_ASKING, _JOINTS, _DATED = _pattern("", "asking"), _pattern("", "joints"), _pattern("", "dated")
-_LEADS = _pattern("", "leads", r"(?![\w'])[,:!.-]* ?")
-_TIME_LEAD = _pattern("", "times", r",? (?=I\b|I'|we\b|we'|my\b|our\b)")
-_DOUBTS, _GOVERNED = _pattern("", "doubts", r"(?![\w])"), _pattern("", "governed", r"\b")
-_PAST, _SARCASM = _pattern(r"\b", "past", r"\b"), _pattern(r"(?:\b|(?<= ))", "sarcasm", r"[.!) ]*$")
+_ASKING, _JOINTS, _DATED = _TABLE.pattern("asking"), _TABLE.pattern("joints"), _TABLE.pattern("dated")
+_LEADS = _TABLE.pattern("leads", after=r"(?![\w'])[,:!.-]* ?")
+_TIME_LEAD = _TABLE.pattern("times", after=r",? (?=I\b|I'|we\b|we'|my\b|our\b)")
+_DOUBTS, _GOVERNED = _TABLE.pattern("doubts", after=r"(?![\w])"), _TABLE.pattern("governed", after=r"\b")
+_PAST, _SARCASM = _TABLE.pattern("past", r"\b", r"\b"), _TABLE.pattern("sarcasm", r"(?:\b|(?<= ))", r"[.!) ]*$")
 _SUBJECT = re.compile(
     r"(?P<who>I|we)'(?P<tail>m|ve|d|ll|re)\b ?|(?P<bare>im(?! (?-i:[A-ZÀ-Þ]))|ive)\b ?|(?P<plain>I|we)\b(?!')[,]? ?",
     re.I,
 )
 _TAILS = {"m": "am", "re": "am", "ve": "have", "d": "would", "ll": "will", "im": "am", "ive": "have"}
-_ADVERBS = re.compile(f"(?:(?:{'|'.join(_TABLE['adverbs'])}) )+", re.I)
-_AUXILIARIES, _IMPLIED = _pattern("", "auxiliaries"), _pattern("", "implied", r"\b")
-_VERBAL, _MEANT = _pattern("", "verbal", "$"), _pattern("", "meant")
+_ADVERBS = _TABLE.pattern("adverbs", "(?:", " )+")
+_AUXILIARIES, _IMPLIED = _TABLE.pattern("auxiliaries"), _TABLE.pattern("implied", after=r"\b")
+_VERBAL, _MEANT = _TABLE.pattern("verbal", after="$"), _TABLE.pattern("meant")
 _NOT = re.compile(r"(?:not|never|hardly|barely|rarely)\b ?", re.I)
 _NO_LONGER = re.compile(r"(?:no longer|not any longer|not anymore|formerly|previously)\b ?", re.I)
 _USED_TO = re.compile(r"used to (?:(?P<be>be )|(?P<have>have |own ))?", re.I)

@@ -6,17 +6,11 @@ import re
 from collections.abc import Iterator
 
 from ltst.learn.extract import values
-from ltst.learn.extract.words import LISTS
+from ltst.learn.extract.values import LISTS
+from ltst.support.tables import Table
 
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
-)
-_DAY = re.compile(
-    rf"(?:on )?((?:{_MONTH}\.? (?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|(?:the )?\d{{1,2}}(?:st|nd|rd|th)? "
-    rf"(?:of )?{_MONTH}(?:,? \d{{4}})?|\d{{4}}-\d\d-\d\d|\d{{1,2}}[/.]\d{{1,2}}(?:[/.]\d{{2,4}})?))",
-    re.I,
-)
+_TABLE = Table(values.PACKAGE, "identity.txt")
+_DAY = _TABLE.pattern("day")
 _ENDS_NAME = re.compile(
     r"(?:$|[,.;:!?)(]| -| and (?:I|my|this|we)\b| from\b| but I\b| by the way\b| btw\b| here\b| not\b)"
 )
@@ -122,13 +116,7 @@ def _allergens(text: str) -> list[str]:
     return found
 
 
-_NO_ALLERGEN = re.compile(
-    r"(?:mondays?|work|mornings?|bullshit|drama|stupidity|exercise|people|fun|commitment|nonsense|idiots|meetings|math"
-    r"|early|effort|small talk|cardio|bs|responsibility|decisions|spreadsheets|paperwork|hype|cheap|bad|losing|rules"
-    r"|change|success|failure|happiness|hard|adulting|sundays|housework|cleaning|anything|everything|nothing|it|this"
-    r"|that|these|those|them|him|her|you|your|my|something|some|so|I|I'm|we|but|not|\w+ing|\w+ly)\b",
-    re.I,
-)
+_NO_ALLERGEN = _TABLE.pattern("no_allergen", after=r"\b")
 READERS: dict[str, values.Reader] = {
     "person": values.person,
     "own_name": own_name,

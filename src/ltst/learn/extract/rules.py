@@ -9,19 +9,16 @@ from datetime import datetime
 
 from ltst.learn import keys, when
 from ltst.learn.extract.clauses import Clause
-from ltst.learn.extract.tables import table
-from ltst.learn.extract.values import Reader
+from ltst.learn.extract.values import LISTS, PACKAGE, Reader
 from ltst.records import Claim
+from ltst.support.tables import Table, read_sections
 from ltst.support.timeline import ANY
 
+_TABLE = Table(PACKAGE, "rules.txt")
 CONFIDENCE = 0.9
 # Said of today only these are no facts: "I'm working at a café today".
 _STEADY = frozenset(("home", "employer", "diet", "cloud_provider"))
-_FLEETING = re.compile(
-    r"\b(?:today|tonight|this (?:week|weekend|morning|afternoon|evening)|for (?:the|an?) (?:week|weekend|day|night"
-    r"|while)|for now|at the moment|temporarily)\b",
-    re.I,
-)
+_FLEETING = _TABLE.pattern("fleeting", r"\b", r"\b")
 # "I'm at Acme" may be a visit; "I'm now at Acme" is a job.
 _NOW = re.compile(r"(?:I'm|im|I am) now\b", re.I)
 # "I've lived in Rome" is over, unless it says since when.
@@ -56,7 +53,7 @@ class Rule:
 
 def ways(readers: Mapping[str, Reader]) -> Iterator[Rule]:
     """The rules of the table `ways.txt`, whose headings name these readers."""
-    for (key, reader, *marks), lines in table("ways"):
+    for (key, reader, *marks), lines in read_sections(PACKAGE, "ways.txt", LISTS):
         for line in lines:
             openers, pattern = line.split(" ", 1)
             pattern = pattern.replace("<any>", "(?P<v>.+)").replace("<name>", "(?P<v>(?-i:[A-Z]|the [A-Z]).+)")

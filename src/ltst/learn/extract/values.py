@@ -5,27 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ltst.learn.extract.words import LISTS, alternatives, listed
+from ltst.support.tables import Table
+
+PACKAGE = "ltst.learn.extract"
+_WORDS = Table(PACKAGE, "words.txt")
+# Closed lists that tell a job from a mood and a cat from a car.
+LISTS = {name: _WORDS.phrases(name) for name in _WORDS.lines}
+_TABLE = Table(PACKAGE, "values.txt", LISTS)
 
 Reader = Callable[[str], list[str]]
 
 LONGEST = 80
 MOST_LISTED = 8
 
-_MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
-# Where a value ends: punctuation, the next clause, or the when and why of it.
-_STOP = re.compile(
-    r"[,;:!?()\[\]{}\"…→|]|\.(?= |$)| [-–—]+ | (?:and|but|so|because|cause|cuz|since|although|though|while|which|who"
-    r"|whom|where|when|if|as|unless|until|till|these days|nowadays|right now|now|currently|at the moment|at present|too"
-    r"|any ?more|any longer|already|again|btw|by|please|lol|haha|today|yesterday|tomorrow|last|next|this|ago"
-    r"|(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|a|an|several) (?:day|week|month|year)s? ago|every|each"
-    r"|after|before|recently|lately|a few|a couple|for (?:a|the|about|almost|over|nearly|my|now"
-    rf"|\w+ (?:year|month|week|day)s?)|in (?:{_MONTHS}|\d{{4}}|the|my|order|a)|on (?:my|the|weekends"
-    rf"|{_MONTHS}|\w+days?)|with (?:my|a|an|the|two|three|some|our)|from \d|instead|rather than"
-    r"|actually|really|honestly|either|just|especially|mostly|mainly|even"
-    r"|that|all day|once|twice|daily|full[- ]time|part[- ]time|back in|here|not)\b",
-    re.I,
-)
+_STOP = _TABLE.pattern("stop")
 _ARTICLE = re.compile(r"(?:a|an|the|my|our|some|any|another|this|own|new|brand[- ]new)\s+", re.I)
 _JUNK = " .,;:!?'\"-–—*_()[]~"
 _CAPITAL = r"(?:[^\W\d_a-zß-öø-ÿ][\w'’.&-]*)"
@@ -48,13 +41,6 @@ _HOW_WELL = re.compile(
     r"(?:a (?:bit|little) (?:of )?|some |fluent |basic |also |both |native |conversational |decent |broken |and )+",
     re.I,
 )
-NOWHERE = listed("""
-    I, Mars, Venus, Earth, Hell, Heaven, Hogwarts, Narnia, Neptune, Jupiter, Pluto, Denial, Neverland, Gotham, Wakanda,
-    Middle-earth, Middle Earth, Atlantis, Zoom, Python, Java, Mac, Linux, Windows, God, Westeros, Camelot, Tortuga,
-    Mordor, Rivendell, the Shire, Shire, Azeroth, Hyrule, Tatooine, Krypton, Asgard, Oz, Wonderland, Monday, Tuesday,
-    Wednesday, Thursday, Friday, Saturday, Sunday, January, February, March, April, June, July, August, September,
-    October, November, December, English, Spanish, French, German
-""")
 _NAMED_OTHERWISE = frozenset[str]().union(
     *(LISTS[name] for name in ("not_names", "programming", "software", "clouds", "languages", "demonyms"))
 )
@@ -123,7 +109,7 @@ def place(text: str) -> list[str]:
         value = cut(text)
         return [value] if value in LISTS["cities"] else []
     value = found[1].strip(_JUNK)
-    return [] if value in NOWHERE or value.lower() in _NAMED_OTHERWISE else [value]
+    return [] if value in LISTS["nowhere"] or value.lower() in _NAMED_OTHERWISE else [value]
 
 
 def person(text: str) -> list[str]:
@@ -158,7 +144,7 @@ def organisation(text: str) -> list[str]:
     text = text[:LONGEST].strip()
     if found := _PLACE.match(text):
         value = found[1].strip(_JUNK)
-        return [] if value.lower() in LISTS["not_names"] or value in NOWHERE else [value]
+        return [] if value.lower() in LISTS["not_names"] or value in LISTS["nowhere"] else [value]
     if not re.match(r"(?:an?|the|my|our|this)\b", text):
         return []
     if called := re.search(r" (?:called|named) (?=[A-Z])", text):
@@ -169,11 +155,7 @@ def organisation(text: str) -> list[str]:
     return [value] if known else []
 
 
-_ROLE_END = re.compile(
-    r" (?:at|for|in|from|on|with|by|working|living|based|speciali[sz]ing|who|near|of (?:my|a|an|two|three|the)|to|out"
-    r"|here|over|during|under)\b",
-    re.I,
-)
+_ROLE_END = _TABLE.pattern("role_end", " ", r"\b")
 _DESCRIBED = re.compile(
     r"^(?:\d{1,3}[- ]years?[- ]old |(?:first|second|third|fourth|final)[- ]year |very |really |fairly |pretty |big "
     r"|huge |proud |humble |simple |professional |full[- ]time |part[- ]time |certified |licensed |qualified )+",
@@ -182,16 +164,7 @@ _DESCRIBED = re.compile(
 _HEAD = re.compile(
     r"(?:deputy |assistant )?(?:head|director|vp|chief|manager|professor|editor|vice president) of [\w &]{2,40}", re.I
 )
-_NOT_REALLY = re.compile(
-    r" (?:in (?:the kitchen|bed|my head|another life|disguise|training|denial|name only)|at heart|when it comes"
-    r"|of nothing|of bad|to (?:my|the|his|her) |and didn't know it)",
-    re.I,
-)
-_TEACHERS = listed("teacher, tutor, professor, translator, interpreter, instructor")
-_STUDENTS = listed("""
-    student, grad student, graduate student, phd student, college student, university student, high school student,
-    full-time student, exchange student
-""")
+_NOT_REALLY = _TABLE.pattern("not_really")
 
 
 def occupation(text: str) -> list[str]:
@@ -203,7 +176,7 @@ def occupation(text: str) -> list[str]:
         return []
     value = _ROLE_END.split(value)[0].strip(_JUNK)
     tokens = value.lower().split()
-    if len(tokens) > 1 and tokens[0] in LISTS["demonyms"] and tokens[-1] not in _TEACHERS:
+    if len(tokens) > 1 and tokens[0] in LISTS["demonyms"] and tokens[-1] not in LISTS["teachers"]:
         value, tokens = value.partition(" ")[2], tokens[1:]
     return [value] if 0 < len(tokens) <= 5 and _is_job(tokens) else []
 
@@ -211,7 +184,7 @@ def occupation(text: str) -> list[str]:
 def _is_job(tokens: list[str]) -> bool:
     phrase, last, two = " ".join(tokens), tokens[-1], " ".join(tokens[-2:])
     if last == "student":
-        return phrase in _STUDENTS
+        return phrase in LISTS["students"]
     if phrase in LISTS["never_alone"] or tokens[0] in LISTS["would_be"] or {phrase, two} & LISTS["not_jobs"]:
         return False
     if last in LISTS["not_jobs"] and not tokens[0].startswith("stay-at-home"):
@@ -219,14 +192,7 @@ def _is_job(tokens: list[str]) -> bool:
     return bool({phrase, last, two} & LISTS["occupations"]) or last.endswith(("ologist", "ographer", "surgeon"))
 
 
-_ANIMAL = re.compile(
-    rf"(?:(?:an?|one|another|two|three|four|five|six|seven|eight|ten|\d{{1,2}}|several) )?"
-    rf"(?:(?!and\b|with\b|of\b|for\b)[\w-]+ ){{0,2}}?(?P<species>{alternatives('species')})(?:s|es)?\b"
-    r"(?! in (?:my|the|this)\b)(?=$|[,.;:!?)(]| (?:and|but|who|that|which|named|called|from|since|last|this|yesterday"
-    r"|today|two|three|an?|in|on|at|with|for|so|because|too|now|as|over|recently|these|again|he|she|they|my|his|her"
-    r"|any ?more|when|while|or|plus|I|we|though|if|then|puppy|kitten)\b)",
-    re.I,
-)
+_ANIMAL = _TABLE.pattern("animal")
 
 
 def pets(text: str) -> list[str]:
