@@ -27,7 +27,7 @@ ACCEPTED = (
 
 
 def embedder_named(name: str, api_key: str | None = None, threads: int | None = None) -> Embedder:
-    """The embedder of a name: `local`, `multilingual`, `local:FOLDER`, `openai:MODEL` or `openai:MODEL@BASE_URL`.
+    """Returns the embedder `local`, `multilingual`, `local:FOLDER`, `openai:MODEL` or `openai:MODEL@BASE_URL`.
 
     The key is for those that are asked over the network, the threads are for models of this process.
     """
@@ -44,7 +44,7 @@ def embedder_named(name: str, api_key: str | None = None, threads: int | None = 
 
 
 def lasting(name: str) -> str:
-    """Return the name as other processes can follow it: with the whole path of a folder."""
+    """Returns the name as other processes can follow it: with the whole path of a folder."""
     if not name.startswith(FOLDER):
         return name
     return FOLDER + str(Path(name.removeprefix(FOLDER)).expanduser().absolute())
