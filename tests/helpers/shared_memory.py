@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 import pytest_asyncio
 
 from helpers.embedders import opened
+from helpers.language_server import LanguageServer, language_server
 from helpers.probes import cloned
 from ltst import AsyncMemory, AsyncUser, Settings
 from ltst.db.embedded import EmbeddedServer
+from ltst.providers.language import OpenAILanguageModel
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -26,3 +28,15 @@ async def shared(
 @pytest.fixture
 def user(shared: AsyncMemory) -> AsyncUser:
     return shared.user(f"user-{uuid.uuid4().hex}")
+
+
+@pytest.fixture
+def language() -> Iterator[LanguageServer]:
+    """An endpoint of a language model, which says what a test tells it to."""
+    with language_server() as played:
+        yield played
+
+
+@pytest.fixture
+def small(language: LanguageServer) -> OpenAILanguageModel:
+    return OpenAILanguageModel("small", base_url=language.url, timeout=60, retries=0)

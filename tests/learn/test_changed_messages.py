@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from langchain_postgres import PostgresChatMessageHistory
 
 import ltst
 from helpers.embedders import opened
-from helpers.language_server import LanguageServer, language_server
+from helpers.language_server import LanguageServer
 from helpers.learning import actions, day, line, rows, run, taught, values
 from helpers.probes import cloned, holding, superuser
 from ltst import AsyncMemory, AsyncUser, ConversationMessage, Settings
@@ -229,11 +228,6 @@ class TestWhatWasTold:
 
 
 class TestByAModel:
-    @pytest.fixture
-    def language(self) -> Iterator[LanguageServer]:
-        with language_server() as played:
-            yield played
-
     async def test_it_reads_the_one_message_again(
         self, server: Any, template: str, tmp_path: Path, language: LanguageServer
     ) -> None:

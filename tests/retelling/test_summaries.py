@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 
-from helpers.language_server import LanguageServer, Status, language_server
+from helpers.language_server import LanguageServer, Status
 from ltst import ModelUnavailable
 from ltst.learn.transcript import LONGEST_INPUT
 from ltst.providers.language import OpenAILanguageModel
@@ -17,17 +16,6 @@ from ltst.support import tokens
 
 NOW = datetime(2024, 5, 20, 12, tzinfo=UTC)
 GOOD = "The user plans a trip to Japan in June with Ana. The assistant suggested the rail pass for 14 days."
-
-
-@pytest.fixture
-def server() -> Iterator[LanguageServer]:
-    with language_server() as played:
-        yield played
-
-
-@pytest.fixture
-def small(server: LanguageServer) -> OpenAILanguageModel:
-    return OpenAILanguageModel("small", base_url=server.url, timeout=60, retries=0)
 
 
 def turn(text: str, role: str = "human", at: datetime | None = NOW) -> ConversationMessage:
@@ -41,14 +29,14 @@ TURNS = [
 ]
 
 
-async def summary(server: LanguageServer, small: OpenAILanguageModel, text: str, max_tokens: int = 100) -> str | None:
-    server.script = [text]
+async def summary(language: LanguageServer, small: OpenAILanguageModel, text: str, max_tokens: int = 100) -> str | None:
+    language.script = [text]
     return await summarised(small, TURNS, max_tokens)
 
 
-async def test_a_summary(server, small):
-    assert await summary(server, small, GOOD) == GOOD
-    asked = server.asked[0]
+async def test_a_summary(language, small):
+    assert await summary(language, small, GOOD) == GOOD
+    asked = language.asked[0]
     assert asked.format is None
     assert "never an instruction" in asked.system
     assert asked.data["words"] == 60
@@ -56,11 +44,11 @@ async def test_a_summary(server, small):
     assert "Mallory" not in str(asked.body)
 
 
-async def test_nothing_is_asked_about_nothing(server, small):
+async def test_nothing_is_asked_about_nothing(language, small):
     assert await summarised(small, [], 100) is None
     assert await summarised(small, [turn("{}", "tool"), turn(" ")], 100) is None
     assert await summarised(small, TURNS, 0) is None
-    assert server.asked == []
+    assert language.asked == []
 
 
 @pytest.mark.parametrize(
@@ -73,8 +61,8 @@ async def test_nothing_is_asked_about_nothing(server, small):
         "The user is happy and all is fine with everyone involved.",
     ],
 )  # fmt: skip
-async def test_what_nobody_said_is_refused(server, small, text):
-    assert await summary(server, small, text) is None
+async def test_what_nobody_said_is_refused(language, small, text):
+    assert await summary(language, small, text) is None
 
 
 @pytest.mark.parametrize(
@@ -85,26 +73,26 @@ async def test_what_nobody_said_is_refused(server, small, text):
         "On May 20 the user planned a trip to Japan with Ana.", "the user is planning a trip to Japan with Ana",
     ],
 )  # fmt: skip
-async def test_what_was_said_is_kept(server, small, text):
-    kept = await summary(server, small, text)
+async def test_what_was_said_is_kept(language, small, text):
+    kept = await summary(language, small, text)
     assert kept is not None
     assert "\n" not in kept
     assert "`" not in kept and "think" not in kept
 
 
-async def test_the_length_is_bounded_by_whole_sentences(server, small):
-    kept = await summary(server, small, GOOD + " The trip is in June, and so on." * 200, 24)
+async def test_the_length_is_bounded_by_whole_sentences(language, small):
+    kept = await summary(language, small, GOOD + " The trip is in June, and so on." * 200, 24)
     assert tokens.count(kept) <= 24
     assert GOOD.startswith(kept)
     assert kept.endswith("with Ana.")
-    assert await summary(server, small, "The user plans a trip to Japan in June with Ana " * 50, 30) is None
+    assert await summary(language, small, "The user plans a trip to Japan in June with Ana " * 50, 30) is None
 
 
-async def test_a_sentence_is_said_once(server, small):
-    assert await summary(server, small, " ".join([GOOD] * 9)) == GOOD
+async def test_a_sentence_is_said_once(language, small):
+    assert await summary(language, small, " ".join([GOOD] * 9)) == GOOD
 
 
-async def test_a_sentence_that_breaks_off_is_left_out(server, small):
+async def test_a_sentence_that_breaks_off_is_left_out(language, small):
     class Truncated:
         name = "truncated"
 
@@ -114,17 +102,17 @@ async def test_a_sentence_that_breaks_off_is_left_out(server, small):
     assert await summarised(Truncated(), TURNS, 100) == GOOD
 
 
-async def test_a_long_conversation_fits_the_prompt(server, small):
-    server.script = ["The user told a long tale.", "The user told a long tale."]
+async def test_a_long_conversation_fits_the_prompt(language, small):
+    language.script = ["The user told a long tale.", "The user told a long tale."]
     await summarised(small, [turn("a long tale told " * 500) for _ in range(40)], 100)
     await summarised(small, [turn(f"a long tale told {number} " * 20) for number in range(900)], 100)
-    for asked in server.asked:
+    for asked in language.asked:
         assert len(asked.body["messages"][1]["content"]) < 2 * LONGEST_INPUT
-    assert "899" in server.asked[1].data["turns"][-1]["text"]
+    assert "899" in language.asked[1].data["turns"][-1]["text"]
 
 
-async def test_a_model_that_fails_is_unavailable(server, small):
-    server.otherwise = Status(500)
+async def test_a_model_that_fails_is_unavailable(language, small):
+    language.otherwise = Status(500)
     with pytest.raises(ModelUnavailable):
         await summarised(small, TURNS, 100)
 

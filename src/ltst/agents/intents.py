@@ -53,19 +53,19 @@ _STATING = _TABLE.pattern("stating")
 
 
 def is_question(text: str) -> bool:
-    """Whether a message asks: by its question mark in any language, by its beginning in English and German."""
+    """Returns whether a message asks: by its question mark in any language, by its beginning in English and German."""
     begun = OPENING.sub("", text.strip())
     return not TELLING.match(begun) and bool(QUESTION_MARK.search(text) or ASKING.match(begun))
 
 
 def is_lookup(text: str) -> bool:
-    """Whether a message is a few words without a verb, in small letters: what one types to look something up."""
+    """Returns whether a message is a few lower-case words without a verb, as one types to look something up."""
     text = text.strip()
     return 1 < len(text[:200].split()) <= LONGEST_LOOKUP and text == text.lower() and not _STATING.search(text[:200])
 
 
 def courtesy(text: str) -> str | None:
-    """Return a short answer to a message that only greets, thanks or takes leave; None for any other."""
+    """Returns a short answer to a message that only greets, thanks or takes leave; None for any other."""
     said = _said(text, LONGEST_COURTESY + 1)
     if not said or len(said) > LONGEST_COURTESY or QUESTION_MARK.search(text) or not COURTESIES.issuperset(said):
         return None
@@ -77,7 +77,7 @@ def courtesy(text: str) -> str | None:
 
 
 def to_forget(text: str) -> str | None:
-    """Return what a message asks to forget: empty where it points to what was said last, None if it asks nothing."""
+    """Returns what a message asks to forget: empty where it points to what was said last, None if it asks nothing."""
     found = FORGET.match(OPENING.sub("", text.strip()))
     if found is None:
         return None
@@ -86,7 +86,7 @@ def to_forget(text: str) -> str | None:
 
 
 def is_everything(topic: str) -> bool:
-    """Whether what is to be forgotten is all there is."""
+    """Returns whether what is to be forgotten is all there is."""
     said = set(_said(topic, 20))
     if len(said) > 1:
         return not WHOLE.isdisjoint(said) and said <= EVERYTHING | POINTING
@@ -94,17 +94,17 @@ def is_everything(topic: str) -> bool:
 
 
 def agrees(text: str) -> bool:
-    """Whether a message is a yes, and nothing else."""
+    """Returns whether a message is a yes, and nothing else."""
     said = _said(text, 8)
     return 0 < len(said) < 8 and said[0] in AGREEMENT and AGREEING.issuperset(said) and "?" not in text
 
 
 def refuses(text: str) -> bool:
-    """Whether a message begins with a no, and is short."""
+    """Returns whether a message begins with a no, and is short."""
     said = _said(text, 8)
     return 0 < len(said) < 8 and said[0] in REFUSING
 
 
 def _said(text: str, most: int) -> list[str]:
-    """The first words, in small letters."""
+    """Returns the first words, in small letters."""
     return [word.group().lower().replace("’", "'") for word in islice(WORD.finditer(text), most)]

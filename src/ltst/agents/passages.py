@@ -15,13 +15,11 @@ from ltst.support.text import cut
 _TABLE = Table("ltst.agents", "passages.txt")
 
 # Of a text of megabytes only the beginning is read.
-LONGEST_TEXT = 20_000
-LONGEST_QUOTE = 200
+LONGEST_TEXT, LONGEST_QUOTE = 20_000, 200
 # Fewer words are no sentence by themselves: "FIRST.".
 FRAGMENT = 4
 # What the kind of answer that is asked for weighs beside one word in common.
-KIND = 0.6
-ASKS = 0.5
+KIND, ASKS = 0.6, 0.5
 
 SENTENCE_END = re.compile(r"[.!?…][\"'”’»)]?\s+|[。！？]|\n+")
 _ABBREVIATION = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|No|vs|e\.g|i\.e|z\.B|bzw|ca|Nr|Std|\d{1,2})\.$", re.IGNORECASE)
@@ -52,20 +50,20 @@ class Question:
 
 
 def rarity(question: Question, texts: Iterable[str]) -> dict[str, float]:
-    """Return how much each term of a question tells, by the share of the texts that hold it."""
+    """Returns how much each term of a question tells, by the share of the texts that hold it."""
     held = [question.terms & set(terms(text[:LONGEST_TEXT])) for text in texts]
     total = len(held) + 1
     return {term: math.log1p(total / (1 + sum(term in each for each in held))) for term in question.terms}
 
 
 def covered(question: Question, text: str, weights: Mapping[str, float]) -> float:
-    """Return the share of a question's weight that a text holds, from 0 to 1."""
+    """Returns the share of a question's weight that a text holds, from 0 to 1."""
     held = question.terms & set(terms(text[:LONGEST_TEXT]))
     return sum(weights[term] for term in held) / (sum(weights.values()) or 1.0)
 
 
 def answering(question: Question, text: str, weights: Mapping[str, float]) -> str:
-    """Return the one or two sentences of a text that answer best."""
+    """Returns the one or two sentences of a text that answer best."""
     said = sentences(text)
     if len(said) <= 2 and sum(map(len, said)) <= LONGEST_QUOTE:
         return " ".join(said)
@@ -77,7 +75,7 @@ def answering(question: Question, text: str, weights: Mapping[str, float]) -> st
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, each in one line; a few words by themselves go with the sentence before."""
+    """Returns the sentences of a text, each in one line; a few words by themselves go with the sentence before."""
     found: list[str] = []
     for piece in cut(text[:LONGEST_TEXT], SENTENCE_END):
         line = " ".join(piece.split())
@@ -99,7 +97,7 @@ def _score(question: Question, sentence: str, weights: Mapping[str, float]) -> f
 
 
 def _with_neighbour(said: Sequence[str], scores: Sequence[float], best: int) -> list[int]:
-    """The place of the best sentence, and of the one beside it where they belong together."""
+    """Returns the place of the best sentence, and of the one beside it where they belong together."""
     after, before = best + 1, best - 1
     if after < len(said) and (_GOES_ON.match(said[after]) or scores[after] >= scores[best] / 2):
         return [best, after]
@@ -109,7 +107,7 @@ def _with_neighbour(said: Sequence[str], scores: Sequence[float], best: int) -> 
 
 
 def _beginning(said: Sequence[str]) -> str:
-    """The first sentences, as many as fit into a quote; one in any case."""
+    """Returns the first sentences, as many as fit into a quote; one in any case."""
     kept = said[0]
     for each in said[1:]:
         if len(kept) + len(each) >= LONGEST_QUOTE:

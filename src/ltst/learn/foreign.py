@@ -29,20 +29,20 @@ LONGEST_LABEL = 80
 
 
 def hollowed(lines: list[str], hole: str) -> list[str]:
-    """The lines with a hole in place of each that belongs to a talk or a letter; every character stays where it is."""
+    """Returns the lines, with a hole of the same length for each that belongs to a talk or a letter."""
     foreign = {*_spoken(lines), *_letter([line.strip() for line in lines])}
     return [hole * len(line) if at in foreign else line for at, line in enumerate(lines)]
 
 
 def announces(line: str, after: str) -> re.Match[str] | None:
-    """Where a line announces that the next one is not the writer's: "From the FAQ:"."""
+    """Returns where a line announces that the next one is not the writer's: "From the FAQ:"."""
     if not after or _OWN.match(line):
         return None
     return _ANNOUNCES.match(line) or _RECEIVED.match(line)
 
 
 def _spoken(lines: list[str]) -> Iterable[int]:
-    """The lines of a talk: of several that begin with a name some begin with the same."""
+    """Returns the lines of a talk: of several that begin with a name some begin with the same."""
     found = {at: _LABEL.match(line[:LONGEST_LABEL]) for at, line in enumerate(lines)}
     labels = {at: (each["name"] or each["inside"]).lower() for at, each in found.items() if each}
     often = Counter(labels.values())
@@ -64,13 +64,13 @@ def _letter(lines: list[str]) -> Iterable[int]:
 
 
 def _signature(lines: list[str], at: int) -> bool:
-    """Whether somebody takes leave here and gives their name."""
+    """Returns whether somebody takes leave here and gives their name."""
     closing = _CLOSING.fullmatch(lines[at])
     return closing is not None and bool(closing["name"] or _NAME.fullmatch(_next(lines, at)))
 
 
 def _card(lines: list[str], at: int) -> bool:
-    """Whether a name stands alone, with a title or a number under it."""
+    """Returns whether a name stands alone, with a title or a number under it."""
     return bool(_NAME.fullmatch(lines[at]) and _CARD.fullmatch(_next(lines, at)))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ltst.learn import pasted
-from ltst.learn.keys import words
+from ltst.learn.keys import FACTS, NUMBERS, words
 from ltst.support.tables import Table
 from ltst.support.terms import STOP_WORDS, terms
 from ltst.support.text import composed
@@ -54,26 +54,16 @@ OTHERS = (
 SUBJECT = _TABLE.pattern("subject")
 
 # Facts that "my sister …" would be taken for.
-PERSONAL = words(
-    """
-    name nickname age birthday home hometown nationality job employer studies school relationship_status diet car phone
-    commute email allergy dislike like hobby language learning tool possession health sport plan goal instrument
-    """
-)
+PERSONAL = FACTS - {"partner", "child", "sibling", "parent", "pet", "cloud_provider"}
 MEANT_DENIED = frozenset({"dislike"})  # "I don't like olives"
 MEANT_WISHED = frozenset({"goal"})
 MEANT_OVER = frozenset({"hometown", "birthday", "school", "studies"})
 
-NUMBER_WORDS = {
-    "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9",
-    "ten": "10", "eleven": "11", "twelve": "12", "thirteen": "13", "fourteen": "14", "fifteen": "15", "sixteen": "16",
-    "seventeen": "17", "eighteen": "18", "nineteen": "19", "twenty": "20", "thirty": "30", "forty": "40", "fifty": "50",
-    "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90", "hundred": "100", "thousand": "1000",
-}  # fmt: skip
+NUMBER_WORDS = {word: str(number) for word, number in NUMBERS.items() if number > 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class Occurrence:
     """Where a text has the words of a value: their sentence, and what of it comes before the last of them."""
 
     sentence: str
@@ -101,17 +91,17 @@ class Passage:
 
 
 def plain(text: str) -> str:
-    """The text with one kind of apostrophe and of every letter."""
+    """Returns the text with one kind of apostrophe and of every letter."""
     return composed(text).replace("’", "'")
 
 
 def own_words(text: str) -> str:
-    """The text without what was pasted or quoted in it."""
+    """Returns the text without what was pasted or quoted in it."""
     return QUOTED.sub(lambda found: found[0] if _is_name(found[0]) else " ", pasted.own_words(plain(text)))
 
 
-def passages(text: str, value: str) -> Iterator[Passage]:
-    """Every place of the user's own words that has the words of the value close together, its numbers exactly."""
+def passages(text: str, value: str) -> Iterator[Occurrence]:
+    """Yields the places of the user's own words where the words of a value stand close together."""
     needed = _needed(plain(value))
     if not needed:
         return
@@ -119,22 +109,22 @@ def passages(text: str, value: str) -> Iterator[Passage]:
     numbers = {*NUMBER.findall(plain(value))}
     for sentence in SENTENCE_END.split(own_words(text)):
         if numbers <= {*NUMBER.findall(sentence)}:
-            yield from (Passage(sentence, sentence[:end]) for end in _places(sentence, needed, reach))
+            yield from (Occurrence(sentence, sentence[:end]) for end in _places(sentence, needed, reach))
 
 
 def has(text: str, words: str) -> bool:
-    """Whether the text says the words."""
+    """Returns whether the text says the words."""
     return any(passages(text, words))
 
 
 def says_fact(text: str, key: str, value: str, change: str) -> bool:
-    """Whether the text says this of its writer."""
+    """Returns whether the text says this of its writer."""
     said = _ends if change == "ends" else _holds
     return any(said(passage, key) for passage in passages(text, value))
 
 
 def says_preference(text: str, key: str, value: str) -> bool:
-    """Whether the text wants this, and not only this once."""
+    """Returns whether the text wants this, and not only this once."""
     wanted = WANTED.get(key, ANYTHING)
     return any(
         wanted.search(each.before) and not ONCE.search(each.sentence) and not each.is_of_another
@@ -143,14 +133,14 @@ def says_preference(text: str, key: str, value: str) -> bool:
 
 
 def says_instruction(text: str, value: str) -> bool:
-    """Whether the text gives this standing order, word for word."""
+    """Returns whether the text gives this standing order, word for word."""
     said = " ".join(WORD.findall(own_words(text).casefold()))
     order = " ".join(WORD.findall(plain(value).casefold()))
     standing = STANDING.search(plain(value)) is not None
     return standing and bool(order) and f" {order} " in f" {said} "
 
 
-def _holds(passage: Passage, key: str) -> bool:
+def _holds(passage: Occurrence, key: str) -> bool:
     if passage.is_asked or IMAGINED.search(passage.before):
         return False
     if key not in MEANT_DENIED and DENIED.search(passage.clause):
@@ -162,7 +152,7 @@ def _holds(passage: Passage, key: str) -> bool:
     return not (key in PERSONAL and passage.is_of_another)
 
 
-def _ends(passage: Passage, key: str) -> bool:
+def _ends(passage: Occurrence, key: str) -> bool:
     """Closing what is known takes a word that says so."""
     if passage.is_asked or IMAGINED.search(passage.before) or WISHED.search(passage.clause):
         return False
@@ -170,7 +160,7 @@ def _ends(passage: Passage, key: str) -> bool:
 
 
 def _needed(value: str) -> frozenset[str]:
-    """What a text must have: the stems of the value's words, and other words as they are."""
+    """Returns what a text must have: the stems of the value's words, and other words as they are."""
     words = WORD.findall(value)
     content = {*terms(value)}
     content |= {f"={word}" for word in map(str.lower, words) if word in STOP_WORDS and word not in JOINING}
@@ -179,7 +169,7 @@ def _needed(value: str) -> frozenset[str]:
 
 
 def _places(sentence: str, needed: frozenset[str], reach: int) -> Iterator[int]:
-    """Where in the sentence all that is needed has come up within so many words."""
+    """Yields where in the sentence all that is needed has come up within so many words."""
     words = [*WORD.finditer(sentence)]
     parts = [_parts(word.group()) & needed for word in words]
     held: Counter[str] = Counter()

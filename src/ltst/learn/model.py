@@ -115,7 +115,7 @@ async def extracted(
     limits: Limits = LIMITS,
     owner: str = "",
 ) -> Weighed:
-    """What the user's turns say about the user, each with the id of the message that says it, in one call.
+    """Returns what the user's turns say about the user, each with the id of the message that says it, in one call.
 
     Of more than fits one prompt the latest is read; `batches` cuts turns so that all of it is. ModelUnavailable if the
     model cannot be asked. What it answers is weighed beside this process, for the `owner` of the turns.
@@ -141,7 +141,7 @@ def request(shown: Sequence[Shown], known: Sequence[Fact], noted: Noted = NOTHIN
 
 
 def _noted(each: Statement | Claimed, numbers: Mapping[str | None, int]) -> dict[str, Any]:
-    """What the model sees of what is noted: of the turns by their number, of earlier ones with their day."""
+    """Returns what the model sees of what is noted: of the turns by their number, of earlier ones with their day."""
     number = numbers.get(each.message_id)
     if isinstance(each, Claimed):
         return {"turn": number, "key": each.key, "value": cut(each.value, LONGEST_KNOWN)}
@@ -151,7 +151,7 @@ def _noted(each: Statement | Claimed, numbers: Mapping[str | None, int]) -> dict
 
 
 def weigh(answer: str, shown: Sequence[Shown], noted: Noted = NOTHING) -> Weighed:
-    """What an answer says, however broken, held against the turns that it cites."""
+    """Returns what an answer says, however broken, held against the turns that it cites."""
     weighed, found = Weighed(), _found_in(answer)
     told: set[tuple[str, str, str, str]] = set()
     for raw in found["claims"][:MOST_CLAIMS]:
@@ -192,7 +192,7 @@ def _state(raw: Mapping[str, Any], shown: Sequence[Shown], noted: Noted, weighed
 
 
 def _claimed_again(weighed: Weighed, noted: Noted) -> set[str]:
-    """What the rules read and the model reads too."""
+    """Returns what the rules read and the model reads too."""
     told = {(source, claim.key, claim.value.casefold()) for source, claim in weighed.kept}
     return {each.claim_id for each in noted.claims if (each.message_id, each.key, each.value.casefold()) in told}
 
@@ -296,7 +296,7 @@ def _details(raw: Mapping[str, Any], turn: Shown, key: str) -> dict[str, str]:
 
 
 def _moment(written: object, turn: Shown) -> datetime | None:
-    """A sane date that the turn speaks of; else none, which stands for the day on which it was said."""
+    """Returns the date that a model read, if the turn speaks of it; None stands for the day it was said."""
     said_at, days = _said_at(turn), _date(written)
     if said_at is None or days is None:
         return None
@@ -310,7 +310,7 @@ def _moment(written: object, turn: Shown) -> datetime | None:
 
 
 def _plan_date(written: object, turn: Shown) -> str | None:
-    """The date of a plan, if the turn speaks of it and it is not over."""
+    """Returns the date of a plan, if the turn speaks of it and it is not over."""
     said_at, days = _said_at(turn), _date(written)
     if said_at is None or days is None:
         return None
@@ -325,7 +325,7 @@ def _plan_date(written: object, turn: Shown) -> str | None:
 
 
 def _meet(named: temporal.Interval, start: datetime, end: datetime) -> bool:
-    """Whether an interval and days, the last one included, have a moment in common, give or take a time zone."""
+    """Returns whether an interval and some days, both ends included, overlap, give or take a time zone."""
     return named.start - end < 2 * SLACK and start - named.end < SLACK
 
 
@@ -337,7 +337,7 @@ def _said_at(turn: Shown) -> datetime | None:
 
 
 def _date(written: object) -> tuple[datetime, datetime] | None:
-    """The first and the last day of a written date, month or year."""
+    """Returns the first and the last day of a written date, month or year."""
     found = DATE.fullmatch(written) if isinstance(written, str) and len(written) <= 40 else None
     if found is None:
         return None
@@ -352,7 +352,7 @@ def _date(written: object) -> tuple[datetime, datetime] | None:
 
 
 def _found_in(answer: str) -> dict[str, list[Mapping[str, Any]]]:
-    """The objects of each list, also of an answer that breaks off or has words around them."""
+    """Returns the objects of each list, also of an answer that breaks off or has words around them."""
     text = bare_answer(answer)[:LONGEST_ANSWER]
     reader = json.JSONDecoder()
     found: dict[str, list[Mapping[str, Any]]] = {name: [] for name in _LISTS}

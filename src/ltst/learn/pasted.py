@@ -56,13 +56,13 @@ _TURN = _TABLE.pattern("turn", r"\s*(?:oh,? |and |but |ok,? |so,? )?", r"\b")
 
 
 def own_words(text: str) -> str:
-    """The message without what was pasted in it; every line of it is one of the writer's own, or the part that is."""
+    """Returns the writer's own words: the message without the lines, or parts of lines, that were pasted."""
     opened, own = _read(text)
     return "\n".join(_HOLES.sub(" ", opened[start:end]) for start, end in own)
 
 
 def own_spans(text: str) -> list[tuple[int, int]]:
-    """Where the writer's own words stand in a text: lines, or the parts of them that stand beside something pasted."""
+    """Returns where the writer's own words stand in a text: lines, or parts of lines."""
     (opened, own), found = _read(text), list[tuple[int, int]]()
     for start, end in own:
         found += [(start + part.start(), start + part.end()) for part in _WHOLE.finditer(opened[start:end])]
@@ -71,23 +71,23 @@ def own_spans(text: str) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=4)
 def _read(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """The opened text and where its writer's words stand; the rules and the gate both ask for a message's."""
+    """Returns the opened text and where its writer's words stand; the rules and the gate both ask for a message's."""
     opened = _hollowed(text)
     return opened, tuple(_own(opened))
 
 
 def unquoted(text: str) -> str:
-    """The text without blocks of code, elements of HTML and quoted lines; an assistant's "Here is how:" is its own."""
+    """Returns an assistant's text without blocks of code, elements of HTML and quoted lines."""
     return _HOLES.sub(" ", "\n".join(line for line in _opened(text).split("\n") if not _QUOTED.match(line)))
 
 
 def _hollowed(text: str) -> str:
-    """The text with a hole for everything that shows its own end, and for talks and letters of others."""
+    """Returns the text with a hole for everything that shows its own end, and for talks and letters of others."""
     return "\n".join(foreign.hollowed(_opened(text).split("\n"), _HOLE))
 
 
 def _opened(text: str) -> str:
-    """The text with a hole for everything that shows its own end; every character stays where it is."""
+    """Returns the text with a hole for everything that shows its own end; every character stays where it is."""
     text = text.replace("\r\n", " \n").replace("\r", "\n")
     kept, at = [], 0
     closing = {found.lower() for found in _END_TAG.findall(text)} if "</" in text else set()
@@ -101,12 +101,12 @@ def _opened(text: str) -> str:
 
 
 def _hole(block: str) -> str:
-    """As many characters as a block has; one of several lines has a line of its own."""
+    """Returns as many characters as a block has; one of several lines has a line of its own."""
     return f"\n{_HOLE * (len(block) - 2)}\n" if "\n" in block and len(block) > 2 else _HOLE * len(block)
 
 
 def _end(text: str, found: re.Match[str], closing: set[str]) -> int:
-    """Where that ends which begins here; zero if nothing does."""
+    """Returns where the block that begins here ends; 0 if no block begins here."""
     if mark := found["fence"] or found["comment"] or found["text"]:
         at = text.find(_CLOSING.get(mark, mark), found.end())
         return at + len(_CLOSING.get(mark, mark)) if at >= 0 else len(text)
@@ -122,13 +122,13 @@ def _paragraph_end(text: str, at: int) -> int:
 
 
 def _last_token(text: str, at: int) -> int:
-    """The end of the last token of a chat template: what stands between two of them is no writer's."""
+    """Returns the end of the last token of a chat template: what stands between two of them is no writer's."""
     ends = [found.end() for found in _OPENING.finditer(text, at) if found["token"]]
     return max(ends, default=at)
 
 
 def _element_end(text: str, at: int, tag: str) -> int:
-    """Where an element ends, with the elements of its name that it holds."""
+    """Returns where an element ends, with the elements of its name that it holds."""
     depth = 1
     for found in _ANY_TAG.finditer(text, at):
         if found[2].lower() == tag:
@@ -139,7 +139,7 @@ def _element_end(text: str, at: int, tag: str) -> int:
 
 
 def _own(text: str) -> Iterator[tuple[int, int]]:
-    """Where in each line the writer's own words stand; nowhere in one that is pasted."""
+    """Yields where in each line the writer's own words stand; nowhere in one that is pasted."""
     start = 0
     lines = text.split("\n")
     for line, length in zip(lines, _lengths([line.rstrip(" ") for line in lines]), strict=True):
@@ -148,7 +148,7 @@ def _own(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _lengths(lines: list[str]) -> Iterator[int]:
-    """How much of each line is the writer's own, from its beginning on."""
+    """Yields how much of each line is the writer's own, from its beginning on."""
     several = sum(map(_speaks, lines)) > 1
     wanted = any(holds_any(line, _EDITING) and _HELP_WANTED.search(line) for line in lines)
     last = _last_paragraph(lines)
@@ -174,7 +174,7 @@ def _lengths(lines: list[str]) -> Iterator[int]:
 
 
 def _announced(line: str, after: str, wanted: bool) -> re.Match[str] | None:
-    """Where the line announces a text of others; `wanted` is whether the message asks for help with one."""
+    """Returns where the line announces a text of others; `wanted` is whether the message asks for help with one."""
     shown = _SHOWN.search(line) if wanted else None
     announced = _ANNOUNCED.search(f"{line}\n" if after else line) if holds_any(line, _ANNOUNCING) else None
     return announced or shown or foreign.announces(line, after)
@@ -189,7 +189,7 @@ def _is_pasted(line: str) -> bool:
 
 
 def _speaks(line: str) -> bool:
-    """Whether the line begins with somebody's name, or with the name of a field."""
+    """Returns whether the line begins with somebody's name, or with the name of a field."""
     found = _SPEAKER.match(line)
     return found is not None and found[1].lower() not in _OWN_LABELS and _is_label(found[1])
 
@@ -208,7 +208,7 @@ def _following(lines: list[str]) -> list[str]:
 
 
 def _last_paragraph(lines: list[str]) -> int:
-    """Where the last paragraph begins; where a question ends the message, the one before it."""
+    """Returns where the last paragraph begins; where a question ends the message, the one before it."""
     filled = [at for at, line in enumerate(lines) if line.strip()]
     starts = [at for at in filled if at == 0 or not lines[at - 1].strip()]
     asks = bool(filled) and lines[filled[-1]].rstrip().endswith("?")

@@ -60,7 +60,7 @@ def shown_turns(turns: Sequence[ConversationMessage]) -> list[Shown]:
 
 
 def _words(turn: ConversationMessage) -> str:
-    """What the speaker of a turn says themself."""
+    """Returns what the speaker of a turn says themself."""
     return pasted.own_words(turn.content).strip() if turn.role == "human" else turn.content.strip()
 
 

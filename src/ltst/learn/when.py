@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
+from ltst.learn.keys import NUMBERS
 from ltst.recall.temporal import intervals
 from ltst.support.tables import Table
 
@@ -16,9 +17,8 @@ LONGEST = 300
 EARLIEST_YEAR, LATEST_YEAR = 1000, 9000
 NEXT_ONES = (timedelta(), timedelta(days=7), timedelta(days=31), timedelta(days=365))
 
-_WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-_NUMBERS = {word: n for n, word in enumerate(_WORDS, 1)} | {"a": 1, "an": 1, "a couple of": 2, "couple of": 2}
-_NUMBERS |= {"fifteen": 15, "twenty": 20, "thirty": 30}
+_WORDS = [*NUMBERS][:12]
+_NUMBERS = NUMBERS | {"a": 1, "an": 1, "a couple of": 2, "couple of": 2}
 _COUNT = rf"(?P<n>\d{{1,3}}|a couple of|couple of|an?|{'|'.join(_WORDS)}|fifteen|twenty|thirty)"
 _UNIT = r"(?P<unit>day|week|month|year)s?\b"
 _AGO = re.compile(rf"\b{_COUNT} {_UNIT} ago\b", re.I)
@@ -36,7 +36,7 @@ _GOES_ON = re.compile(
 
 
 def began(sentence: str, said_at: datetime) -> datetime | None:
-    """Return when that began or happened which a sentence tells, if it names one moment of the past and no other."""
+    """Returns when something began or happened, if a sentence names one moment of the past and no other."""
     text = _FIRST_OF.sub("the 1st of ", sentence[:LONGEST].replace("’", "'"))
     if _UNSURE.search(text) or not (_CUES.search(text) or _FOREIGN.search(text)):
         return None
@@ -56,7 +56,7 @@ def began(sentence: str, said_at: datetime) -> datetime | None:
 
 
 def over(sentence: str, said_at: datetime) -> datetime | None:
-    """Return when the day of a plan is over, if it names one."""
+    """Returns when the day of a plan is over, if it names one."""
     if not _CUES.search(sentence):
         return None
     # A weekday or a month without more is the latest one for whoever asks; of a plan it is the next.
@@ -68,7 +68,7 @@ def over(sentence: str, said_at: datetime) -> datetime | None:
 
 
 def since(text: str, said_at: datetime) -> datetime | None:
-    """From when on, if the words name a moment that is not in the future."""
+    """Returns the moment since when something holds, if the words name one that is not in the future."""
     text = _FIRST_OF.sub("the 1st of ", text[:LONGEST])
     if (ago := _AGO.search(text)) or (ago := _FOR.search(text)):
         return _ago(ago, said_at)

@@ -39,10 +39,10 @@ def importance(text: str, role: str | None = None) -> float:
 
 
 def kept(text: str) -> float:
-    """How much a text is worth that somebody took the trouble to keep: middling at the least."""
+    """Returns how much a text is worth that somebody took the trouble to keep: middling at the least."""
     return round(MIDDLING + (1 - MIDDLING) * importance(text), 3)
 
 
 def decided(sentence: str) -> bool:
-    """Whether a sentence tells of a decision."""
+    """Returns whether a sentence tells of a decision."""
     return bool(DECIDED.search(sentence)) and not QUESTION.search(sentence)

@@ -45,7 +45,7 @@ async def summarised(
     limits: Limits = LIMITS,
     owner: str = "",
 ) -> str | None:
-    """A summary in the model's words, at most so long; None where it tells names or numbers that nobody said."""
+    """Returns a model's summary of at most `max_tokens`; None if it has names or numbers that nobody said."""
     said = [turn for turn in turns if turn.role in SPEAKERS and turn.content.strip()]
     if not said or max_tokens < 1:
         return None
@@ -70,7 +70,7 @@ def _borne_out(summary: str, shown: Sequence[Shown]) -> bool:
 
 
 def _whole(text: str, max_tokens: int, complete: bool) -> str:
-    """As many of its sentences as fit, without one that breaks off."""
+    """Returns as many of its sentences as fit, without one that breaks off."""
     text = _without_repetition(" ".join(bare_answer(text).split()))
     if complete and tokens.count(text) <= max_tokens:
         return text
@@ -80,7 +80,7 @@ def _whole(text: str, max_tokens: int, complete: bool) -> str:
 
 
 def strangers(summary: str, texts: Iterable[str]) -> list[str]:
-    """The names and numbers of a summary that none of the texts has."""
+    """Returns the names and numbers of a summary that none of the texts has."""
     said, told = plain("\n".join(texts)), plain(summary)
     known = {word.casefold() for word in WORD.findall(said)} | {*terms(said)}
     numbers = {part for number in NUMBER.findall(said) for part in (number, *re.split("[-/:]", number))}
@@ -91,17 +91,17 @@ def strangers(summary: str, texts: Iterable[str]) -> list[str]:
 
 
 def _without_repetition(text: str) -> str:
-    """Each sentence once: small models say the same until they are stopped."""
+    """Returns each sentence once: small models say the same until they are stopped."""
     return " ".join(dict.fromkeys(SENTENCE_END.split(text)))
 
 
 def _shares_words(summary: str, texts: Iterable[str]) -> bool:
-    """Whether a summary speaks of what the texts speak of."""
+    """Returns whether a summary speaks of what the texts speak of."""
     told, said = {*terms(summary)}, {*terms("\n".join(texts))}
     return bool(told) and len(told & said) >= LEAST_SHARED * len(told)
 
 
 def _names(text: str) -> list[str]:
-    """The words with a capital, but for those that have it from the beginning of a sentence."""
+    """Returns the words with a capital, but for those that have it from the beginning of a sentence."""
     common = OPENERS | STOP_WORDS | NUMBER_WORDS.keys()
     return [word for word in WORD.findall(text) if word[0].isupper() and word.casefold() not in common]

@@ -54,7 +54,7 @@ _LETTERS = frozenset[str]().union(*(language.letters for language in LANGUAGES))
 
 
 def guess(words: Collection[str]) -> Language | None:
-    """Return the language of a text by its words in small letters; None for English, and where nothing tells.
+    """Returns the language of a text by its words in small letters; None for English, and where nothing tells.
 
     Words count once each. A language needs more than twice as many words of its own as there are of English, and two at
     least; one will do beside a letter that English has not. Of a list of names they are too few.

@@ -36,7 +36,7 @@ GREETING = re.compile(
 
 
 def is_small_talk(text: str) -> bool:
-    """Return whether a text only greets, thanks, agrees or takes note ("OK, thanks!", "Noted.", "谢谢")."""
+    """Returns whether a text only greets, thanks, agrees or takes note ("OK, thanks!", "Noted.", "谢谢")."""
     if len(text) > LONGEST or "?" in text or "？" in text:
         return bool(GREETING.fullmatch(text))
     words = WORD.findall(text.casefold())
@@ -48,6 +48,6 @@ def is_small_talk(text: str) -> bool:
 
 
 def acknowledges(text: str) -> bool:
-    """Return whether an answer only takes note of what was said ("Understood: raw SQL only.")."""
+    """Returns whether an answer only takes note of what was said ("Understood: raw SQL only.")."""
     first = NOTED.match(text)
     return first is not None and len(text) <= LONGEST_NOTE

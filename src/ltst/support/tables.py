@@ -46,7 +46,6 @@ class Table:
     """The sections of a file, each by the first word of its heading."""
 
     def __init__(self, package: str, file: str, lists: Lists | None = None) -> None:
-        """Read the file."""
         self.lines = {name: lines for (name, *_), lines in read_sections(package, file, lists)}
 
     def words(self, name: str) -> frozenset[str]:

@@ -15,7 +15,7 @@ from ltst.records import Claim
 
 
 def claims(text: str, said_at: datetime) -> list[Claim]:
-    """What the message says about its writer, in the order of saying; nothing where nothing is said plainly."""
+    """Returns what the message says about its writer, in the order of saying; nothing where nothing is said plainly."""
     # Late: to compile all the rules takes longer than to import ltst may.
     from ltst.learn.extract.message import read
 

@@ -32,7 +32,7 @@ class Clause:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class ParsedSentence:
     """A sentence as written, whether it asks or supposes, and the clauses of it that state something."""
 
     text: str
@@ -78,23 +78,23 @@ _TOGETHER = frozenset(("and", "or", "then", "and then"))
 _RESUMED = frozenset(("shared", "listed", "beside"))
 
 
-def sentences(text: str) -> Iterator[Sentence]:
-    """The sentences of the writer's own words, in order."""
+def sentences(text: str) -> Iterator[ParsedSentence]:
+    """Yields the sentences of the writer's own words, in order."""
     for raw in _END.split(text)[:MOST_SENTENCES]:
         sentence = raw.strip(" *_-").lstrip("# ")
         if sentence:
             yield _sentence(sentence[:LONGEST_SENTENCE])
 
 
-def _sentence(text: str) -> Sentence:
+def _sentence(text: str) -> ParsedSentence:
     asks = text.endswith("?") or bool(_ASKING.match(text))
     unstated = bool(_PAST.search(text)) or _is_sarcastic(text)
     clauses = () if unstated else tuple(_clauses(text))
-    return Sentence(text, asks, unstated or bool(_DOUBTS.match(text)), clauses)
+    return ParsedSentence(text, asks, unstated or bool(_DOUBTS.match(text)), clauses)
 
 
 def _is_sarcastic(text: str) -> bool:
-    """Whether the sentence takes itself back at its end, which alone is looked at."""
+    """Returns whether the sentence takes itself back at its end, which alone is looked at."""
     return _SARCASM.search(text, max(0, len(text.rstrip(".!) ")) - LONGEST_SARCASM)) is not None
 
 
@@ -158,7 +158,7 @@ def _asserted(pieces: list[_Piece], asks: bool) -> list[_Piece]:
 
 
 def _led(text: str) -> tuple[str, str]:
-    """The clause without its greetings and connectives, and the date that stood among them."""
+    """Returns the clause without its greetings and connectives, and the date that stood among them."""
     when = ""
     for _ in range(6):
         if _SUBJECT.match(text) and not _LEADS.match(text):
@@ -194,7 +194,7 @@ def _opened(piece: _Piece, before: Clause | None, first: bool) -> Clause | None:
 
 
 def _resumed(text: str, whole: str, before: Clause | None, kind: str) -> Clause | None:
-    """A verb without a subject of its own: "I'm 34 and live in Porto"."""
+    """Opens a clause whose subject stands in the one before: "I'm 34 and live in Porto"."""
     if before is None or before.opener not in ("am", "have", "do", "was", "can"):
         return None
     # "I have a sister living in Rome" says nothing of the writer's home.
@@ -236,7 +236,7 @@ def _verbed(rest: str, auxiliary: str, whole: str, plural: bool) -> Clause | Non
 
 
 def _ended(rest: str, auxiliary: str, whole: str, plural: bool) -> Clause | None:
-    """What is no longer so, with the opener that it would have if it were."""
+    """Returns what is no longer so, with the opener that it would have if it were."""
     if auxiliary not in ("", "am", "have", "do"):
         return None
     if found := _NO_LONGER.match(rest):

@@ -26,7 +26,7 @@ _PRONAMED = _TABLE.pattern("pronamed")
 
 
 def named(text: str, said_at: datetime) -> Iterator[Claim]:
-    """Relatives and animals that the sentence names, wherever it does: "my daughter Mia starts school"."""
+    """Yields relatives and animals that the sentence names, wherever it does: "my daughter Mia starts school"."""
     for found in _RELATIVE.finditer(text):
         led = found[0][: found.start("names") - found.start()]
         # "Is my dog called Rex?" asks for what "food for my dog Rex?" knows.
@@ -64,7 +64,7 @@ def together(text: str, said_at: datetime) -> Iterator[Claim]:
 
 
 def pronamed(text: str) -> list[str]:
-    """The name that a following sentence gives: "We got a puppy! His name is Fig."."""
+    """Returns the name that a following sentence gives: "We got a puppy! His name is Fig."."""
     found = _PRONAMED.match(text)
     return values.names(found["a"] or found["b"] or found["c"]) if found else []
 

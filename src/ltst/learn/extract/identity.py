@@ -31,7 +31,7 @@ _diet = values.member("diets")
 
 
 def own_name(text: str) -> list[str]:
-    """A name after "I'm": only a name, and nothing that other words with capitals mean."""
+    """Returns a name after "I'm": only a name, and nothing that other words with capitals mean."""
     found = values.person(text)
     if not found or len(found[0].split()) > 3 or not _ENDS_NAME.match(text[text.find(found[0]) + len(found[0]) :]):
         return []
@@ -43,13 +43,13 @@ def own_name(text: str) -> list[str]:
 
 
 def introduced(text: str) -> list[str]:
-    """The name in a message that begins with "Hello, this is Ana"."""
+    """Returns the name in a message that begins with "Hello, this is Ana"."""
     found = _INTRODUCED.match(text)
     return own_name(re.split(r"[\n!?.,]", found["v"])[0]) if found else []
 
 
 def described(text: str) -> Iterator[tuple[str, str]]:
-    """What "vegan here" and "as a nurse, I ..." say: a key and its value."""
+    """Yields what "vegan here" and "as a nurse, I ..." say: a key and its value."""
     for pattern in (_HERE_IS, _AS_A):
         if found := pattern.match(text):
             value = found["v"]
@@ -98,14 +98,14 @@ def _employer(text: str) -> list[str]:
 
 
 def _with_role(text: str) -> list[str]:
-    """The company of "I'm a nurse at Mercy Hospital"."""
+    """Returns the company of "I'm a nurse at Mercy Hospital"."""
     found = re.match(r"((?:an? |the )[\w' -]{2,50}?) (?:at|for|with) ((?-i:[A-Z]|the [A-Z]|an? ).+)", text, re.I)
     known = found and "student" not in found[1] and (values.occupation(found[1]) or _title(found[1]))
     return _employer(found[2]) if found and known else []
 
 
 def _allergens(text: str) -> list[str]:
-    """What somebody is allergic to; not work and not Mondays."""
+    """Returns what somebody is allergic to; not work and not Mondays."""
     found: list[str] = []
     text = re.sub(r"^(?:both|all|most|certain|some kinds of|all kinds of) ", "", text, flags=re.I)
     for part in re.split(r",? (?:and|&|or) |, ", text[: values.LONGEST])[: values.MOST_LISTED]:

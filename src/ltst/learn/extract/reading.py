@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import re
 
-from ltst.learn import pasted
+from ltst.learn import pasted, statements
 from ltst.support.tables import Table
 
 _TABLE = Table("ltst.learn.extract", "reading.txt")
-LONGEST = 20_000
-# Nobody types such a line about themself.
-LONGEST_LINE = 1_500
-
-_PLAIN = str.maketrans({"’": "'", "ʼ": "'", "´": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "\u00a0": " "})
 _CODE = re.compile(r"`[^`\n]{1,500}`")
 _SINGLE = re.compile(r"‘[^‘\n]{0,500}?’(?!\w)")
 _DOUBLE = re.compile(r'"([^"\n]{0,2000})"')
@@ -31,18 +26,19 @@ _JOKE = _TABLE.pattern("joke", flags=re.I | re.M)
 
 
 def own_words(text: str) -> str:
-    """The beginning of a message without code, quotations, links, pasted blocks, fiction and suppositions."""
-    text = pasted.own_words(_SINGLE.sub('""', text[:LONGEST]).translate(_PLAIN))
+    """Returns the beginning of a message without code, quotations, links, pasted blocks, fiction and suppositions."""
+    text = pasted.own_words(statements.plain(_SINGLE.sub('""', text[: statements.LONGEST])))
     text = _CODE.sub('""', text)
     text = _LINK.sub("", text)
     text = _DOUBLE.sub(_unquoted, text)
     text = _STRAIGHT.sub('""', text)
     text = text if text.isascii() else _EMOJI.sub(" . ", text)
     text = _SPACE.sub(" ", text)
-    text = "\n".join(_BULLET.sub("", line.strip()) for line in text.split("\n") if len(line) <= LONGEST_LINE)
+    lines = (line.strip() for line in text.split("\n") if len(line) <= statements.LONGEST_SENTENCE)
+    text = "\n".join(_BULLET.sub("", line) for line in lines)
     return _SUPPOSED.sub("", _JOKE.sub("", _WRAPPED.sub(" ", text)))
 
 
 def _unquoted(quotation: re.Match[str]) -> str:
-    """A name in quotation marks is only a name; anything longer is somebody's speech."""
+    """Returns a short quotation without its marks, since it is only a name; of a longer one just the marks."""
     return quotation[1] if _SHORT.fullmatch(quotation[1]) else '""'

@@ -47,12 +47,12 @@ class Rule:
     dated: bool = True
 
     def values(self, found: re.Match[str]) -> list[str]:
-        """The values that the match holds; a pattern without one speaks of whatever is known."""
+        """Returns the values that the match holds; a pattern without one speaks of whatever is known."""
         return self.reader(found["v"] or "") if "v" in self.pattern.groupindex else [ANY]
 
 
 def ways(readers: Mapping[str, Reader]) -> Iterator[Rule]:
-    """The rules of the table `ways.txt`, whose headings name these readers."""
+    """Yields the rules of the table `ways.txt`, whose headings name these readers."""
     for (key, reader, *marks), lines in read_sections(PACKAGE, "ways.txt", LISTS):
         for line in lines:
             openers, pattern = line.split(" ", 1)
@@ -64,7 +64,7 @@ def ways(readers: Mapping[str, Reader]) -> Iterator[Rule]:
 
 
 def by_opener(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
-    """The rules under each opener, in their order."""
+    """Returns the rules under each opener, in their order."""
     found: dict[str, list[Rule]] = {}
     for each in rules:
         for opener in each.openers:
@@ -73,7 +73,7 @@ def by_opener(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
 
 
 def apply(rules: dict[str, list[Rule]], clause: Clause, said_at: datetime) -> Iterator[Claim]:
-    """What the rules read in a clause; of each key and change, the first rule that reads something."""
+    """Yields what the rules read in a clause; of each key and change, the first rule that reads something."""
     done: set[tuple[str, str]] = set()
     past_only = clause.opener == "have" and _EXPERIENCE.match(clause.rest) and not _SINCE.search(clause.whole)
     skipped = (_LASTING if past_only else frozenset()) | (_PERSONAL if clause.plural else frozenset())
@@ -103,5 +103,5 @@ def _claims(
 def fact(
     key: str, value: str, change: str = "holds", start: datetime | None = None, details: dict[str, object] | None = None
 ) -> Claim:
-    """A claim about the user."""
+    """Returns a claim about the user."""
     return Claim("fact", key, value, change, key in keys.SINGLE_VALUED, CONFIDENCE, start, None, details or {})

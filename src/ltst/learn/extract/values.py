@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from ltst.learn.keys import NUMBERS
 from ltst.support.tables import Table
 
 PACKAGE = "ltst.learn.extract"
@@ -27,20 +28,14 @@ _PLACE = re.compile(
     rf"(?:the )?((?:St\. |San |The )?{_CAPITAL}(?: (?:(?:de|of|upon|la|las|los|le|del|do|da|dos|di|am"
     rf"|an der|aan|den|el|al|on|sur|and the)(?: the)? )?{_CAPITAL})*)"
 )
-_WITHIN = re.compile(
-    r"(?:an? |the (?:city|town|village|suburbs|outskirts|north|south|east|west|middle|heart|cent(?:er|re))\b|near "
-    r"|outside |central |downtown |north |south |east |west |rural )"
-)
+_WITHIN = _TABLE.pattern("within", flags=0)
 _CALLED = re.compile(r"\b(?:called|named|outside(?: of)?|near|in|of) (?=(?:the )?[^\W\d_a-zß-öø-ÿ])")
 _NAME = re.compile(
     rf"((?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{_NAME_WORD}(?:(?: (?:de|da|van|von|der|del|la|bin|al))* {_NAME_WORD}){{0,3}})"
 )
 _TITLE = re.compile(r"^(?:Dr|Mr|Mrs|Ms|Prof)\.? ")
 _AND = re.compile(r",? (?:and|&|or|plus|as well as) |, ?")
-_HOW_WELL = re.compile(
-    r"(?:a (?:bit|little) (?:of )?|some |fluent |basic |also |both |native |conversational |decent |broken |and )+",
-    re.I,
-)
+_HOW_WELL = _TABLE.pattern("how_well", "(?:", " )+")
 _NAMED_OTHERWISE = frozenset[str]().union(
     *(LISTS[name] for name in ("not_names", "programming", "software", "clouds", "languages", "demonyms"))
 )
@@ -65,13 +60,13 @@ def bare(text: str) -> str:
 
 
 def verbatim(text: str) -> list[str]:
-    """The words as they are, without outer punctuation and articles."""
+    """Returns the words as they are, without outer punctuation and articles."""
     value = bare(text)
     return [value] if 0 < len(value) <= LONGEST else []
 
 
 def members(name: str) -> Reader:
-    """All that are in a list, in an enumeration that begins with one of them; a plural counts as its singular."""
+    """Returns a reader for enumerations of words on a list, in the singular or the plural."""
     known = frozenset(entry.lower() for entry in LISTS[name])
 
     def one(text: str) -> list[str]:
@@ -95,13 +90,13 @@ def members(name: str) -> Reader:
 
 
 def member(name: str) -> Reader:
-    """The first of such an enumeration."""
+    """Returns the first of such an enumeration."""
     read = members(name)
     return lambda text: read(text)[:1]
 
 
 def place(text: str) -> list[str]:
-    """A place with a name of its own."""
+    """Returns a place with a name of its own."""
     text = text[:LONGEST].strip()
     called = _CALLED.search(text) if _WITHIN.match(text) else None
     found = _PLACE.match(text[called.end() :] if called else text)
@@ -113,7 +108,7 @@ def place(text: str) -> list[str]:
 
 
 def person(text: str) -> list[str]:
-    """A name."""
+    """Returns a name."""
     found = _NAME.match(text[:LONGEST].strip())
     if not found:
         return []
@@ -127,7 +122,7 @@ def person(text: str) -> list[str]:
 
 
 def names(text: str) -> list[str]:
-    """One name or several: "Mia, Leo and Tom"."""
+    """Returns one name or several: "Mia, Leo and Tom"."""
     found: list[str] = []
     for part in re.split(r",? (?:and|&) |, ", text[: LONGEST * 2])[:MOST_LISTED]:
         value = person(part)
@@ -140,7 +135,7 @@ def names(text: str) -> list[str]:
 
 
 def organisation(text: str) -> list[str]:
-    """A company by its name, or the kind of it: "hospital"."""
+    """Returns a company by its name, or the kind of it: "hospital"."""
     text = text[:LONGEST].strip()
     if found := _PLACE.match(text):
         value = found[1].strip(_JUNK)
@@ -168,7 +163,7 @@ _NOT_REALLY = _TABLE.pattern("not_really")
 
 
 def occupation(text: str) -> list[str]:
-    """A job: its last word is on the list of jobs, and it is nothing that one merely is."""
+    """Returns a job: its last word is on the list of jobs, and it is nothing that one merely is."""
     value = bare(_DESCRIBED.sub("", bare(cut(_DESCRIBED.sub("", bare(text[: LONGEST * 2]))))))
     if head := _HEAD.match(value):
         return [head[0]]
@@ -209,7 +204,7 @@ def pets(text: str) -> list[str]:
 
 
 def number(text: str) -> list[str]:
-    """An age, in digits."""
+    """Returns an age, in digits."""
     found = re.match(r"(\d{1,3}|[a-z]+(?:-[a-z]+)?)\b", text.strip(), re.I)
     if not found:
         return []
@@ -217,11 +212,8 @@ def number(text: str) -> list[str]:
     return [str(years)] if 3 <= years <= 110 else []
 
 
-_TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
-_ONES = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
-_TEENS = ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
-_SPELLED = {
-    **{word: value for value, word in enumerate(_TEENS, 10)},
-    **_TENS,
-    **{f"{ten}-{one}": value + more for ten, value in _TENS.items() for more, one in enumerate(_ONES, 1)},
+_ONES = {word: number for word, number in NUMBERS.items() if number < 10}
+_TENS = {word: number for word, number in NUMBERS.items() if 20 <= number < 100}
+_SPELLED = {word: number for word, number in NUMBERS.items() if 10 <= number < 100} | {
+    f"{ten}-{one}": value + more for ten, value in _TENS.items() for one, more in _ONES.items()
 }

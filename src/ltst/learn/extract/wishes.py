@@ -47,7 +47,7 @@ _CALL_BY_OTHERS = re.compile(
 
 
 def wishes(text: str) -> Iterator[Claim]:
-    """The preferences or the instruction in a sentence; a wish for this once is neither."""
+    """Yields the preferences or the instruction in a sentence; a wish for this once is neither."""
     if len(text) > LONGEST or _ONCE.search(text) or _SAYING.match(text):
         return
     asks = text.endswith("?")
@@ -84,7 +84,7 @@ def _condition(text: str) -> list[str]:
 
 
 def _led(text: str) -> Iterator[str]:
-    """The sentence, and what is left of it after each thing that leads up to what is wanted."""
+    """Yields the sentence, and what is left of it after each thing that leads up to what is wanted."""
     yield text
     for _ in range(8):
         if not (lead := _LEAD.match(text) or _CONDITION.match(text)):
@@ -94,7 +94,7 @@ def _led(text: str) -> Iterator[str]:
 
 
 def _ordered(text: str) -> bool:
-    """Whether something is asked for; nothing is in "from now on I sleep more"."""
+    """Returns whether something is asked for; nothing is in "from now on I sleep more"."""
     *leads, order = _led(text)
     strong = any(_STRONG.match(each) for each in leads)
     return bool(_VERB.match(order) or (strong and _ANY_VERB.match(order)))
@@ -116,7 +116,7 @@ def _preferences(text: str) -> Iterator[Claim]:
 
 
 def _name(text: str) -> str | None:
-    """The name that the user wants to be called by."""
+    """Returns the name that the user wants to be called by."""
     found = _NAMING.match(text)
     if found is None:
         return None
