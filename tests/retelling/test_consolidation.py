@@ -11,8 +11,8 @@ import pytest
 from helpers.embedders import opened
 from helpers.learning import actions, day, run, say, taught
 from ltst import AsyncMemory, AsyncUser, MemoryEntry, Settings
-from ltst.learn.importance import importance
-from ltst.learn.sameness import says_the_same
+from ltst.retelling.composing import says_the_same
+from ltst.retelling.importance import importance
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import Any
 
 from ltst.db.pool import Database, Executor, Transaction, user_scope
-from ltst.learn.sameness import says_the_same
 from ltst.learn.weigh import ACTOR
 from ltst.records import MemoryEntry
+from ltst.retelling.composing import says_the_same
 from ltst.rooms import entries, events, relationships, work
 from ltst.rooms.work import Lease
 from ltst.support.child import Limits
@@ -56,7 +56,7 @@ async def _merge(tx: Transaction, entry: MemoryEntry, limits: Limits) -> bool:
 
 
 def _together(kept: MemoryEntry, other: MemoryEntry) -> dict[str, Any]:
-    """The metadata of both: nothing that was said is lost, it only is not shown twice."""
+    """Returns the metadata of both: nothing that was said is lost, it only is not shown twice."""
     told = {**other.metadata, **kept.metadata}
     sources = [*kept.metadata.get("sources", []), *other.metadata.get("sources", [])]
     if sources:
@@ -92,7 +92,7 @@ async def _relate(tx: Executor, entry: MemoryEntry) -> None:
 
 
 def kinship(one: MemoryEntry, other: MemoryEntry, similarity: float) -> str | None:
-    """How the conversations of two episodes hang together, if they do: by likeness, shared names and time."""
+    """Returns how the conversations of two episodes hang together, if they do: by likeness, shared names and time."""
     if None in (one.session_id, other.session_id) or one.session_id == other.session_id:
         return None
     shared = _shared(one.metadata.get("topics", []), other.metadata.get("topics", []))

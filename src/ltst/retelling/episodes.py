@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from ltst.db.pool import Database, SingleCall, Transaction, user_scope
 from ltst.errors import ModelUnavailable
-from ltst.learn.importance import importance
-from ltst.learn.telling import EPISODE_TOKENS, SUMMARY_TOKENS, Episode, composed, condensed, said
 from ltst.learn.weigh import ACTOR
 from ltst.protocols import LanguageModel
 from ltst.records import ConversationMessage
+from ltst.retelling.composing import EPISODE_TOKENS, SUMMARY_TOKENS, Episode, composed, condensed, said
+from ltst.retelling.importance import importance
 from ltst.rooms import entries, events, messages, search, sessions, work
 from ltst.rooms.sessions import Progress
 from ltst.rooms.work import Lease, LeaseLost, Rules
@@ -49,7 +49,7 @@ async def tell(database: Database, lease: Lease, rules: Rules, model: LanguageMo
 async def _new_episodes(
     calls: SingleCall, session_id: str, progress: Progress, rules: Rules, model: LanguageModel | None
 ) -> tuple[list[Episode], int] | None:
-    """The episodes of what was not told yet, and up to where they tell; none while the conversation goes on."""
+    """Returns the episodes of what was not told yet, and up to where they tell; none while the conversation goes on."""
     if progress.last_activity >= progress.now - rules.idle:
         return None
     unread = await messages.after(calls, session_id, progress.episode_index, READ)
@@ -97,10 +97,10 @@ async def _running(
 async def _written(
     model: LanguageModel | None, spoken: Sequence[ConversationMessage], max_tokens: int, limits: Limits, user_id: str
 ) -> str | None:
-    """A summary in a model's own words; without one, or if it cannot or errs, the words that were said do."""
+    """Returns a summary in a model's own words; without one, or if it cannot or errs, the words that were said do."""
     if model is None or not spoken:
         return None
-    from ltst.learn.model import summarised
+    from ltst.retelling.summaries import summarised
 
     try:
         return await summarised(model, spoken, max_tokens, limits=limits, owner=user_id)
@@ -128,7 +128,7 @@ async def _keep(tx: Transaction, session_id: str, progress: Progress, told: Sequ
 
 
 def portions(unread: Sequence[ConversationMessage]) -> Iterator[list[ConversationMessage]]:
-    """A conversation in parts that one episode can tell."""
+    """Yields a conversation in parts that one episode can tell."""
     part: list[ConversationMessage] = []
     held = 0
     for message in unread:
@@ -150,7 +150,7 @@ def _metadata(episode: Episode) -> dict[str, object]:
 
 
 def _half(unread: Sequence[ConversationMessage]) -> int:
-    """How many of the oldest messages hold half of the tokens."""
+    """Returns how many of the oldest messages hold half of the tokens."""
     total, held = sum(each.token_count for each in unread), 0
     for count, message in enumerate(unread, start=1):
         held += message.token_count

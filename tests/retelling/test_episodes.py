@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,11 +14,11 @@ import pytest
 import pytest_asyncio
 
 from helpers.embedders import opened
-from helpers.language_server import Asked, LanguageServer, Status, language_server
+from helpers.language_server import Asked, LanguageServer, Status
 from helpers.learning import actions, day, rows, run, say, taught
 from helpers.probes import cloned
 from ltst import AsyncMemory, AsyncUser, ConversationSession, MemoryEntry, Settings
-from ltst.learn.episodes import EPISODE_TOKENS, READ
+from ltst.retelling.episodes import EPISODE_TOKENS, READ
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -284,11 +284,6 @@ class TestRunningSummary:
 
 class TestByAModel:
     GOOD = "The user plans summer holidays at the lake near Annecy in July and booked a wooden house with a boat."
-
-    @pytest.fixture
-    def language(self) -> Iterator[LanguageServer]:
-        with language_server() as played:
-            yield played
 
     def answering(self, summary: Any) -> Any:
         return lambda asked: summary if asked.format is None else {"claims": []}

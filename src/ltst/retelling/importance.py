@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+from ltst.support.tables import Table
+
+_TABLE = Table("ltst.retelling", "importance.txt")
+
 # What each sign is worth; together they are at most 1.
 NAMES, NUMBERS, DATES, DECISION, SELF, ASKED = 0.2, 0.15, 0.15, 0.2, 0.25, -0.1
 LEAST = 0.05
@@ -15,21 +19,9 @@ READ = 4_000
 
 NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-zA-Z'’-]+")
 NUMBER = re.compile(r"\d")
-DATE = re.compile(
-    r"\b(?:\d{4}-\d\d|\d{1,2}(?:st|nd|rd|th)|(?:jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)[a-z]*|may \d|in may"
-    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|today|tomorrow|yesterday|tonight"
-    r"|(?:next|last|this) (?:week|month|year|weekend))\b",
-    re.IGNORECASE,
-)
-DECIDED = re.compile(
-    r"\b(?:decided|agreed|chose|choose|will|we['’]ll|i['’]ll|let['’]s|going to|plan(?:ning)? to|booked|signed|"
-    r"promised?|deadline|must|important|critical|crucial|essential|vital|urgent|remember)\b",
-    re.IGNORECASE,
-)
-ABOUT_SELF = re.compile(
-    r"\b(?:my|mine|i['’]m|i am|i was|i have|i['’]ve|i had|i live|i work|i like|i love|i hate|i prefer|i need|i want)\b",
-    re.IGNORECASE,
-)
+DATE = _TABLE.pattern("date", r"\b", r"\b")
+DECIDED = _TABLE.pattern("decided", r"\b", r"\b")
+ABOUT_SELF = _TABLE.pattern("about_self", r"\b", r"\b")
 QUESTION = re.compile(r"\?\s*$")
 
 
@@ -47,10 +39,10 @@ def importance(text: str, role: str | None = None) -> float:
 
 
 def kept(text: str) -> float:
-    """How much a text is worth that somebody took the trouble to keep: middling at the least."""
+    """Returns how much a text is worth that somebody took the trouble to keep: middling at the least."""
     return round(MIDDLING + (1 - MIDDLING) * importance(text), 3)
 
 
 def decided(sentence: str) -> bool:
-    """Whether a sentence tells of a decision."""
+    """Returns whether a sentence tells of a decision."""
     return bool(DECIDED.search(sentence)) and not QUESTION.search(sentence)
