@@ -84,7 +84,7 @@ async def beside(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs)
     return await going
 
 
-def background(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+def background(work: Coroutine[Any, Any, R]) -> asyncio.Task[R]:
     """Start a task that may be dropped at any time: a loop that ends without it does not complain."""
     task = asyncio.create_task(work)
     task._log_destroy_pending = False  # type: ignore[attr-defined]  # as asyncio.gather does with its own
