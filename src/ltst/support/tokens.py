@@ -80,7 +80,7 @@ ENGLISH_BYTES = frozenset(word.encode() for word in ENGLISH)
 SPEAKERS, DETAILS, DETAILS_END, BETWEEN, RUN = ("user: ", "assistant: ", "system: "), "[m", "] ", " / ", 320
 CUT = " […]"  # behind the beginning of a text
 # Texts, lines and pieces by their hashes: nobody's words are kept.
-MOST_KNOWN, LONGEST_KNOWN = 20_000, 2_000
+MOST_KNOWN, LONGEST_KNOWN = 20_000, 20_000
 _counts: dict[int, int] = {}
 _lines: dict[int, int] = {}
 _ended: dict[int, int] = {}
