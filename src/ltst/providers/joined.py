@@ -1,8 +1,8 @@
 """The joined embedder: reads each text by the local model and by the multilingual one, and makes one vector of both.
 
-The local model knows English better, the multilingual one 16 languages; together they find more than either. What
-`evaluation/joined.py` fits to lives lies beside: how the multilingual model reads what is told and what is asked, and the
-projection that brings both vectors to the length of one.
+The local model knows English better, the multilingual one 16 languages; together they find more than either. What is
+fitted to lives by `evaluation/joined.py` lies beside: how the multilingual model reads what is told and what is asked,
+and the projection that brings both vectors to the length of one.
 """
 
 from __future__ import annotations
