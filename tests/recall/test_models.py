@@ -113,7 +113,7 @@ class TestTheFirst:
             assert database.execute(MODELS).fetchall() == [], "not before it is needed"
             assert await memory.embedder_model() is None
             await user.search("ship")
-            assert database.execute(MODELS).fetchall() == [("all-MiniLM-L6-v2", 384, "local", "active")]
+            assert database.execute(MODELS).fetchall() == [("ltst-joined-1", 384, "joined", "active")]
             assert await memory.embedder_model() == "ltst-joined-1"
 
     async def test_a_given_one_is_that_of_a_new_database(

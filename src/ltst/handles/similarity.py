@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from ltst.errors import Invalid
 from ltst.handles.desk import Core, Desk
 from ltst.handles.preferences import AsyncPreferences
 from ltst.providers.local import NAME
+from ltst.providers.turns import Published
 from ltst.records import ConversationMessage
 from ltst.rooms import search
 from ltst.rooms.search import Nearby
@@ -39,7 +40,8 @@ async def similar(
     least = await _usual(desk) if threshold is None else validate.score(threshold, "threshold")
     async with desk.core.measured("context_search", "messages.similar", desk.user_id, place) as tally:
         asked, embedding, near = await _near(desk, text, place, max(COMPARED, COMPARED_FOR_EACH * most))
-        found = [pair for pair in await _compared(asked, embedding, near) if pair[1] >= least]
+        compared = await _compared(asked, embedding, near, desk.settings.embedded_parts)
+        found = [pair for pair in compared if pair[1] >= least]
         found.sort(key=lambda pair: -pair[1])
         tally.rows = min(len(found), most)
     return found[:most]
@@ -53,13 +55,16 @@ async def embedded(core: Core, texts: object) -> list[list[float]]:
     return [vector.tolist() for vector in await _vectors(await core.embedding(), given)]
 
 
-async def _vectors(embedding: Embedding, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+async def _vectors(
+    embedding: Embedding, texts: Sequence[str], mark: Callable[[str], str] = str, most: int | None = None
+) -> list[NDArray[np.float32]]:
+    """Return the vector of each text: the mean of its first parts, which are marked for the model."""
     import numpy as np
 
     from ltst.indexing.index import mean  # late: it needs the model's libraries
 
-    parts = await embedding.parts(texts)
-    flat = iter(await embedding.vectors([part for each in parts for part in each]))
+    parts = [each[:most] for each in await embedding.parts(texts)]
+    flat = iter(await embedding.vectors([mark(part) for each in parts for part in each]))
     return [mean(np.stack([*islice(flat, len(each))])) for each in parts]
 
 
@@ -83,9 +88,10 @@ async def _near(
     for _ in range(ATTEMPTS):
         embedding = await desk.core.embedding()
         await index_compared(database, desk.user_id, embedding, parts=desk.settings.embedded_parts)
-        # Of a question, the beginning counts that the model reads at once. The local model reads it as any other text:
-        # a similarity is a cosine of the model as it was published, 1 for the same words.
-        asked = mean(await embedding.vectors([text], question=embedding.name != NAME))
+        # Of a question, the beginning counts that the model reads at once. The local models read it as any other text:
+        # a similarity is a cosine of a model as it was published, 1 for the same words.
+        mark = _mark(embedding)
+        asked = mean(await embedding.vectors([text], question=embedding.name != NAME and mark is None))
         large = session_id is None and (await search.large(calls)).ready
         near = await search.nearest_messages(
             calls, embedding.name, written(asked), session_id=session_id, large=large, limit=limit
@@ -93,18 +99,25 @@ async def _near(
         active = None if near else await search.model(calls)
         if active is None or active.name == embedding.name:
             break
-    return asked, embedding, near
+    return asked if mark is None else mean(await embedding.vectors([mark(text)])), embedding, near
 
 
 async def _compared(
-    asked: NDArray[np.float32], embedding: Embedding, near: Sequence[Nearby]
+    asked: NDArray[np.float32], embedding: Embedding, near: Sequence[Nearby], most: int
 ) -> list[tuple[ConversationMessage, float]]:
     """Each message with its similarity and the vector that was compared: of its words alone, where they fit."""
-    whole = [each.message for each in near if each.whole]
-    found = [(each.message, each.similarity) for each in near if not each.whole]
-    for message, vector in zip(whole, await _vectors(embedding, [each.content for each in whole]), strict=True):
+    mark = _mark(embedding)
+    read = [each.message for each in near if each.whole or mark is not None]
+    found = [(each.message, each.similarity) for each in near if not (each.whole or mark is not None)]
+    vectors = await _vectors(embedding, [each.content for each in read], mark or str, most)
+    for message, vector in zip(read, vectors, strict=True):
         found.append((replace(message, embedding=vector.tolist()), _cosine(asked, vector)))
     return found
+
+
+def _mark(embedding: Embedding) -> Callable[[str], str] | None:
+    """What marks a text to be read by the published model that the vectors are made of, if they are of several."""
+    return embedding.embedder.published if isinstance(embedding.embedder, Published) else None
 
 
 def _cosine(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:

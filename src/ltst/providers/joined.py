@@ -28,6 +28,8 @@ NAME = "ltst-joined-1"
 DIMENSIONS = local.DIMENSIONS
 FILE = "joined.npz"
 TOLD, ASKED = "told", "asked"
+# Stands before a text that is read by the local model alone; nobody types it.
+PUBLISHED = "\x02=\x03"
 # The matrices of the multilingual model that are changed: those behind the sum of a text's pieces.
 MATRICES = ("cnn_W", "d0", "d1", "p1", "d2", "p3", "d3")
 
@@ -44,8 +46,14 @@ class JoinedEmbedder(LocalEmbedder):
             return check_vectors([], 0, DIMENSIONS)
         import numpy as np
 
-        both = np.hstack([super().embed(texts), _read(texts)])
-        return check_vectors(both @ _changes()["projection"], len(texts), DIMENSIONS)
+        by_local = super().embed([text.removeprefix(PUBLISHED) for text in texts])
+        both = np.hstack([by_local, _read(texts)]) @ _changes()["projection"]
+        alone = np.array([[text.startswith(PUBLISHED)] for text in texts])
+        return check_vectors(np.where(alone, by_local, both), len(texts), DIMENSIONS)
+
+    def published(self, text: str) -> str:
+        """Return the text marked to be read by the local model alone, as that was published."""
+        return PUBLISHED + text
 
     def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
         """Load both models in a few steps, before each of which it asks whether to go on."""

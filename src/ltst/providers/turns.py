@@ -34,6 +34,15 @@ class Prompted(Protocol):
         ...
 
 
+@runtime_checkable
+class Published(Protocol):
+    """An embedder that can also read a text as a well-known model does, for those who compare by its cosine."""
+
+    def published(self, text: str) -> str:
+        """The text marked to be read so."""
+        ...
+
+
 @dataclass(slots=True, eq=False)
 class Request:
     """The texts of one caller and what is known about them."""

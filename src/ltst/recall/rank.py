@@ -105,14 +105,18 @@ def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
     held_by = line.table(rows, scores.frequencies)
     near, around = line.around(rows, held_by)
     lexical = portions(line.spread(rows, bm25(scores.frequencies, idf, words[rows] / usual)), said)
-    sessions = _session_lexical(line, held_by, said, whole.conversations if whole else None)
+    by_session = scaled(_session_lexical(line, held_by, said, whole.conversations if whole else None), said)
     arms = {
         "lexical": lexical,
         "window": portions(line.spread(near, bm25(around, idf, None)), said),
         # What waits for its vector must not fall behind what has one and says less. What is retold may never get one.
         "dense": np.where(dense > -2, scaled(known, said, SPREAD), lexical * said if compared else 0.0),
-        "session_lexical": scaled(sessions, said),
-        "session_dense": scaled(_session_dense(known, line), said, SPREAD),
+        "session_lexical": by_session,
+        "session_dense": np.where(
+            _compared(dense, line),
+            scaled(_session_dense(known, line), said, SPREAD),
+            by_session if compared else 0.0,
+        ),
     }
     # Terse turns lean on what stands around them; long ones speak for themselves.
     lean = min(1.0, TERSE_WORDS / usual)
@@ -251,6 +255,12 @@ def _session_lexical(line: _Line, table: Counts, said: NDArray[np.bool_], conver
     counted = said[line.starts]
     weighed = bm25(totals, rarity(held(totals[counted]), conversations or int(counted.sum())), None)
     return weighed[line.groups]
+
+
+def _compared(dense: Floats, line: _Line) -> NDArray[np.bool_]:
+    """Whether any unit of each unit's session has a vector; one that waits for all of them is judged by its words."""
+    has_any: NDArray[np.bool_] = np.logical_or.reduceat(dense > -2, line.starts)[line.groups]
+    return has_any
 
 
 def _session_dense(known: Floats, line: _Line, best: int = 3) -> Floats:
