@@ -55,37 +55,32 @@ ARTICLE = re.compile(r"(?:a|an|the|my|our)\s+", re.I)
 COMPARED = re.compile(r" (?:over|to|than|rather than|instead of) ", re.I)
 
 
-def _or_null(kind: str) -> dict[str, list[str]]:
-    return {"type": [kind, "null"]}
-
-
-_FIELDS: dict[str, Any] = {
-    "turn": {"type": "integer"},
-    "key": {"type": "string", "enum": sorted({*keys.FACTS, *keys.PREFERENCES, keys.PREFERS, keys.INSTRUCTION})},
-    "value": {"type": "string"},
-    "change": {"type": "string", "enum": ["holds", "ends"]},
-    "kind": _or_null("string"),
-    "since": _or_null("string"),
-    "date": _or_null("string"),
+_TEXT, _TURN, _SURE = {"type": "string"}, {"type": "integer"}, {"type": "number"}
+_CLAIM: dict[str, Any] = {
+    "turn": _TURN,
+    "key": {**_TEXT, "enum": sorted({*keys.FACTS, *keys.PREFERENCES, keys.PREFERS, keys.INSTRUCTION})},
+    "value": _TEXT,
+    "change": {**_TEXT, "enum": ["holds", "ends"]},
+    **{key: {"type": ["string", "null"]} for key in ("kind", "since", "date")},
     "explicit": {"type": "boolean"},
-    "confidence": {"type": "number"},
+    "confidence": _SURE,
 }
 _STATEMENT: dict[str, Any] = {
-    "turn": {"type": "integer"},
-    "quote": {"type": "string"},
-    "kind": {"type": "string", "enum": [*STATEMENT_KINDS]},
-    "about": {"type": "string"},
-    "replaces": {"type": "array", "items": {"type": "string"}},
-    "confidence": {"type": "number"},
+    "turn": _TURN,
+    "quote": _TEXT,
+    "kind": {**_TEXT, "enum": [*STATEMENT_KINDS]},
+    "about": _TEXT,
+    "replaces": {"type": "array", "items": _TEXT},
+    "confidence": _SURE,
 }
-_WRONG: dict[str, Any] = {"id": {"type": "string"}, "why": {"type": "string", "enum": [*REASONS]}}
+_WRONG: dict[str, Any] = {"id": _TEXT, "why": {**_TEXT, "enum": [*REASONS]}}
 
 
 def _object(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": dict(fields), "required": [*fields], "additionalProperties": False}
 
 
-_LISTS = {"claims": _FIELDS, "statements": _STATEMENT, "wrong": _WRONG}
+_LISTS = {"claims": _CLAIM, "statements": _STATEMENT, "wrong": _WRONG}
 SCHEMA: Mapping[str, Any] = _object(
     {name: {"type": "array", "items": _object(fields)} for name, fields in _LISTS.items()}
 )

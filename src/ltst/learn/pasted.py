@@ -46,11 +46,7 @@ _ANNOUNCING = (
 )
 _SHOWN = _TABLE.pattern("shown")
 _HELP_WANTED = _TABLE.pattern("help_wanted")
-_SPEAKER = re.compile(
-    r"\s*(?:(?:[-*•·–]|\d{1,2}[.)])\s{1,4})?[*_]{0,2}"
-    r"(@?[^\W\d_][\w.'’-]{0,30}(?: [^\W\d_][\w.'’-]{0,30}){0,2})(?: \([^()]{1,30}\))?"
-    r"[*_]{0,2}:[*_]{0,2}\s"
-)
+_SPEAKER = _TABLE.pattern("speaker", flags=0)
 _OWN_LABELS = _TABLE.phrases("own_labels")
 _TURN = _TABLE.pattern("turn", r"\s*(?:oh,? |and |but |ok,? |so,? )?", r"\b")
 

@@ -13,26 +13,10 @@ WORD = re.compile(r"[^\W_]+")
 
 _TABLE = Table("ltst.support", "smalltalk.txt")
 TELLING, BESIDE = _TABLE.words("telling"), _TABLE.words("beside")
-# Scripts without spaces between words: whole phrases, one after another, and the particles behind them.
-UNSPACED = re.compile(
-    "(?:谢谢|謝謝|多谢|感谢|好的|好吧|好|嗯|是的|是|对|没问题|明白|知道|收到|记住|不客气|晚安|早安|早上|晚上|再见|拜拜|你好|您好"
-    "|ありがとう|ございます|どうも|はい|いいえ|了解|です|しました|わかりました|おやすみ|なさい|こんにちは|おはよう|さようなら|お願いします"
-    "|감사합니다|고마워|고맙습니다|네|예|알겠습니다|안녕|하세요|잘자)+[你您啦了吧啊呀哦呢요]*"
-)
-# How an assistant begins that takes note; what follows repeats what it was told.
-NOTED = re.compile(
-    r"\W{0,3}(?:noted|understood|got it|will do|okay|ok|alright|sure thing|i['’]ll remember(?: that)?|recorded|saved"
-    r"|ready|verstanden|notiert|alles klar|ist notiert|mache ich|entendido|anotado|noté|compris|понял|понятно"
-    r"|записал)\b\s?[.:,;!–—-]",
-    re.IGNORECASE,
-)
+UNSPACED = _TABLE.pattern("unspaced", flags=0)
+NOTED = _TABLE.pattern("noted")
 LONGEST_NOTE = 60  # characters; a longer one may answer something too
-GREETING = re.compile(
-    r"(?:(?:hi|hey|hello)\W{0,3}(?:there\W{0,3})?)?(?:how are (?:you|things)|how(?:['’]s| is) it going|what['’]s up"
-    r"|wie geht['’]?s(?: dir)?|qué tal|cómo estás|ça va|come stai|как дела|你好吗|元気ですか)"
-    r"(?: doing)?(?: today)?\W{0,5}",
-    re.IGNORECASE,
-)
+GREETING = _TABLE.pattern("greeting")
 
 
 def is_small_talk(text: str) -> bool:

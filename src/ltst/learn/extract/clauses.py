@@ -50,10 +50,7 @@ _LEADS = _TABLE.pattern("leads", after=r"(?![\w'])[,:!.-]* ?")
 _TIME_LEAD = _TABLE.pattern("times", after=r",? (?=I\b|I'|we\b|we'|my\b|our\b)")
 _DOUBTS, _GOVERNED = _TABLE.pattern("doubts", after=r"(?![\w])"), _TABLE.pattern("governed", after=r"\b")
 _PAST, _SARCASM = _TABLE.pattern("past", r"\b", r"\b"), _TABLE.pattern("sarcasm", r"(?:\b|(?<= ))", r"[.!) ]*$")
-_SUBJECT = re.compile(
-    r"(?P<who>I|we)'(?P<tail>m|ve|d|ll|re)\b ?|(?P<bare>im(?! (?-i:[A-ZÀ-Þ]))|ive)\b ?|(?P<plain>I|we)\b(?!')[,]? ?",
-    re.I,
-)
+_SUBJECT = _TABLE.pattern("subject")
 _TAILS = {"m": "am", "re": "am", "ve": "have", "d": "would", "ll": "will", "im": "am", "ive": "have"}
 _ADVERBS = _TABLE.pattern("adverbs", "(?:", " )+")
 _AUXILIARIES, _IMPLIED = _TABLE.pattern("auxiliaries"), _TABLE.pattern("implied", after=r"\b")
@@ -61,16 +58,9 @@ _VERBAL, _MEANT = _TABLE.pattern("verbal", after="$"), _TABLE.pattern("meant")
 _NOT = re.compile(r"(?:not|never|hardly|barely|rarely)\b ?", re.I)
 _NO_LONGER = re.compile(r"(?:no longer|not any longer|not anymore|formerly|previously)\b ?", re.I)
 _USED_TO = re.compile(r"used to (?:(?P<be>be )|(?P<have>have |own ))?", re.I)
-_STOPPED = re.compile(
-    r"(?:(?:have )?(?:stopped|quit|given up|gave up|gave up on) )(?=\w+ing\b)(?:(?P<be>being )|(?P<have>having ))?",
-    re.I,
-)
+_STOPPED = _TABLE.pattern("stopped")
 _ANY_MORE = re.compile(r"\b(?:any ?more|any longer|these days|after all)\b", re.I)
-_BOTH = re.compile(
-    r"(?:(?:my|our) (?:[\w-]+ ){1,2}|(?-i:[A-Z])\w+ )and I (?=\w)"
-    r"|me and my (?:[\w-]+ ){1,2}?(?=(?:live|moved|have|are|love|own|just)\b)",
-    re.I,
-)
+_BOTH = _TABLE.pattern("both")
 _DEED = re.compile(r"(?:just |now )?(?:moved|switched|got|bought|started|joined|became|went)\b", re.I)
 _PARTICIPLE = re.compile(r"(?:working|living|based|married|allergic|currently|retired)\b", re.I)
 _TAG = re.compile(r"(?:don't|am|aren't|isn't|didn't|do|is) (?:i|we|it|that)\b ?$", re.I)

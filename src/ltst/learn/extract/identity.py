@@ -11,20 +11,10 @@ from ltst.support.tables import Table
 
 _TABLE = Table(values.PACKAGE, "identity.txt")
 _DAY = _TABLE.pattern("day")
-_ENDS_NAME = re.compile(
-    r"(?:$|[,.;:!?)(]| -| and (?:I|my|this|we)\b| from\b| but I\b| by the way\b| btw\b| here\b| not\b)"
-)
+_ENDS_NAME = _TABLE.pattern("ends_name", flags=0)
 _RANKED = re.compile(r"(?:Captain|Queen|King|Miss|Lord|Lady|Master|Agent|Team|Chief|President|Professor)\b")
-_INTRODUCED = re.compile(
-    r"(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening|day))(?: (?:there|again|everyone|all|team))?[,!.]* "
-    r"(?:it's |this is |I'm )(?P<v>(?-i:[A-Z]).{0,60})",
-    re.I,
-)
-_HERE_IS = re.compile(
-    r"(?:(?:hi|hello|hey)(?: there| all)?[,!.]* )?(?:it's )?(?P<v>[\w-]{1,40}(?: [\w-]{1,40}){0,2}?) "
-    r"(?:here|speaking)\b(?=$|[,.!:;\n]| -)",
-    re.I,
-)
+_INTRODUCED = _TABLE.pattern("introduced")
+_HERE_IS = _TABLE.pattern("here_is")
 _AS_A = re.compile(r"as an? (?P<v>[\w' -]{3,40}?),? (?:I|I'm|I've|my|we)\b", re.I)
 
 _diet = values.member("diets")

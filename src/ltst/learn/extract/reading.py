@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ltst.learn import pasted, statements
+from ltst.learn import pasted
+from ltst.learn.statements import LONGEST, LONGEST_SENTENCE, plain
 from ltst.support.tables import Table
 
 _TABLE = Table("ltst.learn.extract", "reading.txt")
@@ -27,14 +28,14 @@ _JOKE = _TABLE.pattern("joke", flags=re.I | re.M)
 
 def own_words(text: str) -> str:
     """Returns the beginning of a message without code, quotations, links, pasted blocks, fiction and suppositions."""
-    text = pasted.own_words(statements.plain(_SINGLE.sub('""', text[: statements.LONGEST])))
+    text = pasted.own_words(plain(_SINGLE.sub('""', text[:LONGEST])))
     text = _CODE.sub('""', text)
     text = _LINK.sub("", text)
     text = _DOUBLE.sub(_unquoted, text)
     text = _STRAIGHT.sub('""', text)
     text = text if text.isascii() else _EMOJI.sub(" . ", text)
     text = _SPACE.sub(" ", text)
-    lines = (line.strip() for line in text.split("\n") if len(line) <= statements.LONGEST_SENTENCE)
+    lines = (line.strip() for line in text.split("\n") if len(line) <= LONGEST_SENTENCE)
     text = "\n".join(_BULLET.sub("", line) for line in lines)
     return _SUPPOSED.sub("", _JOKE.sub("", _WRAPPED.sub(" ", text)))
 

@@ -35,15 +35,8 @@ _PREFERS = _TABLE.pattern("prefers", r"(?:(?:oh|and|but|so|plus|well|also|for \w
 _SHORT = re.compile(rf"{_TABLE.lines['answer_length'][0]}(?: only)?,? (?:please|from now on|always)\b", re.I)
 _ONCE, _NO_NAME = _TABLE.pattern("once", r"\b", r"\b"), _TABLE.pattern("no_names", after=r"\b")
 _SAYING = _TABLE.pattern("sayings", "(?:(?:please|and|but|so|ok|okay) ){0,2}", r"\b")
-_NAMING = re.compile(
-    r"(?:.{0,80}\b(?:please|just|so|but|and|to|can|may|should|seriously|really|prefer|rather)[,:]? |.{0,80}, )?"
-    r"(?:call me|address me as|refer to me as|(?:to be|being) (?:called|addressed as)) (?:by )?(?P<v>.{1,60})"
-    r"|i go by (?P<by>(?-i:[A-Z]).{0,60})",
-    re.I,
-)
-_CALL_BY_OTHERS = re.compile(
-    r"\b(?:don't|do not|never|not|stop|nobody|can you|could you|friends|they|people) (?:\w+ )?call me $", re.I
-)
+_NAMING = _TABLE.pattern("naming")
+_CALL_BY_OTHERS = _TABLE.pattern("call_by_others")
 
 
 def wishes(text: str) -> Iterator[Claim]:

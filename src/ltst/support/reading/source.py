@@ -51,7 +51,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class SourceDetails:
     """A source that is open: so many pages, if it has pages, and its title, if it has one."""
 
     pages: int = 0
@@ -90,7 +90,7 @@ def _digest(kind: str, data: bytes) -> str:
     return sha256(f"{EDITION} {kind}\n".encode() + data).hexdigest()
 
 
-def read(source: Source, most_pages: int, most_unpacked: int) -> Iterator[Opened | list[Chunk]]:
+def read(source: Source, most_pages: int, most_unpacked: int) -> Iterator[SourceDetails | list[Chunk]]:
     """Read a source: what is known of it at first, then its chunks, those of each page by themselves.
 
     A stranger's file can make this take as long and as much memory as there is: call it in a process that can be ended.
@@ -99,12 +99,12 @@ def read(source: Source, most_pages: int, most_unpacked: int) -> Iterator[Opened
     if source.media_type == PDF:
         assert isinstance(source.given, bytes), "a PDF comes from a file"
         pdf = Pdf(source.given, name, most_pages, most_unpacked)
-        yield Opened(pdf.pages)
+        yield SourceDetails(pdf.pages)
         yield from pdf.chunks()
         return
     text = source.given if isinstance(source.given, str) else _decoded(source.given, source.media_type, name)
     title, blocks = _blocks(text, source.media_type, name)
-    yield Opened(title=title)
+    yield SourceDetails(title=title)
     found = chunks(blocks)
     while some := [*islice(found, CHUNKS_AT_ONCE)]:
         yield some
