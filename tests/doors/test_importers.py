@@ -832,19 +832,6 @@ def held(user: User) -> dict[str, list[str | None]]:
     }
 
 
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    with cloned(server, template) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def shared(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    """One memory for all that only need a user of their own."""
-    with Memory(settings=Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"))) as opened:
-        yield opened
-
-
 @pytest.fixture
 def user(shared: Memory, request: pytest.FixtureRequest) -> User:
     return shared.user(request.node.name[:200])

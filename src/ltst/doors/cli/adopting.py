@@ -11,7 +11,7 @@ from ltst.doors.cli.options import Options, Yes, command, named, opened
 from ltst.errors import Invalid
 
 if TYPE_CHECKING:
-    from ltst.records import Adoption
+    from ltst.adoption.outcomes import Adoption
     from ltst.sync import Memory
 
 app = typer.Typer()

@@ -8,7 +8,7 @@ import typer
 
 from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, command, opened
-from ltst.records import OperationStats, TableStats
+from ltst.measurements import OperationStats, TableStats
 
 app = typer.Typer()
 

@@ -15,7 +15,7 @@ from ltst.doors.cli.options import Options, Yes, command, named
 from ltst.errors import Invalid
 
 if TYPE_CHECKING:
-    from ltst.records import Predecessor
+    from ltst.adoption.outcomes import Predecessor
     from ltst.sync import Memory
 
 app = typer.Typer()

@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ltst.doors.http.store_meters import StoreMeters
-from ltst.records import Measurement
+from ltst.measurements import Measurement
 
 LATENCIES = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 UNROUTED = "(no route)"

@@ -10,8 +10,8 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from ltst.errors import Unavailable
+from ltst.measurements import Lifetimes, Stats
 from ltst.memory import AsyncMemory
-from ltst.records import Lifetimes, Stats
 
 FRESH_SECONDS = 60.0  # the sizes are looked up at most this often, whoever asks
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from ltst.errors import Invalid
+from ltst.handles.chats import MODEL_ROLES
 from ltst.learn.importance import importance
-from ltst.memory import MODEL_ROLES
 from ltst.records import ME, ConversationContext, ConversationMessage, Fact, MemoryEntry, MemoryTypes, Metadata
 from ltst.support import validate
 from ltst.support.terms import distinct, terms
