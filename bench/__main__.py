@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench import embedding, http, imports, lengths, search, start, windows, writes
+from bench import commands, embedding, http, imports, lengths, search, start, windows, writes
 from bench.report import Report, Row, readable
 from bench.stage import QUICK, Plan, Stage
 from ltst import Memory, Settings
@@ -107,7 +106,4 @@ def _progress(steps: int) -> Iterator[tuple[Callable[[str], None], Callable[[], 
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    commands.run(main)

@@ -29,6 +29,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from bench import commands
 from bench.pastes import FORMS, HELD_BACK, pastes
 from bench.pdf import sharing
 from bench.pump import READERS, attacks, patterns, pumped, read
@@ -282,9 +283,7 @@ def _slow(most: int | None) -> Iterator[str]:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.attack", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = commands.parser("attack", __doc__)
     plan = Plan()
     parser.add_argument("--half-open", type=int, default=plan.half_open, metavar="N", help="half-open connections")
     parser.add_argument("--streams", type=int, default=plan.streams, metavar="N", help="event streams")
@@ -320,7 +319,4 @@ def _judged(fine: object) -> str:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    commands.run(main)

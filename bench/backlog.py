@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -18,7 +17,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import talk
+from bench import commands, talk
 from bench.cpu import Meter, Spent, postmaster
 from bench.report import Comparison, Figure, Reading, Report, Row, readable
 from ltst import AsyncMemory, AsyncUser, Settings
@@ -196,9 +195,7 @@ def _part(part: str, options: argparse.Namespace, home: Path, tell: Tell) -> lis
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.backlog", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = commands.parser("backlog", __doc__)
     parser.add_argument("--only", action="append", choices=PARTS, help="measure this part; may be given several times")
     parser.add_argument("--messages", type=int, default=16_000, metavar="N", help="imported before a search (16,000)")
     parser.add_argument("--backlog", type=int, default=20_000, metavar="N", help="due while others speak (20,000)")
@@ -209,7 +206,4 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    commands.run(main)

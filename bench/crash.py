@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +20,7 @@ from typing import Literal
 import psycopg
 from rich.console import Console
 
+from bench import commands
 from bench.crash_check import Acknowledgement, check
 from bench.crash_process import Client, await_server, kill_server
 from ltst import Memory, Settings
@@ -135,9 +135,7 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.crash", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = commands.parser("crash", __doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=f"how many (default {ROUNDS})")
     parser.add_argument("--seed", type=int, metavar="N", help="repeat the choices of an earlier run")
     parser.add_argument("--control", action="store_true", help="only the control, which is otherwise played at the end")
@@ -185,7 +183,4 @@ def _sum_up(console: Console, outcomes: Sequence[Outcome]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    commands.run(main)

@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import multiprocessing
 import random
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -23,6 +22,7 @@ from pathlib import Path
 import psycopg
 from rich.console import Console
 
+from bench import commands
 from bench.kills_check import check
 from bench.kills_corpus import sessions
 from bench.kills_process import opened, work
@@ -143,9 +143,7 @@ def _database(server: EmbeddedServer, name: str) -> str:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.kills", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = commands.parser("kills", __doc__)
     parser.add_argument("--kills", type=int, default=KILLS, metavar="N", help=f"how many (default {KILLS})")
     parser.add_argument("--seed", type=int, metavar="N", help="repeat the choices of an earlier run")
     return parser.parse_args()
@@ -162,7 +160,4 @@ def _sum_up(console: Console, outcome: Outcome) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    commands.run(main)

@@ -24,6 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from bench import commands
 from ltst import LtstError
 from ltst.learn import model as learning
 from ltst.providers.language import CountedModel, OpenAILanguageModel
@@ -80,9 +81,7 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.language", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = commands.parser("language", __doc__)
     parser.add_argument("--base-url", help="an endpoint that is there already, such as http://localhost:8080/v1")
     parser.add_argument("--model", help="the model to ask for there")
     return parser.parse_args()

@@ -12,7 +12,6 @@ import asyncio
 import os
 import random
 import signal
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -27,6 +26,7 @@ import psutil
 import psycopg
 from rich.console import Console
 
+from bench import commands
 from bench.chatters import Notes, chat
 from bench.served import Server
 from bench.server_kills_check import check
@@ -191,16 +191,11 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.server_kills", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = commands.parser("server_kills", __doc__)
     parser.add_argument("--kills", type=int, default=KILLS, metavar="N", help=f"how many (default {KILLS})")
     parser.add_argument("--seed", type=int, metavar="N", help="repeat the choices of an earlier run")
     return parser.parse_args()
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    commands.run(main)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -24,6 +23,7 @@ import psutil
 import psycopg
 from rich.console import Console
 
+from bench import commands
 from bench.report import percentile
 from bench.served import Server
 from bench.soak_visits import Chance, Strange, Visitor
@@ -202,9 +202,7 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.soak", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = commands.parser("soak", __doc__)
     parser.add_argument("--minutes", type=float, default=MINUTES, metavar="N", help=f"how long (default {MINUTES:g})")
     parser.add_argument("--seed", type=int, metavar="N", help="repeat the choices of an earlier run")
     return parser.parse_args()
@@ -222,7 +220,4 @@ def _sum_up(console: Console, soak: Soak, seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    commands.run(main)

@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import talk
+from bench import commands, talk
 from bench.cpu import Meter, Spent
 from bench.report import Comparison, Figure, Reading, Report, Row, readable
 from bench.served import ROOT, Server
@@ -151,9 +151,7 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.turns", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = commands.parser("turns", __doc__)
     parser.add_argument("--before", type=Path, required=True, metavar="CHECKOUT", help="the folder to compare with")
     parser.add_argument("--history", type=int, default=1_000, metavar="N", help="messages before it begins (1,000)")
     parser.add_argument("--blocks", type=int, default=10, metavar="N", help="blocks of each side (10)")
@@ -164,7 +162,4 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    commands.run(main)

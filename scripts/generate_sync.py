@@ -72,11 +72,12 @@ def _handles(file: Path) -> Iterator[ast.ClassDef]:
 
 
 def _imports(homes: dict[Path, list[ast.ClassDef]], body: str) -> Iterator[str]:
-    records = ast.parse((SOURCE / "records.py").read_text()).body
-    known = [node.name for node in records if isinstance(node, ast.ClassDef)]
-    used = [name for name in known if re.search(rf"\b{name}\b", body)]
     yield "from ltst.arguments import SearchFilters"
-    yield f"from ltst.records import {', '.join(used)}"
+    for module in ("records", "measurements", "adoption.outcomes"):
+        records = ast.parse((SOURCE / f"{module.replace('.', '/')}.py").read_text()).body
+        known = [node.name for node in records if isinstance(node, ast.ClassDef)]
+        used = [name for name in known if re.search(rf"\b{name}\b", body)]
+        yield f"from ltst.{module} import {', '.join(used)}"
     for file, nodes in homes.items():
         module = ".".join(file.relative_to(SOURCE.parent).with_suffix("").parts)
         if nodes:
@@ -120,7 +121,7 @@ def _twin(node: ast.ClassDef) -> str:
 
 def _handle_beginning(node: ast.ClassDef) -> Iterator[str]:
     yield f"    def __init__(self, portal: Portal, inner: {node.name}) -> None:"
-    yield f"        {_docstring(_initialiser(node)).strip()}"
+    yield '        """Made by what it belongs to."""'
     yield "        self._portal = portal"
     yield "        self._inner = inner"
 

@@ -15,7 +15,8 @@ from helpers import probes
 from helpers.probes import Connection, holding, superuser, value
 from helpers.waiting import soon
 from ltst import AsyncMemory, Memory, NotFound, Settings
-from ltst.records import ImportedConversation, ImportedMessage, Measurement, MemoryEntry
+from ltst.measurements import Measurement
+from ltst.records import ImportedConversation, ImportedMessage, MemoryEntry
 from ltst.rooms import metrics
 
 COUNT = "SELECT count(*) FROM memory_performance_metrics"

@@ -106,7 +106,7 @@ def fetched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     seen: list[int] = []
     ask = window_room.difference
 
-    async def spy(*arguments: Any) -> window_room.Difference:
+    async def spy(*arguments: Any) -> window_room.WindowDifference:
         found = await ask(*arguments)
         seen.append(len(found.fresh))
         return found

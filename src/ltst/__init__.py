@@ -6,17 +6,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ltst.adoption.outcomes import Adoption, AdoptionFault, Restitution
     from ltst.doors.manager.config import MemoryConfig
     from ltst.doors.manager.manager import MemoryManager
     from ltst.doors.storage import ConversationStorage
+    from ltst.measurements import OperationStats, Stats, TableStats
     from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
     from ltst.providers.embedding import CallableEmbedder, LocalEmbedder, OpenAIEmbedder
     from ltst.providers.language import OpenAILanguageModel
     from ltst.providers.windows import ProcessWindowCache, RedisWindowCache
     from ltst.recall.context import Context
     from ltst.records import (
-        Adoption,
-        AdoptionFault,
         ApiKey,
         Check,
         Completion,
@@ -36,15 +36,11 @@ if TYPE_CHECKING:
         KnownUser,
         MemoryEntry,
         MemoryTypes,
-        OperationStats,
         Receipt,
-        Restitution,
         RetentionPolicy,
         SessionRelationship,
         SessionSummary,
         Statement,
-        Stats,
-        TableStats,
         Usage,
         UserPreference,
         Verification,
@@ -126,53 +122,20 @@ __all__ = [
     "Verification",
 ]
 
-# All but the errors is imported when it is first asked for, so that `import ltst` stays fast.
+# All but the errors is imported when it is first asked for, so that `import ltst` stays fast; the rest are records.
 _LATE = {
     name: module
     for module, names in {
+        "ltst.adoption.outcomes": ("Adoption", "AdoptionFault", "Restitution"),
         "ltst.doors.manager.config": ("MemoryConfig",),
         "ltst.doors.manager.manager": ("MemoryManager",),
         "ltst.doors.storage": ("ConversationStorage",),
+        "ltst.measurements": ("OperationStats", "Stats", "TableStats"),
         "ltst.memory": ("AsyncChat", "AsyncMemory", "AsyncUser"),
         "ltst.providers.embedding": ("CallableEmbedder", "LocalEmbedder", "OpenAIEmbedder"),
         "ltst.providers.language": ("OpenAILanguageModel",),
         "ltst.providers.windows": ("ProcessWindowCache", "RedisWindowCache"),
         "ltst.recall.context": ("Context",),
-        "ltst.records": (
-            "Adoption",
-            "AdoptionFault",
-            "ApiKey",
-            "Check",
-            "Completion",
-            "ConversationContext",
-            "ConversationMessage",
-            "ConversationSession",
-            "Document",
-            "DocumentChunk",
-            "Event",
-            "Fact",
-            "Health",
-            "Hit",
-            "Imported",
-            "ImportedConversation",
-            "ImportedMessage",
-            "Instruction",
-            "KnownUser",
-            "MemoryEntry",
-            "MemoryTypes",
-            "OperationStats",
-            "Receipt",
-            "Restitution",
-            "RetentionPolicy",
-            "SessionRelationship",
-            "SessionSummary",
-            "Statement",
-            "Stats",
-            "TableStats",
-            "Usage",
-            "UserPreference",
-            "Verification",
-        ),
         "ltst.settings": ("Settings",),
         "ltst.sync": ("Chat", "Memory", "User"),
     }.items()
@@ -182,9 +145,9 @@ _LATE = {
 
 def __getattr__(name: str) -> Any:
     """Import a late name."""
-    if name not in _LATE:
+    if name not in __all__:
         raise AttributeError(f"module 'ltst' has no attribute {name!r}")
-    found = getattr(import_module(_LATE[name]), name)
+    found = getattr(import_module(_LATE.get(name, "ltst.records")), name)
     globals()[name] = found
     return found
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 Metadata = Mapping[str, Any]
 # Where the words of a message come from elsewhere, as its metadata may say.
@@ -531,132 +531,6 @@ class KnownUser:
     sessions: int
     messages: int
     last_activity: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class AdoptionFault:
-    """A row of another program's table that cannot become a message: which one, and why."""
-
-    row: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Adoption:
-    """What becomes of another program's chat table; in a dry run, what would. `kept` is the name it has afterwards.
-
-    `reasons` counts all faults, `faults` names the first. Rows without a date are `undated`, `blank` without words.
-    `words` is what the program calls the roles. Columns that are `left_behind` stay in the table alone. `digest` is the
-    hash of owner, session, order, role, content and moment of all messages, the same before and after.
-    """
-
-    table: str
-    shape: str
-    user_id: str
-    rows: int
-    messages: int
-    sessions: int
-    users: int
-    first: datetime | None
-    last: datetime | None
-    undated: int
-    blank: int
-    faults: tuple[AdoptionFault, ...]
-    reasons: Mapping[str, int]
-    words: Mapping[str, str]
-    left_behind: tuple[str, ...]
-    kept: str | None = None
-    digest: str | None = None
-    adopted_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Restitution:
-    """A table that was given back: its rows, how many of them came or changed since, and the sessions it was.
-
-    `kept` says whether ltst has them still. `digest` is the hash of all that the program saw, before and after.
-    """
-
-    table: str
-    rows: int
-    added: int
-    sessions: int
-    kept: bool
-    digest: str
-
-
-@dataclass(frozen=True, slots=True)
-class Predecessor:
-    """The tables of the system before ltst, in their schema: how many rows each has, of how many users.
-
-    `reasons` counts the rows that cannot be taken over, `faults` names the first. `digests` are the hashes of what both
-    sides say, the same in both. `switched` says whether names mean ltst's tables in this database.
-    """
-
-    schema: str
-    rows: Mapping[str, int]
-    users: int
-    faults: tuple[AdoptionFault, ...]
-    reasons: Mapping[str, int]
-    digests: Mapping[str, str] = field(default_factory=dict)
-    switched: bool = False
-
-
-class Measurement(NamedTuple):
-    """One operation, as it was seen."""
-
-    operation_type: str
-    name: str
-    user_id: str
-    session_id: str | None
-    milliseconds: float
-    results: int
-    error: str | None
-    at: datetime
-    cache_hit: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OperationStats:
-    """How often an operation ran and how long it took, over the last day."""
-
-    name: str
-    count: int
-    errors: int
-    p50_ms: float
-    p95_ms: float
-    p99_ms: float
-    max_ms: float
-    cache_hit_rate: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class TableStats:
-    """How large a table is, indexes included, and how many rows came in the last day (None: not counted)."""
-
-    name: str
-    rows: int
-    bytes: int
-    added_last_day: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Lifetimes:
-    """How long things lasted: how many at most so many seconds, by that bound, and all their seconds together."""
-
-    within: Mapping[float, int]
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """What the database holds and how fast it answers."""
-
-    operations: tuple[OperationStats, ...]
-    tables: tuple[TableStats, ...]
-    database_bytes: int
-    models: tuple[Usage, ...] = ()
-    sessions: Lifetimes | None = None
 
 
 @dataclass(frozen=True, slots=True)

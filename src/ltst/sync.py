@@ -11,7 +11,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Self, Unpack
 
+from ltst.adoption.outcomes import Adoption, Predecessor, Restitution
 from ltst.arguments import SearchFilters
+from ltst.handles.chats import AsyncChat
 from ltst.handles.contexts import AsyncContexts, AsyncWorking
 from ltst.handles.documents import AsyncDocuments
 from ltst.handles.entries import AsyncEntries
@@ -25,11 +27,11 @@ from ltst.handles.retention import AsyncRetention
 from ltst.handles.sessions import AsyncSessions
 from ltst.handles.statements import AsyncStatements
 from ltst.handles.users import AsyncUsers
-from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
+from ltst.measurements import Measurement, Stats
+from ltst.memory import AsyncMemory, AsyncUser
 from ltst.protocols import Embedder, LanguageModel, Reranker, WindowCache
 from ltst.recall.context import Context
 from ltst.records import (
-    Adoption,
     ApiKey,
     Changes,
     ConversationContext,
@@ -44,16 +46,12 @@ from ltst.records import (
     ImportedConversation,
     Instruction,
     KnownUser,
-    Measurement,
     MemoryEntry,
-    Predecessor,
     Receipt,
-    Restitution,
     RetentionPolicy,
     SessionRelationship,
     SessionSummary,
     Statement,
-    Stats,
     UserPreference,
     Verification,
 )
@@ -305,7 +303,7 @@ class User:
     """The memory of one user."""
 
     def __init__(self, portal: Portal, inner: AsyncUser) -> None:
-        """Made by `memory.user(user_id)`."""
+        """Made by what it belongs to."""
         self._portal = portal
         self._inner = inner
 
@@ -423,7 +421,7 @@ class Chat:
     """One conversation of a user."""
 
     def __init__(self, portal: Portal, inner: AsyncChat) -> None:
-        """Made by `user.chat(session_id)`."""
+        """Made by what it belongs to."""
         self._portal = portal
         self._inner = inner
 
@@ -561,7 +559,7 @@ class Contexts:
     """Typed keys and values attached to a conversation."""
 
     def __init__(self, portal: Portal, inner: AsyncContexts) -> None:
-        """Made by `chat.contexts`."""
+        """Made by what it belongs to."""
         self._portal = portal
         self._inner = inner
 
@@ -597,7 +595,7 @@ class Working:
     """Working memory of a conversation: JSON values under keys, kept for as long as they are needed."""
 
     def __init__(self, portal: Portal, inner: AsyncWorking) -> None:
-        """Made by `chat.working`."""
+        """Made by what it belongs to."""
         self._portal = portal
         self._inner = inner
 
@@ -626,7 +624,7 @@ class Documents:
     """Knowledge that a user gave as text or files."""
 
     def __init__(self, portal: Portal, inner: AsyncDocuments) -> None:
-        """Made by `user.documents`."""
+        """Made by what it belongs to."""
         self._portal = portal
         self._inner = inner
 
@@ -669,7 +667,7 @@ class Entries:
     """Free-standing memories of a user."""
 
     def __init__(self, portal: Portal, inner: AsyncEntries) -> None:
-        """Made by `user.entries`."""
+        """Made by what it belongs to."""
         self._portal = portal
         self._inner = inner
 
@@ -721,7 +719,7 @@ class Events:
     """Every change of a user's memory, in order, without contents."""
 
     def __init__(self, portal: Portal, inner: AsyncEvents) -> None:
-        """Made by `user.events`."""
+        """Made by what it belongs to."""
         self._portal = portal
         self._inner = inner
 
@@ -742,7 +740,7 @@ class Facts:
     """What is known about a user, and about others, each key of a person on a line of time."""
 
     def __init__(self, portal: Portal, inner: AsyncFacts) -> None:
-        """Made by `user.facts`."""
+        """Made by what it belongs to."""
         self._portal = portal
         self._inner = inner
 
@@ -806,7 +804,7 @@ class Instructions:
     """What a user tells agents to always do."""
 
     def __init__(self, portal: Portal, inner: AsyncInstructions) -> None:
-        """Made by `user.instructions`."""
+        """Made by what it belongs to."""
         self._portal = portal
         self._inner = inner
 
@@ -835,7 +833,7 @@ class Keys:
     """The keys to this memory."""
 
     def __init__(self, portal: Portal, inner: AsyncKeys) -> None:
-        """Made by `memory.keys`."""
+        """Made by what it belongs to."""
         self._portal = portal
         self._inner = inner
 
@@ -875,7 +873,7 @@ class Learning:
     """What is learnt about a user."""
 
     def __init__(self, portal: Portal, inner: AsyncLearning) -> None:
-        """Made by `user.learning`."""
+        """Made by what it belongs to."""
         self._portal = portal
         self._inner = inner
 
@@ -922,7 +920,7 @@ class Preferences:
     """How a user wants things."""
 
     def __init__(self, portal: Portal, inner: AsyncPreferences) -> None:
-        """Made by `user.preferences`."""
+        """Made by what it belongs to."""
         self._portal = portal
         self._inner = inner
 
@@ -967,7 +965,7 @@ class Retention:
     """After how long the sessions of a user are archived and deleted; `maintain` does it."""
 
     def __init__(self, portal: Portal, inner: AsyncRetention) -> None:
-        """Made by `user.retention`."""
+        """Made by what it belongs to."""
         self._portal = portal
         self._inner = inner
 
@@ -994,7 +992,7 @@ class Sessions:
     """The conversations of a user."""
 
     def __init__(self, portal: Portal, inner: AsyncSessions) -> None:
-        """Made by `user.sessions`."""
+        """Made by what it belongs to."""
         self._portal = portal
         self._inner = inner
 
@@ -1067,7 +1065,7 @@ class Statements:
     """What a user said of their life."""
 
     def __init__(self, portal: Portal, inner: AsyncStatements) -> None:
-        """Made by `user.statements`."""
+        """Made by what it belongs to."""
         self._portal = portal
         self._inner = inner
 
@@ -1103,7 +1101,7 @@ class Users:
     """Everyone of whom something is stored."""
 
     def __init__(self, portal: Portal, inner: AsyncUsers) -> None:
-        """Made by `memory.users`."""
+        """Made by what it belongs to."""
         self._portal = portal
         self._inner = inner
 

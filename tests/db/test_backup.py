@@ -76,6 +76,13 @@ def at(settings: Settings, url: str, home: Path | None = None) -> Settings:
     return Settings(worker=False, database_url=url, home=home or settings.home)
 
 
+async def backed_up(settings: Settings, target: str, folder: Path) -> tuple[dict[str, Any], Settings]:
+    """What was backed up, and the settings of the database that the backup is for."""
+    before = await fill(settings)
+    await write(str(settings.database_url), folder / "memory.dump")
+    return before, at(settings, target)
+
+
 def dumps(folder: Path) -> list[str]:
     """Finished and unfinished ones."""
     return [each.name for each in folder.iterdir() if "memory.dump" in each.name]
@@ -187,9 +194,7 @@ async def test_sensitive_values_need_the_master_key(
 async def test_memories_are_replaced_only_on_request(
     settings: Settings, empty_database_url: str, tmp_path: Path
 ) -> None:
-    before = await fill(settings)
-    await write(str(settings.database_url), tmp_path / "memory.dump")
-    target = at(settings, empty_database_url)
+    before, target = await backed_up(settings, empty_database_url, tmp_path)
     async with AsyncMemory(settings=target) as memory:
         await memory.user("eve").chat("x").add("user", "I was here.")
 
@@ -205,9 +210,7 @@ async def test_memories_are_replaced_only_on_request(
 async def test_a_database_that_was_only_opened_counts_as_empty(
     settings: Settings, empty_database_url: str, tmp_path: Path
 ) -> None:
-    before = await fill(settings)
-    await write(str(settings.database_url), tmp_path / "memory.dump")
-    target = at(settings, empty_database_url)
+    before, target = await backed_up(settings, empty_database_url, tmp_path)
     assert (await exported(target))["messages"] == []
     await put_back(empty_database_url, tmp_path / "memory.dump")
     assert await exported(target) == before

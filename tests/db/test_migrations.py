@@ -273,8 +273,10 @@ def extension_steps(connection: Connection) -> list[str]:
     return [] if value(connection, trusted) else ["CREATE EXTENSION vector;"]
 
 
-def steps(failure: pytest.ExceptionInfo[ltst.DatabaseUnavailable]) -> list[str]:
-    """The SQL that an error lists."""
+def steps(url: str) -> list[str]:
+    """The SQL that a database which is not ready asks for."""
+    with pytest.raises(ltst.DatabaseUnavailable) as failure:
+        Memory(url).open()
     head, *listed = str(failure.value).splitlines()
     assert "As a superuser, run in this database" in head
     return [line.strip() for line in listed]
@@ -312,16 +314,15 @@ def test_an_owner_who_may_not_create_roles_is_told_what_to_run_and_then_needs_no
     administrator: Connection, bare_server: EmbeddedServer, tmp_path: Path, role: str
 ) -> None:
     url = prepared(administrator, bare_server, role, owns=True)
-    with pytest.raises(ltst.DatabaseUnavailable) as failure:
-        Memory(url).open()
+    told = steps(url)
     quoted = sql.Identifier(role).as_string(None)
-    assert set(steps(failure)) == {
+    assert set(told) == {
         *extension_steps(administrator),
         "CREATE ROLE ltst_user NOLOGIN;",
         "CREATE ROLE ltst_keeper NOLOGIN;",
         f"GRANT ltst_user, ltst_keeper TO {quoted};",
     }
-    run_as_superuser(bare_server, steps(failure))
+    run_as_superuser(bare_server, told)
     use_everything(url, tmp_path)
 
 
@@ -329,16 +330,15 @@ def test_a_guest_is_told_of_the_extension_the_roles_and_the_schema(
     administrator: Connection, bare_server: EmbeddedServer, tmp_path: Path
 ) -> None:
     url = prepared(administrator, bare_server, "guest", owns=False)
-    with pytest.raises(ltst.DatabaseUnavailable) as failure:
-        Memory(url).open()
-    assert set(steps(failure)) == {
+    told = steps(url)
+    assert set(told) == {
         "CREATE EXTENSION vector;",
         "CREATE ROLE ltst_user NOLOGIN;",
         "CREATE ROLE ltst_keeper NOLOGIN;",
         'GRANT ltst_user, ltst_keeper TO "guest";',
         'GRANT USAGE, CREATE ON SCHEMA public TO "guest";',
     }
-    run_as_superuser(bare_server, steps(failure))
+    run_as_superuser(bare_server, told)
     use_everything(url, tmp_path)
 
 
@@ -349,10 +349,9 @@ def test_a_guest_where_the_roles_exist_is_told_to_be_granted_them(
     administrator.execute("CREATE ROLE ltst_user")
     administrator.execute("CREATE ROLE ltst_keeper")
     administrator.execute("GRANT ltst_user TO second")
-    with pytest.raises(ltst.DatabaseUnavailable) as failure:
-        Memory(url).open()
-    assert steps(failure) == [*extension_steps(administrator), 'GRANT ltst_keeper TO "second";']
-    run_as_superuser(bare_server, steps(failure))
+    told = steps(url)
+    assert told == [*extension_steps(administrator), 'GRANT ltst_keeper TO "second";']
+    run_as_superuser(bare_server, told)
     use_everything(url, tmp_path)
 
 
@@ -361,11 +360,10 @@ def test_one_role_may_exist_while_the_other_does_not(
 ) -> None:
     url = prepared(administrator, bare_server, "third", owns=True)
     administrator.execute("CREATE ROLE ltst_user")
-    with pytest.raises(ltst.DatabaseUnavailable) as failure:
-        Memory(url).open()
-    assert "CREATE ROLE ltst_keeper NOLOGIN;" in steps(failure)
-    assert "CREATE ROLE ltst_user NOLOGIN;" not in steps(failure)
-    run_as_superuser(bare_server, steps(failure))
+    told = steps(url)
+    assert "CREATE ROLE ltst_keeper NOLOGIN;" in told
+    assert "CREATE ROLE ltst_user NOLOGIN;" not in told
+    run_as_superuser(bare_server, told)
     use_everything(url, tmp_path)
 
 
@@ -376,9 +374,8 @@ def test_a_role_that_is_a_member_but_may_not_become_the_role_is_told_so(
     administrator.execute("CREATE ROLE ltst_user")
     administrator.execute("CREATE ROLE ltst_keeper")
     administrator.execute("GRANT ltst_user, ltst_keeper TO fourth WITH SET FALSE")
-    with pytest.raises(ltst.DatabaseUnavailable) as failure:
-        Memory(url).open()
-    run_as_superuser(bare_server, steps(failure))
+    told = steps(url)
+    run_as_superuser(bare_server, told)
     use_everything(url, tmp_path)
 
 

@@ -327,7 +327,7 @@ class TestAtTheSameTime:
             raise RuntimeError("the machine went down")
 
         with monkeypatch.context() as patch:
-            patch.setattr("ltst.handles.messages.weigh", fail)
+            patch.setattr("ltst.handles.chats.weigh", fail)
             with pytest.raises(RuntimeError):
                 await change(user, "monday", said[3])
         assert (await user.export(), await user.events.list(limit=1000)) == before

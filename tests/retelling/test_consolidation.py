@@ -230,7 +230,7 @@ class TestPruning:
     async def test_of_too_many_contexts_the_least_relevant_go(
         self, settings: Settings, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("ltst.memory.CONTEXTS_PER_SESSION", 2)
+        monkeypatch.setattr("ltst.handles.upkeep.CONTEXTS_PER_SESSION", 2)
         async with opened(settings) as memory:
             user = memory.user("ana")
             for session in ("monday", "tuesday"):

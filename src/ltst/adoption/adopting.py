@@ -9,41 +9,31 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import TypeVar
 
 from psycopg import errors, sql
 from psycopg.rows import dict_row
 
-from ltst.adoption.tables import HIDDEN, Legacy, columns_of, look, reading
-from ltst.adoption.views import Taken, all_taken, contents, one, show, shown, taken_by
+from ltst.adoption.outcomes import Adoption, AdoptionFault, Restitution
+from ltst.adoption.tables import FAULTS_TOLD, HIDDEN, Legacy, Takeover, columns_of, entitled, look, reading, reasons
+from ltst.adoption.views import Taken, all_taken, contents, show, shown, taken_by
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
-from ltst.errors import Conflict, Denied, LtstError, NotFound
-from ltst.records import Adoption, AdoptionFault, Restitution
+from ltst.errors import Conflict, LtstError, NotFound
 from ltst.support.ids import new_id
 
 R = TypeVar("R")
 
-ADOPTING = 0x6C747374_0003
 # Waiting for the lock makes everybody else wait too, so it is tried for a short time, many times.
 PATIENCE = "500ms"
 ATTEMPTS = 120
 BREATH = 0.1
-FAULTS_TOLD = 20
 SUFFIX = "_before_ltst"
 LONGEST_NAME = 63
 STAGE = sql.Identifier("pg_temp", "ltst_adopting")
 WORDS = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
-SETTLED = (
-    b"SELECT set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, YMD', true), "
-    b"set_config('IntervalStyle', 'postgres', true), set_config('extra_float_digits', '1', true)"
-)
 IS_FREE = "SELECT to_regclass(quote_ident(%s) || '.' || quote_ident(%s)) IS NULL"
-MAY_SEE = """
-SELECT rolsuper OR rolbypassrls OR pg_has_role(rolname, 'ltst_keeper', 'USAGE'), rolname::text
-FROM pg_roles WHERE rolname = current_user
-"""
 COUNT = """
 SELECT count(*) AS rows, count(*) FILTER (WHERE fault IS NULL) AS messages,
        count(DISTINCT (owner, session)) FILTER (WHERE fault IS NULL) AS sessions,
@@ -125,41 +115,27 @@ FROM conversation_messages AS message JOIN adopted_messages USING (user_id, mess
 """
 
 
-class _Busy(Exception):
+class _TableBusy(Exception):
     """Another transaction holds a lock on the table."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """The arguments of an adoption."""
-
-    table: str
-    user_id: str
-    zone: str
-    largest: int
-    leave_out: bool
-    actor: str
-    own: Sequence[str]
-    """The names of ltst's relations."""
-
-
-async def rehearse(database: Database, wish: Wish) -> Adoption:
+async def rehearse(database: Database, takeover: Takeover) -> Adoption:
     """Read all rows in a read-only transaction, and return what an adoption would make of them."""
     async with database.owner(hurry=False) as connection:
         await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        legacy = await _prepared(connection, wish)
-        return await _summary(connection, wish, legacy, sql.SQL("({})").format(_read(legacy, wish, new_id())))
+        legacy = await _prepared(connection, takeover)
+        return await _summary(connection, takeover, legacy, sql.SQL("({})").format(reading(legacy, takeover, new_id())))
 
 
-async def adopt(database: Database, wish: Wish) -> Adoption:
+async def adopt(database: Database, takeover: Takeover) -> Adoption:
     """Adopt the table in one transaction; return what became of its rows."""
 
     async def work(connection: Connection) -> Adoption:
-        seen = await _prepared(connection, wish)
+        seen = await _prepared(connection, takeover)
         await connection.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(seen.at(seen.name)))
-        return await _adopt(connection, wish, await look(connection, wish.table, wish.own))
+        return await _adopt(connection, takeover, await look(connection, takeover.source))
 
-    return await _patiently(database, wish.table, work)
+    return await _patiently(database, takeover.source, work)
 
 
 async def give_back(database: Database, table: str, actor: str, *, keep: bool) -> Restitution:
@@ -188,7 +164,7 @@ async def show_again(connection: Connection, before: Sequence[Taken]) -> None:
     """After a restore: create the views of adopted tables, and put back those that the backup does not know."""
     now = await all_taken(connection)
     for taken in now:
-        if await one(connection, IS_FREE, (taken.legacy.schema, taken.table)) == (True,):
+        if await connection.value(IS_FREE, (taken.legacy.schema, taken.table)):
             await show(connection, taken)
     for taken in before:
         if taken.adoption not in {each.adoption for each in now}:
@@ -204,37 +180,25 @@ async def _patiently(database: Database, table: str, work: Callable[[Connection]
                 try:
                     return await work(connection)
                 except (errors.LockNotAvailable, errors.DeadlockDetected) as problem:
-                    raise _Busy from problem
-        except _Busy:
+                    raise _TableBusy from problem
+        except _TableBusy:
             await asyncio.sleep(BREATH)
     raise Conflict(f"{table} is in use all the time: let the program that uses it rest for a moment")
 
 
-async def _prepared(connection: Connection, wish: Wish) -> Legacy:
+async def _prepared(connection: Connection, takeover: Takeover) -> Legacy:
     """Check that the table may be adopted, and return what is known of it."""
     await entitled(connection)
-    taken = await taken_by(connection, wish.table)
+    taken = await taken_by(connection, takeover.source)
     if taken is not None:
         raise Conflict(
-            f"{taken.legacy.schema}.{taken.table} is adopted already; the way back: ltst db adopt {wish.table} --back"
+            f"{taken.legacy.schema}.{taken.table} is adopted already; "
+            f"the way back: ltst db adopt {takeover.source} --back"
         )
-    return await look(connection, wish.table, wish.own)
+    return await look(connection, takeover.source)
 
 
-async def entitled(connection: Connection) -> None:
-    """Let one adoption run at a time, with fixed formats; raise Denied for a role that does not see all rows."""
-    await connection.execute(SETTLED)
-    await connection.execute("SELECT pg_advisory_xact_lock(%s)", (ADOPTING,))
-    ((entitled, me),) = await (await connection.execute(MAY_SEE)).fetchall()
-    if not entitled:
-        raise Denied(f'the role {me} does not inherit ltst_keeper\'s rights; run: GRANT ltst_keeper TO "{me}"')
-
-
-def _read(legacy: Legacy, wish: Wish, adoption: str) -> sql.Composed:
-    return reading(legacy, wish.user_id, wish.zone, wish.largest, adoption)
-
-
-async def _summary(connection: Connection, wish: Wish, legacy: Legacy, source: sql.Composable) -> Adoption:
+async def _summary(connection: Connection, takeover: Takeover, legacy: Legacy, source: sql.Composable) -> Adoption:
     """Count what becomes of the rows, and list the first that cannot become messages."""
     cursor = connection.cursor(row_factory=dict_row)
     (counted,) = await (await cursor.execute(sql.SQL(COUNT).format(source=source))).fetchall()
@@ -245,54 +209,44 @@ async def _summary(connection: Connection, wish: Wish, legacy: Legacy, source: s
     return Adoption(
         table=legacy.shown,
         shape=legacy.shape,
-        user_id=wish.user_id,
+        user_id=takeover.user_id,
         faults=tuple(faults),
-        reasons=dict(await _pairs(connection, REASONS, source)) if faults else {},
-        words=WORDS | dict(await _pairs(connection, VOCABULARY, source)),
+        reasons=dict(await connection.rows(sql.SQL(REASONS).format(source=source))) if faults else {},
+        words=WORDS | dict(await connection.rows(sql.SQL(VOCABULARY).format(source=source))),
         left_behind=legacy.left_behind,
         **counted,
     )
 
 
-async def _pairs(connection: Connection, query: str, source: sql.Composable) -> list[tuple[Any, ...]]:
-    return await (await connection.execute(sql.SQL(query).format(source=source))).fetchall()
-
-
-async def _adopt(connection: Connection, wish: Wish, seen: Legacy) -> Adoption:
+async def _adopt(connection: Connection, takeover: Takeover, seen: Legacy) -> Adoption:
     adoption = new_id()
     legacy = seen if seen.id else await _numbered(connection, seen)
     await connection.execute(
         sql.SQL(
             "CREATE TEMP TABLE ltst_adopting ON COMMIT DROP AS SELECT gen_random_uuid() AS message_id, * FROM ({}) AS r"
-        ).format(_read(legacy, wish, adoption))
+        ).format(reading(legacy, takeover, adoption))
     )
     await connection.execute("ANALYZE pg_temp.ltst_adopting")
-    told = await _summary(connection, wish, legacy, STAGE)
-    if told.faults and not wish.leave_out:
-        raise Conflict(_complaint(told))
-    taken = Taken(adoption, legacy.name, legacy, wish.user_id, told.words, wish.zone, seen.id is not None)
+    told = await _summary(connection, takeover, legacy, STAGE)
+    if told.faults and not takeover.leave_out:
+        raise Conflict(
+            f"{told.rows - told.messages:,} of {told.rows:,} rows cannot be taken over: {reasons(told)}. "
+            "Mend them, or leave them out (--leave-out): they stay in the table that is kept"
+        )
+    taken = Taken(adoption, legacy.name, legacy, takeover.user_id, told.words, takeover.zone, seen.id is not None)
     await _copy(connection, taken)
     kept = await _free_name(connection, legacy)
     await connection.execute(
         sql.SQL("ALTER TABLE {} RENAME TO {}").format(legacy.at(legacy.name), sql.Identifier(kept))
     )
     taken = replace(taken, legacy=replace(legacy, name=kept))
-    await _remember(connection, taken, wish)
+    await _remember(connection, taken, takeover)
     await show(connection, taken)
-    digest = await _compare(connection, taken, wish)
-    await _tell(connection, taken, wish.actor, "adopt")
+    digest = await _compare(connection, taken, takeover)
+    await _tell(connection, taken, takeover.actor, "adopt")
     update = sql.SQL("UPDATE adopted_tables SET digest = {} WHERE adoption_id = {} RETURNING adopted_at")
-    (moment,) = await one(connection, update.format(digest, adoption))
+    moment = await connection.value(update.format(digest, adoption))
     return replace(told, kept=taken.legacy.shown, digest=digest, adopted_at=moment)
-
-
-def _complaint(told: Adoption) -> str:
-    reasons = "; ".join(f"{reason} ({count:,})" for reason, count in told.reasons.items())
-    rows = ", ".join(each.row for each in told.faults)
-    return (
-        f"{told.rows - told.messages:,} of {told.rows:,} rows cannot be taken over: {reasons}. "
-        f"The first of them are {rows}. Mend them, or leave them out (--leave-out): they stay in the table that is kept"
-    )
 
 
 async def _numbered(connection: Connection, legacy: Legacy) -> Legacy:
@@ -326,12 +280,12 @@ async def _free_name(connection: Connection, legacy: Legacy) -> str:
         suffix = SUFFIX if number == 1 else f"{SUFFIX}_{number}"
         room = LONGEST_NAME - len(suffix)
         name = legacy.name.encode()[:room].decode(errors="ignore") + suffix
-        if await one(connection, IS_FREE, (legacy.schema, name)) == (True,):
+        if await connection.value(IS_FREE, (legacy.schema, name)):
             return name
     raise Conflict(f"{legacy.schema} has a hundred tables {legacy.name}{SUFFIX} already: drop some")
 
 
-async def _remember(connection: Connection, taken: Taken, wish: Wish) -> None:
+async def _remember(connection: Connection, taken: Taken, takeover: Takeover) -> None:
     legacy = taken.legacy
     extras = [{"name": each.name, "text": not each.in_json} for each in legacy.extras]
     given = {
@@ -340,7 +294,7 @@ async def _remember(connection: Connection, taken: Taken, wish: Wish) -> None:
         "table": taken.table,
         "kept": legacy.name,
         "shape": legacy.shape,
-        "user_id": wish.user_id,
+        "user_id": takeover.user_id,
         "columns": json.dumps(dict(legacy.roles)),
         "extras": json.dumps(extras),
         "words": json.dumps(dict(taken.words)),
@@ -349,7 +303,7 @@ async def _remember(connection: Connection, taken: Taken, wish: Wish) -> None:
         "numbered": taken.numbered,
         "sequence": taken.id.counter,
         "zone": taken.zone if legacy.zoneless else None,
-        "largest": wish.largest,
+        "largest": takeover.largest,
     }
     await connection.execute(REMEMBER, given)
     if not taken.id.unique:
@@ -359,12 +313,12 @@ async def _remember(connection: Connection, taken: Taken, wish: Wish) -> None:
         )
 
 
-async def _compare(connection: Connection, taken: Taken, wish: Wish) -> str:
+async def _compare(connection: Connection, taken: Taken, takeover: Takeover) -> str:
     """Fail unless ltst has the rows of the table, in their order, and the view shows them as they are there."""
-    read = _read(taken.legacy, wish, taken.adoption)
+    read = reading(taken.legacy, takeover, taken.adoption)
     adoption = sql.SQL("{}::uuid").format(taken.adoption)
-    before = await one(connection, sql.SQL(OLD_ORDER).format(read=read))
-    after = await one(connection, sql.SQL(NEW_ORDER).format(adoption=adoption))
+    (before,) = await connection.rows(sql.SQL(OLD_ORDER).format(read=read))
+    (after,) = await connection.rows(sql.SQL(NEW_ORDER).format(adoption=adoption))
     kept, view = await contents(connection, taken)
     if before != after or kept != view:
         raise LtstError(
@@ -392,7 +346,7 @@ async def _give_back(connection: Connection, taken: Taken, actor: str, *, keep: 
         "SELECT FROM conversation_sessions WHERE adoption_id = {}::uuid ORDER BY user_id, session_id FOR UPDATE"
     )
     await connection.execute(lock.format(taken.adoption))
-    unchanged = (await one(connection, sql.SQL("SELECT count(*) FROM {}").format(kept)))[0]
+    unchanged: int = await connection.value(sql.SQL("SELECT count(*) FROM {}").format(kept))
     added = await _put_rows(connection, leaving)
     before, after = await contents(connection, leaving)
     if before != after:

@@ -7,33 +7,43 @@ moment. The rows are read as JSON, since two generations of the tables are in us
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cache
+from importlib import resources
 from typing import Any
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from ltst.adoption.adopting import FAULTS_TOLD, entitled
-from ltst.adoption.predecessor_sql import (
-    BACK,
-    CHANGES,
-    COPIED,
-    COPIES,
-    FAULTS,
-    NAMES,
-    RETURNED,
-    STAGES,
-    TABLES,
-    Brought,
-)
+from ltst.adoption.outcomes import AdoptionFault, Predecessor
+from ltst.adoption.tables import FAULTS_TOLD, Takeover, entitled, reasons
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
+from ltst.db.queries import headed
 from ltst.errors import Conflict, Invalid, NotFound
-from ltst.records import AdoptionFault, Predecessor
 
 LTST_TABLE = "ltst_migrations"
+TABLES = (
+    "conversation_sessions",
+    "conversation_messages",
+    "conversation_memory",
+    "conversation_context",
+    "user_preferences",
+    "session_relationships",
+    "memory_retrieval_cache",
+    "memory_performance_metrics",
+    "documents",
+    "document_chunks",
+)
+DIGEST = """
+SELECT count(*), coalesce(encode(sha256(string_agg(sha256(convert_to(to_jsonb(each)::text, 'UTF8')), ''
+    ORDER BY number)), 'hex'), '')
+FROM ({rows}) AS each
+"""
+KINDS = ("part", "stage", "faults", "copy", "copied", "returned", "names", "change", "back")
 PRESENT = """
 SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident(%s)) AND relkind IN ('r', 'p')
 """
@@ -54,16 +64,14 @@ END $$
 SWITCH_BACK = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET search_path', current_database()); END $$"
 
 
-@dataclass(frozen=True, slots=True)
-class Taking:
-    """What was asked for: the schema of the old tables, who owns what names no user, the zone of dates without one."""
-
-    schema: str
-    user_id: str
-    zone: str
-    largest: int
-    leave_out: bool
-    actor: str
+@cache
+def _statements() -> Mapping[str, Sequence[tuple[str, str]]]:
+    """Return the statements of predecessor.sql, each with its name, by their kind."""
+    text = resources.files("ltst.adoption").joinpath("predecessor.sql").read_text("utf-8")
+    found: dict[str, list[tuple[str, str]]] = {kind: [] for kind in KINDS}
+    for kind, name, part in headed(text, *KINDS):
+        found[kind].append((name, part))
+    return found
 
 
 async def beside(database_url: str, own: str, old: str) -> str:
@@ -76,68 +84,68 @@ async def beside(database_url: str, own: str, old: str) -> str:
     return make_conninfo(database_url, options=f"{given.get('options') or ''} {path}".strip())
 
 
-async def rehearse(database: Database, taking: Taking) -> Predecessor:
+async def rehearse(database: Database, takeover: Takeover) -> Predecessor:
     """Read all rows and tell what would become of them; nothing is written."""
     async with database.owner(hurry=False) as connection:
-        await _prepared(connection, taking)
-        return await _summary(connection, taking)
+        await _prepared(connection, takeover)
+        return await _summary(connection, takeover)
 
 
-async def adopt(database: Database, taking: Taking, *, switch: bool) -> Predecessor:
+async def adopt(database: Database, takeover: Takeover, *, switch: bool) -> Predecessor:
     """Copy what is not there yet, compare both sides, and with `switch` let names mean ltst's tables from now on."""
     async with database.owner(hurry=False) as connection:
         if switch:
-            await _lock(connection, taking)
-        await _prepared(connection, taking)
-        told = await _summary(connection, taking)
+            await _lock(connection, takeover)
+        await _prepared(connection, takeover)
+        told = await _summary(connection, takeover)
         if told.switched:
-            raise Conflict(f"the tables in {taking.schema} were switched over already; the way back: --back")
-        if told.faults and not taking.leave_out:
-            raise Conflict(_complaint(told))
-        for step in COPIES:
-            await connection.execute(_sql(step, taking))
-        digests = await _compared(connection, taking, COPIED)
+            raise Conflict(f"the tables in {takeover.source} were switched over already; the way back: --back")
+        if told.faults and not takeover.leave_out:
+            raise Conflict(f"some rows cannot be taken over: {reasons(told)}. Mend them, or use --leave-out")
+        for _, step in _statements()["copy"]:
+            await connection.execute(_sql(step, takeover))
+        digests = await _compared(connection, takeover, "copied")
         if switch:
-            await connection.execute(_sql(SWITCH, taking))
+            await connection.execute(_sql(SWITCH, takeover))
         return replace(told, digests=digests, switched=switch)
 
 
-async def give_back(database: Database, taking: Taking, *, drop: bool) -> Predecessor:
+async def give_back(database: Database, takeover: Takeover, *, drop: bool) -> Predecessor:
     """Bring what was written and removed since into the old tables, and let names mean them again.
 
     ltst's schema stays beside, unless it is to be dropped: it holds what the old tables have no place for.
     """
     async with database.owner(hurry=False) as connection:
-        await _lock(connection, taking)
-        present = await _prepared(connection, taking)
-        before = await _summary(connection, taking)
+        await _lock(connection, takeover)
+        present = await _prepared(connection, takeover)
+        before = await _summary(connection, takeover)
         if before.switched:  # else the old tables are the ones in use, and ltst was only tried beside them
-            await _brought_back(connection, taking, present)
-        told = await _summary(connection, taking)
-        digests = await _compared(connection, taking, RETURNED if before.switched else {})
+            await _brought_back(connection, takeover, present)
+        told = await _summary(connection, takeover)
+        digests = await _compared(connection, takeover, "returned") if before.switched else {}
         await connection.execute(SWITCH_BACK)
         if drop:
-            (own,) = await _one(connection, "SELECT current_schema()::text")
+            own = await connection.value("SELECT current_schema()::text")
             await connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(own)))
         return replace(told, digests=digests, switched=False)
 
 
-async def _brought_back(connection: Connection, taking: Taking, present: Sequence[str]) -> None:
+async def _brought_back(connection: Connection, takeover: Takeover, present: Sequence[str]) -> None:
     """Make the old tables say what ltst says, and read them anew."""
-    await connection.execute(NAMES)
-    for step in CHANGES:
-        if step.table in present:
-            await connection.execute(_sql(step.statement, taking))
-    for part in BACK:
-        if part.instead_of not in present:
-            await _bring(connection, taking, part)
-    await _prepared(connection, taking)
+    for table, step in (*_statements()["names"], *_statements()["change"]):
+        if table in (*present, "all"):
+            await connection.execute(_sql(step, takeover))
+    for target, rows in _statements()["back"]:
+        table, _, better = target.partition(" instead of ")
+        if better not in present:
+            await _bring(connection, takeover, table, rows)
+    await _prepared(connection, takeover)
 
 
-async def _lock(connection: Connection, taking: Taking) -> None:
+async def _lock(connection: Connection, takeover: Takeover) -> None:
     """Keep writers of the old tables out until all is done."""
-    for table in await _tables(connection, taking.schema):
-        await connection.execute(_sql("LOCK TABLE {old}.{table} IN EXCLUSIVE MODE", taking, table=table))
+    for table in await _tables(connection, takeover.source):
+        await connection.execute(_sql("LOCK TABLE {old}.{table} IN EXCLUSIVE MODE", takeover, table=table))
 
 
 async def _tables(connection: psycopg.AsyncConnection[Any], schema: str) -> list[str]:
@@ -151,54 +159,54 @@ async def _tables(connection: psycopg.AsyncConnection[Any], schema: str) -> list
     return found
 
 
-async def _prepared(connection: Connection, taking: Taking) -> list[str]:
+async def _prepared(connection: Connection, takeover: Takeover) -> list[str]:
     """Stage the rows of the old tables as ltst can take them; the tables that there are."""
     await entitled(connection)
-    found = await _tables(connection, taking.schema)
-    await connection.execute("SELECT set_config('TimeZone', %s, true)", (taking.zone,))
+    found = await _tables(connection, takeover.source)
+    await connection.execute("SELECT set_config('TimeZone', %s, true)", (takeover.zone,))
     for table in TABLES:
-        await connection.execute(_sql("DROP TABLE IF EXISTS {stage}", taking, table=table))
+        await connection.execute(_sql("DROP TABLE IF EXISTS {stage}", takeover, table=table))
         rows = (
             "SELECT to_jsonb(each) AS r FROM {old}.{table} AS each"
             if table in found
             else "SELECT NULL::jsonb AS r LIMIT 0"
         )
-        await connection.execute(_sql("CREATE TEMP TABLE {name} ON COMMIT DROP AS " + rows, taking, table=table))
-    for name, step in STAGES.items():
+        await connection.execute(_sql("CREATE TEMP TABLE {name} ON COMMIT DROP AS " + rows, takeover, table=table))
+    for name, step in _statements()["stage"]:
         await connection.execute(sql.SQL("DROP TABLE IF EXISTS pg_temp.{}").format(sql.Identifier(name)))
-        await connection.execute(_sql(f"CREATE TEMP TABLE {name} ON COMMIT DROP AS " + step, taking))
+        await connection.execute(_sql(f"CREATE TEMP TABLE {name} ON COMMIT DROP AS " + step, takeover))
     return found
 
 
-async def _summary(connection: Connection, taking: Taking) -> Predecessor:
+async def _summary(connection: Connection, takeover: Takeover) -> Predecessor:
     """How many rows there are, and what is wrong with some."""
     rows = {
-        table: int((await _one(connection, _sql("SELECT count(*) FROM {stage}", taking, table=table)))[0])
-        for table in TABLES
+        table: await connection.value(_sql("SELECT count(*) FROM {stage}", takeover, table=table)) for table in TABLES
     }
-    faults = await (await connection.execute(_sql(FAULTS, taking))).fetchall()
-    reasons: dict[str, int] = {}
-    for _, reason in faults:
-        reasons[str(reason)] = reasons.get(str(reason), 0) + 1
-    (users,) = await _one(connection, "SELECT count(DISTINCT owner) FROM pg_temp.old_owners")
-    (switched,) = await _one(connection, SWITCHED)
-    first = tuple(AdoptionFault(str(row), str(reason)) for row, reason in faults[:FAULTS_TOLD])
+    ((_, query),) = _statements()["faults"]
+    faults = await connection.rows(_sql(query, takeover))
+    counted = Counter(reason for _, reason in faults)
+    users = await connection.value("SELECT count(DISTINCT owner) FROM pg_temp.old_owners")
+    switched = await connection.value(SWITCHED)
+    first = tuple(AdoptionFault(*fault) for fault in faults[:FAULTS_TOLD])
     return Predecessor(
-        taking.schema,
+        takeover.source,
         {name: count for name, count in rows.items() if count},
-        int(users),
+        users,
         first,
-        reasons,
-        switched=bool(switched),
+        dict(counted),
+        switched=switched,
     )
 
 
-async def _compared(connection: Connection, taking: Taking, sides: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """The hashes of both sides, noun by noun, which must be the same."""
+async def _compared(connection: Connection, takeover: Takeover, kind: str) -> dict[str, str]:
+    """Return the hash of each noun, which must be the same on both sides: the statements come in pairs."""
     digests = {}
-    for noun, (before, after) in sides.items():
-        old = await _one(connection, _sql(before, taking))
-        new = await _one(connection, _sql(after, taking))
+    statements = _statements()[kind]
+    for (noun, before), (_, after) in zip(statements[::2], statements[1::2], strict=True):
+        old, new = [
+            (await connection.rows(_sql(DIGEST, takeover, rows=_sql(side, takeover))))[0] for side in (before, after)
+        ]
         if old != new:
             raise Conflict(
                 f"the {noun} differ: {old[0]:,} in the old tables, {new[0]:,} in ltst, and not with the same words. "
@@ -208,22 +216,25 @@ async def _compared(connection: Connection, taking: Taking, sides: Mapping[str, 
     return digests
 
 
-async def _bring(connection: Connection, taking: Taking, part: Brought) -> None:
+async def _bring(connection: Connection, takeover: Takeover, table: str, statement: str) -> None:
     """Write rows of ltst into an old table, as far as it has the columns."""
-    has = {str(name) for (name,) in await (await connection.execute(COLUMNS, (taking.schema, part.table))).fetchall()}
-    named = {name: value for name, value in part.columns.items() if name in has}
-    if named:
-        columns, values = sql.SQL(", ").join(map(sql.Identifier, named)), ", ".join(named.values())
-        statement = f"INSERT INTO {{old}}.{{table}} ({{columns}}) SELECT {values} {part.source}"
-        await connection.execute(_sql(statement, taking, table=part.table, columns=columns))
+    query, conflict, _ = statement.partition("ON CONFLICT DO NOTHING")
+    rows = _sql(query, takeover)
+    has = {name for (name,) in await connection.rows(COLUMNS, (takeover.source, table))}
+    given = (await connection.execute(sql.SQL("SELECT * FROM ({}) AS own LIMIT 0").format(rows))).description or ()
+    if named := [sql.Identifier(each.name) for each in given if each.name in has]:
+        columns, end = sql.SQL(", ").join(named), sql.SQL(conflict)
+        insert = "INSERT INTO {old}.{table} ({columns}) SELECT {columns} FROM ({rows}) AS own {end}"
+        await connection.execute(_sql(insert, takeover, table=table, columns=columns, rows=rows, end=end))
 
 
-def _sql(text: str, taking: Taking, *, table: str | None = None, **more: sql.Composable) -> sql.Composed:
+def _sql(text: str, takeover: Takeover, *, table: str | None = None, **more: sql.Composable) -> sql.Composed:
     parts: dict[str, sql.Composable] = {
-        "old": sql.Identifier(taking.schema),
-        "owner": sql.Literal(taking.user_id),
-        "largest": sql.Literal(taking.largest),
-        "actor": sql.Literal(taking.actor),
+        "old": sql.Identifier(takeover.source),
+        "owner": sql.Literal(takeover.user_id),
+        "largest": sql.Literal(takeover.largest),
+        "actor": sql.Literal(takeover.actor),
+        **{name: sql.SQL(part) for name, part in _statements()["part"]},
         **more,
     }
     if table is not None:
@@ -233,14 +244,3 @@ def _sql(text: str, taking: Taking, *, table: str | None = None, **more: sql.Com
             "name": sql.Identifier(f"old_{table}"),
         }
     return sql.SQL(text).format(**parts)
-
-
-async def _one(connection: Connection, query: str | sql.Composed) -> Sequence[Any]:
-    (row,) = await (await connection.execute(query)).fetchall()
-    return row
-
-
-def _complaint(told: Predecessor) -> str:
-    reasons = "; ".join(f"{reason} ({count:,})" for reason, count in told.reasons.items())
-    rows = ", ".join(each.row for each in told.faults)
-    return f"some rows cannot be taken over: {reasons}. The first of them are {rows}. Mend them, or use --leave-out"

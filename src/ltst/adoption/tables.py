@@ -13,8 +13,10 @@ from typing import Any
 from psycopg import sql
 from psycopg.rows import class_row, dict_row
 
+from ltst.adoption.outcomes import Adoption, Predecessor
+from ltst.db import migrate
 from ltst.db.connections import Connection
-from ltst.errors import Conflict, Invalid, NotFound
+from ltst.errors import Conflict, Denied, Invalid, NotFound
 
 KINDS = {"int2": "integer", "int4": "integer", "int8": "bigint", "uuid": "uuid"}
 TEXTS = ("text", "varchar", "bpchar")
@@ -25,6 +27,16 @@ LEFT_BEHIND = ("vector", "halfvec", "sparsevec", "tsvector")
 # Categories of types whose JSON can be read again: numbers, truth values, texts, enums and times.
 IN_JSON = ("N", "B", "S", "E", "D")
 HIDDEN = "ltst_row"
+ADOPTING = 0x6C747374_0003
+FAULTS_TOLD = 20
+SETTLED = (
+    b"SELECT set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, YMD', true), "
+    b"set_config('IntervalStyle', 'postgres', true), set_config('extra_float_digits', '1', true)"
+)
+MAY_SEE = """
+SELECT rolsuper OR rolbypassrls OR pg_has_role(rolname, 'ltst_keeper', 'USAGE'), rolname::text
+FROM pg_roles WHERE rolname = current_user
+"""
 NEXT = re.compile(r"nextval\('((?:[^']|'')+)'::regclass\)$")
 ACCEPTED = (
     "accepted are session_id, role, content (and id, user_id, created_at where there are any), "
@@ -71,6 +83,21 @@ JOIN pg_type AS type ON type.oid = atttypid
 LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
 WHERE nspname = %(schema)s AND relname = %(table)s AND attnum > 0 AND NOT attisdropped ORDER BY attnum
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Takeover:
+    """What is to be taken over, and how: `source` names a table, or the schema of the system before ltst.
+
+    `user_id` owns what names no user, `zone` is that of dates without one, `largest` the bytes that a content may have.
+    """
+
+    source: str
+    user_id: str
+    zone: str
+    largest: int
+    leave_out: bool
+    actor: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +191,22 @@ class Legacy:
         return sql.Identifier(self.schema, name)
 
 
-async def look(connection: Connection, table: str, own: Sequence[str]) -> Legacy:
+async def entitled(connection: Connection) -> None:
+    """Let one adoption run at a time, with fixed formats; raise Denied for a role that does not see all rows."""
+    await connection.execute(SETTLED)
+    await connection.execute("SELECT pg_advisory_xact_lock(%s)", (ADOPTING,))
+    ((may_see, me),) = await connection.rows(MAY_SEE)
+    if not may_see:
+        raise Denied(f'the role {me} does not inherit ltst_keeper\'s rights; run: GRANT ltst_keeper TO "{me}"')
+
+
+def reasons(told: Adoption | Predecessor) -> str:
+    """Return, for people, why rows cannot be taken over, and which are the first."""
+    counted = "; ".join(f"{reason} ({count:,})" for reason, count in told.reasons.items())
+    return f"{counted}. The first of them are {', '.join(each.row for each in told.faults)}"
+
+
+async def look(connection: Connection, table: str) -> Legacy:
     """The table of this name and its shape, or a sentence on why it cannot be adopted."""
     cursor = connection.cursor(row_factory=dict_row)
     found = await (await cursor.execute(FIND, {"table": table})).fetchone()
@@ -172,7 +214,7 @@ async def look(connection: Connection, table: str, own: Sequence[str]) -> Legacy
         raise NotFound(
             f"there is no table {table!r} here; write it as in SQL, with its schema if need be: app.messages"
         )
-    _check(found, own)
+    _check(found)
     columns = await columns_of(connection, found["schema"], found["name"])
     shape, roles = _shape(f"{found['schema']}.{found['name']}", columns)
     legacy = Legacy(found["schema"], found["name"], columns, shape, roles)
@@ -186,9 +228,10 @@ async def columns_of(connection: Connection, schema: str, table: str) -> tuple[C
     return tuple(await (await cursor.execute(COLUMNS, {"schema": schema, "table": table})).fetchall())
 
 
-def _check(found: Mapping[str, Any], own: Sequence[str]) -> None:
+def _check(found: Mapping[str, Any]) -> None:
     """What stands in the way of an adoption, and what to do about it."""
     name = f"{found['schema']}.{found['name']}"
+    own = (*migrate.names_of("TABLE"), *migrate.names_of("VIEW"), "ltst_migrations")
     if found["beside"] and found["name"] in own:
         raise Invalid(f"{name} is ltst's own")
     if found["kind"] not in ("r", "p"):
@@ -265,7 +308,7 @@ def moment(legacy: Legacy, zone: str) -> sql.Composable:
     return sql.SQL("{} AT TIME ZONE {}").format(named, zone) if legacy.zoneless else named
 
 
-def reading(legacy: Legacy, user_id: str, zone: str, largest: int, adoption: str) -> sql.Composed:
+def reading(legacy: Legacy, takeover: Takeover, adoption: str) -> sql.Composed:
     """The rows of a table as messages, each with its place in its conversation or with what is wrong with it."""
     langchain = legacy.shape == "langchain"
     id = legacy.id
@@ -278,21 +321,21 @@ def reading(legacy: Legacy, user_id: str, zone: str, largest: int, adoption: str
         table=legacy.at(legacy.name),
         id=sql.Identifier("old", id.name) if id else sql.SQL("NULL::bigint"),
         row=named,
-        owner=sql.SQL("coalesce({}::text, {})").format(sql.Identifier("old", user), user_id)
+        owner=sql.SQL("coalesce({}::text, {})").format(sql.Identifier("old", user), takeover.user_id)
         if user
-        else sql.Literal(user_id),
+        else sql.Literal(takeover.user_id),
         session=sql.Identifier("old", legacy.session.name),
         word=sql.SQL("NULL::text") if langchain else sql.SQL("{}::text").format(_old(legacy, "role")),
         content=sql.SQL("NULL::text") if langchain else sql.SQL("{}::text").format(_old(legacy, "content")),
         message=_message(legacy) if langchain else sql.SQL("NULL::jsonb"),
-        happened=moment(legacy, zone),
+        happened=moment(legacy, takeover.zone),
         columns=_columns(legacy),
         broken=_broken(legacy),
         parts=sql.SQL(LANGCHAIN_PARTS if langchain else CONVERSATION_PARTS),
         twice=sql.SQL("false" if id is None or id.unique else "count(*) OVER (PARTITION BY old.id) > 1"),
         unnamed=sql.SQL("false" if id is None else "id IS NULL"),
         order=sql.SQL(", ").join(order if langchain else [sql.SQL("happened NULLS LAST"), *order]),
-        largest=sql.Literal(largest),
+        largest=sql.Literal(takeover.largest),
         adoption=sql.Literal(adoption),
     )
 

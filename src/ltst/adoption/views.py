@@ -6,7 +6,7 @@ barrier and shows the rows of its own adoption only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -171,7 +171,7 @@ async def _grant(connection: Connection, taken: Taken) -> None:
     """Grant on the view what was granted on the table and its columns."""
     kept = taken.legacy.at(taken.legacy.name).as_string(connection)
     query = sql.SQL(GRANTS).format(table=sql.Literal(kept))
-    for column, role, privilege, passing in await (await connection.execute(query)).fetchall():
+    for column, role, privilege, passing in await connection.rows(query):
         if privilege not in PRIVILEGES:
             continue
         to = sql.SQL("PUBLIC") if role is None else sql.Identifier(str(role))
@@ -199,7 +199,7 @@ async def contents(connection: Connection, taken: Taken) -> tuple[tuple[Any, ...
     )
     kept = sql.SQL(CONTENT).format(values=values, source=theirs)
     view = sql.SQL(CONTENT).format(values=values, source=sql.SQL("{} AS shown").format(taken.view))
-    return await one(connection, kept), await one(connection, view)
+    return (await connection.rows(kept))[0], (await connection.rows(view))[0]
 
 
 def _comparable(taken: Taken, column: Column) -> sql.Composed:
@@ -214,13 +214,6 @@ def _comparable(taken: Taken, column: Column) -> sql.Composed:
     return sql.SQL("{}::text").format(named)
 
 
-async def one(connection: Connection, query: str | sql.Composed, values: Sequence[object] = ()) -> tuple[Any, ...]:
-    """Run a query that gives exactly one row, and return the row."""
-    written = query.encode() if isinstance(query, str) else query
-    (found,) = await (await connection.execute(written, values or None)).fetchall()
-    return found
-
-
 async def taken_by(connection: Connection, table: str) -> Taken | None:
     """Return the adoption of the table with this name, or None."""
     cursor = connection.cursor(row_factory=dict_row)
@@ -230,7 +223,7 @@ async def taken_by(connection: Connection, table: str) -> Taken | None:
 
 async def all_taken(connection: Connection) -> list[Taken]:
     """Return all adoptions whose original tables still exist."""
-    if await one(connection, "SELECT to_regclass('adopted_tables') IS NULL") == (True,):
+    if await connection.value("SELECT to_regclass('adopted_tables') IS NULL"):
         return []
     cursor = connection.cursor(row_factory=dict_row)
     rows = await (await cursor.execute("SELECT * FROM adopted_tables")).fetchall()

@@ -21,7 +21,7 @@ VALUES ('system', 'restore', 'require', 'key', 'keys')
 
 async def condition(connection: Connection) -> str:
     """Return the SQL condition under which servers ask for keys, for the keeper; an older schema has keys alone."""
-    found = await (await connection.execute(PRESENT)).fetchall()
+    found = await connection.rows(PRESENT)
     return " OR ".join(f"EXISTS (SELECT FROM {name})" for (name,) in found) or "false"
 
 
@@ -29,9 +29,9 @@ async def required(connection: Connection) -> bool:
     """Whether servers ask for keys."""
     wanted = f"SELECT {await condition(connection)}"
     await connection.execute(b"SET LOCAL ROLE ltst_keeper")
-    found = await (await connection.execute(wanted.encode())).fetchall()
+    found = await connection.value(wanted)
     await connection.execute(b"RESET ROLE")
-    return bool(found[0][0])
+    return bool(found)
 
 
 async def require(connection: Connection) -> None:

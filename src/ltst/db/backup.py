@@ -220,11 +220,11 @@ async def _refuse_unknown(database: Database) -> None:
 
 async def _choose(connection: Connection) -> list[str]:
     """Choose what of the database is ltst's, and in which role it can be read whole."""
-    ((schema, exempt, inherits),) = await (await connection.execute(READER)).fetchall()
+    ((schema, exempt, inherits),) = await connection.rows(READER)
     if schema is None:
         raise NotFound("this database holds nothing of ltst: there is nothing to back up")
     ours = [*migrate.names_of("TABLE"), *migrate.names_of("VIEW"), MIGRATIONS]
-    strangers = await (await connection.execute(STRANGERS, {"schema": schema, "ours": ours})).fetchall()
+    strangers = await connection.rows(STRANGERS, {"schema": schema, "ours": ours})
     chosen = [f"--schema={_pattern(str(schema))}"]
     chosen += [f"--exclude-table={_pattern(str(schema), str(name))}" for (name,) in strangers]
     if exempt:
@@ -296,10 +296,7 @@ def _of_ltst() -> re.Pattern[str]:
 
 async def _inspect(database: Database, schema: str) -> _Target:
     async with database.owner() as connection:
-        found = await (
-            await connection.execute(b"SELECT current_schema()::text, to_regclass(%s)", (MIGRATIONS,))
-        ).fetchall()
-        here, migrations = found[0]
+        ((here, migrations),) = await connection.rows("SELECT current_schema()::text, to_regclass(%s)", (MIGRATIONS,))
         if here != schema:
             raise Invalid(
                 f'the backup is of the schema "{schema}", and this connection works in "{here}": set its search_path'
@@ -314,11 +311,11 @@ async def _inspect(database: Database, schema: str) -> _Target:
 async def _has_memories(database: Database) -> bool:
     async with database.owner() as connection:
         wanted = [name for name in migrate.names_of("TABLE") if name not in BYCATCH]
-        tables = await (await connection.execute(PRESENT, (wanted,))).fetchall()
+        tables = await connection.rows(PRESENT, (wanted,))
         await connection.execute(b"SET LOCAL ROLE ltst_keeper")
         for (name,) in tables:
             query = f"SELECT EXISTS (SELECT FROM {name} WHERE user_id <> 'system')"  # noqa: S608 - our own names
-            if (await (await connection.execute(query.encode())).fetchall())[0][0]:
+            if await connection.value(query):
                 return True
     return False
 

@@ -21,7 +21,7 @@ RULES = ("PRIMARY", "UNIQUE", "FOREIGN", "CHECK", "CONSTRAINT", "EXCLUDE")
 
 
 @dataclass(slots=True)
-class Part:
+class SchemaPart:
     """One thing of the schema: the statement that makes it, and those that say more of it."""
 
     statement: str
@@ -39,10 +39,10 @@ class Blueprint:
     """The schema as it should be. Columns are written `table.column`, triggers `name on table`."""
 
     columns: set[str] = field(default_factory=set)
-    indexes: dict[str, Part] = field(default_factory=dict)
-    triggers: dict[str, Part] = field(default_factory=dict)
-    views: dict[str, Part] = field(default_factory=dict)
-    functions: dict[str, Part] = field(default_factory=dict)
+    indexes: dict[str, SchemaPart] = field(default_factory=dict)
+    triggers: dict[str, SchemaPart] = field(default_factory=dict)
+    views: dict[str, SchemaPart] = field(default_factory=dict)
+    functions: dict[str, SchemaPart] = field(default_factory=dict)
 
     def read(self, statement: str) -> None:
         """Take in the next statement of the migrations."""
@@ -63,7 +63,7 @@ class Blueprint:
             on = re.search(r"\bON (\w+)", rest)
             name = f"{name} on {on[1] if on else ''}"
         kept = self._parts(kind).get(name)
-        self._parts(kind)[name] = Part(statement, kept.following if kept else [])
+        self._parts(kind)[name] = SchemaPart(statement, kept.following if kept else [])
 
     def _drop(self, kind: str, named: str) -> None:
         for written in re.sub(r"\([^()]*\)", "", named).split(","):
@@ -88,7 +88,7 @@ class Blueprint:
             for name in words & {*parts}:
                 parts[name].following.append(statement)
 
-    def _parts(self, kind: str) -> dict[str, Part]:
+    def _parts(self, kind: str) -> dict[str, SchemaPart]:
         return {"INDEX": self.indexes, "TRIGGER": self.triggers, "VIEW": self.views, "FUNCTION": self.functions}[kind]
 
 

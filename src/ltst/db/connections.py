@@ -27,6 +27,7 @@ from psycopg.abc import PQGen
 from psycopg.adapt import AdaptersMap, Dumper
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Format, TransactionStatus
+from psycopg.sql import Composed
 from psycopg.types.json import set_json_loads
 from psycopg.types.string import TextLoader
 
@@ -35,6 +36,7 @@ from ltst.support.logs import LOGGER
 from ltst.support.place import FORKED, Place, background, beside
 
 R = TypeVar("R")
+Values = Sequence[Any] | Mapping[str, Any] | None
 
 REAL, REALS = 700, 1021  # the types of Postgres
 CONNECT_SECONDS = 10
@@ -143,6 +145,15 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
         """Close it; in a forked child without a word, since the session is the parent's."""
         if self._process == os.getpid():
             await super().close()
+
+    async def rows(self, query: str | bytes | Composed, values: Values = None) -> list[tuple[Any, ...]]:
+        """Run a query; return its rows."""
+        return await (await self.execute(query.encode() if isinstance(query, str) else query, values)).fetchall()
+
+    async def value(self, query: str | bytes | Composed, values: Values = None) -> Any:
+        """Run a query; return the first value of its first row, or None."""
+        found = await self.rows(query, values)
+        return found[0][0] if found else None
 
     def _watched(self) -> asyncio.TimerHandle | asyncio.Task[None]:
         if self._hurried:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import astuple, dataclass
 
-from psycopg.rows import args_row
-
 from ltst.db.connections import Connection
 
 TABLE = "ledger_epochs"
@@ -36,9 +34,9 @@ class Epoch:
 
 async def known(connection: Connection) -> list[Epoch]:
     """Return the epochs of the ledger; none where there is no ledger, or one that is older than epochs."""
-    if not (await (await connection.execute(PRESENT)).fetchall())[0][0]:
+    if not await connection.value(PRESENT):
         return []
-    return await (await connection.cursor(row_factory=args_row(Epoch)).execute(EPOCHS)).fetchall()
+    return [Epoch(*row) for row in await connection.rows(EPOCHS)]
 
 
 async def begin_if_moved(connection: Connection) -> None:
@@ -49,7 +47,7 @@ async def begin_if_moved(connection: Connection) -> None:
 
 async def at_home(connection: Connection) -> bool:
     """Whether the newest epoch began on this server."""
-    return bool((await (await connection.execute(AT_HOME)).fetchall())[0][0])
+    return bool(await connection.value(AT_HOME))
 
 
 def after_restore(replaced: list[Epoch]) -> str:

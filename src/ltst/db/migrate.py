@@ -10,7 +10,6 @@ from functools import cache
 from importlib import resources
 
 import psycopg
-from psycopg.rows import args_row
 
 from ltst.db import access, epochs
 from ltst.db.connections import Connection
@@ -191,11 +190,9 @@ async def _status(connection: Connection) -> list[MigrationStatus]:
 
 
 async def _applied(connection: Connection) -> dict[int, tuple[str, str]]:
-    cursor = await connection.execute(HAS_MIGRATIONS)
-    if not (await cursor.fetchall())[0][0]:
+    if not await connection.value(HAS_MIGRATIONS):
         return {}
-    found = await (await connection.execute(APPLIED)).fetchall()
-    return {int(str(version)): (str(name), str(sha256)) for version, name, sha256 in found}
+    return {version: (name, sha256) for version, name, sha256 in await connection.rows(APPLIED)}
 
 
 def _state(migration: Migration, applied: tuple[str, str] | None) -> str:
@@ -222,9 +219,9 @@ def _pending(found: list[MigrationStatus]) -> list[Migration]:
 async def _refuse_clashes(connection: Connection, pending: Sequence[Migration]) -> None:
     """Say which tables of other programs have names that ltst needs, and how both can be there."""
     named = [name for kind in ("TABLE", "VIEW") for migration in pending for name in _created(kind, migration)]
-    found = await (await connection.execute(CLASHES, (named,))).fetchall()
+    found = await connection.rows(CLASHES, (named,))
     if found:
-        names = ", ".join(str(name) for (name,) in found)
+        names = ", ".join(name for (name,) in found)
         raise DatabaseUnavailable(
             f"this database has relations of other programs whose names ltst needs: {names}. Give ltst a schema of its "
             "own: CREATE SCHEMA ltst; and add options=-csearch_path=ltst,public to the database URL (as "
@@ -254,8 +251,7 @@ def _advice(problem: psycopg.Error) -> str:
 
 async def require(connection: Connection) -> None:
     """Make sure of the server, the extension and the rights, or say exactly what to run."""
-    cursor = connection.cursor(row_factory=args_row(Requirements))
-    (found,) = await (await cursor.execute(REQUIREMENTS)).fetchall()
+    (found,) = [Requirements(*row) for row in await connection.rows(REQUIREMENTS)]
     _check_server(found)
     to_run = [*_extension_steps(found.installed, found.available, found.superuser or found.may_extend)]
     to_run += _role_steps(found)

@@ -1,22 +1,36 @@
-"""The named queries: SQL lives in files by noun, and code asks for it by name."""
+"""The named queries: SQL lives in files by noun, and code asks for it by name.
+
+A list of columns has a name as well (`-- columns: fact`), and so has another part that several queries share
+(`-- part: in_their_order`); in the queries it stands as `{fact}`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 
-NAME = re.compile(r"^-- name: (\S+)\s*$", re.MULTILINE)
+KINDS = ("name", "columns", "part")
 
 
 @cache
 def queries() -> Mapping[str, bytes]:
-    """Every query of the sql folder by its name, `noun.verb`."""
-    found: dict[str, bytes] = {}
-    for file in sorted(resources.files("ltst.db").joinpath("sql").iterdir(), key=lambda file: file.name):
-        noun = file.name.removesuffix(".sql")
-        _, *parts = NAME.split(file.read_text(encoding="utf-8"))
-        for name, text in zip(parts[::2], parts[1::2], strict=True):
-            found[f"{noun}.{name}"] = text.strip().removesuffix(";").encode()
-    return found
+    """Return every query of the sql folder by its name, `noun.verb`."""
+    files = sorted(resources.files("ltst.db").joinpath("sql").iterdir(), key=lambda file: file.name)
+    found = [(file.name, *part) for file in files for part in headed(file.read_text("utf-8"), *KINDS)]
+    shared = {name: text for _, kind, name, text in found if kind != "name"}
+    place = re.compile("{(" + "|".join(shared) + ")}")
+    return {
+        f"{file.removesuffix('.sql')}.{name}": place.sub(lambda each: shared[each[1]], text).encode()
+        for file, kind, name, text in found
+        if kind == "name"
+    }
+
+
+def headed(text: str, *kinds: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the kind, the name and the text of each part of a file; comments above its heading are left out."""
+    heading = re.compile(rf"^(?:--(?! (?:{'|'.join(kinds)}):).*\n)*-- ({'|'.join(kinds)}): (.+)$", re.MULTILINE)
+    _, *parts = heading.split(text)
+    for kind, name, part in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        yield kind, name.strip(), part.strip().removesuffix(";")

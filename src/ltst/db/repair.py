@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ltst.db import migrate
-from ltst.db.blueprint import Part, blueprint
+from ltst.db.blueprint import SchemaPart, blueprint
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
 from ltst.db.vectors import LARGEST_INDEXED
@@ -76,40 +76,36 @@ async def repair(database: Database) -> tuple[list[Difference], list[Difference]
 
 async def _compare(connection: Connection) -> list[Difference]:
     wanted = blueprint()
-    there = {name for (name,) in await _rows(connection, COLUMNS)}
-    bodies = {*await _rows(connection, FUNCTIONS)}
-    views = {name for (name,) in await _rows(connection, VIEWS)}
-    forced = dict(await _rows(connection, ISOLATION))
+    there = {name for (name,) in await connection.rows(COLUMNS)}
+    bodies = {*await connection.rows(FUNCTIONS)}
+    views = {name for (name,) in await connection.rows(VIEWS)}
+    forced = dict(await connection.rows(ISOLATION))
     return [
         *(Difference("column", name, "missing") for name in sorted(wanted.columns - there)),
         *(Difference("table", name, UNPROTECTED) for name in migrate.names_of("TABLE") if forced.get(name) is False),
         *_functions(wanted.functions, bodies),
         *(Difference("view", name, "missing") for name in sorted({*wanted.views} - views)),
-        *_states("trigger", wanted.triggers, dict(await _rows(connection, TRIGGERS)), "disabled"),
-        *_states("index", await _indexes(connection), dict(await _rows(connection, INDEXES)), "invalid"),
+        *_states("trigger", wanted.triggers, dict(await connection.rows(TRIGGERS)), "disabled"),
+        *_states("index", await _indexes(connection), dict(await connection.rows(INDEXES)), "invalid"),
     ]
 
 
-async def _rows(connection: Connection, query: bytes) -> list[tuple[Any, ...]]:
-    return await (await connection.execute(query)).fetchall()
-
-
-async def _indexes(connection: Connection) -> dict[str, Part]:
+async def _indexes(connection: Connection) -> dict[str, SchemaPart]:
     """The indexes that should be there: vectors of a model with very many dimensions have none."""
-    found = await _rows(connection, DIMENSIONS)
-    if not found or found[0][0] <= LARGEST_INDEXED:
+    dimensions = await connection.value(DIMENSIONS)
+    if dimensions is None or dimensions <= LARGEST_INDEXED:
         return blueprint().indexes
     return {name: part for name, part in blueprint().indexes.items() if "USING hnsw" not in part.statement}
 
 
-def _functions(wanted: dict[str, Part], bodies: set[tuple[Any, ...]]) -> Iterator[Difference]:
+def _functions(wanted: dict[str, SchemaPart], bodies: set[tuple[Any, ...]]) -> Iterator[Difference]:
     names = {name for name, _ in bodies}
     for name, part in sorted(wanted.items()):
         if (name, part.source) not in bodies:
             yield Difference("function", name, "replaced" if name in names else "missing")
 
 
-def _states(kind: str, wanted: dict[str, Part], found: dict[str, bool], problem: str) -> Iterator[Difference]:
+def _states(kind: str, wanted: dict[str, SchemaPart], found: dict[str, bool], problem: str) -> Iterator[Difference]:
     for name in sorted(wanted):
         if not found.get(name):
             yield Difference(kind, name, problem if name in found else "missing")
@@ -133,7 +129,7 @@ def _steps(found: list[Difference]) -> Iterator[str]:
             yield from _index(each)
 
 
-def _made(part: Part) -> Iterator[str]:
+def _made(part: SchemaPart) -> Iterator[str]:
     yield part.statement
     yield from part.following
 

@@ -20,7 +20,7 @@ ORDER BY 1
 async def vacuum(database: Database, tables: Iterable[str]) -> tuple[list[str], list[str]]:
     """VACUUM the tables that this role may; those that were vacuumed, and those that it may not."""
     async with database.alone() as connection:
-        found = await (await connection.execute(ALLOWED, ([*tables],))).fetchall()
+        found = await connection.rows(ALLOWED, ([*tables],))
         done = [str(name) for name, may in found if may]
         if done:
             await connection.execute(f"VACUUM (INDEX_CLEANUP ON) {', '.join(done)}".encode())

@@ -16,6 +16,5 @@ LOOK = b"ANALYZE conversation_sessions, conversation_messages"
 async def gather(database: Database) -> None:
     """Look at the tables now, if they were small when somebody last did."""
     async with database.owner(hurry=False) as connection:
-        found = await (await connection.execute(SMALL, (FEW,))).fetchone()
-        if found is not None and found[0]:
+        if await connection.value(SMALL, (FEW,)):
             await connection.execute(LOOK)

@@ -114,7 +114,7 @@ class Switch:
 
     async def next_model(self) -> str | None:
         """Return the name of the next model, or None."""
-        name: str | None = await self._value("SELECT name FROM embedding_models WHERE state = 'next'")
+        name: str | None = await self._connection.value("SELECT name FROM embedding_models WHERE state = 'next'")
         return name
 
     async def begin(self, name: str, dimensions: int, source: str | None) -> None:
@@ -140,7 +140,7 @@ class Switch:
 
     async def left(self) -> int:
         """Return how many rows lack a vector of the next model."""
-        left: int = await self._value(LEFT)
+        left: int = await self._connection.value(LEFT)
         return left
 
     async def unfilled(self, after: tuple[str, int], limit: int) -> list[Unfilled]:
@@ -193,15 +193,12 @@ class Switch:
 
     async def _build(self, name: str, definition: str) -> None:
         """Build an index; drop first what a killed build left of it."""
-        valid = await self._value("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", f"{name}_next")
+        query = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
+        valid = await self._connection.value(query, (f"{name}_next",))
         if valid is False:
             await self._connection.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(f"{name}_next")))
         if not valid:
             await self._connection.execute(f"CREATE INDEX CONCURRENTLY {name}_next {definition}".encode())
-
-    async def _value(self, query: str, *parameters: object) -> Any:
-        row = await (await self._connection.execute(query.encode(), parameters)).fetchone()
-        return row[0] if row else None
 
     async def _patiently(self, changes: Sequence[sql.Composed | sql.SQL]) -> None:
         """Make the changes in one transaction, waiting for locks briefly and often."""
@@ -235,8 +232,7 @@ async def switching(database: Database) -> AsyncIterator[Switch]:
     with translated():
         async with await database.connect() as connection:
             with connection.unhurried():  # an index takes as long as it takes
-                free = await (await connection.execute("SELECT pg_try_advisory_lock(%s)", (SWITCHING,))).fetchone()
-                if free != (True,):
+                if not await connection.value("SELECT pg_try_advisory_lock(%s)", (SWITCHING,)):
                     raise Conflict("another process is changing the embedding model of this database right now")
                 try:
                     yield Switch(connection)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ltst.adoption import adopting, predecessor
-from ltst.db import migrate
+from ltst.adoption.outcomes import Adoption, Predecessor, Restitution
+from ltst.adoption.tables import Takeover
 from ltst.errors import Invalid
 from ltst.handles.desk import Core, checked_user
-from ltst.records import Adoption, Predecessor, Restitution
 from ltst.support import validate
 
 LONGEST_TABLE = 255
@@ -17,20 +17,11 @@ LONGEST_NAME = 63
 
 async def adopt(core: Core, table: str, user_id: str | None, *, dry_run: bool, leave_out: bool, zone: str) -> Adoption:
     """Make a table part of the memory, or tell what that would do."""
-    owner = checked_user(core.settings.user if user_id is None else user_id)
-    wish = adopting.Wish(
-        table=validate.short(table, "table", LONGEST_TABLE),
-        user_id=owner,
-        zone=_zone(zone),
-        largest=core.settings.max_content_bytes,
-        leave_out=validate.flag(leave_out, "leave_out"),
-        actor=core.settings.actor,
-        own=(*migrate.names_of("TABLE"), *migrate.names_of("VIEW"), "ltst_migrations"),
-    )
+    takeover = _takeover(core, validate.short(table, "table", LONGEST_TABLE), user_id, zone, leave_out)
     if validate.flag(dry_run, "dry_run"):
-        return await adopting.rehearse(core.database, wish)
-    adopted = await adopting.adopt(core.database, wish)
-    core.written(owner)
+        return await adopting.rehearse(core.database, takeover)
+    adopted = await adopting.adopt(core.database, takeover)
+    core.written(takeover.user_id)
     return adopted
 
 
@@ -38,21 +29,21 @@ async def adopt_predecessor(
     core: Core, schema: str, user_id: str | None, *, dry_run: bool, leave_out: bool, zone: str, switch: bool
 ) -> Predecessor:
     """Copy the tables of the system before, or tell what that would do; with `switch`, put ltst in their place."""
-    taking = _taking(core, schema, user_id, zone, leave_out)
+    takeover = _takeover(core, validate.short(schema, "schema", LONGEST_NAME), user_id, zone, leave_out)
     if validate.flag(dry_run, "dry_run"):
-        return await predecessor.rehearse(core.database, taking)
-    return await predecessor.adopt(core.database, taking, switch=validate.flag(switch, "switch"))
+        return await predecessor.rehearse(core.database, takeover)
+    return await predecessor.adopt(core.database, takeover, switch=validate.flag(switch, "switch"))
 
 
 async def give_predecessor_back(core: Core, schema: str, user_id: str | None, *, zone: str, drop: bool) -> Predecessor:
     """Bring what was written since into the tables of the system before, and let it use them again."""
-    taking = _taking(core, schema, user_id, zone, leave_out=True)
-    return await predecessor.give_back(core.database, taking, drop=validate.flag(drop, "drop"))
+    takeover = _takeover(core, validate.short(schema, "schema", LONGEST_NAME), user_id, zone, leave_out=True)
+    return await predecessor.give_back(core.database, takeover, drop=validate.flag(drop, "drop"))
 
 
-def _taking(core: Core, schema: str, user_id: str | None, zone: str, leave_out: bool) -> predecessor.Taking:
-    return predecessor.Taking(
-        schema=validate.short(schema, "schema", LONGEST_NAME),
+def _takeover(core: Core, source: str, user_id: str | None, zone: str, leave_out: bool) -> Takeover:
+    return Takeover(
+        source,
         user_id=checked_user(core.settings.user if user_id is None else user_id),
         zone=_zone(zone),
         largest=core.settings.max_content_bytes,

@@ -16,8 +16,9 @@ from ltst.db.connections import Reals, as_url
 from ltst.db.pool import KEEPER, Database, Executor, SingleCall, Transaction, user_scope
 from ltst.errors import DatabaseUnavailable, Invalid, Unavailable
 from ltst.handles.models import Models
+from ltst.measurements import Measurement
 from ltst.protocols import Cipher
-from ltst.records import ERASED, EVERYONE, Measurement
+from ltst.records import ERASED, EVERYONE
 from ltst.rooms import cache, events, metrics, preferences, search
 from ltst.settings import Settings
 from ltst.support import logs, validate
@@ -280,3 +281,11 @@ class Desk:
         if key is None:
             raise Unavailable("the key of this user's sensitive values is gone: they cannot be read any more")
         return self.core.keys.cipher(key)
+
+
+class Handle:
+    """The verbs of one noun for one user: they check what comes in, open transactions and tell the ledger."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Made by a property of the user."""
+        self._desk = desk

@@ -13,10 +13,10 @@ from typing import Annotated
 from ltst.arguments import Choices, Identifier, Limit, Line, Metadata, Offset, Uri
 from ltst.db.pool import Transaction
 from ltst.errors import Invalid
-from ltst.handles.desk import Desk
+from ltst.handles.desk import Handle
 from ltst.records import Document
 from ltst.rooms import documents
-from ltst.rooms.documents import Draft
+from ltst.rooms.documents import NewDocument
 from ltst.support import validate
 from ltst.support.child import Limits
 from ltst.support.children import READING, Crashed, OutOfTime
@@ -42,12 +42,8 @@ class Given:
     progress: Callable[[int, int], None]
 
 
-class AsyncDocuments:
+class AsyncDocuments(Handle):
     """Knowledge that a user gave as text or files."""
-
-    def __init__(self, desk: Desk) -> None:
-        """Made by `user.documents`."""
-        self._desk = desk
 
     async def add(
         self,
@@ -73,7 +69,7 @@ class AsyncDocuments:
             None if metadata is None else self._desk.metadata(metadata),
             progress or _silent,
         )
-        return await self._known(found, given) or await self._keep(await self._draft(found, given), given)
+        return await self._known(found, given) or await self._keep(await self._read_all(found, given), given)
 
     async def get(self, document_id: DocumentId) -> Document | None:
         """A document with its chunks, or None."""
@@ -105,7 +101,7 @@ class AsyncDocuments:
         async with self._desk.reading("documents.known") as calls:
             return await documents.by_source(calls, found.source_hash, given.uri)
 
-    async def _draft(self, found: Source, given: Given) -> Draft:
+    async def _read_all(self, found: Source, given: Given) -> NewDocument:
         """Read a source beside this process: a stranger's file may ask for any amount of time and memory."""
         chunks: builtins.list[Chunk] = []
         about = SourceDetails()
@@ -124,7 +120,7 @@ class AsyncDocuments:
                     given.progress(pages, about.pages)
         digest = await asyncio.to_thread(lambda: sha256(checked("".join(chunk.content for chunk in chunks))))
         title = given.title or (about.title or found.name or "")[:500] or None
-        return Draft(chunks, digest, found.media_type, found.source_hash, title, given.uri, given.metadata)
+        return NewDocument(chunks, digest, found.media_type, found.source_hash, title, given.uri, given.metadata)
 
     async def _read(self, found: Source) -> AsyncGenerator[SourceDetails | builtins.list[Chunk], None]:
         """The parts of a source; Invalid where one of the limits is reached."""
@@ -146,20 +142,20 @@ class AsyncDocuments:
         except Crashed as problem:
             raise Invalid(f"{name} cannot be read: {problem}") from None
 
-    async def _keep(self, draft: Draft, given: Given) -> Document:
+    async def _keep(self, new: NewDocument, given: Given) -> Document:
         async with self._desk.writing("documents.add") as tx:
             await tx.run("documents.hold")  # nobody else adds one meanwhile
-            same = await tx.row("documents.by_hash", Document, content_hash=draft.content_hash)
-            there = await tx.row("documents.by_uri", Document, uri=draft.uri) if draft.uri else None
+            same = await tx.row("documents.by_hash", Document, content_hash=new.content_hash)
+            there = await tx.row("documents.by_uri", Document, uri=new.uri) if new.uri else None
             if same is not None:
                 await self._replace(tx, there, same)
                 return await documents.with_chunks(tx, same)
             if there is not None:
                 # What only the file is called does not take the place of a title that was given.
-                document, counts = await documents.update(tx, there, replace(draft, title=given.title), given.progress)
+                document, counts = await documents.update(tx, there, replace(new, title=given.title), given.progress)
                 await self._desk.tell(tx, "update", "document", document.document_id, counts)
                 return document
-            document = await documents.add(tx, draft, given.progress)
+            document = await documents.add(tx, new, given.progress)
             await self._desk.tell(tx, "add", "document", document.document_id, {"chunks": len(document.chunks)})
             return document
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from ltst.arguments import ENTRY_TYPES, Content, EntryType, Identifier, Limit, Metadata, Offset, Score
 from ltst.errors import Invalid
-from ltst.handles.desk import Desk, now
+from ltst.handles.desk import Handle, now
 from ltst.records import Imported, MemoryEntry
 from ltst.retelling.importance import kept
 from ltst.rooms import entries, events
@@ -19,12 +19,8 @@ from ltst.support.ids import is_id
 EntryId = Annotated[Identifier, "The id of the entry."]
 
 
-class AsyncEntries:
+class AsyncEntries(Handle):
     """Free-standing memories of a user."""
-
-    def __init__(self, desk: Desk) -> None:
-        """Made by `user.entries`."""
-        self._desk = desk
 
     async def add(
         self,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from ltst.arguments import Limit
 from ltst.errors import Invalid
-from ltst.handles.desk import Desk
+from ltst.handles.desk import Handle
 from ltst.records import Event
 from ltst.rooms import events
 from ltst.support import validate
@@ -20,12 +20,8 @@ CURSOR = re.compile("(?:(0|[1-9][0-9]{0,17})-)?(0|[1-9][0-9]{0,18})-(0|[1-9][0-9
 After = Annotated[int | str, "The event_id or cursor of the last event that was seen; 0 for the first."]
 
 
-class AsyncEvents:
+class AsyncEvents(Handle):
     """Every change of a user's memory, in order, without contents."""
-
-    def __init__(self, desk: Desk) -> None:
-        """Made by `user.events`."""
-        self._desk = desk
 
     async def list(self, *, after: After = 0, limit: Limit = 100) -> builtins.list[Event]:
         """The events that follow one, oldest first; `after` is its event_id or cursor, 0 for the first."""
@@ -44,11 +40,11 @@ class AsyncEvents:
             return await events.list_all(calls, place, limit=most, settled=True)
 
 
-def checked_place(after: object) -> events.Place:
+def checked_place(after: object) -> events.LedgerPlace:
     """Where to go on from: an event's cursor tells it whole, its number does as long as the event is there."""
     if isinstance(after, int) and not isinstance(after, bool) and 0 <= after < 2**63:
-        return events.Place(after)
+        return events.LedgerPlace(after)
     if isinstance(after, str) and (found := CURSOR.fullmatch(after)):
         # Cursors from before epochs name none; all they can mean is epoch 0.
-        return events.Place(int(found[3]), int(found[1] or 0), found[2])
+        return events.LedgerPlace(int(found[3]), int(found[1] or 0), found[2])
     raise Invalid("after must be the event_id or the cursor of an event, or 0 for the first")

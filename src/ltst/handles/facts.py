@@ -9,7 +9,7 @@ from typing import Annotated
 from ltst.arguments import Content, Identifier, Score
 from ltst.db.pool import Transaction
 from ltst.errors import NotFound
-from ltst.handles.desk import Desk, now
+from ltst.handles.desk import Handle, now
 from ltst.learn.weigh import fold_fact
 from ltst.records import ME, Fact
 from ltst.rooms import claims, facts, messages
@@ -21,12 +21,8 @@ About = Annotated[Identifier, "Whom it is about: me for the user, else a name or
 AsOf = Annotated[datetime | None, "What was true at this time, instead of now."]
 
 
-class AsyncFacts:
+class AsyncFacts(Handle):
     """What is known about a user, and about others, each key of a person on a line of time."""
-
-    def __init__(self, desk: Desk) -> None:
-        """Made by `user.facts`."""
-        self._desk = desk
 
     async def set(
         self,

@@ -24,7 +24,7 @@ ENOUGH_TO_TELL = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class CheckedConversation:
     """A conversation that passed the checks, ready to be written."""
 
     given: ImportedConversation
@@ -38,7 +38,7 @@ class Conversation:
 class Plan:
     """What is to be written: for each session its messages, and what of it is new."""
 
-    branches: list[tuple[Conversation, Branch]] = field(default_factory=list)
+    branches: list[tuple[CheckedConversation, Branch]] = field(default_factory=list)
     held: dict[str, Held] = field(default_factory=dict)
     created: set[str] = field(default_factory=set)
 
@@ -72,11 +72,11 @@ async def _look_at_tables(desk: Desk) -> None:
         LOGGER.warning("the tables were not looked at after an import", extra={"reason": str(problem)})
 
 
-def _distinct(given: Sequence[Conversation]) -> Iterator[list[Conversation]]:
+def _distinct(given: Sequence[CheckedConversation]) -> Iterator[list[CheckedConversation]]:
     """One after the other where a conversation comes several times: the second time it is there already."""
     left = [*given]
     while left:
-        taken, now, later = set[str](), list[Conversation](), list[Conversation]()
+        taken, now, later = set[str](), list[CheckedConversation](), list[CheckedConversation]()
         for each in left:
             free = taken.isdisjoint(each.tree.candidates)
             (now if free else later).append(each)
@@ -85,7 +85,7 @@ def _distinct(given: Sequence[Conversation]) -> Iterator[list[Conversation]]:
         left = later
 
 
-async def _planned(tx: Transaction, given: Sequence[Conversation]) -> Plan:
+async def _planned(tx: Transaction, given: Sequence[CheckedConversation]) -> Plan:
     """Lay out the branches beside what the sessions hold, which are locked, and created where they are not there."""
     plan, asked = Plan(), set[str]()
     wanted = {session_id for each in given for session_id in each.tree.candidates}
@@ -144,7 +144,7 @@ def _is_new_fork(branch: Branch, plan: Plan) -> bool:
     return branch.origin is not None and branch.session_id in plan.created
 
 
-def _placed(branch: Branch, conversation: Conversation, key: str) -> ConversationMessage:
+def _placed(branch: Branch, conversation: CheckedConversation, key: str) -> ConversationMessage:
     """Return the message as one of a session; a fork has copies of what stands before it."""
     return replace(conversation.messages[key], session_id=branch.session_id)
 
@@ -165,7 +165,7 @@ def _ledger_entries(branch: Branch, new: Sequence[ConversationMessage], created:
         yield events.Told("add", "message", str(new[0].message_id), details)
 
 
-def _named(desk: Desk, position: int, conversation: ImportedConversation) -> Conversation:
+def _named(desk: Desk, position: int, conversation: ImportedConversation) -> CheckedConversation:
     if not isinstance(conversation, ImportedConversation):
         raise Invalid(f"conversation {position} must be an ImportedConversation, not {type(conversation).__name__}")
     try:
@@ -175,7 +175,7 @@ def _named(desk: Desk, position: int, conversation: ImportedConversation) -> Con
         raise Invalid(f"conversation {position} ({shown}): {problem}") from None
 
 
-def checked(given: ImportedConversation, most_bytes: int, user_id: str | None = None) -> Conversation:
+def checked(given: ImportedConversation, most_bytes: int, user_id: str | None = None) -> CheckedConversation:
     """Return the conversation as it may be stored, or raise Invalid; importers ask before anything is written."""
     session_id = validate.identifier(given.session_id, "session_id")
     validate.optional_text(given.name, "name", 500)
@@ -198,7 +198,7 @@ def checked(given: ImportedConversation, most_bytes: int, user_id: str | None = 
         raise Invalid(f"current must be the key of one of its messages, not {shown(current)}")
     began = validate.optional_moment(given.created_at, "created_at") or validate.moment(given.messages[0].at, "at")
     metadata = validate.metadata(given.metadata, most_bytes)
-    return Conversation(given, began, metadata, messages, Tree(session_id, parents, current))
+    return CheckedConversation(given, began, metadata, messages, Tree(session_id, parents, current))
 
 
 def _message(user_id: str | None, session_id: str, message: ImportedMessage, most_bytes: int) -> ConversationMessage:

@@ -6,7 +6,7 @@ import builtins
 from typing import Annotated
 
 from ltst.arguments import Content, Identifier
-from ltst.handles.desk import Desk
+from ltst.handles.desk import Handle
 from ltst.records import Instruction
 from ltst.rooms import claims, instructions
 from ltst.support import validate
@@ -14,12 +14,8 @@ from ltst.support import validate
 Agent = Annotated[Identifier, "The name of the agent that the instructions are for."]
 
 
-class AsyncInstructions:
+class AsyncInstructions(Handle):
     """What a user tells agents to always do."""
-
-    def __init__(self, desk: Desk) -> None:
-        """Made by `user.instructions`."""
-        self._desk = desk
 
     async def set(
         self, agent: Agent, content: Annotated[Content, "The whole of the instructions: repeat what is to stay."]

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from ltst.arguments import Identifier
 from ltst.errors import Invalid, Unavailable
-from ltst.handles.desk import Core, Desk
+from ltst.handles.desk import Core, Handle
 from ltst.learn.listen import listen, listen_again
 from ltst.rooms import work
 from ltst.rooms.work import Lease, LeaseLost, Rules
@@ -47,12 +47,8 @@ class Features:
     consolidation: bool
 
 
-class AsyncLearning:
+class AsyncLearning(Handle):
     """What is learnt about a user."""
-
-    def __init__(self, desk: Desk) -> None:
-        """Made by `user.learning`."""
-        self._desk = desk
 
     async def get(self) -> dict[str, bool]:
         """Which features are on for this user: extraction, episodes, relationships, consolidation."""

@@ -10,7 +10,7 @@ from typing import Annotated
 from ltst.arguments import PREFERENCE_TYPES, Content, Identifier, PreferenceType, Score, Word
 from ltst.db.pool import Executor, user_scope
 from ltst.errors import Unavailable
-from ltst.handles.desk import Desk
+from ltst.handles.desk import Handle
 from ltst.protocols import Cipher
 from ltst.records import UserPreference
 from ltst.rooms import claims, preferences
@@ -19,12 +19,8 @@ from ltst.support import validate
 Key = Annotated[Identifier, "The short name of the preference, such as units or tone."]
 
 
-class AsyncPreferences:
+class AsyncPreferences(Handle):
     """How a user wants things."""
-
-    def __init__(self, desk: Desk) -> None:
-        """Made by `user.preferences`."""
-        self._desk = desk
 
     async def set(
         self,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from ltst.arguments import Span, Word
 from ltst.errors import Invalid
-from ltst.handles.desk import Desk
+from ltst.handles.desk import Handle
 from ltst.records import RetentionPolicy
 from ltst.support import validate
 
@@ -15,12 +15,8 @@ SessionType = Annotated[Word, "The type of conversations; * for all that have no
 After = Annotated[Span | None, "Seconds without activity."]
 
 
-class AsyncRetention:
+class AsyncRetention(Handle):
     """After how long the sessions of a user are archived and deleted; `maintain` does it."""
-
-    def __init__(self, desk: Desk) -> None:
-        """Made by `user.retention`."""
-        self._desk = desk
 
     async def set(
         self, session_type: SessionType = "*", *, archive_after: After = None, delete_after: After = None

@@ -11,20 +11,17 @@ from typing import Annotated
 from ltst.arguments import SESSION_STATES, Identifier, Limit, Metadata, Offset, Score, SessionId, SessionState, Word
 from ltst.errors import Invalid
 from ltst.handles import windows
-from ltst.handles.desk import Desk, now
+from ltst.handles.desk import Handle, now
 from ltst.handles.importing import add_all
 from ltst.learn.weigh import weigh
 from ltst.records import ConversationSession, Imported, ImportedConversation, SessionRelationship, SessionSummary
 from ltst.rooms import claims, relationships, sessions
 from ltst.support import validate
+from ltst.support.ids import new_id
 
 
-class AsyncSessions:
+class AsyncSessions(Handle):
     """The conversations of a user."""
-
-    def __init__(self, desk: Desk) -> None:
-        """Made by `user.sessions`."""
-        self._desk = desk
 
     async def put(self, session: ConversationSession) -> ConversationSession:
         """Create a session; of one that has its id already, change what is given, its status and its activity.
@@ -118,14 +115,16 @@ class AsyncSessions:
         validate.short(type, "type", relationships.LONGEST_TYPE)
         if earlier == later:
             raise Invalid("a session cannot be linked to itself")
-        scores = validate.score(similarity, "similarity"), validate.score(strength, "strength")
+        scores = {
+            "similarity": validate.score(similarity, "similarity"),
+            "strength": validate.score(strength, "strength"),
+        }
         extra = self._desk.metadata(metadata)
         async with self._desk.writing("sessions.link", earlier) as tx:
             for each in (earlier, later):
                 sessions.need(await sessions.get(tx, each), each)
-            linked = await relationships.link(
-                tx, earlier, later, type=type, similarity=scores[0], strength=scores[1], metadata=extra
-            )
+            named = {"relationship_id": new_id(), "source": earlier, "target": later, "type": type}
+            linked = await tx.one("relationships.link", SessionRelationship, **named, **scores, metadata=extra)
             await self._desk.tell(tx, "link", "relationship", linked.relationship_id)
         return linked
 

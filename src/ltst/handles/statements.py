@@ -7,7 +7,7 @@ from typing import Annotated
 
 from ltst.arguments import Identifier, Limit, StatementKind
 from ltst.errors import NotFound
-from ltst.handles.desk import Desk
+from ltst.handles.desk import Handle
 from ltst.records import STATEMENT_KINDS, Statement
 from ltst.rooms import statements
 from ltst.support import validate
@@ -17,12 +17,8 @@ MOST = 1000
 StatementId = Annotated[Identifier, "The id of the statement; list_statements shows them."]
 
 
-class AsyncStatements:
+class AsyncStatements(Handle):
     """What a user said of their life."""
-
-    def __init__(self, desk: Desk) -> None:
-        """Made by `user.statements`."""
-        self._desk = desk
 
     async def list(
         self,

@@ -10,7 +10,8 @@ from ltst.db import migrate
 from ltst.db.pool import KEEPER, Transaction
 from ltst.errors import Conflict, NotFound
 from ltst.handles.desk import Core, now
-from ltst.records import Stats, Usage
+from ltst.measurements import Stats
+from ltst.records import Usage
 from ltst.rooms import metrics, preferences, sessions
 from ltst.support.crypto import WrappedKey
 from ltst.support.place import beside

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ltst.db.pool import Executor
@@ -19,7 +19,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class NewDocument:
     """A document as it is to be kept; `metadata` is JSON, or None to leave what is there."""
 
     chunks: Sequence[Chunk]
@@ -30,9 +30,14 @@ class Draft:
     uri: str | None
     metadata: str | None
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What is written of it besides its chunks."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "chunks"}
+
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownChunk:
     """A chunk that is there already."""
 
     chunk_id: str
@@ -48,7 +53,7 @@ class Placed:
     chunk: Chunk
     position: int
     chunk_id: str
-    before: Known | None = None
+    before: KnownChunk | None = None
 
     @property
     def moved(self) -> bool:
@@ -66,39 +71,24 @@ class Placed:
         return self.moved or (self.before is not None and self.before.metadata != self.chunk.metadata)
 
 
-async def add(tx: Executor, draft: Draft, progress: Progress) -> Document:
+async def add(tx: Executor, new: NewDocument, progress: Progress) -> Document:
     """Keep a new document."""
     document_id = new_id()
-    await tx.run(
-        "documents.add",
-        document_id=document_id,
-        title=draft.title,
-        uri=draft.uri,
-        content_hash=draft.content_hash,
-        metadata=draft.metadata or "{}",
-        media_type=draft.media_type,
-        source_hash=draft.source_hash,
-    )
-    placed = [Placed(chunk, position, new_id()) for position, chunk in enumerate(draft.chunks, 1)]
+    await tx.run("documents.add", document_id=document_id, **new.columns | {"metadata": new.metadata or "{}"})
+    placed = [Placed(chunk, position, new_id()) for position, chunk in enumerate(new.chunks, 1)]
     await _add_chunks(tx, document_id, placed, lambda stored: progress(stored, len(placed)))
     return await _stored(tx, document_id)
 
 
-async def update(tx: Executor, there: Document, draft: Draft, progress: Progress) -> tuple[Document, dict[str, int]]:
+async def update(
+    tx: Executor, there: Document, new: NewDocument, progress: Progress
+) -> tuple[Document, dict[str, int]]:
     """Give a document another text; chunks that are in both keep their ids and vectors. How many were what."""
-    title = there.title if draft.title is None else draft.title
-    await tx.run(
-        "documents.update",
-        document_id=there.document_id,
-        title=title,
-        content_hash=draft.content_hash,
-        metadata=draft.metadata,
-        media_type=draft.media_type,
-        source_hash=draft.source_hash,
-    )
-    known = await tx.rows("documents.outline", Known, document_id=there.document_id)
-    placed, gone = _compared(known, draft.chunks)
-    kept, new = [each for each in placed if each.before], [each for each in placed if not each.before]
+    title = there.title if new.title is None else new.title
+    await tx.run("documents.update", document_id=there.document_id, **new.columns | {"title": title})
+    known = await tx.rows("documents.outline", KnownChunk, document_id=there.document_id)
+    placed, gone = _compared(known, new.chunks)
+    kept, added = [each for each in placed if each.before], [each for each in placed if not each.before]
     await _change(tx, "documents.remove_chunks", gone)
     await _change(tx, "documents.lift_chunks", [each.chunk_id for each in kept if each.moved])
     await _place_chunks(tx, [each for each in kept if each.changed])
@@ -106,8 +96,8 @@ async def update(tx: Executor, there: Document, draft: Draft, progress: Progress
         tx, "documents.reindex_chunks", [each.chunk_id for each in kept if each.relabelled or title != there.title]
     )
     progress(len(kept), len(placed))
-    await _add_chunks(tx, there.document_id, new, lambda stored: progress(len(kept) + stored, len(placed)))
-    return await _stored(tx, there.document_id), {"kept": len(kept), "added": len(new), "removed": len(gone)}
+    await _add_chunks(tx, there.document_id, added, lambda stored: progress(len(kept) + stored, len(placed)))
+    return await _stored(tx, there.document_id), {"kept": len(kept), "added": len(added), "removed": len(gone)}
 
 
 async def by_source(tx: Executor, source_hash: str, uri: str | None) -> Document | None:
@@ -134,9 +124,9 @@ async def _stored(tx: Executor, document_id: str) -> Document:
     return found
 
 
-def _compared(known: Sequence[Known], chunks: Sequence[Chunk]) -> tuple[list[Placed], list[str]]:
+def _compared(known: Sequence[KnownChunk], chunks: Sequence[Chunk]) -> tuple[list[Placed], list[str]]:
     """Each chunk with the one of the same content that was there, and the ids of those that are no more."""
-    there: dict[str, deque[Known]] = defaultdict(deque)
+    there: dict[str, deque[KnownChunk]] = defaultdict(deque)
     for each in known:
         there[each.content_hash].append(each)
     placed = []

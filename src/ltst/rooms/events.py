@@ -17,7 +17,7 @@ NAMES = ("action", "noun", "row_id", "details")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LedgerPlace:
     """A place in the ledger: an event's number, with its epoch and its transaction where they are known."""
 
     event_id: int
@@ -64,7 +64,7 @@ async def add_many(tx: Executor, actor: str, changes: Sequence[Told]) -> None:
         await tx.run("events.add_many", actor=actor, rows=rows)
 
 
-async def list_all(tx: Executor, place: Place, *, limit: int, settled: bool = False) -> list[Event]:
+async def list_all(tx: Executor, place: LedgerPlace, *, limit: int, settled: bool = False) -> list[Event]:
     """Returns the events of the user that follow one, oldest first.
 
     `settled` ones have no earlier one that is yet to come.
@@ -72,7 +72,7 @@ async def list_all(tx: Executor, place: Place, *, limit: int, settled: bool = Fa
     return await _follow(tx, "events.list", place, limit, settled=settled)
 
 
-async def list_of_all(tx: Executor, place: Place, *, limit: int) -> list[Event]:
+async def list_of_all(tx: Executor, place: LedgerPlace, *, limit: int) -> list[Event]:
     """Returns the settled events of all users that follow one, oldest first."""
     return await _follow(tx, "events.list_of_all", place, limit)
 
@@ -82,14 +82,14 @@ async def last(tx: Executor) -> str:
     return str(await tx.value("events.last"))
 
 
-async def changed(tx: Executor, place: Place) -> Changes | None:
+async def changed(tx: Executor, place: LedgerPlace) -> Changes | None:
     """Returns whose settled events follow a place, and the cursor of the last of them; None if nobody's do."""
     asked = {"epoch": place.epoch or 0, "xact": place.xact or "0", "after": place.event_id, "limit": AT_ONCE}
     (found,) = await tx.dicts("events.changed", **asked)
     return None if found["cursor"] is None else Changes(found["cursor"], frozenset(found["user_ids"]))
 
 
-async def _follow(tx: Executor, query: str, place: Place, limit: int, **asked: Any) -> list[Event]:
+async def _follow(tx: Executor, query: str, place: LedgerPlace, limit: int, **asked: Any) -> list[Event]:
     found = await tx.dicts(query, epoch=place.epoch, xact=place.xact, after=place.event_id, limit=limit, **asked)
     if not found:
         newest = await tx.value("events.newest_epoch")

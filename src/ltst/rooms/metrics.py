@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 from ltst.db.pool import Executor
-from ltst.records import Measurement, OperationStats, Stats, TableStats
+from ltst.measurements import Measurement, OperationStats, Stats, TableStats
 
 MOST_PENDING = 10_000
 BATCH = 1000

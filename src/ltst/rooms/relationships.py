@@ -6,27 +6,9 @@ import json
 from collections.abc import Sequence
 
 from ltst.db.pool import Executor
-from ltst.records import SessionRelationship
 from ltst.support.ids import new_id
 
 LONGEST_TYPE = 100
-
-
-async def link(
-    tx: Executor, source: str, target: str, *, type: str, similarity: float, strength: float, metadata: str = "{}"
-) -> SessionRelationship:
-    """Link two sessions; linking them again renews the scores."""
-    return await tx.one(
-        "relationships.link",
-        SessionRelationship,
-        relationship_id=new_id(),
-        source=source,
-        target=target,
-        type=type,
-        similarity=similarity,
-        strength=strength,
-        metadata=metadata,
-    )
 
 
 async def learn(

@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from ltst.db.pool import Executor
 from ltst.errors import NotFound
-from ltst.records import ConversationSession, Lifetimes
+from ltst.measurements import Lifetimes
+from ltst.records import ConversationSession
 
 R = TypeVar("R")
 

@@ -12,7 +12,7 @@ from ltst.records import ConversationMessage
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class WindowDifference:
     """A window beside what was known of it."""
 
     kept: Sequence[int]
@@ -28,7 +28,7 @@ async def database_id(tx: Executor) -> str:
 
 async def difference(
     database: Database, user_id: str, session_id: str, limit: int, max_tokens: int | None, known: Mapping[str, str]
-) -> Difference:
+) -> WindowDifference:
     """Return the current window in one round trip, without the text of messages whose `known` version is current."""
     first, *others = await database.call_rows(
         "windows.difference",
@@ -39,7 +39,7 @@ async def difference(
         max_tokens=max_tokens,
         known=json.dumps(known),
     )
-    return Difference(first["kept"], [(each.pop("version"), _message(**each)) for each in others])
+    return WindowDifference(first["kept"], [(each.pop("version"), _message(**each)) for each in others])
 
 
 def _columns(**columns: Any) -> dict[str, Any]:

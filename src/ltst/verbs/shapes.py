@@ -9,7 +9,7 @@ from typing import Annotated, Any, Generic, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainSerializer, WithJsonSchema, create_model
 
-from ltst import records
+from ltst import measurements, records
 from ltst.recall.context import Context
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ Document: Any = _sent(records.Document, leave_out=("chunks",))
 Event: Any = _sent(records.Event)
 Key: Any = _sent(records.ApiKey, leave_out=("secret",))
 Imported: Any = _sent(records.Imported)
-Stats: Any = _sent(records.Stats)
+Stats: Any = _sent(measurements.Stats)
 Health: Any = _sent(records.Health)
 KnownUser: Any = _sent(records.KnownUser)
 Verification: Any = _sent(records.Verification)

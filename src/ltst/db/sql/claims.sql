@@ -1,3 +1,7 @@
+-- columns: claim
+claim_id, message_id, noun, claim_key, claim_value, change, single_valued, confidence, said_at, valid_from, valid_to,
+reader, details, recorded_at, row_id
+
 -- name: add
 INSERT INTO claims (user_id, claim_id, message_id, noun, claim_key, claim_value, change, single_valued, confidence,
                     said_at, valid_from, valid_to, reader, details)
@@ -11,16 +15,14 @@ ON CONFLICT DO NOTHING
 RETURNING noun, claim_key;
 
 -- name: of
-SELECT claim_id, message_id, noun, claim_key, claim_value, change, single_valued, confidence, said_at, valid_from,
-       valid_to, reader, details, recorded_at, row_id
+SELECT {claim}
 FROM claims
 WHERE user_id = %(user_id)s AND noun = %(noun)s AND claim_key = %(key)s AND NOT details @> '{"struck_out": true}'
 ORDER BY said_at, claim_id;
 
 -- What the rules read in these messages.
 -- name: in_messages
-SELECT claim_id, message_id, noun, claim_key, claim_value, change, single_valued, confidence, said_at, valid_from,
-       valid_to, reader, details, recorded_at, row_id
+SELECT {claim}
 FROM claims
 WHERE user_id = %(user_id)s AND message_id = ANY(%(message_ids)s::uuid[]) AND reader = 'local'
   AND NOT details @> '{"struck_out": true}'

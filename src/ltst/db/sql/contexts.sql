@@ -1,3 +1,7 @@
+-- columns: context
+session_id, context_type, context_key, context_value, relevance_score, metadata, expires_at, context_id, user_id,
+context_hash, created_at
+
 -- name: set
 INSERT INTO conversation_context (
     user_id, session_id, context_id, context_type, context_key, context_value, relevance_score, context_hash,
@@ -10,19 +14,16 @@ SET context_value = excluded.context_value, relevance_score = excluded.relevance
 WHERE (conversation_context.context_hash, conversation_context.relevance_score, conversation_context.metadata,
        conversation_context.expires_at)
       IS DISTINCT FROM (excluded.context_hash, excluded.relevance_score, excluded.metadata, excluded.expires_at)
-RETURNING session_id, context_type, context_key, context_value, relevance_score, metadata, expires_at,
-       context_id, user_id, context_hash, created_at;
+RETURNING {context};
 
 -- name: known
-SELECT session_id, context_type, context_key, context_value, relevance_score, metadata, expires_at,
-       context_id, user_id, context_hash, created_at
+SELECT {context}
 FROM conversation_context
 WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND context_type = %(context_type)s
   AND context_key = %(context_key)s;
 
 -- name: list
-SELECT session_id, context_type, context_key, context_value, relevance_score, metadata, expires_at,
-       context_id, user_id, context_hash, created_at
+SELECT {context}
 FROM conversation_context
 WHERE user_id = %(user_id)s AND session_id = %(session_id)s
   AND (%(context_type)s::text IS NULL OR context_type = %(context_type)s)

@@ -1,3 +1,6 @@
+-- columns: document
+document_id, user_id, title, uri, content_hash, metadata, created_at, media_type, updated_at
+
 -- Adding looks for what is there and then writes: one at a time for a user.
 -- name: hold
 SELECT pg_advisory_xact_lock(hashtextextended(%(user_id)s || chr(28), 0));
@@ -47,12 +50,12 @@ WITH unmade AS (
 SELECT ltst_index_again(%(user_id)s, 'document', %(chunk_ids)s::uuid[]);
 
 -- name: by_hash
-SELECT document_id, user_id, title, uri, content_hash, metadata, created_at, media_type, updated_at
+SELECT {document}
 FROM documents
 WHERE user_id = %(user_id)s AND content_hash = %(content_hash)s;
 
 -- name: by_uri
-SELECT document_id, user_id, title, uri, content_hash, metadata, created_at, media_type, updated_at
+SELECT {document}
 FROM documents
 WHERE user_id = %(user_id)s AND ltst_sha256(uri) = ltst_sha256(%(uri)s)
 ORDER BY created_at DESC, document_id
@@ -61,7 +64,7 @@ FOR UPDATE;
 
 -- What was read from the same bytes before, unless another document has this address now.
 -- name: by_source
-SELECT document_id, user_id, title, uri, content_hash, metadata, created_at, media_type, updated_at
+SELECT {document}
 FROM documents AS document
 WHERE user_id = %(user_id)s AND source_hash = %(source_hash)s
   AND NOT EXISTS (SELECT FROM documents AS other
@@ -70,7 +73,7 @@ WHERE user_id = %(user_id)s AND source_hash = %(source_hash)s
 LIMIT 1;
 
 -- name: get
-SELECT document_id, user_id, title, uri, content_hash, metadata, created_at, media_type, updated_at
+SELECT {document}
 FROM documents
 WHERE user_id = %(user_id)s AND document_id = %(document_id)s::uuid;
 
@@ -81,7 +84,7 @@ WHERE user_id = %(user_id)s AND document_id = %(document_id)s::uuid
 ORDER BY chunk_index;
 
 -- name: list
-SELECT document_id, user_id, title, uri, content_hash, metadata, created_at, media_type, updated_at
+SELECT {document}
 FROM documents
 WHERE user_id = %(user_id)s
 ORDER BY created_at DESC, document_id

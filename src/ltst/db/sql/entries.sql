@@ -1,3 +1,7 @@
+-- columns: entry
+content, metadata, occurred_at AS timestamp, source, importance_score, memory_type, entry_id, user_id, agent_name,
+session_id, created_at, expires_at, last_used, usage_count, learned
+
 -- name: add
 INSERT INTO memory_entries (
     user_id, entry_id, memory_type, content, content_hash, importance_score, source, metadata, occurred_at, expires_at)
@@ -7,19 +11,16 @@ ON CONFLICT (user_id, memory_type, content_hash) DO UPDATE
 SET importance_score = greatest(memory_entries.importance_score, excluded.importance_score),
     expires_at = CASE WHEN memory_entries.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL
                       ELSE greatest(memory_entries.expires_at, excluded.expires_at) END
-RETURNING content, metadata, occurred_at AS timestamp, source, importance_score, memory_type, entry_id, user_id, agent_name,
-       session_id, created_at, expires_at, last_used, usage_count, learned;
+RETURNING {entry};
 
 -- name: get
-SELECT content, metadata, occurred_at AS timestamp, source, importance_score, memory_type, entry_id, user_id, agent_name,
-       session_id, created_at, expires_at, last_used, usage_count, learned, embedding::real[] AS embedding
+SELECT {entry}, embedding::real[] AS embedding
 FROM memory_entries
 WHERE user_id = %(user_id)s AND entry_id = %(entry_id)s::uuid
   AND (expires_at IS NULL OR expires_at > clock_timestamp());
 
 -- name: list
-SELECT content, metadata, occurred_at AS timestamp, source, importance_score, memory_type, entry_id, user_id, agent_name,
-       session_id, created_at, expires_at, last_used, usage_count, learned
+SELECT {entry}
 FROM memory_entries
 WHERE user_id = %(user_id)s AND (%(memory_type)s::text IS NULL OR memory_type = %(memory_type)s)
   AND (expires_at IS NULL OR expires_at > clock_timestamp())
@@ -43,8 +44,7 @@ VALUES (%(user_id)s, %(entry_id)s::uuid, %(agent)s, %(session_id)s, 'episodic', 
 ON CONFLICT (user_id, memory_type, content_hash) DO NOTHING;
 
 -- name: unconsolidated
-SELECT content, metadata, occurred_at AS timestamp, source, importance_score, memory_type, entry_id, user_id, agent_name,
-       session_id, created_at, expires_at, last_used, usage_count, learned
+SELECT {entry}
 FROM memory_entries
 WHERE user_id = %(user_id)s AND NOT consolidated AND embedding IS NOT NULL
 ORDER BY created_at, entry_id

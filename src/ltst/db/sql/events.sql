@@ -1,13 +1,6 @@
--- name: add
-INSERT INTO event_ledger (user_id, actor, action, noun, row_id, details)
-VALUES (%(user_id)s, %(actor)s, %(action)s, %(noun)s, %(row_id)s, %(details)s::jsonb);
-
--- A cursor whose epoch a restore replaced goes on from the root that both ledgers share. One that this ledger never gave
--- finds no row at all; one that nothing follows finds a row without an event.
--- name: list
-WITH RECURSIVE told AS (
-    SELECT epoch, xact FROM event_ledger
-    WHERE %(epoch)s::bigint IS NULL AND user_id = %(user_id)s AND event_id = %(after)s::bigint),
+-- The events that follow a place. A cursor whose epoch a restore replaced goes on from the root that both ledgers share.
+-- One that this ledger never gave finds no row at all; one that nothing follows finds a row without an event.
+-- part: from_the_place_on
 place (epoch, xact, event_id) AS (
     SELECT coalesce(%(epoch)s::bigint, (SELECT epoch FROM told), 0),
            coalesce(%(xact)s::text::xid8, (SELECT xact FROM told), '0'::xid8), %(after)s::bigint
@@ -20,14 +13,27 @@ LEFT JOIN LATERAL (
     SELECT event_id, user_id, occurred_at, actor, action, noun, row_id, details,
            epoch || '-' || xact::text || '-' || event_id AS cursor
     FROM event_ledger AS event
+
+-- part: in_their_order
+    ORDER BY event.epoch, event.xact, event.event_id
+    LIMIT %(limit)s) AS event ON true
+WHERE NOT known.replaced
+  AND NOT (place.epoch = newest.epoch AND place.xact >= pg_snapshot_xmax(pg_current_snapshot()))
+
+-- name: add
+INSERT INTO event_ledger (user_id, actor, action, noun, row_id, details)
+VALUES (%(user_id)s, %(actor)s, %(action)s, %(noun)s, %(row_id)s, %(details)s::jsonb);
+
+-- name: list
+WITH RECURSIVE told AS (
+    SELECT epoch, xact FROM event_ledger
+    WHERE %(epoch)s::bigint IS NULL AND user_id = %(user_id)s AND event_id = %(after)s::bigint),
+{from_the_place_on}
     WHERE user_id = %(user_id)s
       AND (event.epoch, event.xact, event.event_id) > (place.epoch, place.xact, place.event_id)
       AND (%(epoch)s::bigint IS NOT NULL OR EXISTS (SELECT FROM told) OR event.event_id > %(after)s::bigint)
       AND (NOT %(settled)s OR event.epoch < newest.epoch OR event.xact < pg_snapshot_xmin(pg_current_snapshot()))
-    ORDER BY event.epoch, event.xact, event.event_id
-    LIMIT %(limit)s) AS event ON true
-WHERE NOT known.replaced
-  AND NOT (place.epoch = newest.epoch AND place.xact >= pg_snapshot_xmax(pg_current_snapshot()));
+{in_their_order};
 
 -- An event is looked for from the end: who asks for what follows it mostly saw it a moment ago.
 -- name: list_of_all
@@ -35,25 +41,11 @@ WITH RECURSIVE told AS (
     SELECT epoch, xact FROM event_ledger
     WHERE %(epoch)s::bigint IS NULL AND event_id = %(after)s::bigint
     ORDER BY epoch DESC, xact DESC, event_id DESC LIMIT 1),
-place (epoch, xact, event_id) AS (
-    SELECT coalesce(%(epoch)s::bigint, (SELECT epoch FROM told), 0),
-           coalesce(%(xact)s::text::xid8, (SELECT xact FROM told), '0'::xid8), %(after)s::bigint
-    UNION ALL
-    SELECT root_epoch, root_xact, root_event FROM place JOIN ledger_epochs USING (epoch) WHERE replaced),
-newest AS (SELECT max(epoch) AS epoch FROM ledger_epochs WHERE NOT replaced)
-SELECT event.*
-FROM place JOIN ledger_epochs AS known USING (epoch), newest
-LEFT JOIN LATERAL (
-    SELECT event_id, user_id, occurred_at, actor, action, noun, row_id, details,
-           epoch || '-' || xact::text || '-' || event_id AS cursor
-    FROM event_ledger AS event
+{from_the_place_on}
     WHERE (event.epoch, event.xact, event.event_id) > (place.epoch, place.xact, place.event_id)
       AND (%(epoch)s::bigint IS NOT NULL OR EXISTS (SELECT FROM told) OR event.event_id > %(after)s::bigint)
       AND (event.epoch < newest.epoch OR event.xact < pg_snapshot_xmin(pg_current_snapshot()))
-    ORDER BY event.epoch, event.xact, event.event_id
-    LIMIT %(limit)s) AS event ON true
-WHERE NOT known.replaced
-  AND NOT (place.epoch = newest.epoch AND place.xact >= pg_snapshot_xmax(pg_current_snapshot()));
+{in_their_order};
 
 -- The last settled event of all users.
 -- name: last

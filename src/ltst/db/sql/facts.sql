@@ -1,9 +1,12 @@
+-- columns: fact
+fact_key, fact_value, confidence, source_message_id, valid_from, valid_to, recorded_at, superseded_by, rejected_at,
+metadata, fact_id, user_id, learned, single_valued, ended_at, about
+
 -- name: lock
 SELECT pg_advisory_xact_lock(hashtextextended(%(user_id)s || chr(31) || %(key)s, 0));
 
 -- name: at
-SELECT fact_key, fact_value, confidence, source_message_id, valid_from, valid_to, recorded_at, superseded_by,
-       rejected_at, metadata, fact_id, user_id, learned, single_valued, ended_at, about
+SELECT {fact}
 FROM user_facts
 WHERE user_id = %(user_id)s AND (%(key)s::text IS NULL OR fact_key = %(key)s)
   AND (%(about)s::text IS NULL OR lower(about) = lower(%(about)s)) AND rejected_at IS NULL
@@ -15,14 +18,12 @@ ORDER BY about <> 'me', lower(about), fact_key, valid_from, fact_id;
 SELECT clock_timestamp();
 
 -- name: get
-SELECT fact_key, fact_value, confidence, source_message_id, valid_from, valid_to, recorded_at, superseded_by,
-       rejected_at, metadata, fact_id, user_id, learned, single_valued, ended_at, about
+SELECT {fact}
 FROM user_facts
 WHERE user_id = %(user_id)s AND fact_id = %(fact_id)s::uuid;
 
 -- name: history
-SELECT fact_key, fact_value, confidence, source_message_id, valid_from, valid_to, recorded_at, superseded_by,
-       rejected_at, metadata, fact_id, user_id, learned, single_valued, ended_at, about
+SELECT {fact}
 FROM user_facts
 WHERE user_id = %(user_id)s AND fact_key = %(key)s AND lower(about) = lower(%(about)s)
 ORDER BY valid_from, recorded_at, fact_id;
@@ -34,8 +35,7 @@ INSERT INTO user_facts (
 VALUES (%(user_id)s, %(fact_id)s::uuid, %(about)s, %(key)s, %(value)s, %(single_valued)s::boolean,
         %(confidence)s::float, %(source_message_id)s::uuid, %(valid_from)s::timestamptz, %(valid_from)s::timestamptz,
         %(rejected_at)s::timestamptz)
-RETURNING fact_key, fact_value, confidence, source_message_id, valid_from, valid_to, recorded_at, superseded_by,
-       rejected_at, metadata, fact_id, user_id, learned, single_valued, ended_at, about;
+RETURNING {fact};
 
 -- name: release
 UPDATE user_facts SET valid_to = valid_from, superseded_by = NULL
@@ -66,14 +66,12 @@ UPDATE user_facts
 SET confidence = greatest(confidence, %(confidence)s::float),
     source_message_id = coalesce(source_message_id, %(source_message_id)s::uuid), learned = false
 WHERE user_id = %(user_id)s AND fact_id = %(fact_id)s::uuid
-RETURNING fact_key, fact_value, confidence, source_message_id, valid_from, valid_to, recorded_at, superseded_by,
-       rejected_at, metadata, fact_id, user_id, learned, single_valued, ended_at, about;
+RETURNING {fact};
 
 -- name: reject
 UPDATE user_facts SET rejected_at = %(rejected_at)s::timestamptz, learned = false
 WHERE user_id = %(user_id)s AND fact_id = ANY(%(fact_ids)s::uuid[])
-RETURNING fact_key, fact_value, confidence, source_message_id, valid_from, valid_to, recorded_at, superseded_by,
-       rejected_at, metadata, fact_id, user_id, learned, single_valued, ended_at, about;
+RETURNING {fact};
 
 -- name: forget
 DELETE FROM user_facts

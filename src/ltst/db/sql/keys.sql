@@ -1,10 +1,13 @@
+-- columns: key
+key_id::text, user_id, name, created_at, last_used, revoked_at
+
 -- name: add
 INSERT INTO api_keys (user_id, key_id, name, key_hash)
 VALUES (%(user_id)s, %(key_id)s, %(name)s, %(key_hash)s)
-RETURNING key_id::text, user_id, name, created_at, last_used, revoked_at;
+RETURNING {key};
 
 -- name: list
-SELECT key_id::text, user_id, name, created_at, last_used, revoked_at
+SELECT {key}
 FROM api_keys
 WHERE %(user_id)s::text IS NULL OR user_id = %(user_id)s
 ORDER BY created_at, key_id;
@@ -23,7 +26,7 @@ SELECT count(*)::integer FROM api_keys WHERE revoked_at IS NULL;
 DELETE FROM key_requirement;
 
 -- name: find
-SELECT key_id::text, user_id, name, created_at, last_used, revoked_at
+SELECT {key}
 FROM api_keys
 WHERE key_hash = %(key_hash)s AND revoked_at IS NULL;
 

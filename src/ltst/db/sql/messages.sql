@@ -1,3 +1,7 @@
+-- columns: message
+session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
+is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at
+
 -- name: add
 SELECT outcome, message_id, message_index, created_at
 FROM ltst_add_message(
@@ -22,34 +26,27 @@ VALUES (%(user_id)s, %(session_id)s, %(message_id)s::uuid, %(role)s, %(content)s
     %(is_context_message)s::boolean);
 
 -- name: get
-SELECT session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
-       is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at
+SELECT {message}
 FROM conversation_messages
 WHERE user_id = %(user_id)s AND message_id = %(message_id)s::uuid;
 
 -- name: get_many
-SELECT session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
-       is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at,
-       embedding::real[] AS embedding
+SELECT {message}, embedding::real[] AS embedding
 FROM conversation_messages
 WHERE user_id = %(user_id)s AND message_id = ANY(%(message_ids)s::uuid[]);
 
 -- name: keyed
-SELECT session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
-       is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at
+SELECT {message}
 FROM conversation_messages
 WHERE user_id = %(user_id)s AND session_id = %(session_id)s 
   AND ltst_sha256(message_key) = ANY(ARRAY(SELECT ltst_sha256(key) FROM unnest(%(keys)s::text[]) AS key));
 
 -- name: window
-SELECT session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
-       is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at
+SELECT {message}
 FROM ltst_window(%(user_id)s, %(session_id)s, %(limit)s::integer, %(max_tokens)s::integer);
 
 -- name: list
-SELECT session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
-       is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at,
-       embedding::real[] AS embedding
+SELECT {message}, embedding::real[] AS embedding
 FROM conversation_messages
 WHERE user_id = %(user_id)s AND session_id = %(session_id)s
 ORDER BY message_index
@@ -71,8 +68,7 @@ SET content = %(content)s, content_hash = %(content_hash)s, context_hash = %(con
     metadata = coalesce(%(metadata)s::jsonb, CASE jsonb_typeof(metadata -> 'chat_message_history')
         WHEN 'object' THEN metadata #- '{chat_message_history,content}' ELSE metadata END)
 WHERE user_id = %(user_id)s AND message_id = %(message_id)s::uuid
-RETURNING session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
-          is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at;
+RETURNING {message};
 
 -- name: last_index
 SELECT coalesce(max(message_index), 0) FROM conversation_messages
@@ -95,8 +91,7 @@ FROM copied LEFT JOIN copied AS parent ON parent.message_id = copied.parent_mess
 ORDER BY copied.message_index;
 
 -- name: after
-SELECT session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
-       is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at
+SELECT {message}
 FROM conversation_messages
 WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND message_index > %(after)s
 ORDER BY message_index

@@ -1,3 +1,7 @@
+-- columns: preference
+preference_key, preference_value, preference_type, sensitive, confidence_score, source, usage_count, last_used,
+metadata, created_at, updated_at, preference_id, user_id, learned
+
 -- name: lock
 SELECT pg_advisory_xact_lock(hashtextextended(%(user_id)s || chr(30) || %(key)s, 0));
 
@@ -11,30 +15,26 @@ ON CONFLICT (user_id, preference_key) DO UPDATE
 SET preference_value = excluded.preference_value, preference_type = excluded.preference_type,
     sensitive = excluded.sensitive, confidence_score = excluded.confidence_score, source = excluded.source,
     learned = excluded.learned, metadata = excluded.metadata, updated_at = coalesce(%(at)s::timestamptz, now())
-RETURNING preference_key, preference_value, preference_type, sensitive, confidence_score, source, usage_count,
-       last_used, metadata, created_at, updated_at, preference_id, user_id, learned;
+RETURNING {preference};
 
 -- name: row_id
 SELECT preference_id FROM user_preferences WHERE user_id = %(user_id)s AND preference_key = %(key)s;
 
 -- name: get
-SELECT preference_key, preference_value, preference_type, sensitive, confidence_score, source, usage_count,
-       last_used, metadata, created_at, updated_at, preference_id, user_id, learned
+SELECT {preference}
 FROM user_preferences
 WHERE user_id IN (%(user_id)s, 'system') AND preference_key = %(key)s
 ORDER BY user_id = %(user_id)s DESC
 LIMIT 1;
 
 -- name: list
-SELECT preference_key, preference_value, preference_type, sensitive, confidence_score, source, usage_count,
-       last_used, metadata, created_at, updated_at, preference_id, user_id, learned
+SELECT {preference}
 FROM user_preferences
 WHERE user_id = %(user_id)s AND (%(type)s::text IS NULL OR preference_type = %(type)s)
 ORDER BY preference_key;
 
 -- name: defaults
-SELECT preference_key, preference_value, preference_type, sensitive, confidence_score, source, usage_count,
-       last_used, metadata, created_at, updated_at, preference_id, user_id, learned
+SELECT {preference}
 FROM user_preferences
 WHERE user_id = 'system' AND (%(type)s::text IS NULL OR preference_type = %(type)s)
   AND preference_key <> ALL (%(settings)s::text[])
@@ -69,8 +69,7 @@ UPDATE user_keys SET wrapped_key = %(wrapped_key)s::bytea, master_key_id = %(mas
 WHERE user_id = %(user_id)s AND key_version = %(key_version)s::integer;
 
 -- name: own
-SELECT preference_key, preference_value, preference_type, sensitive, confidence_score, source, usage_count,
-       last_used, metadata, created_at, updated_at, preference_id, user_id, learned
+SELECT {preference}
 FROM user_preferences
 WHERE user_id = %(user_id)s AND preference_key = %(key)s;
 

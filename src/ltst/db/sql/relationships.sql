@@ -1,3 +1,7 @@
+-- columns: relationship
+source_session_id, target_session_id, relationship_type, similarity_score, relationship_strength, metadata,
+created_at, relationship_id, user_id
+
 -- name: link
 INSERT INTO session_relationships (
     user_id, relationship_id, source_session_id, target_session_id, relationship_type, similarity_score,
@@ -7,12 +11,10 @@ VALUES (%(user_id)s, %(relationship_id)s::uuid, %(source)s, %(target)s, %(type)s
 ON CONFLICT (user_id, source_session_id, ltst_sha256(target_session_id), relationship_type) DO UPDATE
 SET similarity_score = excluded.similarity_score, relationship_strength = excluded.relationship_strength,
     metadata = excluded.metadata, learned = false
-RETURNING source_session_id, target_session_id, relationship_type, similarity_score, relationship_strength, metadata,
-       created_at, relationship_id, user_id;
+RETURNING {relationship};
 
 -- name: related
-SELECT source_session_id, target_session_id, relationship_type, similarity_score, relationship_strength, metadata,
-       created_at, relationship_id, user_id
+SELECT {relationship}
 FROM session_relationships
 WHERE user_id = %(user_id)s AND (source_session_id = %(session_id)s OR target_session_id = %(session_id)s)
 ORDER BY relationship_strength DESC, created_at, relationship_id;

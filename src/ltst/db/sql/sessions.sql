@@ -1,3 +1,7 @@
+-- columns: session
+session_id, user_id, session_name, session_type, status, metadata, context_summary, relevance_score, session_length,
+created_at, last_activity, agent_name
+
 -- Of a session that is there, what is given changes: nothing, no metadata, a score of 0 and the usual type are not.
 -- name: put
 INSERT INTO conversation_sessions (
@@ -14,18 +18,15 @@ SET session_name = coalesce(excluded.session_name, conversation_sessions.session
     context_summary = coalesce(excluded.context_summary, conversation_sessions.context_summary),
     relevance_score = coalesce(nullif(excluded.relevance_score, 0), conversation_sessions.relevance_score),
     last_activity = excluded.last_activity
-RETURNING session_id, user_id, session_name, session_type, status, metadata, context_summary, relevance_score,
-       session_length, created_at, last_activity, agent_name;
+RETURNING {session};
 
 -- name: get
-SELECT session_id, user_id, session_name, session_type, status, metadata, context_summary, relevance_score,
-       session_length, created_at, last_activity, agent_name
+SELECT {session}
 FROM conversation_sessions
 WHERE user_id = %(user_id)s AND session_id = %(session_id)s;
 
 -- name: list
-SELECT session_id, user_id, session_name, session_type, status, metadata, context_summary, relevance_score,
-       session_length, created_at, last_activity, agent_name
+SELECT {session}
 FROM conversation_sessions
 WHERE user_id = %(user_id)s AND (%(status)s::text IS NULL OR status = %(status)s)
 ORDER BY last_activity DESC, session_id
@@ -37,8 +38,7 @@ DELETE FROM conversation_sessions WHERE user_id = %(user_id)s AND session_id = %
 -- name: set_status
 UPDATE conversation_sessions SET status = %(status)s
 WHERE user_id = %(user_id)s AND session_id = %(session_id)s
-RETURNING session_id, user_id, session_name, session_type, status, metadata, context_summary, relevance_score,
-       session_length, created_at, last_activity, agent_name;
+RETURNING {session};
 
 -- name: touch
 UPDATE conversation_sessions SET last_activity = %(at)s::timestamptz

@@ -1,5 +1,10 @@
 -- Spans of messages: the words are read from them.
 
+-- columns: statement
+substr(content, start_at + 1, end_at - start_at) AS content, kind, about, said_at, since, until, superseded_by,
+superseded_at, confidence, trust, origin, message_id, session_id, message_index AS position, start_at, end_at,
+recorded_at, rejected_at, statement_id, user_id
+
 -- A span that was rejected is not read again, nor is a copy of it in a message of the same words.
 -- name: add
 INSERT INTO statements (user_id, statement_id, message_id, start_at, end_at, kind, about, said_at, since, until,
@@ -19,16 +24,12 @@ ON CONFLICT DO NOTHING
 RETURNING statement_id::text;
 
 -- name: get
-SELECT substr(content, start_at + 1, end_at - start_at) AS content, kind, about, said_at, since, until, superseded_by,
-       superseded_at, confidence, trust, origin, message_id, session_id, message_index AS position, start_at, end_at,
-       recorded_at, rejected_at, statement_id, user_id
+SELECT {statement}
 FROM statements JOIN conversation_messages USING (user_id, message_id)
 WHERE user_id = %(user_id)s AND statement_id = %(statement_id)s::uuid;
 
 -- name: list
-SELECT substr(content, start_at + 1, end_at - start_at) AS content, kind, about, said_at, since, until, superseded_by,
-       superseded_at, confidence, trust, origin, message_id, session_id, message_index AS position, start_at, end_at,
-       recorded_at, rejected_at, statement_id, user_id
+SELECT {statement}
 FROM statements JOIN conversation_messages USING (user_id, message_id)
 WHERE user_id = %(user_id)s AND rejected_at IS NULL
   AND (%(about)s::text IS NULL OR lower(about) = lower(%(about)s))
@@ -40,9 +41,7 @@ ORDER BY said_at DESC, message_index DESC, start_at DESC
 LIMIT %(limit)s;
 
 -- name: in_messages
-SELECT substr(content, start_at + 1, end_at - start_at) AS content, kind, about, said_at, since, until, superseded_by,
-       superseded_at, confidence, trust, origin, message_id, session_id, message_index AS position, start_at, end_at,
-       recorded_at, rejected_at, statement_id, user_id
+SELECT {statement}
 FROM statements JOIN conversation_messages USING (user_id, message_id)
 WHERE user_id = %(user_id)s AND message_id = ANY(%(message_ids)s::uuid[]) AND rejected_at IS NULL
 ORDER BY said_at, message_index, start_at;

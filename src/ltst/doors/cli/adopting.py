@@ -15,7 +15,7 @@ from ltst.doors.cli.options import Options, Yes, agreed, command, named, opened
 from ltst.errors import Invalid
 
 if TYPE_CHECKING:
-    from ltst.records import Adoption, Predecessor
+    from ltst.adoption.outcomes import Adoption, Predecessor
     from ltst.sync import Memory
 
 app = typer.Typer()

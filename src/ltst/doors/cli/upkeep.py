@@ -16,7 +16,8 @@ from ltst.doors.cli import show
 from ltst.doors.cli.options import Limit, Options, command, named, opened
 from ltst.doors.cli.verbs import Noun
 from ltst.errors import NotFound
-from ltst.records import Health, OperationStats, TableStats, Verification
+from ltst.measurements import OperationStats, TableStats
+from ltst.records import Health, Verification
 
 app = typer.Typer()
 users = Noun("users", "Everyone of whom something is stored.", "list")

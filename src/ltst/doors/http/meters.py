@@ -20,8 +20,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ltst.agents.turns import TurnStats
 from ltst.errors import Unavailable
+from ltst.measurements import Measurement, Stats
 from ltst.memory import AsyncMemory
-from ltst.records import Measurement, Stats
 
 LATENCIES = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 UNROUTED = "(no route)"

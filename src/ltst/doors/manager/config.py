@@ -8,7 +8,8 @@ from typing import Any
 
 from ltst.arguments import STRATEGIES
 from ltst.errors import Invalid
-from ltst.memory import SNAPSHOT_TOKENS, AsyncMemory
+from ltst.handles.chats import SNAPSHOT_TOKENS
+from ltst.memory import AsyncMemory
 from ltst.protocols import Embedder, LanguageModel, Reranker
 from ltst.recall.context import checked_budget
 from ltst.settings import Settings

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from ltst.errors import Invalid
-from ltst.memory import MODEL_ROLES
+from ltst.handles.chats import MODEL_ROLES
 from ltst.records import ME, ConversationContext, ConversationMessage, Fact, MemoryEntry, MemoryTypes, Metadata
 from ltst.retelling.importance import importance
 from ltst.support import validate

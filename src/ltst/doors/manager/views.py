@@ -21,7 +21,7 @@ from typing import Any, Protocol, overload
 from ltst.doors.manager.entries import of_message, told
 from ltst.doors.manager.inside import Inside
 from ltst.errors import Invalid, NotFound
-from ltst.memory import MODEL_ROLES, SNAPSHOT_MESSAGES
+from ltst.handles.chats import MODEL_ROLES, SNAPSHOT_MESSAGES
 from ltst.records import ME, ConversationMessage, Fact, MemoryEntry, MemoryTypes
 from ltst.support import validate
 
