@@ -12,6 +12,7 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
+from ltst.records import ConversationMessage
 from ltst.rooms import messages
 
 Row = tuple[Any, ...]
@@ -121,21 +122,21 @@ class Session:
     def _rows(self, amount: int) -> Iterator[Row]:
         for _ in range(amount):
             index, now = next(self._indexes), datetime.now(UTC)
-            draft = messages.draft(messages.Turn(self.session_id, "human", text(index), now, "{}", None, None))
+            made = messages.completed(ConversationMessage(self.session_id, "human", text(index), timestamp=now))
             yield (
                 USER,
-                draft.message_id,
-                draft.session_id,
-                draft.role,
-                draft.content,
-                draft.content_hash,
-                draft.context_hash,
+                made.message_id,
+                made.session_id,
+                made.role,
+                made.content,
+                made.content_hash,
+                made.context_hash,
                 index,
-                draft.key,
-                draft.token_count,
-                draft.metadata,
-                draft.parent,
-                draft.timestamp,
+                made.message_key,
+                made.token_count,
+                "{}",
+                made.parent_message_id,
+                made.timestamp,
                 now,
             )
 

@@ -9,11 +9,10 @@ import asyncio
 import atexit
 import builtins
 import json
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any, Self, Unpack
 from weakref import WeakSet
 
@@ -37,13 +36,13 @@ from ltst.arguments import (
     Strategy,
     WindowSize,
 )
-from ltst.db import migrate, repair
+from ltst.db import migrate
 from ltst.db.opening import Connected
-from ltst.db.pool import KEEPER, Database, Transaction
+from ltst.db.pool import Database, Transaction
 from ltst.errors import Conflict, Invalid, NotFound, shown
-from ltst.handles import adoption, archive, messages, receipts, windows
+from ltst.handles import adoption, archive, health, messages, receipts, upkeep, windows
 from ltst.handles.contexts import AsyncContexts, AsyncWorking
-from ltst.handles.desk import SLOW_MILLISECONDS, Core, Desk, checked_user, now
+from ltst.handles.desk import Core, Desk, checked_user, now
 from ltst.handles.documents import AsyncDocuments
 from ltst.handles.entries import AsyncEntries
 from ltst.handles.events import AsyncEvents, checked_place
@@ -68,7 +67,6 @@ from ltst.records import (
     ME,
     Adoption,
     Changes,
-    Check,
     ConversationMessage,
     ConversationSession,
     Event,
@@ -82,33 +80,17 @@ from ltst.records import (
     Stats,
     Verification,
 )
-from ltst.rooms import (
-    cache,
-    contexts,
-    entries,
-    events,
-    health,
-    learning,
-    metrics,
-    preferences,
-    relationships,
-    search,
-    sessions,
-    work,
-)
+from ltst.rooms import events, relationships, search, sessions
 from ltst.rooms import messages as message_room
 from ltst.rooms import windows as window_room
 from ltst.settings import Settings
 from ltst.support import logs, validate
 from ltst.support.ids import is_id, new_id
-from ltst.support.place import background, beside, end
+from ltst.support.place import background, end
 from ltst.worker import Worker
 
 FLUSH_SECONDS = 5.0
 LONGEST_GOODBYE = 10.0
-KEYS_PER_BATCH = 100
-LOW_DISK_BYTES = 1024**3
-CONTEXTS_PER_SESSION = 1000
 SNAPSHOT_MESSAGES = 50
 SNAPSHOT_TOKENS = 4000
 ADD_ARGUMENTS = frozenset({"role", "content", "at", "metadata", "parent", "key"})
@@ -274,9 +256,9 @@ class AsyncMemory:
     ) -> int:
         """Change the embedding model in place, while reads and writes go on; the number of rows that got a vector.
 
-        A name (local, multilingual, local:FOLDER, openai:MODEL, openai:MODEL@BASE_URL) is one that every process can
-        follow by itself; an embedder of your own must be given to each as `embedder`. Stopped, it goes on when it is
-        asked for again.
+        A name (joined, local, multilingual, local:FOLDER, openai:MODEL, openai:MODEL@BASE_URL) is one that every
+        process can follow by itself; an embedder of your own must be given to each as `embedder`. Stopped, it goes on
+        when it is asked for again.
         """
         validate.function(progress, "progress")
         return await self._core.models.switch(self._core.database, embedder, progress)
@@ -289,19 +271,7 @@ class AsyncMemory:
 
     async def maintain(self) -> dict[str, int]:
         """One pass of expiry, retention and pruning over all users; how many rows each step touched."""
-        today = now()
-        async with self._core.database.transaction(KEEPER, hurry=False) as tx:
-            return {
-                "contexts_expired": await contexts.clean(tx),
-                "contexts_pruned": await contexts.prune(tx, CONTEXTS_PER_SESSION),
-                "entries_expired": await entries.clean(tx),
-                "entries_pruned": await entries.prune(tx, self.settings.episode_budget),
-                "cache_expired": await cache.clean(tx),
-                "sessions_deleted": await sessions.delete_due(tx, today, await self._kept_for(tx)),
-                "sessions_archived": await sessions.archive_due(tx, today),
-                "metrics_pruned": await metrics.prune(tx),
-                "failures_forgotten": await work.clean(tx),
-            }
+        return await upkeep.maintain(self._core)
 
     async def verify(self, receipt: Receipt | Mapping[str, Any]) -> Verification:
         """Check the receipt of an erasure, as `erase` gave it or read from JSON.
@@ -313,32 +283,15 @@ class AsyncMemory:
 
     async def health(self) -> Health:
         """Schema, extension, indexes, triggers, isolation, queries, work, master key, disk: each with its state."""
-        tables, found = migrate.names_of("TABLE"), await repair.compare(self._core.database)
-        async with self._core.database.snapshot(KEEPER) as tx:
-            slow = await metrics.slow(tx, SLOW_MILLISECONDS)
-            checks = [
-                await health.check_extension(tx),
-                health.check_parts("indexes", "index", found),
-                health.check_parts("triggers", "trigger", found),
-                await health.check_isolation(tx, tables),
-                await health.check_index_usage(tx, tables),
-                await health.check_slow_queries(tx, slow),
-                _work_check(await work.aside(tx)),
-                await health.check_master_key(tx, self._core.keys),
-            ]
-        schema = health.check_schema(await self._schema_check(), found)
-        return Health((schema, *checks, self._disk_check()))
+        return await health.look(self._core)
 
     async def ready(self) -> Health:
         """Whether this process can serve: the database answers, its schema is up to date, the worker runs."""
-        return Health((await self._schema_check(), self._worker.check()))
+        return Health((await health.migrations(self._core.database), self._worker.check()))
 
     async def stats(self) -> Stats:
         """Percentiles of each operation over the last day, sizes and growth of the tables."""
-        await self._core.flush()
-        async with self._core.database.snapshot(KEEPER) as tx:
-            seen = await metrics.stats(tx, migrate.names_of("TABLE"))
-            return replace(seen, models=tuple(await learning.usage(tx)), sessions=await sessions.lifetimes(tx))
+        return await upkeep.stats(self._core)
 
     def watch(self, watcher: Callable[[Measurement], None]) -> None:
         """Call `watcher` with each operation when it is over: its name, milliseconds, results, error, cache_hit.
@@ -349,7 +302,7 @@ class AsyncMemory:
 
     async def retry(self) -> int:
         """Try again what was set aside because it failed too often or took too long; how much that is."""
-        again = await work.retry(self._core.database.keeper())
+        again = int(await self._core.database.keeper().value("work.retry"))
         for user_id in await self._worker.due():
             self._core.written(user_id)
         return again
@@ -363,11 +316,11 @@ class AsyncMemory:
 
     async def sole_user(self) -> str:
         """The one user who has sessions; Conflict where several do, NotFound where nobody has. Likewise."""
-        return await sessions.sole_owner(self._core.database.keeper())
+        return await upkeep.sole_user(self._core)
 
     async def session_owner(self, session_id: str) -> str:
         """The one user who has this session; Conflict where several do. For callers that know no users."""
-        return await sessions.owner(self._core.database.keeper(), validate.identifier(session_id, "session_id"))
+        return await upkeep.owner_of(self._core, validate.identifier(session_id, "session_id"))
 
     async def adopt(
         self,
@@ -428,11 +381,7 @@ class AsyncMemory:
 
         Data keys whose master key is not here stay as they are; `health` tells of them.
         """
-        done = 0
-        with await beside(self._core.keys.begin_rotation):
-            while batch := await self._rewrap_batch():
-                done += batch
-        return done
+        return await upkeep.rotate_master_key(self._core)
 
     def _close_at_exit(self) -> None:
         """Close; where the loop still runs, in a thread that ends with the process, only write what is pending."""
@@ -467,34 +416,6 @@ class AsyncMemory:
         if cache is None:
             cache = await self._held.enter_async_context(chosen(self.settings))
         return None if cache is None else Windows(cache, await window_room.database_id(database.keeper()))
-
-    async def _rewrap_batch(self) -> int:
-        async with self._core.database.transaction(KEEPER) as tx:
-            old = await preferences.keys_to_rewrap(tx, self._core.keys.ids()[1:], KEYS_PER_BATCH)
-            for key in old:
-                await preferences.rewrap_key(tx, self._core.keys.rewrap(key))
-        return len(old)
-
-    async def _kept_for(self, tx: Transaction) -> timedelta | None:
-        """How long sessions are kept where their user has no policy; None: for good."""
-        if not self.settings.retention:
-            return None
-        return timedelta(days=await preferences.operator_setting(tx, "memory_retention_days"))
-
-    async def _schema_check(self) -> Check:
-        found = await migrate.status(self._core.database)
-        wrong = [f"{each.name} is {each.state}" for each in found if each.state != "applied"]
-        if wrong:
-            return Check("schema", "error", f"{', '.join(wrong)}; run: ltst db migrate")
-        return Check("schema", "ok", f"{len(found)} migrations applied")
-
-    def _disk_check(self) -> Check:
-        folder = self._core.database.data_dir
-        if folder is None:
-            return Check("disk", "ok", "on the server: not seen from here")
-        free = shutil.disk_usage(folder).free
-        told = f"{free / 1024**3:.1f} GiB free at {folder}"
-        return Check("disk", "ok" if free > LOW_DISK_BYTES else "warning", told)
 
     async def _flush_now_and_then(self) -> None:
         while True:
@@ -718,10 +639,10 @@ class AsyncChat:
         `at` is when it was said, `parent` the id of the message it answers. With a `key`, adding the same message
         again returns the one that is stored; other content under the same key is a Conflict.
         """
-        turn = self._turn(role, content, at=at, metadata=metadata, parent=parent, key=key)
+        message = self._message(role, content, at=at, metadata=metadata, parent=parent, key=key)
         core = self._desk.core
         async with core.measured("storage", "messages.add", self.user_id, self._session_id) as tally:
-            stored = await message_room.add(core.database, self.user_id, self._opening, turn)
+            stored = await message_room.add(core.database, self._opening, message)
             tally.rows = 1
         core.written(self.user_id)
         return stored
@@ -730,11 +651,11 @@ class AsyncChat:
         """Store many messages at once, all or none; each is a mapping with the arguments of `add`."""
         if not isinstance(messages, Iterable):
             raise Invalid("messages must be a list of mappings with the arguments of add")
-        turns = [self._turn_of(position, each) for position, each in enumerate(messages, start=1)]
-        if not turns:
+        given = [self._one_of(position, each) for position, each in enumerate(messages, start=1)]
+        if not given:
             return []
         async with self._desk.writing("messages.add_many", self._session_id) as tx:
-            stored, added = await message_room.add_many(tx, self._opening, turns)
+            stored, added = await message_room.add_many(tx, self._opening, given)
             if added:
                 details = {"session_id": self._session_id, "count": len(added)}
                 await self._desk.tell(tx, "add", "message", str(added[0].message_id), details)
@@ -781,7 +702,7 @@ class AsyncChat:
         fork_id = new_id() if session_id is None else validate.identifier(session_id, "session_id")
         last = None if at is None else validate.limit(at, "at", validate.LARGEST_INTEGER)
         async with self._desk.writing("sessions.fork", self._session_id) as tx:
-            source = await sessions.need(tx, self._session_id)
+            source = sessions.need(await sessions.get(tx, self._session_id), self._session_id)
             await self._copy(tx, source, fork_id, last)
         return AsyncChat(self._desk, fork_id, source.agent_name, source.session_name)
 
@@ -803,23 +724,21 @@ class AsyncChat:
         """Store a ready-made message with all that it says of itself; a message_index must be the next one."""
         if not isinstance(message, ConversationMessage):
             raise Invalid(f"message must be a ConversationMessage, not {type(message).__name__}")
-        turn = self._turn(
-            message.role,
-            message.content,
-            at=message.timestamp,
-            metadata=message.metadata,
-            parent=message.parent_message_id,
-        )
-        validate.choice(message.message_type, "message_type", MESSAGE_TYPES)
+        at, parent = message.timestamp, message.parent_message_id
         validate.embedding(message.embedding)
-        validate.number(message.relevance_score, "relevance_score")
-        validate.flag(message.is_context_message, "is_context_message")
+        checked = replace(
+            self._message(message.role, message.content, at=at, metadata=message.metadata, parent=parent),
+            message_type=validate.choice(message.message_type, "message_type", MESSAGE_TYPES),
+            embedding=message.embedding or None,
+            relevance_score=validate.number(message.relevance_score, "relevance_score"),
+            is_context_message=validate.flag(message.is_context_message, "is_context_message"),
+        )
         async with self._desk.writing("messages.store", self._session_id) as tx:
-            index = 1 + await message_room.open_session(tx, self._opening, turn.timestamp)
+            index = 1 + await message_room.open_session(tx, self._opening, checked.timestamp)
             _check_index(message.message_index, index)
-            message_id = await message_room.store(tx, turn, message, index)
-            await self._desk.tell(tx, "add", "message", message_id, {"session_id": self._session_id})
-            return await message_room.need(tx, message_id)
+            stored = await message_room.store(tx, replace(checked, message_index=index))
+            await self._desk.tell(tx, "add", "message", str(stored.message_id), {"session_id": self._session_id})
+        return stored
 
     async def replace(
         self,
@@ -888,7 +807,7 @@ class AsyncChat:
             found = await message_room.get_many(calls, [hit.id for hit in hits])
         return [(found[hit.id], hit.score) for hit in hits if hit.id in found and hit.score >= least]
 
-    def _turn(
+    def _message(
         self,
         role: str,
         content: str,
@@ -897,26 +816,27 @@ class AsyncChat:
         metadata: Metadata | None = None,
         parent: str | None = None,
         key: str | None = None,
-    ) -> message_room.Turn:
+    ) -> ConversationMessage:
         if parent is not None and not is_id(parent):
             raise NotFound(f"no message {parent!r}")
-        return message_room.Turn(
+        return ConversationMessage(
             self._session_id,
             validate.role(role),
             self._desk.content(content, "content"),
-            now() if at is None else validate.moment(at, "at"),
-            "{}" if metadata is None else self._desk.metadata(metadata),
-            parent,
-            validate.optional_identifier(key, "key"),
+            timestamp=now() if at is None else validate.moment(at, "at"),
+            metadata={} if metadata is None else json.loads(self._desk.metadata(metadata)),
+            parent_message_id=parent,
+            message_key=validate.optional_identifier(key, "key"),
+            user_id=self.user_id,
         )
 
-    def _turn_of(self, position: int, arguments: Mapping[str, Any]) -> message_room.Turn:
+    def _one_of(self, position: int, arguments: Mapping[str, Any]) -> ConversationMessage:
         if not isinstance(arguments, Mapping) or not {"role", "content"} <= arguments.keys() <= ADD_ARGUMENTS:
             raise Invalid(
                 f"message {position} must be a mapping with role, content and any of at, metadata, parent, key"
             )
         try:
-            return self._turn(**arguments)
+            return self._message(**arguments)
         except Invalid as problem:
             raise Invalid(f"message {position}: {problem}") from None
 
@@ -934,16 +854,9 @@ class AsyncChat:
         )
         await sessions.put(tx, copy, metadata=json.dumps(dict(source.metadata)), now=now())
         copied = await message_room.fork(tx, source.session_id, fork_id, at or validate.LARGEST_INTEGER)
-        await contexts.fork(tx, source.session_id, fork_id)
+        await tx.run("contexts.fork", session_id=source.session_id, fork_id=fork_id)
         await relationships.link(tx, source.session_id, fork_id, type="fork", similarity=1.0, strength=1.0)
         await self._desk.tell(tx, "fork", "session", fork_id, {"from": source.session_id, "count": copied})
-
-
-def _work_check(aside: builtins.list[dict[str, Any]]) -> Check:
-    if not aside:
-        return Check("derived work", "ok", "nothing was set aside")
-    told = "; ".join(f"{row['items']} × {row['task']} ({row['reason']})" for row in aside)
-    return Check("derived work", "warning", f"set aside: {told}; run: ltst worker --retry")
 
 
 def _check_index(given: int | None, following: int) -> None:

@@ -147,7 +147,7 @@ class Worker:
         """Report progress now and then; the total grows while work is done."""
         most = 0
         while True:
-            left = await work.left(self._core.database.keeper(), user_id)
+            left = int(await self._core.database.keeper().value("work.left", user_id=user_id))
             most = max(most, left)
             progress(most - left, most)
             await asyncio.sleep(QUIET_SECONDS)
@@ -157,7 +157,7 @@ class Worker:
         keeper = self._core.database.keeper()
         while True:
             # Asked before and afterwards: what another gives up in between is for this one to do.
-            held, done, deeds = await work.held(keeper, user_id), False, self._deeds
+            held, done, deeds = await keeper.value("work.held", user_id=user_id), False, self._deeds
             for user in [user_id] if user_id else await self.due():
                 did, problem = await self._work_for(user)
                 done, missing = done or did, missing or problem
@@ -165,10 +165,10 @@ class Worker:
                 continue
             if missing is not None:
                 raise missing
-            if not held and not await work.held(keeper, user_id) and self._quiet_since(deeds):
+            if not held and not await keeper.value("work.held", user_id=user_id) and self._quiet_since(deeds):
                 break
             await asyncio.sleep(WAIT_SECONDS)  # another worker is at it
-        if (reason := await work.without_vectors(keeper, user_id)) is not None:
+        if (reason := await keeper.value("work.without_vectors", user_id=user_id)) is not None:
             raise ModelUnavailable(f"not all is indexed, and it is tried again in a while: {reason}")
 
     def _quiet_since(self, deeds: int) -> bool:
@@ -228,7 +228,7 @@ class Worker:
         async with self._turns[what]:
             todo = await work.todo(calls, self._rules, user_id, self._core.settings.large_memory)
             if todo.crashed:
-                await work.set_aside_crashed(calls, user_id)
+                await calls.run("work.set_aside_crashed", most=work.MOST_ATTEMPTS)
             steps = self._vectors if what == "vectors" else self._learning
             for name, step in steps(user_id, todo, some):
                 if some and self._rests(name):
@@ -330,11 +330,11 @@ class Worker:
 
     async def _tell(self, user_id: str, most: int) -> bool:
         """Tell the episodes of conversations that rest."""
-        from ltst.learn.episodes import tell
+        from ltst.retelling.episodes import tell
         from ltst.rooms import search
 
         calls = self._core.database.user(user_id)
-        waits = self._rests("index") or await work.blocked(calls, user_id, "index")
+        waits = self._rests("index") or await calls.value("work.blocked", task="index")
         if not waits and await search.lacks_vectors(calls, search.OTHER_VECTOR):
             return False  # the words that tell most are found by their vectors, which are on their way
         model: LanguageModel | None = None if self._rests("refine") else self._core.models.language
@@ -353,7 +353,7 @@ class Worker:
 
     async def _consolidate(self, user_id: str, wanted: Features) -> bool:
         """Compare new entries with the others."""
-        from ltst.learn.consolidate import consolidate
+        from ltst.retelling.consolidate import consolidate
 
         database = self._core.database
         leases = await self._claimed(user_id, "consolidate")

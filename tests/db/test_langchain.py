@@ -23,23 +23,15 @@ from langchain_core.messages import (
 from langchain_postgres import PostgresChatMessageHistory
 
 import ltst
+from helpers.langchain_messages import WITH_IMAGE, asked_of_a_tool
 from helpers.probes import superuser, value
 from ltst import Memory
 
 VIEW = "chat_message_history"
 MESSAGES: list[BaseMessage] = [
-    SystemMessage("You are a coach.", id="s-1"),
-    HumanMessage("Hello! ☕ 'quoted' \\ %s", name="ana", additional_kwargs={"client": {"version": 2}}),
-    AIMessage(
-        "",
-        id="run-1",
-        tool_calls=[{"name": "weather", "args": {"city": "Porto", "days": 3}, "id": "call-1", "type": "tool_call"}],
-        response_metadata={"model": "m", "finish_reason": "tool_calls"},
-        usage_metadata={"input_tokens": 5, "output_tokens": 7, "total_tokens": 12},
-    ),
-    ToolMessage("21 degrees", tool_call_id="call-1", name="weather", status="success", artifact={"raw": [21.5]}),
+    *asked_of_a_tool(written=7, status="success"),
     AIMessage("It is 21 degrees."),
-    HumanMessage([{"type": "text", "text": "And this?"}, {"type": "image_url", "image_url": {"url": "data:x"}}]),
+    WITH_IMAGE,
     AIMessage(["plain", {"type": "text", "text": "and block"}]),
 ]
 

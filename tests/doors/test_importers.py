@@ -31,7 +31,7 @@ from ltst import Imported, ImportedConversation, ImportedMessage, Invalid, Memor
 from ltst.db import statistics
 from ltst.db.embedded import EmbeddedServer
 from ltst.doors.cli.main import app
-from ltst.doors.importers import documents, read, rows, trees
+from ltst.importers import documents, read, rows, trees
 from ltst.support import branches
 from ltst.support.branches import Tree
 
@@ -832,19 +832,6 @@ def held(user: User) -> dict[str, list[str | None]]:
     }
 
 
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    with cloned(server, template) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def shared(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    """One memory for all that only need a user of their own."""
-    with Memory(settings=Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"))) as opened:
-        yield opened
-
-
 @pytest.fixture
 def user(shared: Memory, request: pytest.FixtureRequest) -> User:
     return shared.user(request.node.name[:200])
@@ -1231,7 +1218,7 @@ def run_import(file: Path, url: str, kill_after: int | None = None) -> int:
 MEASURE = """
 import resource, sys
 from ltst import Memory, Settings
-from ltst.doors.importers import documents, read, rows, trees
+from ltst.importers import documents, read, rows, trees
 with Memory(settings=Settings.from_environment(worker=False)) as memory:
     with read([sys.argv[1]]) as export:
         export.write(memory.user("ann"))

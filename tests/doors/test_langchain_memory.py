@@ -7,7 +7,6 @@ import subprocess
 import sys
 import uuid
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -24,7 +23,6 @@ from langchain_core.messages import (
     FunctionMessage,
     HumanMessage,
     RemoveMessage,
-    SystemMessage,
     ToolMessage,
 )
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
@@ -32,10 +30,9 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_postgres import PostgresChatMessageHistory
 
 import ltst
-from helpers.probes import cloned
+from helpers.langchain_messages import WITH_IMAGE, asked_of_a_tool
 from ltst import AsyncMemory, Memory, Settings
-from ltst.db.embedded import EmbeddedServer
-from ltst.doors.adapters.langchain import (
+from ltst.langchain import (
     AsyncConversationBufferWindowMemory,
     LtstChatMessageHistory,
     LtstConversationWindowMemory,
@@ -45,19 +42,10 @@ from ltst.support.extras import how_to_install
 pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainDeprecationWarning")
 
 MESSAGES: list[BaseMessage] = [
-    SystemMessage("You are a coach.", id="s-1"),
-    HumanMessage("Hello! ☕ 'quoted' \\ %s", name="ana", additional_kwargs={"client": {"version": 2}}),
-    AIMessage(
-        "",
-        id="run-1",
-        tool_calls=[{"name": "weather", "args": {"city": "Porto", "days": 3}, "id": "call-1", "type": "tool_call"}],
-        response_metadata={"model": "m", "finish_reason": "tool_calls"},
-        usage_metadata={"input_tokens": 5, "output_tokens": 0, "total_tokens": 5},
-    ),
-    ToolMessage("21 degrees", tool_call_id="call-1", name="weather", status="error", artifact={"raw": [21.5]}),
+    *asked_of_a_tool(written=0, status="error"),
     AIMessage("Let me see.", tool_calls=[{"name": "look", "args": {}, "id": None, "type": "tool_call"}]),
     AIMessage("It is 21 degrees."),
-    HumanMessage([{"type": "text", "text": "And this?"}, {"type": "image_url", "image_url": {"url": "data:x"}}]),
+    WITH_IMAGE,
     HumanMessage([{"type": "image_url", "image_url": {"url": "data:x"}}]),
     AIMessage(["plain", {"type": "text", "text": " and block"}]),
     AIMessage("  "),
@@ -85,18 +73,6 @@ TEXTS = [
     "With more.",
 ]
 ROLES = ["system", "human", "ai", "tool", "ai", "ai", "human", "human", *["ai"] * 3, "tool", "ai", "human", "human"]
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    with cloned(server, template) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def shared(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    with Memory(settings=Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"))) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -381,7 +357,7 @@ async def test_a_chain_with_a_prompt_of_its_own_remembers(memory: AsyncMemory, a
 
 @pytest.mark.parametrize("missing", ["langchain_classic", "langchain_core"])
 def test_a_missing_extra_is_named(missing: str) -> None:
-    program = f"import sys; sys.modules[{missing!r}] = None; import ltst.doors.adapters.langchain"
+    program = f"import sys; sys.modules[{missing!r}] = None; import ltst.langchain"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert told.returncode != 0
     assert how_to_install("langchain") in told.stderr

@@ -61,7 +61,7 @@ def user_scope(user_id: str) -> Scope:
 
 
 class Executor(ABC):
-    """Runs named queries, in a transaction or each in its own."""
+    """Runs named queries, in a transaction or each in its own; `user_id` in them is the user of the scope."""
 
     scope: Scope
     seen = 0
@@ -82,6 +82,11 @@ class Executor(ABC):
         found = await self._counted(name, class_row(record), parameters)
         return found[0] if found else None
 
+    async def one(self, name: str, record: type[R], /, **parameters: Any) -> R:
+        """Run a query that always has a row, such as an upsert; return that row as a record."""
+        (found,) = await self._counted(name, class_row(record), parameters)
+        return found
+
     async def dicts(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
         """Run a query; return its rows as dictionaries."""
         return await self._counted(name, dict_row, parameters)
@@ -98,17 +103,21 @@ class Executor(ABC):
     async def run(self, name: str, /, **parameters: Any) -> int:
         """Run a query; return how many rows it changed."""
         started = time.perf_counter()
-        changed = await self._change(name, parameters)
+        changed = await self._change(name, self._bound(parameters))
         self.seen += changed
         _log(name, started, changed)
         return changed
 
     async def _counted(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
         started = time.perf_counter()
-        found = await self._ask(name, factory, parameters)
+        found = await self._ask(name, factory, self._bound(parameters))
         self.seen += len(found)
         _log(name, started, len(found))
         return found
+
+    def _bound(self, parameters: Parameters) -> Parameters:
+        """Return the parameters with the user, unless they name one; the keeper is no user."""
+        return {"user_id": self.scope.user_id, **parameters} if self.scope.user_id else parameters
 
 
 class Transaction(Executor):
@@ -314,11 +323,11 @@ class Database:
                 with connection.unhurried():
                     yield connection
 
-    async def call(self, name: str, *parameters: Any) -> tuple[Any, ...]:
-        """A function that sets its own user; its last parameter tells it whether it may have run already."""
+    async def call(self, name: str, parameters: Parameters) -> tuple[Any, ...]:
+        """Call a function that sets its own user; `retried` tells it whether it may have run already."""
 
         async def work(connection: Connection, retried: bool) -> tuple[Any, ...]:
-            found = await (await connection.execute(queries()[name], (*parameters, retried))).fetchone()
+            found = await (await connection.execute(queries()[name], {**parameters, "retried": retried})).fetchone()
             assert found is not None, "a function with OUT parameters answers with one row"
             return found
 

@@ -41,7 +41,7 @@ async def export(desk: Desk) -> dict[str, Any]:
         desk.core.measured("retrieval", "user.export", desk.user_id, None) as tally,
         desk.core.database.snapshot(user_scope(desk.user_id)) as tx,
     ):
-        rows = await archive.export(tx)
+        rows = {noun: await tx.values(f"archive.export_{noun}") for noun in archive.NOUNS}
         notes = await _open_sealed(desk, tx, rows)
         tally.rows = tx.seen
     return {"format": EXPORT_FORMAT, "version": EXPORT_VERSION, "user_id": desk.user_id, **rows, "notes": notes}
@@ -70,10 +70,10 @@ async def erase(desk: Desk) -> Receipt:
         desk.core.database.transaction(KEEPER, hurry=False) as tx,
     ):
         # First of all from tables that were adopted: what goes from ltst would take their rows along, uncounted.
-        kept = await archive.erase_kept(tx, desk.user_id)
-        removed, remaining = await archive.erase(tx, desk.user_id, migrate.names_of("TABLE"))
-        for table, gone, left in kept:
-            removed[table], remaining[table] = gone, left
+        kept = await tx.dicts("archive.erase_kept", user_id=desk.user_id)
+        own = await tx.dicts("archive.erase", user_id=desk.user_id, tables=[*migrate.names_of("TABLE")])
+        removed = {row["table_name"]: row["removed"] for row in (*own, *kept)}
+        remaining = {row["table_name"]: row["remaining"] for row in (*own, *kept)}
         receipt = receipts.made(desk.user_id, removed, remaining)
         await receipts.tell(desk, tx, receipt)
         tally.rows = sum(removed.values())

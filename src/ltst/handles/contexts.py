@@ -11,9 +11,11 @@ from typing import Annotated, Any
 from ltst.arguments import CONTEXT_TYPES, Content, ContextType, Identifier, Metadata, Span, Weight
 from ltst.handles.desk import Desk, now
 from ltst.records import ConversationContext
-from ltst.rooms import contexts, messages
+from ltst.rooms import messages
 from ltst.rooms.messages import Opening
 from ltst.support import validate
+from ltst.support.ids import new_id
+from ltst.support.text import scoped_hash
 
 Key = Annotated[Identifier, "The name of the value, such as plan or goal."]
 
@@ -47,8 +49,7 @@ class AsyncContexts:
         validate.choice(type, "type", CONTEXT_TYPES)
         wanted = validate.identifier(key, "key")
         async with self._desk.reading("contexts.get", self._opening.session_id) as calls:
-            found = await contexts.list_all(calls, self._opening.session_id, type, wanted)
-        return found[0] if found else None
+            return await calls.row("contexts.list", ConversationContext, **self._named(type, wanted))
 
     async def list(
         self, type: Annotated[ContextType | None, "Only those of a type."] = None
@@ -57,7 +58,7 @@ class AsyncContexts:
         if type is not None:
             validate.choice(type, "type", CONTEXT_TYPES)
         async with self._desk.reading("contexts.list", self._opening.session_id) as calls:
-            return await contexts.list_all(calls, self._opening.session_id, type)
+            return await calls.rows("contexts.list", ConversationContext, **self._named(type, None))
 
     async def forget(
         self, type: ContextType, key: Annotated[Identifier | None, "Which one; all of the type, if left out."] = None
@@ -66,7 +67,7 @@ class AsyncContexts:
         validate.choice(type, "type", CONTEXT_TYPES)
         wanted = validate.optional_identifier(key, "key")
         async with self._desk.writing("contexts.forget", self._opening.session_id) as tx:
-            gone = await contexts.forget(tx, self._opening.session_id, type, wanted)
+            gone = await tx.run("contexts.forget", **self._named(type, wanted))
             if gone:
                 await self._desk.tell(tx, "forget", "context", self._opening.session_id, {"count": gone})
         return gone
@@ -76,19 +77,24 @@ class AsyncContexts:
     ) -> ConversationContext:
         async with self._desk.writing("contexts.set", self._opening.session_id) as tx:
             await messages.open_session(tx, self._opening, now())
-            stored, changed = await contexts.set(
-                tx,
-                self._opening.session_id,
-                type,
-                key,
-                value,
-                relevance=relevance,
-                expires_at=expires_at,
+            stored = await tx.row(
+                "contexts.set",
+                ConversationContext,
+                **self._named(type, key),
+                context_id=new_id(),
+                context_value=value,
+                relevance_score=relevance,
+                context_hash=scoped_hash(self._opening.session_id, type, key, value),
                 metadata=metadata,
+                expires_at=expires_at,
             )
-            if changed:
-                await self._desk.tell(tx, "set", "context", str(stored.context_id))
+            if stored is None:  # it says so already
+                return await tx.one("contexts.known", ConversationContext, **self._named(type, key))
+            await self._desk.tell(tx, "set", "context", str(stored.context_id))
         return stored
+
+    def _named(self, type: str | None, key: str | None) -> dict[str, str | None]:
+        return {"session_id": self._opening.session_id, "context_type": type, "context_key": key}
 
 
 class AsyncWorking:

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,7 +18,7 @@ from ltst.errors import DatabaseUnavailable, Invalid, Unavailable
 from ltst.handles.models import Models
 from ltst.protocols import Cipher
 from ltst.records import ERASED, EVERYONE, Measurement
-from ltst.rooms import cache, entries, events, learning, metrics, preferences, search
+from ltst.rooms import cache, events, metrics, preferences, search
 from ltst.settings import Settings
 from ltst.support import logs, validate
 from ltst.support.crypto import MasterKeys, WrappedKey
@@ -92,7 +93,7 @@ class Core:
         """Called with the user when something was written that derived work is due for."""
         self.looked_at_tables = False
         """Whether the planner was told how large the tables of conversations are."""
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._shown: dict[str, Counter[tuple[str, str]]] = {}
         self._found: dict[tuple[str, str], cache.Retrieval] = {}
         self._questions: dict[tuple[str, str], Reals] = {}
@@ -130,7 +131,7 @@ class Core:
             if len(self.recorder):
                 await self.recorder.flush(self.opened.keeper())
             if (asked := self.models.asked()) is not None:
-                await learning.count_usage(self.opened.keeper(), asked)
+                await self.opened.keeper().run("learning.count_usage", **asdict(asked))
             while self._shown:
                 user_id, shown = self._shown.popitem()
                 await _count(self.opened.user(user_id), shown)
@@ -155,7 +156,7 @@ class Core:
             self._questions[asked] = Reals.of(vector.tolist())
         return self._questions[asked]
 
-    def later(self, work: Coroutine[Any, Any, None]) -> None:
+    def later(self, work: Coroutine[Any, Any, object]) -> None:
         """Do something that nobody waits for and that is not worth an error to anyone."""
         task = background(work)
         self._tasks.add(task)
@@ -188,7 +189,7 @@ class Core:
         self.models.forget()
         self.opened = self.windows = None
 
-    def _finished(self, task: asyncio.Task[None]) -> None:
+    def _finished(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (problem := task.exception()):
             logs.LOGGER.warning("work for later was not done", extra={"reason": str(problem)})
@@ -211,10 +212,10 @@ class Core:
 
 
 async def _count(calls: SingleCall, shown: Counter[tuple[str, str]]) -> None:
-    for noun, used in (("preference", preferences.used), ("entry", entries.used)):
+    for noun, query in (("preference", "preferences.used"), ("entry", "entries.used")):
         times = {id: count for (kind, id), count in shown.items() if kind == noun}
         if times:
-            await used(calls, times)
+            await calls.run(query, ids=[*times], times=[*times.values()])
 
 
 class Desk:
@@ -271,9 +272,9 @@ class Desk:
     async def reading_cipher(self, calls: Executor) -> Cipher:
         """The user's cipher, to read with; asked for twice, since a rotation may change the key in between."""
         try:
-            return self._cipher(await preferences.get_key(calls))
+            return self._cipher(await calls.row("preferences.get_key", WrappedKey))
         except Unavailable:
-            return self._cipher(await preferences.get_key(calls))
+            return self._cipher(await calls.row("preferences.get_key", WrappedKey))
 
     def _cipher(self, key: WrappedKey | None) -> Cipher:
         if key is None:

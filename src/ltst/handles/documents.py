@@ -23,7 +23,7 @@ from ltst.support.children import READING, Crashed, OutOfTime
 from ltst.support.ids import is_id
 from ltst.support.reading import source
 from ltst.support.reading.chunks import Chunk
-from ltst.support.reading.source import LARGEST_TEXT, MEDIA_TYPES, Begun, Source, checked
+from ltst.support.reading.source import LARGEST_TEXT, MEDIA_TYPES, Opened, Source, checked
 from ltst.support.text import sha256
 
 Title = Annotated[Line | None, "What to call it."]
@@ -86,14 +86,14 @@ class AsyncDocuments:
         """The documents without their chunks, the latest first."""
         most, passed = validate.limit(limit), validate.offset(offset)
         async with self._desk.reading("documents.list") as calls:
-            return await documents.list_all(calls, limit=most, offset=passed)
+            return await calls.rows("documents.list", Document, limit=most, offset=passed)
 
     async def forget(self, document_id: DocumentId) -> bool:
         """Remove a document with its chunks; whether there was one."""
         if not is_id(document_id):
             return False
         async with self._desk.writing("documents.forget") as tx:
-            gone = await documents.forget(tx, document_id)
+            gone = await tx.run("documents.forget", document_id=document_id) > 0
             if gone:
                 await self._desk.tell(tx, "forget", "document", document_id)
         return gone
@@ -108,11 +108,11 @@ class AsyncDocuments:
     async def _draft(self, found: Source, given: Given) -> Draft:
         """Read a source beside this process: a stranger's file may ask for any amount of time and memory."""
         chunks: builtins.list[Chunk] = []
-        about = Begun()
+        about = Opened()
         size = pages = 0
         async with aclosing(self._read(found)) as parts:
             async for part in parts:
-                if isinstance(part, Begun):
+                if isinstance(part, Opened):
                     about = part
                     continue
                 chunks += part
@@ -126,7 +126,7 @@ class AsyncDocuments:
         title = given.title or (about.title or found.name or "")[:500] or None
         return Draft(chunks, digest, found.media_type, found.source_hash, title, given.uri, given.metadata)
 
-    async def _read(self, found: Source) -> AsyncGenerator[Begun | builtins.list[Chunk], None]:
+    async def _read(self, found: Source) -> AsyncGenerator[Opened | builtins.list[Chunk], None]:
         """The parts of a source; Invalid where one of the limits is reached."""
         settings, name = self._desk.settings, found.name or "the document"
         limits = Limits(settings.document_seconds, settings.document_memory)
@@ -148,8 +148,9 @@ class AsyncDocuments:
 
     async def _keep(self, draft: Draft, given: Given) -> Document:
         async with self._desk.writing("documents.add") as tx:
-            await documents.hold(tx)
-            same, there = await documents.by_hash(tx, draft.content_hash), await documents.by_uri(tx, draft.uri)
+            await tx.run("documents.hold")  # nobody else adds one meanwhile
+            same = await tx.row("documents.by_hash", Document, content_hash=draft.content_hash)
+            there = await tx.row("documents.by_uri", Document, uri=draft.uri) if draft.uri else None
             if same is not None:
                 await self._replace(tx, there, same)
                 return await documents.with_chunks(tx, same)
@@ -165,7 +166,7 @@ class AsyncDocuments:
     async def _replace(self, tx: Transaction, there: Document | None, same: Document) -> None:
         """An address whose text is now that of another document has no text of its own any more."""
         if there is not None and there.document_id != same.document_id:
-            await documents.forget(tx, there.document_id)
+            await tx.run("documents.forget", document_id=there.document_id)
             await self._desk.tell(tx, "forget", "document", there.document_id, {"same_as": same.document_id})
 
 

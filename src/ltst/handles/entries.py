@@ -10,12 +10,11 @@ from typing import Annotated
 from ltst.arguments import ENTRY_TYPES, Content, EntryType, Identifier, Limit, Metadata, Offset, Score
 from ltst.errors import Invalid
 from ltst.handles.desk import Desk, now
-from ltst.learn.importance import kept
 from ltst.records import Imported, MemoryEntry
+from ltst.retelling.importance import kept
 from ltst.rooms import entries, events
 from ltst.support import validate
-from ltst.support.ids import is_id, new_id
-from ltst.support.text import sha256
+from ltst.support.ids import is_id
 
 EntryId = Annotated[Identifier, "The id of the entry."]
 
@@ -45,20 +44,11 @@ class AsyncEntries:
         happened = validate.optional_moment(occurred_at, "occurred_at") or now()
         origin = validate.optional_identifier(source, "source") or self._desk.settings.actor
         expires, extra = validate.optional_moment(expires_at, "expires_at"), self._desk.metadata(metadata)
+        new = entries.NewEntry(type, content, weight, origin, extra, happened, expires)
         async with self._desk.writing("entries.add") as tx:
-            entry_id = new_id()
-            entry = await entries.add(
-                tx,
-                entry_id,
-                content,
-                type=type,
-                importance=weight,
-                source=origin,
-                metadata=extra,
-                occurred_at=happened,
-                expires_at=expires,
-            )
-            await self._desk.tell(tx, "add" if entry.entry_id == entry_id else "confirm", "entry", str(entry.entry_id))
+            entry = await tx.one("entries.add", MemoryEntry, **new.parameters)
+            action = "add" if entry.entry_id == new.entry_id else "confirm"
+            await self._desk.tell(tx, action, "entry", str(entry.entry_id))
         return entry
 
     async def add_many(self, given: Iterable[MemoryEntry]) -> Imported:
@@ -83,7 +73,7 @@ class AsyncEntries:
         if not is_id(entry_id):
             return None
         async with self._desk.reading("entries.get") as calls:
-            return await entries.get(calls, entry_id)
+            return await calls.row("entries.get", MemoryEntry, entry_id=entry_id)
 
     async def list(
         self, type: Annotated[EntryType | None, "Only of a type."] = None, *, limit: Limit = 50, offset: Offset = 0
@@ -93,7 +83,7 @@ class AsyncEntries:
             validate.choice(type, "type", ENTRY_TYPES)
         most, passed = validate.limit(limit), validate.offset(offset)
         async with self._desk.reading("entries.list") as calls:
-            return await entries.list_all(calls, type=type, limit=most, offset=passed)
+            return await calls.rows("entries.list", MemoryEntry, memory_type=type, limit=most, offset=passed)
 
     async def forget(self, entry_id: EntryId) -> bool:
         """Remove an entry; whether there was one."""
@@ -105,16 +95,14 @@ class AsyncEntries:
                 await self._desk.tell(tx, "forget", "entry", entry_id)
         return gone
 
-    def _new(self, position: int, entry: MemoryEntry) -> entries.New:
+    def _new(self, position: int, entry: MemoryEntry) -> entries.NewEntry:
         if not isinstance(entry, MemoryEntry):
             raise Invalid(f"entry {position} must be a MemoryEntry, not {type(entry).__name__}")
         try:
             content = self._desk.content(entry.content, "content")
-            return entries.New(
-                new_id(),
+            return entries.NewEntry(
                 validate.choice(entry.memory_type, "memory_type", ENTRY_TYPES),
                 content,
-                sha256(content),
                 validate.score(entry.importance_score, "importance_score"),
                 validate.optional_identifier(entry.source, "source"),
                 self._desk.metadata(entry.metadata),

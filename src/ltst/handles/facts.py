@@ -63,7 +63,7 @@ class AsyncFacts:
             )
             await fold_fact(tx, key, whom)
             await self._desk.tell(tx, "set" if new else "confirm", "fact", fact_id)
-            return await facts.need(tx, fact_id)
+            return await tx.one("facts.get", Fact, fact_id=fact_id)
 
     async def get(self, key: Key, *, as_of: AsOf = None, about: About = "me") -> Fact | None:
         """The value that holds now, or held on a day."""
@@ -106,7 +106,7 @@ class AsyncFacts:
             await fold_fact(tx, key, whom)
             for fact_id in ended:
                 await self._desk.tell(tx, "end", "fact", fact_id)
-            return [await facts.need(tx, fact_id) for fact_id in ended]
+            return [await tx.one("facts.get", Fact, fact_id=fact_id) for fact_id in ended]
 
     async def reject(
         self, key: Key, value: Annotated[Content, "The value that is wrong."], *, about: About = "me"

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ltst.db import statistics
 from ltst.db.pool import Transaction
 from ltst.errors import Invalid, LtstError, shown
 from ltst.handles.desk import Desk
-from ltst.records import Imported, ImportedConversation, ImportedMessage
+from ltst.records import ConversationMessage, Imported, ImportedConversation, ImportedMessage
 from ltst.rooms import events, messages, relationships, sessions
-from ltst.rooms.messages import Draft, Held, Turn
+from ltst.rooms.messages import Held, completed
 from ltst.support import validate
 from ltst.support.branches import Branch, Tree, refuse_copies
 from ltst.support.logs import LOGGER
+from ltst.support.text import sha256
 
 # From fewer the planner would learn nothing of value.
 ENOUGH_TO_TELL = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Sound:
-    """What the checks make of a conversation."""
-
-    began: datetime
-    metadata: str
-    turns: Mapping[str, Turn]
-    tree: Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +30,7 @@ class Conversation:
     given: ImportedConversation
     began: datetime
     metadata: str
-    messages: Mapping[str, Draft]
+    messages: Mapping[str, ConversationMessage]
     tree: Tree
 
 
@@ -61,7 +53,7 @@ async def add_all(desk: Desk, conversations: Iterable[ImportedConversation]) -> 
     if not checked:
         return total
     async with desk.writing("sessions.add_many") as tx:
-        await sessions.take_turns(tx)
+        await tx.value("sessions.take_turns")  # one import of a user at a time
         for distinct in _distinct(checked):
             plan = await _planned(tx, distinct)
             total += await _carried_out(desk, tx, plan)
@@ -129,17 +121,19 @@ async def _create(tx: Transaction, plan: Plan) -> set[str]:
 
 async def _carried_out(desk: Desk, tx: Transaction, plan: Plan) -> Imported:
     """Write what is new of each branch, and tell the ledger."""
-    fresh: list[tuple[int, Draft]] = []
+    fresh: list[ConversationMessage] = []
     told: list[events.Told] = []
     known = differing = 0
     for each, branch in plan.branches:
         held = plan.held[branch.session_id]
-        drafts = [_in(branch.session_id, each.messages[key]) for key in branch.path[branch.known :]]
+        new = [completed(_placed(branch, each, key)) for key in branch.path[branch.known :]]
         known += branch.known
         differing += sum(_differs(each.messages[key], held) for key in branch.path[: branch.known])
-        fresh += enumerate(drafts, start=held.last_index + 1)
-        told += _ledger_entries(branch, drafts, branch.session_id in plan.created)
-    await messages.add_to_sessions(tx, fresh)
+        for index, message in enumerate(new, start=held.last_index + 1):
+            message.message_index = index
+        fresh += new
+        told += _ledger_entries(branch, new, branch.session_id in plan.created)
+    await messages.insert(tx, fresh)
     forks = [(str(branch.origin), branch.session_id) for _, branch in plan.branches if _is_new_fork(branch, plan)]
     await relationships.fork_many(tx, forks)
     await events.add_many(tx, desk.settings.actor, told)
@@ -150,82 +144,72 @@ def _is_new_fork(branch: Branch, plan: Plan) -> bool:
     return branch.origin is not None and branch.session_id in plan.created
 
 
-def _in(session_id: str, made: Draft) -> Draft:
-    """The message as one of a session; a fork has copies of what stands before it."""
-    if made.session_id == session_id:
-        return made
-    return messages.draft(
-        Turn(session_id, made.role, made.content, made.timestamp, made.metadata, made.parent, made.key)
-    )
+def _placed(branch: Branch, conversation: Conversation, key: str) -> ConversationMessage:
+    """Return the message as one of a session; a fork has copies of what stands before it."""
+    return replace(conversation.messages[key], session_id=branch.session_id)
 
 
-def _differs(made: Draft, held: Held) -> bool:
-    return held.keys[str(made.key)] != (made.role, made.content_hash)
+def _differs(given: ConversationMessage, held: Held) -> bool:
+    return held.keys[str(given.message_key)] != (given.role, sha256(given.content))
 
 
-def _ledger_entries(branch: Branch, drafts: Sequence[Draft], created: bool) -> Iterator[events.Told]:
+def _ledger_entries(branch: Branch, new: Sequence[ConversationMessage], created: bool) -> Iterator[events.Told]:
     """What the ledger says, as of a session that is written to or forked by itself."""
     if created and branch.origin is not None:
-        yield events.Told("fork", "session", branch.session_id, {"from": branch.origin, "count": len(drafts)})
+        yield events.Told("fork", "session", branch.session_id, {"from": branch.origin, "count": len(new)})
         return
     if created:
         yield events.Told("add", "session", branch.session_id, {})
-    if drafts:
-        details = {"session_id": branch.session_id, "count": len(drafts)}
-        yield events.Told("add", "message", drafts[0].message_id, details)
+    if new:
+        details = {"session_id": branch.session_id, "count": len(new)}
+        yield events.Told("add", "message", str(new[0].message_id), details)
 
 
 def _named(desk: Desk, position: int, conversation: ImportedConversation) -> Conversation:
     if not isinstance(conversation, ImportedConversation):
         raise Invalid(f"conversation {position} must be an ImportedConversation, not {type(conversation).__name__}")
     try:
-        return _checked(desk, conversation)
+        return checked(conversation, desk.settings.max_content_bytes, desk.user_id)
     except Invalid as problem:
         shown = str(conversation.session_id)[:80]
         raise Invalid(f"conversation {position} ({shown}): {problem}") from None
 
 
-def _checked(desk: Desk, given: ImportedConversation) -> Conversation:
-    sound = checked(given, desk.settings.max_content_bytes)
-    drafts = {key: messages.draft(turn) for key, turn in sound.turns.items()}
-    return Conversation(given, sound.began, sound.metadata, drafts, sound.tree)
-
-
-def checked(given: ImportedConversation, most_bytes: int) -> Sound:
-    """The conversation as it may be stored, or Invalid; importers ask before anything is written."""
+def checked(given: ImportedConversation, most_bytes: int, user_id: str | None = None) -> Conversation:
+    """Return the conversation as it may be stored, or raise Invalid; importers ask before anything is written."""
     session_id = validate.identifier(given.session_id, "session_id")
     validate.optional_text(given.name, "name", 500)
     if not isinstance(given.messages, Sequence) or not given.messages:
         raise Invalid("messages must be a list of at least one ImportedMessage")
-    turns: dict[str, Turn] = {}
+    messages: dict[str, ConversationMessage] = {}
     parents: dict[str, str | None] = {}
     for place, message in enumerate(given.messages, start=1):
         try:
-            turn = _turn(session_id, message, most_bytes)
+            checked = _message(user_id, session_id, message, most_bytes)
             if message.key in parents:
                 raise Invalid(f"there are two messages with the key {message.key!r}")
             if message.parent is not None and message.parent not in parents:
                 raise Invalid(f"its parent must stand before it; {shown(message.parent)} does not")
         except Invalid as problem:
             raise Invalid(f"message {place}: {problem}") from None
-        turns[message.key], parents[message.key] = turn, message.parent
+        messages[message.key], parents[message.key] = checked, message.parent
     current = given.messages[-1].key if given.current is None else given.current
     if current not in parents:
         raise Invalid(f"current must be the key of one of its messages, not {shown(current)}")
-    began = validate.optional_moment(given.created_at, "created_at") or next(iter(turns.values())).timestamp
+    began = validate.optional_moment(given.created_at, "created_at") or validate.moment(given.messages[0].at, "at")
     metadata = validate.metadata(given.metadata, most_bytes)
-    return Sound(began, metadata, turns, Tree(session_id, parents, current))
+    return Conversation(given, began, metadata, messages, Tree(session_id, parents, current))
 
 
-def _turn(session_id: str, message: ImportedMessage, most_bytes: int) -> Turn:
+def _message(user_id: str | None, session_id: str, message: ImportedMessage, most_bytes: int) -> ConversationMessage:
     if not isinstance(message, ImportedMessage):
         raise Invalid(f"it must be an ImportedMessage, not {type(message).__name__}")
-    return Turn(
+    return ConversationMessage(
         session_id,
         validate.role(message.role),
         validate.content(message.content, "content", most_bytes),
-        validate.moment(message.at, "at"),
-        validate.metadata(message.metadata, most_bytes) if message.metadata else "{}",
-        None,
-        validate.identifier(message.key, "key"),
+        timestamp=validate.moment(message.at, "at"),
+        metadata=json.loads(validate.metadata(message.metadata, most_bytes)) if message.metadata else {},
+        message_key=validate.identifier(message.key, "key"),
+        user_id=user_id,
     )

@@ -41,7 +41,7 @@ class AsyncInstructions:
     async def list(self) -> builtins.list[Instruction]:
         """The active instruction for every agent."""
         async with self._desk.reading("instructions.list") as calls:
-            return await instructions.list_all(calls)
+            return await calls.rows("instructions.list", Instruction)
 
     async def history(self, agent: Agent) -> builtins.list[Instruction]:
         """Every version for an agent, oldest first."""
@@ -53,7 +53,7 @@ class AsyncInstructions:
         """Remove all versions for an agent; whether there were any."""
         wanted = validate.identifier(agent, "agent")
         async with self._desk.writing("instructions.forget") as tx:
-            gone = await instructions.forget(tx, wanted)
+            gone = await tx.run("instructions.forget", agent=wanted)
             await claims.forget(tx, "instruction", wanted)
             if gone:
                 await self._desk.tell(tx, "forget", "instruction", wanted, {"count": gone})

@@ -14,7 +14,7 @@ from ltst.db.pool import KEEPER
 from ltst.errors import Conflict, Invalid
 from ltst.handles.desk import Core, checked_user, now
 from ltst.records import EVERYONE, ApiKey
-from ltst.rooms import events, keys
+from ltst.rooms import events
 from ltst.support import validate
 from ltst.support.ids import is_id, new_id
 from ltst.support.text import sha256
@@ -44,27 +44,28 @@ class AsyncKeys:
         told = validate.optional_text(name, "name", 255) or ""
         secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
         async with self._core.database.transaction(KEEPER) as tx:
-            added = await keys.add(tx, owner, new_id(), told, sha256(secret))
+            added = await tx.one("keys.add", ApiKey, user_id=owner, key_id=new_id(), name=told, key_hash=sha256(secret))
             await events.add(tx, self._core.settings.actor, "create", "key", added.key_id, user_id=owner)
         return replace(added, secret=secret)
 
     async def list(self, user_id: str | None = None) -> builtins.list[ApiKey]:
         """The keys of a user or of all, oldest first, revoked ones included; none with its secret."""
-        return await keys.list_all(self._core.database.keeper(), validate.optional_identifier(user_id, "user_id"))
+        owner = validate.optional_identifier(user_id, "user_id")
+        return await self._core.database.keeper().rows("keys.list", ApiKey, user_id=owner)
 
     async def revoke(self, key_id: Annotated[Identifier, "The id of the key."]) -> bool:
         """End a key for good; whether there was one to end."""
         if not is_id(key_id):
             return False
         async with self._core.database.transaction(KEEPER) as tx:
-            owner = await keys.revoke(tx, key_id)
+            owner: str | None = await tx.value("keys.revoke", key_id=key_id)
             if owner is not None:
                 await events.add(tx, self._core.settings.actor, "revoke", "key", key_id, user_id=owner)
         return owner is not None
 
     async def required(self) -> bool:
         """Whether callers must show a key: from the first key on, whatever becomes of it, until `lift_requirement`."""
-        return await keys.required(self._core.database.keeper())
+        return bool(await self._core.database.keeper().value("keys.required"))
 
     async def lift_requirement(self) -> None:
         """Ask nobody on this machine for a key any more, until the next one is made.
@@ -72,22 +73,24 @@ class AsyncKeys:
         Conflict while there are keys that can be used: revoke them first.
         """
         async with self._core.database.transaction(KEEPER) as tx:
-            usable = await keys.require_none(tx)
-            if usable:
+            await tx.value("keys.hold")
+            if usable := await tx.value("keys.usable"):
                 raise Conflict(f"{usable} of the keys can still be used: revoke them first")
+            await tx.run("keys.require_none")
             await events.add(tx, self._core.settings.actor, "open", "server", "keys", user_id=EVERYONE)
 
     async def still_open(self, key_ids: Iterable[str]) -> set[str]:
         """Those of the keys that were neither revoked nor erased."""
-        return await keys.still_open(self._core.database.keeper(), key_ids)
+        return {*await self._core.database.keeper().values("keys.still_open", key_ids=[*key_ids])}
 
     async def check(self, secret: str) -> ApiKey | None:
         """The key with this secret, or None if there is none or it was revoked."""
         if not isinstance(secret, str) or not secret.startswith(PREFIX):
             return None
-        found = await keys.find(self._core.database.keeper(), sha256(secret))
+        calls = self._core.database.keeper()
+        found = await calls.row("keys.find", ApiKey, key_hash=sha256(secret))
         if found is not None and (found.last_used is None or now() - found.last_used > USE_NOTED_EVERY):
-            self._core.later(keys.used(self._core.database.keeper(), found))
+            self._core.later(calls.run("keys.used", user_id=found.user_id, key_id=found.key_id))
         return found
 
     def _owner(self, user_id: str | None, admin: bool) -> str:

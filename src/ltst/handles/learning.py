@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -14,7 +15,7 @@ from ltst.arguments import Identifier
 from ltst.errors import Invalid, Unavailable
 from ltst.handles.desk import Core, Desk
 from ltst.learn.listen import listen, listen_again
-from ltst.rooms import claims, entries, learning, relationships, sessions, statements, work
+from ltst.rooms import work
 from ltst.rooms.work import Lease, LeaseLost, Rules
 from ltst.settings import FEATURES
 from ltst.support import validate
@@ -28,6 +29,12 @@ MEMORY = 1024**3  # bytes that the rules may take
 Action = Callable[..., Awaitable[None]]
 # How long one waits for a worker that reads a conversation by the rules, and looks again in between.
 PATIENCE, WAIT_SECONDS = 10.0, 0.02
+LEARNT = (
+    "claims.forget_learned",
+    "statements.forget_learned",
+    "entries.forget_learned",
+    "relationships.forget_learned",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +82,9 @@ class AsyncLearning:
         before = await self.get()
         begun = {name for name, on in switched.items() if on and not before[name]}
         async with self._desk.writing("learning.set") as tx:
-            await learning.set(tx, switched)
+            await tx.value("learning.set", switches=json.dumps(switched))
             if "relationships" in begun:
-                await entries.compare_again(tx)
+                await tx.run("entries.compare_again")
             await self._desk.tell(tx, "set", "learning", self._desk.user_id, switched)
         return await self.get()
 
@@ -118,7 +125,8 @@ class AsyncLearning:
 
     async def _others_read(self, session_id: str, until: float) -> bool:
         """Wait a moment where another is about to read a conversation; whether that may still come to an end."""
-        waiting = await work.to_be_learned(self._desk.core.database.user(self._desk.user_id), session_id)
+        calls = self._desk.core.database.user(self._desk.user_id)
+        waiting = bool(await calls.value("work.to_be_learned", session_id=session_id))
         if waiting:
             await asyncio.sleep(WAIT_SECONDS)
         return waiting and time.monotonic() < until
@@ -144,18 +152,16 @@ class AsyncLearning:
         What was set by hand stays, and what was rejected stays rejected.
         """
         async with self._desk.writing("learning.restart") as tx:
-            await claims.forget_all(tx)
-            await statements.forget_learned(tx)
-            await entries.forget_learned(tx)
-            await relationships.forget_learned(tx)
-            again = await sessions.unlearn(tx)
+            for query in LEARNT:
+                await tx.run(query)
+            again = await tx.run("sessions.unlearn")
             await self._desk.tell(tx, "restart", "learning", self._desk.user_id, {"sessions": again})
         return again
 
 
 async def features(core: Core, user_id: str) -> Features:
     """What is on for a user: as the settings say, unless it was switched for this user."""
-    return switched(core, await learning.switches(core.database.user(user_id)))
+    return switched(core, await core.database.user(user_id).value("learning.switches") or {})
 
 
 def switched(core: Core, own: Mapping[str, bool]) -> Features:

@@ -84,9 +84,10 @@ class AsyncPreferences:
             self._desk.core.measured("retrieval", "preferences.list", self._desk.user_id, None) as tally,
             self._desk.core.database.snapshot(user_scope(self._desk.user_id)) as tx,
         ):
-            own = await self._readable(tx, await preferences.list_all(tx, type))
+            own = await self._readable(tx, await tx.rows("preferences.list", UserPreference, type=type))
             taken = {each.preference_key for each in own}
-            given = await preferences.defaults(tx, type) if defaults else []
+            asked = {"type": type, "settings": [*preferences.OPERATOR_SETTINGS]}  # which are no wishes of users
+            given = await tx.rows("preferences.defaults", UserPreference, **asked) if defaults else []
             tally.rows = tx.seen
         return own + [each for each in given if each.preference_key not in taken]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +12,7 @@ from ltst.db.pool import KEEPER, Transaction
 from ltst.errors import Invalid
 from ltst.handles.desk import Core, Desk, now
 from ltst.records import ERASED, Check, Receipt, Verification
-from ltst.rooms import archive, events
+from ltst.rooms import events
 from ltst.support import validate
 from ltst.support.ids import new_id
 from ltst.support.text import sha256
@@ -38,10 +38,9 @@ async def tell(desk: Desk, tx: Transaction, receipt: Receipt) -> None:
 async def verify(core: Core, given: Receipt | Mapping[str, Any]) -> Verification:
     """Check a receipt by itself, in the ledger, and against what is in the tables now."""
     receipt = _checked(given)
-    tables = migrate.names_of("TABLE")
     async with core.database.snapshot(KEEPER) as tx:
-        kept = await events.erasure(tx, _nobody(receipt.user_id), receipt.receipt_id)
-        held = await archive.held(tx, receipt.user_id, tables)
+        kept = await tx.value("events.erasure", user_id=_nobody(receipt.user_id), receipt_id=receipt.receipt_id)
+        held = await tx.dicts("archive.held", user_id=receipt.user_id, tables=[*migrate.names_of("TABLE")])
     return Verification(receipt.receipt_id, receipt.user_id, (_whole(receipt), _known(receipt, kept), _empty(held)))
 
 
@@ -71,8 +70,8 @@ def _known(receipt: Receipt, kept: str | None) -> Check:
     return Check("ledger", "ok", "the ledger has this receipt with the same digest")
 
 
-def _empty(held: Mapping[str, int]) -> Check:
-    found = ", ".join(f"{table} ({rows})" for table, rows in held.items() if rows)
+def _empty(held: Sequence[Mapping[str, Any]]) -> Check:
+    found = ", ".join(f"{row['table_name']} ({row['held']})" for row in held if row["held"])
     if found:
         told = f"rows of this user are in {found}: written since the erasure, or brought back by a backup"
         return Check("rows", "error", told)

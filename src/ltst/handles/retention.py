@@ -9,7 +9,6 @@ from ltst.arguments import Span, Word
 from ltst.errors import Invalid
 from ltst.handles.desk import Desk
 from ltst.records import RetentionPolicy
-from ltst.rooms import retention
 from ltst.support import validate
 
 SessionType = Annotated[Word, "The type of conversations; * for all that have no policy of their own."]
@@ -24,11 +23,7 @@ class AsyncRetention:
         self._desk = desk
 
     async def set(
-        self,
-        session_type: SessionType = "*",
-        *,
-        archive_after: After = None,
-        delete_after: After = None,
+        self, session_type: SessionType = "*", *, archive_after: After = None, delete_after: After = None
     ) -> RetentionPolicy:
         """The policy of a session type, or of all types that have none; spans count from the last activity."""
         kind = validate.short(session_type, "session_type", 100)
@@ -36,20 +31,22 @@ class AsyncRetention:
         if aside is None and away is None:
             raise Invalid("a policy needs archive_after, delete_after or both; use forget to remove one")
         async with self._desk.writing("retention.set") as tx:
-            policy = await retention.set(tx, kind, aside, away)
+            policy = await tx.one(
+                "retention.set", RetentionPolicy, session_type=kind, archive_after=aside, delete_after=away
+            )
             await self._desk.tell(tx, "set", "retention", kind)
         return policy
 
     async def list(self) -> builtins.list[RetentionPolicy]:
         """The policies, by session type."""
         async with self._desk.reading("retention.list") as calls:
-            return await retention.list_all(calls)
+            return await calls.rows("retention.list", RetentionPolicy)
 
     async def forget(self, session_type: SessionType = "*") -> bool:
         """Remove a policy; whether there was one."""
         kind = validate.short(session_type, "session_type", 100)
         async with self._desk.writing("retention.forget") as tx:
-            gone = await retention.forget(tx, kind)
+            gone = await tx.run("retention.forget", session_type=kind) > 0
             if gone:
                 await self._desk.tell(tx, "forget", "retention", kind)
         return gone

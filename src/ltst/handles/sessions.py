@@ -8,29 +8,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
-from ltst.arguments import (
-    SESSION_STATES,
-    Identifier,
-    Limit,
-    Metadata,
-    Offset,
-    Score,
-    SessionId,
-    SessionState,
-    Word,
-)
+from ltst.arguments import SESSION_STATES, Identifier, Limit, Metadata, Offset, Score, SessionId, SessionState, Word
 from ltst.errors import Invalid
 from ltst.handles import windows
 from ltst.handles.desk import Desk, now
 from ltst.handles.importing import add_all
 from ltst.learn.weigh import weigh
-from ltst.records import (
-    ConversationSession,
-    Imported,
-    ImportedConversation,
-    SessionRelationship,
-    SessionSummary,
-)
+from ltst.records import ConversationSession, Imported, ImportedConversation, SessionRelationship, SessionSummary
 from ltst.rooms import claims, relationships, sessions
 from ltst.support import validate
 
@@ -81,13 +65,13 @@ class AsyncSessions:
             validate.choice(status, "status", SESSION_STATES)
         most, passed = validate.limit(limit), validate.offset(offset)
         async with self._desk.reading("sessions.list") as calls:
-            return await sessions.list_all(calls, status=status, limit=most, offset=passed)
+            return await calls.rows("sessions.list", ConversationSession, status=status, limit=most, offset=passed)
 
     async def delete(self, session_id: SessionId) -> bool:
         """Remove a session with its messages, contexts and all else that hangs on it; whether there was one."""
         wanted = validate.identifier(session_id, "session_id")
         async with self._desk.writing("sessions.delete", wanted) as tx:
-            gone = await sessions.delete(tx, wanted)
+            gone = await tx.run("sessions.delete", session_id=wanted) > 0
             if gone:
                 # What rested on its messages alone is gone with them; what also rested on others is folded anew.
                 await weigh(tx, await claims.unsettled(tx))
@@ -100,7 +84,8 @@ class AsyncSessions:
         """Put a session aside; a new message makes it active again."""
         wanted = validate.identifier(session_id, "session_id")
         async with self._desk.writing("sessions.archive", wanted) as tx:
-            archived = await sessions.set_status(tx, wanted, "archived")
+            changed = await tx.row("sessions.set_status", ConversationSession, session_id=wanted, status="archived")
+            archived = sessions.need(changed, wanted)
             await self._desk.tell(tx, "archive", "session", wanted)
         return archived
 
@@ -111,7 +96,7 @@ class AsyncSessions:
         wanted = validate.identifier(session_id, "session_id")
         moment = validate.optional_moment(at, "at") or now()
         async with self._desk.writing("sessions.touch", wanted) as tx:
-            return await sessions.touch(tx, wanted, moment)
+            return await tx.run("sessions.touch", session_id=wanted, at=moment) > 0
 
     async def link(
         self,
@@ -137,7 +122,7 @@ class AsyncSessions:
         extra = self._desk.metadata(metadata)
         async with self._desk.writing("sessions.link", earlier) as tx:
             for each in (earlier, later):
-                await sessions.need(tx, each)
+                sessions.need(await sessions.get(tx, each), each)
             linked = await relationships.link(
                 tx, earlier, later, type=type, similarity=scores[0], strength=scores[1], metadata=extra
             )
@@ -148,13 +133,13 @@ class AsyncSessions:
         """The links from and to a session, the strongest first."""
         wanted = validate.identifier(session_id, "session_id")
         async with self._desk.reading("sessions.related", wanted) as calls:
-            return await relationships.related(calls, wanted)
+            return await calls.rows("relationships.related", SessionRelationship, session_id=wanted)
 
     async def summary(self, session_id: SessionId) -> SessionSummary:
         """Messages by role, tokens, first and last message, average relevance."""
         wanted = validate.identifier(session_id, "session_id")
         async with self._desk.reading("sessions.summary", wanted) as calls:
-            return await sessions.summary(calls, wanted)
+            return sessions.need(await calls.row("sessions.summary", SessionSummary, session_id=wanted), wanted)
 
 
 def _checked_session(session: ConversationSession, user_id: str) -> ConversationSession:

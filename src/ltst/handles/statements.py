@@ -54,7 +54,7 @@ class AsyncStatements:
         if not is_id(validate.identifier(statement_id, "statement_id")):
             return None
         async with self._desk.reading("statements.get") as calls:
-            return await statements.get(calls, statement_id)
+            return await calls.row("statements.get", Statement, statement_id=statement_id)
 
     async def reject(self, statement_id: StatementId) -> Statement:
         """Strike a statement out for good: it is never read from that span again. What it had replaced holds again."""
@@ -62,14 +62,13 @@ class AsyncStatements:
         if not is_id(wanted):
             raise NotFound(f"no statement {wanted!r}")
         async with self._desk.writing("statements.reject") as tx:
-            known = await statements.get(tx, wanted)
+            known = await tx.row("statements.get", Statement, statement_id=wanted)
             if known is None:
                 raise NotFound(f"no statement {wanted!r}")
             # What a language model struck out, a person may reject for good.
             if known.rejected_at is not None and known.trust != "low":
                 return known
-            await statements.reject(tx, wanted)
+            await tx.run("statements.believe", statement_id=wanted)
+            await tx.run("statements.reject", statement_id=wanted)
             await self._desk.tell(tx, "reject", "statement", known.statement_id)
-            struck = await statements.get(tx, wanted)
-        assert struck is not None, "it was there in this transaction"
-        return struck
+            return await tx.one("statements.get", Statement, statement_id=wanted)

@@ -9,7 +9,6 @@ from ltst.arguments import Identifier, Limit
 from ltst.db import migrate
 from ltst.handles.desk import Core
 from ltst.records import KnownUser
-from ltst.rooms import users
 from ltst.support import validate
 
 
@@ -25,4 +24,5 @@ class AsyncUsers:
     ) -> builtins.list[KnownUser]:
         """The users by their id; `after` is the last id of the page before."""
         most, place = validate.limit(limit), validate.optional_identifier(after, "after")
-        return await users.list_all(self._core.database.keeper(), migrate.names_of("TABLE"), place, limit=most)
+        asked = {"after": place or "", "limit": most, "tables": [*migrate.names_of("TABLE")]}
+        return await self._core.database.keeper().rows("users.list", KnownUser, **asked)

@@ -35,7 +35,7 @@ BESIDE = 30
 MOST_POSTINGS = 2_000
 # The relevance that the best of many memories must have; of many unrelated texts the best looks similar by chance, so
 # the floor rises with their number up to here.
-FLOOR = 0.34
+FLOOR = 0.325
 FULL_FLOOR_AT = 600
 LEAST_FLOOR = 0.1
 # What shares no word with the question must be this near at least, in small memories too.
@@ -290,7 +290,7 @@ def _floor(scores: rank.Scores) -> float:
 
 def default_floor(memories: int) -> float:
     """The least relevance of the best, for so many memories."""
-    return max(LEAST_FLOOR, FLOOR * min(1.0, (math.log1p(memories) / math.log(FULL_FLOOR_AT)) ** 2))
+    return max(LEAST_FLOOR, FLOOR * min(1.0, (math.log1p(memories) / math.log(FULL_FLOOR_AT)) ** 3))
 
 
 def _scores(memory: _Memory, terms: int, seen: Look) -> rank.Scores:

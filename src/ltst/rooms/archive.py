@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ltst.db.pool import Executor
@@ -46,11 +46,6 @@ ABSENT: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-async def export(tx: Executor) -> dict[str, Rows]:
-    """The rows of every noun, without vectors."""
-    return {noun: await tx.values(f"archive.export_{noun}", user_id=tx.scope.user_id) for noun in NOUNS}
-
-
 async def restore(tx: Executor, document: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, int]:
     """Put the rows back; those that are there already stay as they are. The number of rows added per noun.
 
@@ -74,27 +69,6 @@ async def restore(tx: Executor, document: Mapping[str, Sequence[Mapping[str, Any
     return added
 
 
-async def erase(tx: Executor, user_id: str, tables: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
-    """Remove every row of a user; what was removed and what remains, by table."""
-    counted = await tx.dicts("archive.erase", user_id=user_id, tables=[*tables])
-    return (
-        {row["table_name"]: row["removed"] for row in counted},
-        {row["table_name"]: row["remaining"] for row in counted},
-    )
-
-
-async def erase_kept(tx: Executor, user_id: str) -> list[tuple[str, int, int]]:
-    """Remove what is left of a user in tables that were adopted; what was removed and what remains, by table."""
-    counted = await tx.dicts("archive.erase_kept", user_id=user_id)
-    return [(row["table_name"], row["removed"], row["remaining"]) for row in counted]
-
-
-async def held(tx: Executor, user_id: str, tables: Collection[str]) -> dict[str, int]:
-    """How many rows of a user there are, by table, those of adopted tables included."""
-    found = await tx.dicts("archive.held", user_id=user_id, tables=[*tables])
-    return {row["table_name"]: row["held"] for row in found}
-
-
 def _owned(noun: str, user_id: str, rows: Iterable[Mapping[str, Any]]) -> Rows:
     # A session is shared with another program by being adopted, not by saying so.
     fixed = {"user_id": user_id, **({"adoption_id": None} if noun == "sessions" else {})}
@@ -111,14 +85,14 @@ def _derived(row: dict[str, Any]) -> dict[str, Any]:
 
 async def _without_foreign_sessions(tx: Executor, rows: Rows) -> Rows:
     told = [{key: row.get(key) for key in ("session_id", "message_index", "message_id")} for row in rows]
-    foreign = {*await tx.values("archive.foreign_sessions", user_id=tx.scope.user_id, rows=json.dumps(told))}
+    foreign = {*await tx.values("archive.foreign_sessions", rows=json.dumps(told))}
     return [row for row in rows if row.get("session_id") not in foreign]
 
 
 async def _without_known_documents(tx: Executor, rows: Rows) -> Rows:
     """A document that is there has all of its chunks; it may have been changed since."""
     ids = sorted({str(row.get("document_id")) for row in rows})
-    known = {*await tx.values("archive.known_documents", user_id=tx.scope.user_id, ids=ids)}
+    known = {*await tx.values("archive.known_documents", ids=ids)}
     return [row for row in rows if row.get("document_id") not in known]
 
 

@@ -26,11 +26,6 @@ class Retrieval:
     milliseconds: float
 
 
-async def clean(tx: Executor) -> int:
-    """Remove what has expired; the number removed."""
-    return int(await tx.value("cache.clean"))
-
-
 async def put(tx: Executor, found: Iterable[Retrieval]) -> None:
     """Keep what searches of several users found, each unless its user's memory has changed since it began."""
     rows = [_row(each) for each in found]
@@ -72,4 +67,4 @@ def _row(found: Retrieval) -> dict[str, Any]:
 
 async def count_hit(tx: Executor, cache_key: str) -> None:
     """Note that a cached retrieval was of use."""
-    await tx.run("cache.count_hit", user_id=tx.scope.user_id, cache_key=cache_key)
+    await tx.run("cache.count_hit", cache_key=cache_key)

@@ -51,58 +51,53 @@ async def add(tx: Executor, said: Iterable[SourcedClaim], *, reader: str) -> lis
     # Ids in the order of saying, which decides where two things are said at the same moment.
     ids = sorted(new_id() for _ in heard)
     rows = [_row(each, reader, claim_id) for each, claim_id in zip(heard, ids, strict=True)]
-    added = await tx.dicts("claims.add", user_id=tx.scope.user_id, rows=json.dumps(rows))
+    added = await tx.dicts("claims.add", rows=json.dumps(rows))
     return sorted({(row["noun"], row["claim_key"]) for row in added})
 
 
 async def of(tx: Executor, noun: str, key: str) -> list[Heard]:
     """All that was said about a key, in the order of saying."""
-    return await tx.rows("claims.of", Heard, user_id=tx.scope.user_id, noun=noun, key=key)
+    return await tx.rows("claims.of", Heard, noun=noun, key=key)
 
 
 async def in_messages(tx: Executor, message_ids: Iterable[str]) -> list[Heard]:
     """What the rules read in these messages, in the order of saying."""
-    return await tx.rows("claims.in_messages", Heard, user_id=tx.scope.user_id, message_ids=[*message_ids])
+    return await tx.rows("claims.in_messages", Heard, message_ids=[*message_ids])
 
 
 async def strike_out(tx: Executor, ids: Iterable[str]) -> list[tuple[str, str]]:
     """Let what the rules read count no more, until it is learnt anew; the nouns and keys."""
-    struck = await tx.dicts("claims.strike_out", user_id=tx.scope.user_id, ids=[*ids])
+    struck = await tx.dicts("claims.strike_out", ids=[*ids])
     return sorted({(row["noun"], row["claim_key"]) for row in struck})
 
 
 async def said_in(tx: Executor, message_id: str) -> list[tuple[str, str]]:
     """The nouns and keys that a message says something about."""
-    found = await tx.dicts("claims.said_in", user_id=tx.scope.user_id, message_id=message_id)
+    found = await tx.dicts("claims.said_in", message_id=message_id)
     return [(row["noun"], row["claim_key"]) for row in found]
 
 
 async def rest_on(tx: Executor, rows: Mapping[str, str | None]) -> None:
     """Note which row rests on which claim."""
     if rows:
-        await tx.run("claims.rest_on", user_id=tx.scope.user_id, claim_ids=[*rows], row_ids=[*rows.values()])
+        await tx.run("claims.rest_on", claim_ids=[*rows], row_ids=[*rows.values()])
 
 
 async def forget(tx: Executor, noun: str, key: str) -> int:
     """Remove what was said about a key, since it is to be forgotten; the number of claims removed."""
-    gone = await tx.run("claims.forget", user_id=tx.scope.user_id, noun=noun, key=key)
+    gone = await tx.run("claims.forget", noun=noun, key=key)
     await settled(tx, noun, key)
     return gone
 
 
-async def forget_all(tx: Executor) -> int:
-    """Remove every claim of the user; the messages say it all again."""
-    return await tx.run("claims.forget_all", user_id=tx.scope.user_id)
-
-
 async def unsettled(tx: Executor) -> list[tuple[str, str]]:
     """The nouns and keys that lost claims and were not folded since."""
-    return [(row["noun"], row["claim_key"]) for row in await tx.dicts("claims.unsettled", user_id=tx.scope.user_id)]
+    return [(row["noun"], row["claim_key"]) for row in await tx.dicts("claims.unsettled")]
 
 
 async def settled(tx: Executor, noun: str, key: str) -> None:
     """Note that a key was folded."""
-    await tx.run("claims.settled", user_id=tx.scope.user_id, noun=noun, key=key)
+    await tx.run("claims.settled", noun=noun, key=key)
 
 
 def _row(said: SourcedClaim, reader: str, claim_id: str) -> dict[str, Any]:

@@ -66,17 +66,11 @@ class Placed:
         return self.moved or (self.before is not None and self.before.metadata != self.chunk.metadata)
 
 
-async def hold(tx: Executor) -> None:
-    """Let no other add a document for this user until the transaction ends."""
-    await tx.run("documents.hold", user_id=tx.scope.user_id)
-
-
 async def add(tx: Executor, draft: Draft, progress: Progress) -> Document:
     """Keep a new document."""
     document_id = new_id()
     await tx.run(
         "documents.add",
-        user_id=tx.scope.user_id,
         document_id=document_id,
         title=draft.title,
         uri=draft.uri,
@@ -95,7 +89,6 @@ async def update(tx: Executor, there: Document, draft: Draft, progress: Progress
     title = there.title if draft.title is None else draft.title
     await tx.run(
         "documents.update",
-        user_id=tx.scope.user_id,
         document_id=there.document_id,
         title=title,
         content_hash=draft.content_hash,
@@ -103,7 +96,7 @@ async def update(tx: Executor, there: Document, draft: Draft, progress: Progress
         media_type=draft.media_type,
         source_hash=draft.source_hash,
     )
-    known = await tx.rows("documents.outline", Known, user_id=tx.scope.user_id, document_id=there.document_id)
+    known = await tx.rows("documents.outline", Known, document_id=there.document_id)
     placed, gone = _compared(known, draft.chunks)
     kept, new = [each for each in placed if each.before], [each for each in placed if not each.before]
     await _change(tx, "documents.remove_chunks", gone)
@@ -117,43 +110,21 @@ async def update(tx: Executor, there: Document, draft: Draft, progress: Progress
     return await _stored(tx, there.document_id), {"kept": len(kept), "added": len(new), "removed": len(gone)}
 
 
-async def by_hash(tx: Executor, content_hash: str) -> Document | None:
-    """The document with this text."""
-    return await tx.row("documents.by_hash", Document, user_id=tx.scope.user_id, content_hash=content_hash)
-
-
-async def by_uri(tx: Executor, uri: str | None) -> Document | None:
-    """The document of this address."""
-    return None if uri is None else await tx.row("documents.by_uri", Document, user_id=tx.scope.user_id, uri=uri)
-
-
 async def by_source(tx: Executor, source_hash: str, uri: str | None) -> Document | None:
     """The document that was read from the same bytes, with its chunks."""
-    found = await tx.row("documents.by_source", Document, user_id=tx.scope.user_id, source_hash=source_hash, uri=uri)
+    found = await tx.row("documents.by_source", Document, source_hash=source_hash, uri=uri)
     return await with_chunks(tx, found) if found else None
 
 
 async def get(tx: Executor, document_id: str) -> Document | None:
     """A document with its chunks, if this user has it."""
-    found = await tx.row("documents.get", Document, user_id=tx.scope.user_id, document_id=document_id)
+    found = await tx.row("documents.get", Document, document_id=document_id)
     return await with_chunks(tx, found) if found else None
-
-
-async def list_all(tx: Executor, *, limit: int, offset: int) -> list[Document]:
-    """The documents without their chunks, the latest first."""
-    return await tx.rows("documents.list", Document, user_id=tx.scope.user_id, limit=limit, offset=offset)
-
-
-async def forget(tx: Executor, document_id: str) -> bool:
-    """Remove a document with its chunks; tells whether there was one."""
-    return await tx.run("documents.forget", user_id=tx.scope.user_id, document_id=document_id) > 0
 
 
 async def with_chunks(tx: Executor, document: Document) -> Document:
     """The document with its chunks."""
-    chunks = await tx.rows(
-        "documents.chunks", DocumentChunk, user_id=tx.scope.user_id, document_id=document.document_id
-    )
+    chunks = await tx.rows("documents.chunks", DocumentChunk, document_id=document.document_id)
     return replace(document, chunks=tuple(chunks))
 
 
@@ -181,7 +152,6 @@ async def _add_chunks(tx: Executor, document_id: str, placed: Sequence[Placed], 
     for batch in _batches(placed):
         await tx.run(
             "documents.add_chunks",
-            user_id=tx.scope.user_id,
             document_id=document_id,
             chunk_ids=[each.chunk_id for each in batch],
             positions=[each.position for each in batch],
@@ -196,7 +166,6 @@ async def _place_chunks(tx: Executor, placed: Sequence[Placed]) -> None:
     for batch in _batches(placed):
         await tx.run(
             "documents.place_chunks",
-            user_id=tx.scope.user_id,
             chunk_ids=[each.chunk_id for each in batch],
             positions=[each.position for each in batch],
             metadata=[_json(each.chunk.metadata) for each in batch],
@@ -205,7 +174,7 @@ async def _place_chunks(tx: Executor, placed: Sequence[Placed]) -> None:
 
 async def _change(tx: Executor, query: str, chunk_ids: list[str]) -> None:
     if chunk_ids:
-        await tx.run(query, user_id=tx.scope.user_id, chunk_ids=chunk_ids)
+        await tx.run(query, chunk_ids=chunk_ids)
 
 
 def _batches(placed: Sequence[Placed]) -> Iterator[Sequence[Placed]]:

@@ -61,7 +61,7 @@ async def add_many(tx: Executor, actor: str, changes: Sequence[Told]) -> None:
     """Record many changes, in the transaction that makes them."""
     if changes:
         rows = json.dumps([{name: getattr(each, name) for name in NAMES} for each in changes])
-        await tx.run("events.add_many", user_id=tx.scope.user_id, actor=actor, rows=rows)
+        await tx.run("events.add_many", actor=actor, rows=rows)
 
 
 async def list_all(tx: Executor, place: Place, *, limit: int, settled: bool = False) -> list[Event]:
@@ -69,7 +69,7 @@ async def list_all(tx: Executor, place: Place, *, limit: int, settled: bool = Fa
 
     `settled` ones have no earlier one that is yet to come.
     """
-    return await _follow(tx, "events.list", place, limit, user_id=tx.scope.user_id, settled=settled)
+    return await _follow(tx, "events.list", place, limit, settled=settled)
 
 
 async def list_of_all(tx: Executor, place: Place, *, limit: int) -> list[Event]:
@@ -95,9 +95,3 @@ async def _follow(tx: Executor, query: str, place: Place, limit: int, **asked: A
         newest = await tx.value("events.newest_epoch")
         raise ForeignCursor(ANOTHER_LEDGER, go_on=f"{newest}-0-0")
     return [Event(**each) for each in found if each["event_id"] is not None]
-
-
-async def erasure(tx: Executor, user_id: str, receipt_id: str) -> str | None:
-    """The digest of a receipt, as it was entered when it was given."""
-    found = await tx.value("events.erasure", user_id=user_id, receipt_id=receipt_id)
-    return None if found is None else str(found)

@@ -13,7 +13,7 @@ from ltst.errors import Conflict
 from ltst.records import Fact
 from ltst.support.ids import new_id
 from ltst.support.text import normalised
-from ltst.support.timeline import Period, Statement, periods, same
+from ltst.support.timeline import Mention, Period, periods, same
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ async def set(
     return fact_id, True
 
 
-async def fold(tx: Executor, key: str, about: str, said: Sequence[Statement], *, single_valued: bool) -> Folded:
+async def fold(tx: Executor, key: str, about: str, said: Sequence[Mention], *, single_valued: bool) -> Folded:
     """Compute the values of a key anew from all that was said and set, and write what changed."""
     await lock(tx, key)
     known = await history(tx, key, about)
@@ -62,7 +62,7 @@ async def fold(tx: Executor, key: str, about: str, said: Sequence[Statement], *,
     placed = _placed(line, [fact for fact in living if fact.learned])
     rows = _rows(key, about, placed, living, single_valued=single_valued)
     changed, gone = await _write(tx, key, living, rows)
-    rests = {each.id: str(row["fact_id"]) for row, period in rows for each in period.statements if not each.by_hand}
+    rests = {each.id: str(row["fact_id"]) for row, period in rows for each in period.mentions if not each.by_hand}
     return Folded({each.id: rests.get(each.id) for each in said}, changed, gone)
 
 
@@ -71,15 +71,8 @@ async def end(tx: Executor, key: str, about: str, value: str | None, moment: dat
     await lock(tx, key)
     over = [fact for fact in await _at(tx, key, about, moment) if value is None or same(fact.fact_value, value)]
     ids = [fact.fact_id for fact in over]
-    await tx.run("facts.end", user_id=tx.scope.user_id, fact_ids=ids, ended_at=moment)
+    await tx.run("facts.end", fact_ids=ids, ended_at=moment)
     return ids
-
-
-async def need(tx: Executor, fact_id: str) -> Fact:
-    """A fact that was written in this transaction."""
-    found = await tx.row("facts.get", Fact, user_id=tx.scope.user_id, fact_id=fact_id)
-    assert found is not None, "it was written in this transaction"
-    return found
 
 
 async def get(tx: Executor, key: str, about: str, moment: datetime | None) -> Fact | None:
@@ -90,12 +83,12 @@ async def get(tx: Executor, key: str, about: str, moment: datetime | None) -> Fa
 
 async def list_all(tx: Executor, moment: datetime | None, about: str | None = None) -> list[Fact]:
     """Everything that holds at a moment, or now, about a person or everyone; first the user's own, each by key."""
-    return await tx.rows("facts.at", Fact, user_id=tx.scope.user_id, key=None, about=about, moment=moment)
+    return await tx.rows("facts.at", Fact, key=None, about=about, moment=moment)
 
 
 async def history(tx: Executor, key: str, about: str) -> list[Fact]:
     """Every value there ever was, rejected ones included, oldest first."""
-    return await tx.rows("facts.history", Fact, user_id=tx.scope.user_id, key=key, about=about)
+    return await tx.rows("facts.history", Fact, key=key, about=about)
 
 
 async def reject(tx: Executor, key: str, about: str, value: str, now: datetime) -> list[Fact]:
@@ -133,12 +126,12 @@ def closed(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 async def forget(tx: Executor, key: str, about: str) -> int:
     """Remove a key with its history and its rejections; return how many facts went."""
     await lock(tx, key)
-    return await tx.run("facts.forget", user_id=tx.scope.user_id, key=key, about=about)
+    return await tx.run("facts.forget", key=key, about=about)
 
 
 async def lock(tx: Executor, key: str) -> None:
     """Lock a key, even one that has no row yet, until the transaction ends."""
-    await tx.value("facts.lock", user_id=tx.scope.user_id, key=key)
+    await tx.value("facts.lock", key=key)
 
 
 async def _refuse_rejected(tx: Executor, key: str, about: str, value: str) -> None:
@@ -158,22 +151,16 @@ async def _rejection(tx: Executor, key: str, about: str, value: str) -> datetime
 
 
 async def _at(tx: Executor, key: str, about: str, moment: datetime | None) -> list[Fact]:
-    return await tx.rows("facts.at", Fact, user_id=tx.scope.user_id, key=key, about=about, moment=moment)
+    return await tx.rows("facts.at", Fact, key=key, about=about, moment=moment)
 
 
 async def _confirm(tx: Executor, fact: Fact, confidence: float, source_message_id: str | None) -> None:
-    await tx.run(
-        "facts.confirm",
-        user_id=tx.scope.user_id,
-        fact_id=fact.fact_id,
-        confidence=confidence,
-        source_message_id=source_message_id,
-    )
+    await tx.run("facts.confirm", fact_id=fact.fact_id, confidence=confidence, source_message_id=source_message_id)
 
 
 async def _strike(tx: Executor, rejected: Sequence[Fact], now: datetime) -> list[Fact]:
     ids = [fact.fact_id for fact in rejected]
-    return await tx.rows("facts.reject", Fact, user_id=tx.scope.user_id, fact_ids=ids, rejected_at=now)
+    return await tx.rows("facts.reject", Fact, fact_ids=ids, rejected_at=now)
 
 
 async def _add(
@@ -189,10 +176,9 @@ async def _add(
     single_valued: bool = True,
     rejected_at: datetime | None = None,
 ) -> Fact:
-    added = await tx.row(
+    return await tx.one(
         "facts.add",
         Fact,
-        user_id=tx.scope.user_id,
         fact_id=fact_id,
         key=key,
         about=about,
@@ -203,12 +189,10 @@ async def _add(
         valid_from=valid_from,
         rejected_at=rejected_at,
     )
-    assert added is not None, "an insert returns its row"
-    return added
 
 
-def _by_hand(fact: Fact) -> Statement:
-    return Statement(
+def _by_hand(fact: Fact) -> Mention:
+    return Mention(
         fact.fact_id,
         fact.fact_value,
         fact.valid_from,
@@ -284,14 +268,13 @@ async def _write(
     wanted = {str(row["fact_id"]): row for row, _ in rows}
     gone = [fact_id for fact_id in known if fact_id not in wanted]
     changed = [row for fact_id, row in wanted.items() if fact_id not in known or _differs(known[fact_id], row)]
-    user_id = tx.scope.user_id
     if gone:
-        await tx.run("facts.remove", user_id=user_id, fact_ids=gone)
+        await tx.run("facts.remove", fact_ids=gone)
     if changed:
         # First all are closed: of a single-valued key only one may be open at a time.
-        await tx.run("facts.release", user_id=user_id, key=key, fact_ids=[row["fact_id"] for row in changed])
+        await tx.run("facts.release", key=key, fact_ids=[row["fact_id"] for row in changed])
         closed_first = sorted(changed, key=lambda row: row["valid_to"] is None)
-        await tx.run("facts.place", user_id=user_id, rows=json.dumps(closed_first, default=_written))
+        await tx.run("facts.place", rows=json.dumps(closed_first, default=_written))
     return [str(row["fact_id"]) for row in changed], gone
 
 

@@ -14,49 +14,30 @@ async def set(tx: Executor, agent: str, content: str, *, learned: bool = False) 
     if current is not None and current.content == content and (learned or not current.learned):
         return current, False
     await retire(tx, agent)
-    added = await tx.row(
-        "instructions.add",
-        Instruction,
-        user_id=tx.scope.user_id,
-        id=new_id(),
-        agent=agent,
-        content=content,
-        learned=learned,
-    )
-    assert added is not None, "an insert returns its row"
+    added = await tx.one("instructions.add", Instruction, id=new_id(), agent=agent, content=content, learned=learned)
     return added, True
 
 
 async def lock(tx: Executor, agent: str) -> None:
     """One change of an agent's instructions at a time."""
-    await tx.value("instructions.lock", user_id=tx.scope.user_id, agent=agent)
+    await tx.value("instructions.lock", agent=agent)
 
 
 async def retire(tx: Executor, agent: str) -> None:
     """Let no version be the active one."""
-    await tx.run("instructions.retire", user_id=tx.scope.user_id, agent=agent)
+    await tx.run("instructions.retire", agent=agent)
 
 
 async def revive(tx: Executor, id: str) -> None:
     """Let an earlier version be the active one again."""
-    await tx.run("instructions.revive", user_id=tx.scope.user_id, id=id)
+    await tx.run("instructions.revive", id=id)
 
 
 async def get(tx: Executor, agent: str) -> Instruction | None:
     """The active version."""
-    return await tx.row("instructions.get", Instruction, user_id=tx.scope.user_id, agent=agent)
-
-
-async def list_all(tx: Executor) -> list[Instruction]:
-    """The active version for every agent."""
-    return await tx.rows("instructions.list", Instruction, user_id=tx.scope.user_id)
+    return await tx.row("instructions.get", Instruction, agent=agent)
 
 
 async def history(tx: Executor, agent: str) -> list[Instruction]:
     """Every version for an agent, oldest first."""
-    return await tx.rows("instructions.history", Instruction, user_id=tx.scope.user_id, agent=agent)
-
-
-async def forget(tx: Executor, agent: str) -> int:
-    """Remove all versions for an agent; the number removed."""
-    return await tx.run("instructions.forget", user_id=tx.scope.user_id, agent=agent)
+    return await tx.rows("instructions.history", Instruction, agent=agent)

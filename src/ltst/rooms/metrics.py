@@ -83,13 +83,3 @@ async def stats(tx: Executor, tables: tuple[str, ...]) -> Stats:
         tables=tuple(TableStats(**row, added_last_day=added.get(row["name"])) for row in sizes),
         database_bytes=int(await tx.value("metrics.database_bytes")),
     )
-
-
-async def slow(tx: Executor, threshold_ms: float) -> int:
-    """How many operations of the last day took longer."""
-    return int(await tx.value("metrics.slow", threshold_ms=threshold_ms))
-
-
-async def prune(tx: Executor) -> int:
-    """Remove measurements older than a month; the number removed."""
-    return await tx.run("metrics.prune")

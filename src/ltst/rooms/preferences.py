@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 
@@ -24,13 +24,13 @@ OPERATOR_SETTINGS: Mapping[str, float] = {
 
 async def lock(tx: Executor, key: str) -> None:
     """One change of a key at a time."""
-    await tx.value("preferences.lock", user_id=tx.scope.user_id, key=key)
+    await tx.value("preferences.lock", key=key)
 
 
 async def row_id(tx: Executor, key: str) -> str:
     """The id of the row that a key has or will have; the key is locked, so that it stays so."""
     await lock(tx, key)
-    found = await tx.value("preferences.row_id", user_id=tx.scope.user_id, key=key)
+    found = await tx.value("preferences.row_id", key=key)
     return str(found) if found else new_id()
 
 
@@ -52,7 +52,6 @@ async def set(
     stored = await tx.row(
         "preferences.set",
         UserPreference,
-        user_id=tx.scope.user_id,
         preference_id=row,
         key=key,
         value=value,
@@ -70,27 +69,12 @@ async def set(
 
 async def get(tx: Executor, key: str) -> UserPreference | None:
     """The user's own preference, else the default of the system."""
-    return await tx.row("preferences.get", UserPreference, user_id=tx.scope.user_id, key=key)
+    return await tx.row("preferences.get", UserPreference, key=key)
 
 
 async def own(tx: Executor, key: str) -> UserPreference | None:
     """The user's own preference."""
-    return await tx.row("preferences.own", UserPreference, user_id=tx.scope.user_id, key=key)
-
-
-async def used(tx: Executor, times: Mapping[str, int]) -> None:
-    """Count that preferences were shown to a model."""
-    await tx.run("preferences.used", user_id=tx.scope.user_id, ids=[*times], times=[*times.values()])
-
-
-async def list_all(tx: Executor, type: str | None) -> list[UserPreference]:
-    """The user's own preferences, by key."""
-    return await tx.rows("preferences.list", UserPreference, user_id=tx.scope.user_id, type=type)
-
-
-async def defaults(tx: Executor, type: str | None) -> list[UserPreference]:
-    """The preferences of everyone who has not set their own; operator settings are none."""
-    return await tx.rows("preferences.defaults", UserPreference, type=type, settings=[*OPERATOR_SETTINGS])
+    return await tx.row("preferences.own", UserPreference, key=key)
 
 
 async def operator_setting(tx: Executor, key: str) -> float:
@@ -101,17 +85,12 @@ async def operator_setting(tx: Executor, key: str) -> float:
 
 async def forget(tx: Executor, key: str) -> bool:
     """Remove a preference; tells whether there was one."""
-    return await tx.run("preferences.forget", user_id=tx.scope.user_id, key=key) > 0
-
-
-async def get_key(tx: Executor) -> WrappedKey | None:
-    """The wrapped data key of the user."""
-    return await tx.row("preferences.get_key", WrappedKey, user_id=tx.scope.user_id)
+    return await tx.run("preferences.forget", key=key) > 0
 
 
 async def hold_key(tx: Executor) -> WrappedKey | None:
     """The same, to write with: erasing waits until this transaction ends, so that nothing is sealed by a lost key."""
-    return await tx.row("preferences.hold_key", WrappedKey, user_id=tx.scope.user_id)
+    return await tx.row("preferences.hold_key", WrappedKey)
 
 
 async def add_key(tx: Executor, key: WrappedKey) -> WrappedKey:
@@ -120,13 +99,3 @@ async def add_key(tx: Executor, key: WrappedKey) -> WrappedKey:
     kept = await hold_key(tx)
     assert kept is not None, "the key was just added, or was there"
     return kept
-
-
-async def keys_to_rewrap(tx: Executor, older: Sequence[str], limit: int) -> list[WrappedKey]:
-    """Data keys that one of these older master keys wraps, locked."""
-    return await tx.rows("preferences.keys_to_rewrap", WrappedKey, master_key_ids=[*older], limit=limit)
-
-
-async def rewrap_key(tx: Executor, key: WrappedKey) -> None:
-    """Store the same data key under its new wrapping."""
-    await tx.run("preferences.rewrap_key", **asdict(key))

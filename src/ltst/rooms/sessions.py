@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
+from typing import TypeVar
 
 from ltst.db.pool import Executor
-from ltst.errors import Conflict, NotFound
-from ltst.records import ConversationSession, Lifetimes, SessionSummary
+from ltst.errors import NotFound
+from ltst.records import ConversationSession, Lifetimes
+
+R = TypeVar("R")
 
 LIFETIMES = (60.0, 600.0, 3600.0, 86_400.0, 604_800.0, float("inf"))  # seconds: the bounds of the histogram
 
 
 async def put(tx: Executor, session: ConversationSession, *, metadata: str, now: datetime) -> ConversationSession:
     """Create a session, or change what is given of the one that is there."""
-    stored = await tx.row(
+    return await tx.one(
         "sessions.put",
         ConversationSession,
         user_id=session.user_id,
@@ -31,86 +34,18 @@ async def put(tx: Executor, session: ConversationSession, *, metadata: str, now:
         created_at=session.created_at or now,
         last_activity=session.last_activity or session.created_at or now,
     )
-    assert stored is not None, "an upsert returns its row"
-    return stored
 
 
 async def get(tx: Executor, session_id: str) -> ConversationSession | None:
-    """A session, if this user has it."""
-    return await tx.row("sessions.get", ConversationSession, user_id=tx.scope.user_id, session_id=session_id)
+    """Returns a session, if this user has it."""
+    return await tx.row("sessions.get", ConversationSession, session_id=session_id)
 
 
-async def need(tx: Executor, session_id: str) -> ConversationSession:
-    """A session that this user must have."""
-    found = await get(tx, session_id)
+def need(found: R | None, session_id: str) -> R:
+    """Returns what was found of a session that the user must have."""
     if found is None:
         raise NotFound(f"no session {session_id!r}")
     return found
-
-
-async def list_all(tx: Executor, *, status: str | None, limit: int, offset: int) -> list[ConversationSession]:
-    """The sessions of the user, the most recently active first."""
-    return await tx.rows(
-        "sessions.list", ConversationSession, user_id=tx.scope.user_id, status=status, limit=limit, offset=offset
-    )
-
-
-async def delete(tx: Executor, session_id: str) -> bool:
-    """Remove a session with everything that belongs to it; return whether it was there."""
-    return await tx.run("sessions.delete", user_id=tx.scope.user_id, session_id=session_id) > 0
-
-
-async def set_status(tx: Executor, session_id: str, status: str) -> ConversationSession:
-    """Archive or reactivate a session."""
-    changed = await tx.row(
-        "sessions.set_status", ConversationSession, user_id=tx.scope.user_id, session_id=session_id, status=status
-    )
-    if changed is None:
-        raise NotFound(f"no session {session_id!r}")
-    return changed
-
-
-async def touch(tx: Executor, session_id: str, at: datetime) -> bool:
-    """Set the time of the last activity."""
-    return await tx.run("sessions.touch", user_id=tx.scope.user_id, session_id=session_id, at=at) > 0
-
-
-async def summary(tx: Executor, session_id: str) -> SessionSummary:
-    """What a session holds, counted."""
-    found = await tx.row("sessions.summary", SessionSummary, user_id=tx.scope.user_id, session_id=session_id)
-    if found is None:
-        raise NotFound(f"no session {session_id!r}")
-    return found
-
-
-async def owner(tx: Executor, session_id: str) -> str:
-    """The one user who has a session of this id."""
-    owners = await tx.values("sessions.owners", session_id=session_id)
-    if not owners:
-        raise NotFound(f"no session {session_id!r}")
-    if len(owners) > 1:
-        raise Conflict(f"several users have a session {session_id!r}: say whose is meant, by user_id")
-    return str(owners[0])
-
-
-async def sole_owner(tx: Executor) -> str:
-    """The one user who has sessions."""
-    owners = await tx.values("sessions.users")
-    if not owners:
-        raise NotFound("no sessions")
-    if len(owners) > 1:
-        raise Conflict("several users have sessions: say whose are meant, by user_id")
-    return str(owners[0])
-
-
-async def archive_due(tx: Executor, now: datetime) -> int:
-    """Archive the sessions that the users' policies name; return how many."""
-    return await tx.run("sessions.archive_due", now=now)
-
-
-async def delete_due(tx: Executor, now: datetime, everybody: timedelta | None) -> int:
-    """Delete the sessions that the policies name, by the common one for users without their own; return how many."""
-    return await tx.run("sessions.delete_due", now=now, everybody=everybody)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,21 +58,16 @@ class Opened:
     created_at: datetime
 
 
-async def take_turns(tx: Executor) -> None:
-    """Wait until nobody else writes to many sessions of the user at once."""
-    await tx.value("sessions.take_turns", user_id=tx.scope.user_id)
-
-
 async def hold_many(tx: Executor, session_ids: Iterable[str]) -> dict[str, int]:
     """Lock those sessions that exist; return the newest message index of each."""
-    found = await tx.dicts("sessions.hold_many", user_id=tx.scope.user_id, session_ids=[*session_ids])
+    found = await tx.dicts("sessions.hold_many", session_ids=[*session_ids])
     return {row["session_id"]: row["last_index"] for row in found}
 
 
 async def open_many(tx: Executor, given: Iterable[Opened]) -> set[str]:
     """Create sessions; the ids of those that were not there."""
     rows = ",".join(map(_as_json, given))
-    return {*await tx.values("sessions.open_many", user_id=tx.scope.user_id, rows=f"[{rows}]")} if rows else set()
+    return {*await tx.values("sessions.open_many", rows=f"[{rows}]")} if rows else set()
 
 
 def _as_json(given: Opened) -> str:
@@ -174,7 +104,7 @@ class Progress:
 
 async def progress(tx: Executor, session_id: str) -> Progress | None:
     """How far the derived work on a session has come."""
-    return await tx.row("sessions.progress", Progress, user_id=tx.scope.user_id, session_id=session_id)
+    return await tx.row("sessions.progress", Progress, session_id=session_id)
 
 
 async def learned(tx: Executor, session_id: str, start: int, end: int) -> bool:
@@ -194,21 +124,10 @@ async def told(tx: Executor, session_id: str, start: int, end: int) -> bool:
 
 async def summarised(tx: Executor, session_id: str, start: int, end: int, summary: str) -> bool:
     """Keep the running summary, and up to where it tells; likewise."""
-    changed = await tx.run(
-        "sessions.summarised",
-        user_id=tx.scope.user_id,
-        session_id=session_id,
-        summary=summary,
-        **{"from": start, "to": end},
-    )
+    changed = await tx.run("sessions.summarised", session_id=session_id, summary=summary, **{"from": start, "to": end})
     return changed > 0
 
 
-async def unlearn(tx: Executor) -> int:
-    """Let everything be learnt anew; the number of sessions."""
-    return await tx.run("sessions.unlearn", user_id=tx.scope.user_id)
-
-
 async def _moved(tx: Executor, query: str, session_id: str, start: int, end: int) -> bool:
-    changed = await tx.run(query, user_id=tx.scope.user_id, session_id=session_id, **{"from": start, "to": end})
+    changed = await tx.run(query, session_id=session_id, **{"from": start, "to": end})
     return changed > 0

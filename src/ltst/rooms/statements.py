@@ -57,12 +57,7 @@ async def add(tx: Executor, spans: Iterable[SpanOf]) -> list[str]:
     # Ids in the order of saying, which decides where two things are said at the same moment.
     ids = sorted(new_id() for _ in found)
     rows = [_row(each, statement_id) for each, statement_id in zip(found, ids, strict=True)]
-    return await tx.values("statements.add", user_id=tx.scope.user_id, rows=json.dumps(rows))
-
-
-async def get(tx: Executor, statement_id: str) -> Statement | None:
-    """One statement, or None; one that was rejected, too."""
-    return await tx.row("statements.get", Statement, user_id=tx.scope.user_id, statement_id=statement_id)
+    return await tx.values("statements.add", rows=json.dumps(rows))
 
 
 async def list_all(
@@ -70,14 +65,7 @@ async def list_all(
 ) -> list[Statement]:
     """What was stated and not rejected, the newest first; with `current` what holds, or what does not."""
     return await tx.rows(
-        "statements.list",
-        Statement,
-        user_id=tx.scope.user_id,
-        about=about,
-        kind=kind,
-        current=current,
-        session_id=session_id,
-        limit=limit,
+        "statements.list", Statement, about=about, kind=kind, current=current, session_id=session_id, limit=limit
     )
 
 
@@ -86,14 +74,13 @@ async def in_messages(tx: Executor, message_ids: Iterable[str]) -> list[Statemen
     wanted = [*message_ids]
     if not wanted:
         return []
-    return await tx.rows("statements.in_messages", Statement, user_id=tx.scope.user_id, message_ids=wanted)
+    return await tx.rows("statements.in_messages", Statement, message_ids=wanted)
 
 
 async def describe(tx: Executor, statement_id: str, stated: Stated) -> None:
     """Say anew what kind of statement one is, about whom and of when; who read it, and how sure they were, stays."""
     await tx.run(
         "statements.describe",
-        user_id=tx.scope.user_id,
         statement_id=statement_id,
         kind=stated.kind,
         about=stated.about,
@@ -105,23 +92,12 @@ async def describe(tx: Executor, statement_id: str, stated: Stated) -> None:
 async def strike_out(tx: Executor, ids: Iterable[str]) -> list[str]:
     """Reject what was read here, until it is learnt anew, and nothing that a person set; the ids of those rejected."""
     wanted = [*ids]
-    return await tx.values("statements.strike_out", user_id=tx.scope.user_id, ids=wanted) if wanted else []
-
-
-async def reject(tx: Executor, statement_id: str) -> None:
-    """Strike a statement out; what it had taken the place of holds again."""
-    await tx.run("statements.believe", user_id=tx.scope.user_id, statement_id=statement_id)
-    await tx.run("statements.reject", user_id=tx.scope.user_id, statement_id=statement_id)
-
-
-async def forget_learned(tx: Executor) -> int:
-    """Remove what was read; the messages say it all again. What was rejected stays rejected."""
-    return await tx.run("statements.forget_learned", user_id=tx.scope.user_id)
+    return await tx.values("statements.strike_out", ids=wanted) if wanted else []
 
 
 async def uncompared(tx: Executor, limit: int) -> list[Compared]:
     """Those that have a vector and were not compared with the others, in the order of saying."""
-    return await tx.rows("statements.uncompared", Compared, user_id=tx.scope.user_id, limit=limit)
+    return await tx.rows("statements.uncompared", Compared, limit=limit)
 
 
 async def nearest(tx: Executor, given: Compared, *, later: bool, limit: int) -> list[Compared]:
@@ -129,7 +105,6 @@ async def nearest(tx: Executor, given: Compared, *, later: bool, limit: int) -> 
     return await tx.rows(
         "statements.nearest",
         Compared,
-        user_id=tx.scope.user_id,
         statement_id=given.statement_id,
         position=given.position,
         later=later,
@@ -139,37 +114,29 @@ async def nearest(tx: Executor, given: Compared, *, later: bool, limit: int) -> 
 
 async def supersede(tx: Executor, older: str, newer: str) -> bool:
     """Let one take the place of another, unless something said before it did; whether it does."""
-    return bool(await tx.run("statements.supersede", user_id=tx.scope.user_id, older=older, newer=newer))
+    return bool(await tx.run("statements.supersede", older=older, newer=newer))
 
 
 async def telling(tx: Executor, message_id: str) -> Telling | None:
     """Return a message that states something, as it is compared; None when it is gone."""
-    return await tx.row(
-        "statements.telling", Telling, user_id=tx.scope.user_id, message_id=message_id, length=COMPARED_LENGTH
-    )
+    return await tx.row("statements.telling", Telling, message_id=message_id, length=COMPARED_LENGTH)
 
 
 async def nearest_telling(tx: Executor, message_id: str, *, later: bool, limit: int) -> list[Telling]:
     """Return the messages before one, or compared ones after it, that state something: the nearest first."""
     return await tx.rows(
-        "statements.nearest_telling",
-        Telling,
-        user_id=tx.scope.user_id,
-        message_id=message_id,
-        later=later,
-        limit=limit,
-        length=COMPARED_LENGTH,
+        "statements.nearest_telling", Telling, message_id=message_id, later=later, limit=limit, length=COMPARED_LENGTH
     )
 
 
 async def doubt(tx: Executor, older: str, newer: str, likelihood: float) -> None:
     """Note how likely a later message took the place of what another states, if nothing is likelier to have."""
-    await tx.run("statements.doubt", user_id=tx.scope.user_id, older=older, newer=newer, doubt=likelihood)
+    await tx.run("statements.doubt", older=older, newer=newer, doubt=likelihood)
 
 
 async def compared(tx: Executor, ids: Iterable[str]) -> None:
     """Note that these were compared."""
-    await tx.run("statements.compared", user_id=tx.scope.user_id, ids=[*ids])
+    await tx.run("statements.compared", ids=[*ids])
 
 
 def _row(span: SpanOf, statement_id: str) -> dict[str, Any]:

@@ -131,11 +131,6 @@ async def claim_sessions(
     return [Lease(user_id, task, row["subject"], holder, row["attempts"]) for row in found]
 
 
-async def to_be_learned(tx: Executor, session_id: str) -> bool:
-    """Whether a session has messages that somebody is about to learn from, or could."""
-    return bool(await tx.value("work.to_be_learned", user_id=tx.scope.user_id, session_id=session_id))
-
-
 async def renew(tx: Executor, rules: Rules, leases: Iterable[Lease]) -> None:
     """Say that work is still going on."""
     held = [*leases]
@@ -162,12 +157,6 @@ async def put_off(tx: Executor, lease: Lease, reason: str, *, counted: bool = Tr
     await tx.run("work.put_off", **_named(lease), reason=reason[:500], delay=delay, counted=counted, most=most)
 
 
-async def without_vectors(tx: Executor, user_id: str | None) -> str | None:
-    """Return why the index of this user, or of anyone, waits for another attempt; None if it does not."""
-    reason: str | None = await tx.value("work.without_vectors", user_id=user_id)
-    return reason
-
-
 async def give_back(tx: Executor, leases: Iterable[Lease]) -> None:
     """Give leases back as if they had never been taken."""
     for lease in leases:
@@ -181,66 +170,24 @@ async def count_anew(tx: Executor, lease: Lease) -> None:
 
 async def fail(tx: Executor, task: str, subjects: Iterable[str], reason: str) -> None:
     """Count a failure of each; after too many, set it aside."""
-    await tx.run(
-        "work.fail",
-        user_id=tx.scope.user_id,
-        task=task,
-        subjects=[*subjects],
-        reason=reason[:500],
-        most=MOST_ATTEMPTS,
-    )
+    await tx.run("work.fail", task=task, subjects=[*subjects], reason=reason[:500], most=MOST_ATTEMPTS)
 
 
 async def set_aside(tx: Executor, task: str, subjects: Iterable[str], reason: str) -> None:
     """Set these aside at once, since another attempt would change nothing."""
     named = [*subjects]
     if named:
-        await tx.run("work.set_aside", user_id=tx.scope.user_id, task=task, subjects=named, reason=reason[:500])
+        await tx.run("work.set_aside", task=task, subjects=named, reason=reason[:500])
 
 
 async def succeed(tx: Executor, task: str, subjects: Iterable[str]) -> None:
     """Forget the failures of these."""
-    await tx.run("work.succeed", user_id=tx.scope.user_id, task=task, subjects=[*subjects])
-
-
-async def set_aside_crashed(tx: Executor, user_id: str) -> int:
-    """Set aside what ended whoever was at it, again and again."""
-    return await tx.run("work.set_aside_crashed", user_id=user_id, most=MOST_ATTEMPTS)
-
-
-async def held(tx: Executor, user_id: str | None) -> int:
-    """How much somebody is at."""
-    return int(await tx.value("work.held", user_id=user_id))
-
-
-async def left(tx: Executor, user_id: str | None) -> int:
-    """Return how much is due: rows to index, conversations to learn from and to summarise, entries to compare."""
-    return int(await tx.value("work.left", user_id=user_id))
-
-
-async def blocked(tx: Executor, user_id: str, task: str) -> bool:
-    """Whether a task of a user rests after a failure, or was set aside."""
-    return bool(await tx.value("work.blocked", user_id=user_id, task=task))
+    await tx.run("work.succeed", task=task, subjects=[*subjects])
 
 
 async def unread(tx: Executor, user_id: str, task: str, limit: int) -> list[str]:
     """Return the messages that must be read (READ or REREAD) one by one."""
     return await tx.values("work.unread", user_id=user_id, task=task, limit=limit)
-
-
-async def aside(tx: Executor) -> list[dict[str, Any]]:
-    """How much was set aside, by task, with a reason."""
-    return await tx.dicts("work.aside")
-
-
-async def retry(tx: Executor) -> int:
-    """Try again what was set aside; how much that is."""
-    return int(await tx.value("work.retry"))
-
-
-async def clean(tx: Executor) -> int:
-    """Forget the failures of rows that are gone."""
-    return await tx.run("work.clean")
 
 
 def _named(lease: Lease) -> dict[str, Any]:

@@ -44,7 +44,7 @@ WHERE claim.user_id = %(user_id)s AND claim.claim_id = given.claim_id AND claim.
 -- name: forget
 DELETE FROM claims WHERE user_id = %(user_id)s AND noun = %(noun)s AND claim_key = %(key)s;
 
--- name: forget_all
+-- name: forget_learned
 DELETE FROM claims WHERE user_id = %(user_id)s;
 
 -- name: unsettled

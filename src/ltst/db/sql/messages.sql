@@ -1,7 +1,9 @@
 -- name: add
 SELECT outcome, message_id, message_index, created_at
 FROM ltst_add_message(
-    %s, %s, %s::uuid, %s, %s, %s, %s, %s::integer, %s::timestamptz, %s::jsonb, %s::uuid, %s, %s, %s, %s, %s);
+    %(user_id)s, %(session_id)s, %(message_id)s::uuid, %(role)s, %(content)s, %(content_hash)s, %(context_hash)s,
+    %(token_count)s::integer, %(timestamp)s::timestamptz, %(metadata)s::jsonb, %(parent_message_id)s::uuid,
+    %(message_key)s, %(agent)s, %(name)s, %(actor)s, %(retried)s);
 
 -- name: open_session
 SELECT ltst_open_session(
@@ -10,23 +12,13 @@ SELECT ltst_open_session(
 -- name: now
 SELECT now();
 
--- name: add_many
-INSERT INTO conversation_messages (
-    user_id, session_id, message_id, role, content, content_hash, context_hash, message_index, message_key,
-    token_count, metadata, parent_message_id, timestamp)
-SELECT %(user_id)s::text, %(session_id)s::text, message_id, role, content, content_hash, context_hash, message_index,
-       message_key, token_count, metadata, parent_message_id, "timestamp"
-FROM json_to_recordset(%(rows)s::json) AS given (
-    message_id UUID, role TEXT, content TEXT, content_hash TEXT, context_hash TEXT, message_index INTEGER,
-    message_key TEXT, token_count INTEGER, metadata JSONB, parent_message_id UUID, "timestamp" TIMESTAMPTZ);
-
 -- name: store
 INSERT INTO conversation_messages (
     user_id, session_id, message_id, role, content, content_hash, context_hash, message_index, message_type,
     token_count, metadata, parent_message_id, timestamp, embedding, relevance_score, is_context_message)
 VALUES (%(user_id)s, %(session_id)s, %(message_id)s::uuid, %(role)s, %(content)s, %(content_hash)s, %(context_hash)s,
-    %(message_index)s::integer, %(message_type)s, %(token_count)s::integer, %(metadata)s::jsonb, %(parent)s::uuid,
-    %(timestamp)s::timestamptz, %(embedding)s::real[]::vector(384), %(relevance_score)s::float,
+    %(message_index)s::integer, %(message_type)s, %(token_count)s::integer, %(metadata)s::jsonb,
+    %(parent_message_id)s::uuid, %(timestamp)s::timestamptz, %(embedding)s::real[]::vector(384), %(relevance_score)s::float,
     %(is_context_message)s::boolean);
 
 -- name: get
@@ -115,7 +107,7 @@ SELECT session_id, message_key, role, content_hash FROM conversation_messages
 WHERE user_id = %(user_id)s AND session_id = ANY(%(session_ids)s::text[]) AND message_key IS NOT NULL
 ORDER BY session_id, message_index;
 
--- name: add_to_sessions
+-- name: insert
 INSERT INTO conversation_messages (
     user_id, session_id, message_id, role, content, content_hash, context_hash, message_index, message_key,
     token_count, metadata, parent_message_id, timestamp)

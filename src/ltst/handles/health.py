@@ -1,0 +1,131 @@
+"""Health of a database: its schema, extension, indexes, isolation, queries, work, master key and disk."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Sequence
+
+from ltst.db import migrate, repair
+from ltst.db.pool import KEEPER, Database, Executor
+from ltst.db.repair import Difference
+from ltst.errors import Denied
+from ltst.handles.desk import SLOW_MILLISECONDS, Core
+from ltst.records import Check, Health
+from ltst.support.crypto import MasterKeys
+
+LOW_DISK_BYTES = 1024**3
+REPAIR = "run: ltst db repair"
+
+
+async def look(core: Core) -> Health:
+    """Look at everything; return what was seen."""
+    tables, found = migrate.names_of("TABLE"), await repair.compare(core.database)
+    async with core.database.snapshot(KEEPER) as tx:
+        checks = (
+            await _extension(tx),
+            _parts("indexes", "index", found),
+            _parts("triggers", "trigger", found),
+            await _isolation(tx, tables),
+            await _index_usage(tx, tables),
+            await _slow_queries(tx),
+            await _derived_work(tx),
+            await _master_key(tx, core.keys),
+        )
+    return Health((_schema(await migrations(core.database), found), *checks, _disk(core.database)))
+
+
+async def migrations(database: Database) -> Check:
+    """Check that the schema is up to date."""
+    found = await migrate.status(database)
+    wrong = [f"{each.name} is {each.state}" for each in found if each.state != "applied"]
+    if wrong:
+        return Check("schema", "error", f"{', '.join(wrong)}; run: ltst db migrate")
+    return Check("schema", "ok", f"{len(found)} migrations applied")
+
+
+def _disk(database: Database) -> Check:
+    folder = database.data_dir
+    if folder is None:
+        return Check("disk", "ok", "on the server: not seen from here")
+    free = shutil.disk_usage(folder).free
+    told = f"{free / 1024**3:.1f} GiB free at {folder}"
+    return Check("disk", "ok" if free > LOW_DISK_BYTES else "warning", told)
+
+
+async def _derived_work(tx: Executor) -> Check:
+    aside = await tx.dicts("work.aside")
+    if not aside:
+        return Check("derived work", "ok", "nothing was set aside")
+    told = "; ".join(f"{row['items']} × {row['task']} ({row['reason']})" for row in aside)
+    return Check("derived work", "warning", f"set aside: {told}; run: ltst worker --retry")
+
+
+async def _extension(tx: Executor) -> Check:
+    version = await tx.value("health.vector_version")
+    return Check("extension", "ok" if version else "error", f"pgvector {version}" if version else "pgvector is missing")
+
+
+def _schema(migrated: Check, found: Sequence[Difference]) -> Check:
+    """Check that columns, functions and views are as the migrations made them."""
+    lost = [each for each in found if each.kind == "column"]
+    wrong = [each for each in found if each.kind in ("function", "view")]
+    if migrated.status != "ok" or not (lost or wrong):
+        return migrated
+    remedy = "restore a backup, with: ltst db restore --force" if lost else REPAIR
+    return Check("schema", "error", f"{', '.join(map(str, (*lost, *wrong)))}; {remedy}")
+
+
+def _parts(name: str, kind: str, found: Sequence[Difference]) -> Check:
+    """Check that everything of a kind is there and at work."""
+    wrong = [str(each) for each in found if each.kind == kind]
+    return Check(name, "error", f"{', '.join(wrong)}; {REPAIR}") if wrong else Check(name, "ok", "all in place")
+
+
+async def _isolation(tx: Executor, tables: Collection[str]) -> Check:
+    open_tables = await tx.values("health.unprotected_tables", tables=[*tables])
+    if open_tables:
+        return Check("isolation", "error", f"row-level security is not forced on {', '.join(open_tables)}; {REPAIR}")
+    return Check("isolation", "ok", f"row-level security is forced on {len(tables)} tables")
+
+
+async def _index_usage(tx: Executor, tables: Collection[str]) -> Check:
+    scanned = await tx.dicts("health.scanned_tables", tables=[*tables])
+    if scanned:
+        told = ", ".join(f"{row['name']} ({row['scans']} times)" for row in scanned)
+        return Check("index usage", "warning", f"read whole more often than by index: {told}; run ANALYZE")
+    return Check("index usage", "ok", "large tables are read by index")
+
+
+async def _slow_queries(tx: Executor) -> Check:
+    slow = int(await tx.value("metrics.slow", threshold_ms=SLOW_MILLISECONDS))
+    running = int(await tx.value("health.running_long"))
+    seconds = SLOW_MILLISECONDS / 1000
+    told = f"{running} running now and {slow} finished in the last day took over {seconds:g} seconds"
+    return Check("slow queries", "warning" if running or slow else "ok", told)
+
+
+async def _master_key(tx: Executor, keys: MasterKeys) -> Check:
+    """Check that the master keys of this host open all data keys; each data key names the one that wraps it."""
+    used = {row["id"]: row["users"] for row in await tx.dicts("health.master_keys")}
+    try:
+        here = keys.ids()
+    except Denied as problem:
+        return Check("master key", "error", str(problem))
+    if not used:
+        return Check("master key", "ok", "no sensitive value is kept yet")
+    if missing := [f"{id} ({_users(users)})" for id, users in used.items() if id not in here]:
+        return Check("master key", "error", _unfitting(missing, keys.where, others=len(missing) < len(used) or here))
+    if len(used) > 1:
+        return Check("master key", "warning", "some data keys are wrapped by an older key; run: ltst master-key rotate")
+    return Check("master key", "ok", f"the key in {keys.where} opens the data keys of {_users(sum(used.values()))}")
+
+
+def _users(count: int) -> str:
+    return f"{count:,} user{'' if count == 1 else 's'}"
+
+
+def _unfitting(missing: Collection[str], where: str, *, others: object) -> str:
+    told = f"sensitive values under {', '.join(missing)} cannot be read here: that key is not in {where}"
+    if others:
+        return f"{told}, which holds another: give every host of this database the same keys"
+    return f"{told}: put it back"
