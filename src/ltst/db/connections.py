@@ -37,9 +37,6 @@ from ltst.support.place import FORKED, Place, background, beside
 R = TypeVar("R")
 
 REAL, REALS = 700, 1021  # the types of Postgres
-# What the driver waits for, and is told of, as its numbers; and how the system is asked for it.
-READ, WRITE = 1, 2
-POLLED = {READ: select.POLLIN, WRITE: select.POLLOUT, READ | WRITE: select.POLLIN | select.POLLOUT}
 CONNECT_SECONDS = 10
 RESTART_SECONDS = 10.0
 STATEMENT_SECONDS = 60.0  # as in the settings
@@ -132,7 +129,7 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
             raise DatabaseUnavailable(FORKED)
         watch = self._watched() if self._patience < math.inf else None
         try:
-            return await super().wait(_eager(gen, self.pgconn.socket), *args, **kwargs)
+            return await super().wait(gen, *args, **kwargs)
         except psycopg.OperationalError as problem:
             if not self._gave_up:
                 raise
@@ -165,28 +162,6 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
         self._gave_up = True
         with suppress(OSError), socket.socket(fileno=os.dup(self.fileno())) as line:
             line.shutdown(socket.SHUT_RDWR)
-
-
-def _eager(gen: PQGen[R], socket: int) -> PQGen[R]:
-    """Go on at once where the server need not be waited for: a round of the event loop takes as long as a short query.
-
-    What is written seldom waits, and what is read may have come while something else was done.
-    """
-    watch = select.poll()
-    try:
-        state = next(gen)
-        while True:
-            watch.register(socket, POLLED[state])
-            found = watch.poll(0)
-            state = gen.send(_ready(found[0][1]) & state if found else (yield state))
-    except StopIteration as end:
-        done: R = end.value
-        return done
-
-
-def _ready(found: int) -> int:
-    """What can be done; whatever went wrong is told to whoever reads or writes."""
-    return (READ if found & ~select.POLLOUT else 0) | (WRITE if found & ~select.POLLIN else 0)
 
 
 async def _welcomes(address: str) -> bool:
