@@ -84,6 +84,7 @@ SELECT noun, learnt.row_id, 0 FROM (
     UNION ALL SELECT 'instruction', id::text FROM user_agent_prompt_customizations WHERE learned
     UNION ALL SELECT 'entry', entry_id::text FROM memory_entries WHERE learned
     UNION ALL SELECT 'relationship', relationship_id::text FROM session_relationships WHERE learned
+    UNION ALL SELECT 'statement', statement_id::text FROM statements
 ) AS learnt
 FULL JOIN (SELECT noun, row_id FROM event_ledger WHERE actor = 'learning' AND action = 'learn') AS told
     USING (noun, row_id)
