@@ -246,7 +246,7 @@ class Worker:
 
     def _vectors(self, user_id: str, todo: Todo, some: bool) -> Iterator[tuple[str, Step]]:
         if todo.vectors or todo.careful:
-            yield "index", partial(self._index, user_id, todo.careful, 1 if some else None)
+            yield "index", partial(self._index, user_id, todo, some)
         if todo.large:
             yield "large", partial(index_large, self._core.database, user_id, self._core.settings.large_memory)
 
@@ -274,17 +274,18 @@ class Worker:
 
         return bool(await index_words(self._core.database, user_id))
 
-    async def _index(self, user_id: str, careful: bool, batches: int | None) -> bool:
-        """Give rows their vectors; one by one where one must be `careful`."""
+    async def _index(self, user_id: str, todo: Todo, some: bool) -> bool:
+        """Give rows their vectors, a batch of them or all; one by one where one must be careful."""
         from ltst.indexing.index import index_under  # late: it needs the model's libraries
 
         database, parts, done = self._core.database, self._core.settings.embedded_parts, 0
 
         async def index(lease: Lease) -> None:
             nonlocal done
-            alone = careful or lease.attempts > 1
+            alone = todo.careful or lease.attempts > 1
             embedding = await self._core.embedding()
-            how: dict[str, Any] = {"parts": parts, "careful": alone, "batches": batches}
+            how: dict[str, Any] = {"parts": parts, "careful": alone, "batches": 1 if some else None}
+            how["words"] = todo.words or not some
             done += await index_under(database, lease, embedding, self._rules, **how)
             await work.finish(database.user(user_id), lease)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +71,11 @@ class Search:
     filters: Filters
     limit: int
     floor: float | None
-    again: bool = field(default=True, repr=False)  # whether it may be asked for again before the memory changes
+
+    @property
+    def again(self) -> bool:
+        """Whether it may be asked for again before the memory changes, as it does by the answer to a stored message."""
+        return self.filters.without is None
 
     def key(self, question: Question) -> str:
         """Return the cache key. The day of asking is part of it only where the question mentions time."""
@@ -160,8 +164,7 @@ async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
     # What needs no search is read meanwhile.
     beside = asyncio.create_task(_prepared(desk, opening, wanted, topic))
     try:
-        # The answer to a stored message changes the memory, so what is found for it is not asked for again.
-        found = [] if topic is None else await _worth_recalling(desk, topic, filters, again=stored is None)
+        found = [] if topic is None else await _worth_recalling(desk, topic, filters)
     except BaseException:
         await end(beside)
         raise
@@ -174,11 +177,11 @@ async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
     return packed
 
 
-async def _worth_recalling(desk: Desk, topic: str, filters: Filters, *, again: bool) -> list[Hit]:
+async def _worth_recalling(desk: Desk, topic: str, filters: Filters) -> list[Hit]:
     """Return the hits about a topic that are worth telling; small talk is not searched for at all."""
     if is_small_talk(topic):
         return []
-    return worth_telling(await find(desk, Search(topic, None, filters, RECALLED, None, again)), topic)
+    return worth_telling(await find(desk, Search(topic, None, filters, RECALLED, None)), topic)
 
 
 def _count_shown(desk: Desk, packed: Context, found: Sequence[Hit]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ltst.db.pool import Database, user_scope
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 
 # How many rows get their words at once; and of how many characters while a search waits.
 WORDED = 256
-WORDED_SOON = 64_000
+WORDED_SOON = 16_000
 # How many rows get their vectors at once, and of how many characters: a second or two of work.
 BATCH = 256
 MOST_CHARACTERS = 32_000
-# What a search embeds before it looks, of which a row counts some characters by itself.
-SOON_CHARACTERS = 2_000
+# What a search embeds before it looks, in every way that it is read: about a tenth of a second of the processors. A row
+# counts some characters by itself.
+SOON_CHARACTERS = 1_000
 LEAST_COST = 100
 # What is embedded before messages are compared by their vectors alone: what has none is not found.
 COMPARED_CHARACTERS = 64_000
@@ -47,10 +48,10 @@ Part = tuple[str, ...]  # the ways in which a part of a text is read; its vector
 
 async def index_words(database: Database, user_id: str) -> int:
     """Index the words of all that the user has due; the number of rows."""
-    calls, done = database.user(user_id), 0
-    while rows := await search.due(calls, WORDED, first=WORDS, last=WORDS):
+    calls, done, more = database.user(user_id), 0, True
+    while more and (rows := await search.due(calls, WORDED, first=WORDS, last=WORDS)):
         await _add_words(database, user_id, rows)
-        done += len(rows)
+        done, more = done + len(rows), len(rows) == WORDED
     return done
 
 
@@ -79,15 +80,23 @@ def _terms(row: Due) -> list[str]:
 
 
 async def index_due(
-    database: Database, user_id: str, embedding: Embedding | None, *, parts: int, batches: int | None = None
+    database: Database,
+    user_id: str,
+    embedding: Embedding | None,
+    *,
+    parts: int,
+    batches: int | None = None,
+    words: bool = True,
 ) -> int:
     """Index what the user has due, in so many batches of vectors at most; the number of rows indexed.
+
+    Whoever knows that no words are due need not have them looked for.
 
     Without a model the rows get their words, and wait for their vectors. A row whose text the model refuses again and
     again is set aside: it is found by its words. When the database's model is another one by now it stops: what is
     left is for that one. Of a long text, so many `parts` get a vector.
     """
-    done, skip = await index_words(database, user_id), set[str]()
+    done, skip = await index_words(database, user_id) if words else 0, set[str]()
     while embedding is not None and (batches is None or batches > 0):
         rows = [*_affordable(await search.due(database.user(user_id), BATCH, skip=skip), MOST_CHARACTERS)]
         if not rows:
@@ -117,11 +126,12 @@ async def index_under(
     parts: int,
     careful: bool,
     batches: int | None,
+    words: bool,
 ) -> int:
     """Index what is due in batches; row by row if one is `careful`, or a batch fails although the model answers."""
     if not careful:
         try:
-            return await index_due(database, lease.user_id, embedding, parts=parts, batches=batches)
+            return await index_due(database, lease.user_id, embedding, parts=parts, batches=batches, words=words)
         except DatabaseUnavailable:
             raise
         except Exception as problem:
@@ -184,7 +194,7 @@ async def index_soon(database: Database, user_id: str, embedding: Embedding | No
         return False
     # What was refused before must not stand in the way of the others.
     rows = sorted(await search.due(calls, BATCH, last=OTHER_VECTOR), key=lambda row: row.failed)
-    if now := [*_affordable(rows, SOON_CHARACTERS)]:
+    if now := [*_affordable(rows, SOON_CHARACTERS, _readings)]:
         await _index(database, user_id, embedding, now, parts=parts)
     return not await search.is_due(calls)
 
@@ -204,10 +214,19 @@ async def index_compared(database: Database, user_id: str, embedding: Embedding,
             tried |= {row.id for row in now}
 
 
-def _affordable(rows: Sequence[Due], characters: int) -> Iterator[Due]:
+def _once(_row: Due) -> int:
+    return 1
+
+
+def _readings(row: Due) -> int:
+    """In how many ways a row is read for its vector."""
+    return 2 if row.by_person else 1
+
+
+def _affordable(rows: Sequence[Due], characters: int, readings: Callable[[Due], int] = _once) -> Iterator[Due]:
     """The first row, and those of the others whose texts are not too long together."""
     for number, row in enumerate(rows):
-        cost = max(len(row.text), LEAST_COST) if number else 0
+        cost = max(len(row.text), LEAST_COST) * readings(row) if number else 0
         if cost <= characters:
             characters -= cost
             yield row

@@ -73,7 +73,14 @@ class Todo:
 async def todo(tx: Executor, rules: Rules, user_id: str, large: int) -> Todo:
     """Return what may be due for a user; a memory of more than so many units counts as large."""
     found = await tx.row(
-        "work.todo", Todo, user_id=user_id, pause=rules.pause, idle=rules.idle, most=MOST_ATTEMPTS, large=large
+        "work.todo",
+        Todo,
+        user_id=user_id,
+        pause=rules.pause,
+        idle=rules.idle,
+        tokens=rules.tokens,
+        most=MOST_ATTEMPTS,
+        large=large,
     )
     assert found is not None, "a query of scalars answers with one row"
     return found

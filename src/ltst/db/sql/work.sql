@@ -74,8 +74,12 @@ FROM (SELECT coalesce(bool_or(learned_index < last_index), false) AS unlearnt,
              coalesce(bool_or(refined_index < last_index AND last_activity < now() - %(pause)s::interval), false)
                  OR EXISTS (SELECT FROM derived_work WHERE user_id = %(user_id)s AND task = 'reread') AS unrefined,
              coalesce(bool_or(episode_index < last_index AND last_activity < now() - %(idle)s::interval
-                              OR last_index > summarised_index + 1 AND last_activity > now() - interval '1 day'), false)
-                 AS untold
+                              -- Or it goes on and has grown long.
+                              OR last_index > summarised_index + 1 AND last_activity > now() - interval '1 day'
+                                 AND (SELECT sum(token_count) FROM conversation_messages AS message
+                                      WHERE message.user_id = %(user_id)s
+                                        AND message.session_id = conversation_sessions.session_id
+                                        AND message_index > summarised_index) > %(tokens)s::integer), false) AS untold
       FROM conversation_sessions WHERE user_id = %(user_id)s) AS session;
 
 -- name: claim
