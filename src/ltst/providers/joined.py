@@ -58,7 +58,8 @@ class JoinedEmbedder(LocalEmbedder):
     def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
         """Load both models in a few steps, before each of which it asks whether to go on."""
         readers = (partial(_reader, way) for way in (ASKED, TOLD))  # questions come first
-        for step in (multilingual.tokenizer, multilingual.model, _changes, *readers):
+        steps: list[Callable[[], Any]] = [multilingual.tokenizer, multilingual.model, _changes, *readers]
+        for step in steps:
             if not go_on():
                 return
             with LOADING:
