@@ -4,6 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DEVELOPED := $(VENV)/.developed
+DOCUMENTED := $(VENV)/.documented
 LOWEST := $(VENV)-minimum
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
@@ -15,7 +16,7 @@ BEAM ?= $(wildcard $(DATA)/beam)
 # How the whole suite is run; one test alone is faster without workers.
 WORKERS ?= -n 4 --dist worksteal
 
-.PHONY: run demo test full check sync bench contract mcp-check openapi-check minimums crash attack soak rehearsal eval clean
+.PHONY: run demo test full check sync docs bench contract mcp-check openapi-check minimums crash attack soak rehearsal eval clean
 
 run: $(INSTALLED)
 	$(BIN)/ltst serve
@@ -37,10 +38,18 @@ check: $(DEVELOPED)
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/generate_sync.py --check
 	$(BIN)/python scripts/generate_verbs.py --check
+	$(BIN)/python scripts/generate_llms.py --check
 
 sync: $(DEVELOPED)
 	$(BIN)/python scripts/generate_sync.py
 	$(BIN)/python scripts/generate_verbs.py
+	$(BIN)/python scripts/generate_llms.py
+
+# The site of the docs, in site/, with each page also as the Markdown that llms.txt names. A warning fails it.
+docs: $(DOCUMENTED)
+	$(BIN)/python scripts/generate_llms.py
+	$(BIN)/zensical build --clean --strict
+	cp docs/*.md site/
 
 bench: $(DEVELOPED)
 	$(BIN)/python -m bench
@@ -81,7 +90,7 @@ rehearsal: $(DEVELOPED)
 	$(BIN)/python -m bench.adoption
 
 clean:
-	rm -rf $(VENV) $(LOWEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(LOWEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .cache site
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("ltst needs Python 3.11 or newer: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
@@ -91,6 +100,10 @@ $(INSTALLED): pyproject.toml constraints.txt
 
 $(DEVELOPED): $(INSTALLED)
 	$(INSTALL) '.[dev]'
+	touch $@
+
+$(DOCUMENTED): $(INSTALLED)
+	$(INSTALL) '.[docs]'
 	touch $@
 
 $(LOWEST)/.installed: pyproject.toml constraints-minimum.txt

@@ -111,12 +111,12 @@ def rows(blocks: int) -> Iterator[Comparison]:
         (f"onnxruntime, {PLAIN_BATCH} sorted by length", partial(_block, plain.embed_all, by_length)),
     ):
         yield _throughput("embed, texts of mixed length", other_name, *_alternate(blocks, many, other))
-    single = partial(_block, plain.embed, [QUESTION], SINGLES)
-    yield _latency("embed, one question", *_alternate(blocks, partial(_block, ours.embed, [QUESTION], SINGLES), single))
+    single, asked = partial(_block, plain.embed, [QUESTION], SINGLES), ours.prompted(QUESTION, question=True)
+    yield _latency("embed, one question", *_alternate(blocks, partial(_block, ours.embed, [asked], SINGLES), single))
     with asyncio.Runner() as runner:
         embedding = Embedding(ours)
-        asked = partial(embedding.vectors, [QUESTION])
-        awaited = _alternate(blocks, lambda: runner.run(timed_async([asked] * SINGLES)), single)
+        question = partial(embedding.vectors, [QUESTION], question=True)
+        awaited = _alternate(blocks, lambda: runner.run(timed_async([question] * SINGLES)), single)
         yield _latency("embed, one question, awaited", *awaited)
         crowd = _alternate(
             blocks, lambda: runner.run(_crowd(embedding, given)), partial(_block, plain.embed_all, given)
@@ -163,7 +163,7 @@ async def _asked_meanwhile(embedding: Embedding, given: Sequence[str]) -> list[f
     seconds = []
     for _ in range(QUESTIONS):
         await asyncio.sleep(PAUSE)
-        block = await timed_async([partial(embedding.vectors, [QUESTION])])
+        block = await timed_async([partial(embedding.vectors, [QUESTION], question=True)])
         seconds += block.seconds
     if given and going.done():
         raise RuntimeError("the backlog was embedded before all questions were asked")

@@ -13,7 +13,7 @@ from bench import exports
 from bench.report import Comparison, throughput
 from bench.stage import Block, Stage, timed
 from ltst import Memory, User
-from ltst.doors.importers import read
+from ltst.importers import read
 
 BOUND = 0.5
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ltst.indexing.index
-import ltst.learn.consolidate
-import ltst.learn.episodes
 import ltst.learn.listen
+import ltst.retelling.consolidate
+import ltst.retelling.episodes
 import ltst.worker
 from ltst import AsyncMemory, CallableEmbedder, Settings
 

@@ -29,6 +29,7 @@ from ltst import LtstError
 from ltst.learn import model as learning
 from ltst.providers.language import CountedModel, OpenAILanguageModel
 from ltst.records import Completion, ConversationMessage
+from ltst.retelling.summaries import summarised
 
 WINDOW = 8_192  # of tokens, what SmolLM2 was trained on
 TIMEOUT = 400.0
@@ -143,7 +144,7 @@ async def _claims(model: Overheard) -> None:
 
 
 async def _summary(model: Overheard) -> None:
-    summary = await learning.summarised(model, _turns(), SUMMARY_TOKENS)
+    summary = await summarised(model, _turns(), SUMMARY_TOKENS)
     print(f"== summary by {model.name}: {'refused' if summary is None else 'kept'}\n{model.answer}\n")
 
 

@@ -33,11 +33,12 @@ from typing import Any
 
 import ltst
 from ltst.agents import intents, passages
-from ltst.doors.importers import words
+from ltst.importers import words
 from ltst.learn import extract, grounding, model, pasted, statements
-from ltst.learn.importance import importance
+from ltst.learn.transcript import LONGEST_TURN
 from ltst.recall import summary, temporal
 from ltst.records import ConversationMessage
+from ltst.retelling.importance import importance
 from ltst.support import answers, tokens
 from ltst.support.reading import html, markdown
 from ltst.support.reading.chunks import chunks
@@ -486,7 +487,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "a quotation by a model": lambda text: model.weigh(_QUOTING, model.shown_turns([_said(f"{text} I have a cat.")])),
     "turns for a model": lambda text: model.shown_turns([_said(text)]),
     "an answer of a model": lambda text: model.weigh(text, [model.Shown(1, _said("Hello."), "Hello.")]),
-    "grounds of a fact": lambda text: grounding.says_fact(text[: model.LONGEST_TURN], "home", "Porto", "holds"),
+    "grounds of a fact": lambda text: grounding.says_fact(text[:LONGEST_TURN], "home", "Porto", "holds"),
     "importance": importance,
     "times in a question": lambda text: temporal.intervals(text, _NOW),
     "a question": intents.is_question,

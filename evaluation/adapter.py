@@ -82,13 +82,13 @@ def sets(sources: Sources, embedder: Embedder) -> list[DataSet]:
         for trained in (True, False)
         if (chosen := [each for each in own if (each.history.id not in out) == trained])
     ]
-    for each, trained in _public(sources):
+    for each, trained in public(sources):
         found.append(DataSet(each.name, trained, [remembered(one, embedder) for one in each.histories]))
     return found
 
 
-def _public(sources: Sources) -> Iterator[tuple[Benchmark, bool]]:
-    """The data sets of others, and whether each is trained on."""
+def public(sources: Sources) -> Iterator[tuple[Benchmark, bool]]:
+    """Yield the data sets of others, and whether each is trained on."""
     yield locomo.read(sources.data), locomo.NAME not in sources.left_out
     if sources.realtalk is not None:
         yield realtalk.read(sources.realtalk), realtalk.NAME not in sources.left_out
@@ -142,12 +142,13 @@ def packed(change: Mapping[str, Thin]) -> dict[str, NDArray[Any]]:
     """Return the thin matrices as bytes, with a scale for each of the columns down and the rows up."""
     found: dict[str, NDArray[Any]] = {}
     for name, (down, up) in change.items():
-        found[f"{name}.down"], found[f"{name}.down_scale"] = _as_bytes(down, axis=0)
-        found[f"{name}.up"], found[f"{name}.up_scale"] = _as_bytes(up, axis=1)
+        found[f"{name}.down"], found[f"{name}.down_scale"] = as_bytes(down, axis=0)
+        found[f"{name}.up"], found[f"{name}.up_scale"] = as_bytes(up, axis=1)
     return found
 
 
-def _as_bytes(matrix: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def as_bytes(matrix: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Return a matrix as bytes, and the scale of each of its columns (axis 0) or rows (axis 1)."""
     scale = np.maximum(np.abs(matrix).max(axis=axis, keepdims=True), 1e-12) / MOST
     return np.rint(matrix / scale).astype(np.int8), scale.astype(np.float32)
 

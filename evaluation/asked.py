@@ -69,9 +69,19 @@ def remembered(
 
 def placing(histories: Sequence[Remembered], embed: Callable[[Sequence[str]], Vectors]) -> Placing:
     """Return how questions, in their own words alone, find their evidence by the vectors that `embed` gives them."""
-    found = [place for each in histories for place in _placed(each, embed)]
+    return placing_of([place for each in histories for place in _placed(each, embed)])
+
+
+def placing_of(found: Sequence[tuple[float, float, float]]) -> Placing:
+    """Return the means over all questions."""
     first, first_three, recall = np.mean(found, axis=0) if found else (0.0, 0.0, 0.0)
     return Placing(len(found), float(first), float(first_three), float(recall))
+
+
+def placed(near: Vectors, evidence: Sequence[Sequence[int]]) -> list[tuple[float, float, float]]:
+    """Return for each question whether evidence is first, among the first three, and how much of it among ten."""
+    orders = np.argsort(-near, axis=1, kind="stable")[:, :SHOWN]
+    return [_place(order.tolist(), {*each}) for order, each in zip(orders, evidence, strict=True)]
 
 
 def _placed(given: Remembered, embed: Callable[[Sequence[str]], Vectors]) -> list[tuple[float, float, float]]:
@@ -79,8 +89,7 @@ def _placed(given: Remembered, embed: Callable[[Sequence[str]], Vectors]) -> lis
     if not questions:
         return []
     near = embed([each.text for each in questions]) @ given.vectors.T
-    orders = np.argsort(-near, axis=1, kind="stable")[:, :SHOWN]
-    return [_place(order.tolist(), {*each.evidence}) for order, each in zip(orders, questions, strict=True)]
+    return placed(near, [each.evidence for each in questions])
 
 
 def _place(order: list[int], evidence: set[int]) -> tuple[float, float, float]:

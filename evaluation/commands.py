@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evaluation.benchmark import Benchmark
     from evaluation.run import Plan
     from evaluation.vectors import CachedEmbedder
+    from ltst.protocols import Embedder
 
 app = typer.Typer(
     name="python -m evaluation",
@@ -172,9 +173,10 @@ def adapter(
     Example: python -m evaluation adapter --data data --realtalk REALTALK/data --leave-out locomo
     """
     from evaluation import adapter as training  # late: numpy takes longer than --help may
+    from ltst.providers.local import LocalEmbedder
 
     training.with_torch()  # before anything takes long
-    with _plain_vectors(options, cache) as embedder:
+    with _vectors(LocalEmbedder(), options, cache) as embedder:
         with show.working("Embedding what is not known yet"):
             sources = training.Sources(data=data, realtalk=realtalk, beam=beam, left_out=leave_out or ())
             found = training.sets(sources, embedder)
@@ -182,6 +184,39 @@ def adapter(
     _present(options, lambda: [asdict(score) for score in scores], lambda: training.present(scores), None)
     if write:
         show.hint(f"Wrote {training.write(model.change())}.")
+
+
+@command(app, "joined")
+def joined(
+    options: Options,
+    data: Labelled,
+    realtalk: Realtalk = None,
+    beam: Beam = None,
+    epochs: Epochs = 4,
+    leave_out: LeaveOut = None,
+    write: Write = False,
+    cache: Cache = None,
+) -> None:
+    """Train how the joined embedder reads what is told and what is asked.
+
+    On the training lives and pairs, LoCoMo, and REALTALK and BEAM where they are named; the lives of the folder are
+    only measured. Tells how the cosine alone places the evidence, by the local model and by both. It needs torch, and
+    some minutes.
+
+    Example: python -m evaluation joined --data data --realtalk REALTALK/data --leave-out locomo
+    """
+    from evaluation import adapter as local  # late: numpy takes longer than --help may
+    from evaluation import joined as training
+    from ltst.providers.local import LocalEmbedder
+
+    local.with_torch()  # before anything takes long
+    with _vectors(LocalEmbedder(), options, cache) as embedder, show.working("Reading all texts by both models"):
+        sources = local.Sources(data=data, realtalk=realtalk, beam=beam, left_out=leave_out or ())
+        found = training.read(sources, embedder)
+    scores, made = training.train(found, epochs=epochs, tell=show.hint)
+    _present(options, lambda: [asdict(score) for score in scores], lambda: local.present(scores), None)
+    if write:
+        show.hint(f"Wrote {training.write(made)}.")
 
 
 @command(app, "superseding")
@@ -195,9 +230,13 @@ def superseding(options: Options, write: Write = False, cache: Cache = None) -> 
     """
     from evaluation import superseding as training  # late: numpy takes longer than --help may
     from evaluation.training import read
+    from ltst.providers.joined import JoinedEmbedder
 
     lives = read()
-    with _plain_vectors(options, cache) as embedder, show.working("Comparing each message with those before it"):
+    with (
+        _vectors(JoinedEmbedder(), options, cache) as embedder,
+        show.working("Comparing each message with those before it"),
+    ):
         read_pairs = [each for life in lives for each in training.examples(life, embedder)]
     with show.working("Training without some of the lives in turn"):
         wanted = sum(len(life.replaced) for life in lives)
@@ -208,13 +247,12 @@ def superseding(options: Options, write: Write = False, cache: Cache = None) -> 
 
 
 @contextmanager
-def _plain_vectors(options: Options, cache: Path | None) -> Iterator[CachedEmbedder]:
-    """The local model, whose vectors are kept."""
+def _vectors(embedder: Embedder, options: Options, cache: Path | None) -> Iterator[CachedEmbedder]:
+    """An embedder whose vectors are kept."""
     from evaluation.vectors import CachedEmbedder
-    from ltst.providers.local import LocalEmbedder
 
-    with closing(CachedEmbedder(LocalEmbedder(), cache or options.settings.home / FOLDER / CACHE)) as embedder:
-        yield embedder
+    with closing(CachedEmbedder(embedder, cache or options.settings.home / FOLDER / CACHE)) as kept:
+        yield kept
 
 
 def _plan(

@@ -76,7 +76,7 @@ def run(plan: Plan, tick: Tick = lambda _: None, embedder: Embedder | None = Non
         tick(plan.steps - sum(each.steps(plan.baselines) for each in _due(plan.benchmark, journal)))
         asyncio.run(_ask_product(plan, cached, journal, tick))
         if plan.baselines:
-            _ask_baselines(plan.benchmark, cached, journal, tick)
+            _ask_baselines(plan.benchmark, cached.plain(), journal, tick)
         return _gathered(plan, journal, cached.name, code)
 
 

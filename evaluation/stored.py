@@ -23,11 +23,12 @@ ROLES = {"user": "human", "assistant": "ai"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Message:
-    """A turn of a person, the conversation that it stands in, when it was said, and its vector."""
+    """A turn of a person, the conversation that it stands in, when it was said, what labels it, and its vector."""
 
     turn: Turn
     session: str
     at: datetime
+    label: str
     vector: NDArray[np.float32]
 
 
@@ -38,7 +39,7 @@ def messages(history: History, embedder: Embedder) -> list[Message]:
     plain = embedder.embed([turn.text for _, turn in said])
     vectors = (mean(np.stack(both)) for both in zip(labelled, plain, strict=True))
     return [
-        Message(turn, session.id, turn.at or session.at, vector)
+        Message(turn, session.id, turn.at or session.at, _label(session, turn), vector)
         for (session, turn), vector in zip(said, vectors, strict=True)
     ]
 

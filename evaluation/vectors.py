@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import sqlite3
 import threading
@@ -14,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ltst.providers.adapter import FILE
-from ltst.providers.local import QUESTION
+from ltst.providers import adapter, joined
+from ltst.providers.local import QUESTION, LocalEmbedder
 from ltst.providers.turns import Prompted
 
 if TYPE_CHECKING:
@@ -92,12 +93,20 @@ class CachedEmbedder:
         finally:
             self._anew = False
 
+    def plain(self) -> CachedEmbedder:
+        """Return the model that the product is compared with: of two that are joined the first alone, else the same."""
+        if self.name != joined.NAME:
+            return self
+        alone = copy.copy(self)
+        alone._embedder = LocalEmbedder()
+        return alone
+
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()
 
     def _key(self, text: str) -> bytes:
-        weights = _adapter() if text.startswith(QUESTION) else ""
+        weights = _weights(self.name, text.startswith(QUESTION))
         return hashlib.sha256(f"{self.name}{weights}\n{text}".encode()).digest()
 
     def _known(self, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
@@ -113,6 +122,7 @@ class CachedEmbedder:
 
 
 @cache
-def _adapter() -> str:
-    """Which weights questions are read by: trained anew, they give other vectors under the same name of a model."""
-    return hashlib.sha256((files("ltst.providers.data") / FILE).read_bytes()).hexdigest()
+def _weights(model: str, question: bool) -> str:
+    """Which trained weights a text is read by: trained anew, they give other vectors under the same name of a model."""
+    used = [adapter.FILE] * question + [joined.FILE] * (model == joined.NAME)
+    return "".join(hashlib.sha256((files("ltst.providers.data") / file).read_bytes()).hexdigest() for file in used)

@@ -9,16 +9,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from ltst.doors.mcp import everyday
+from ltst.doors.mcp import tools
 from ltst.verbs.catalog import VERBS
 from ltst.verbs.verb import Verb
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "verbs.md"
 HEADER = """# Every verb
 
-What can be asked of the memory of a user: as a method of the library, over [HTTP](server.md) and as a tool of
-[MCP](mcp.md). `ltst mcp` alone has the everyday tools; `--tools all` has those of this page too. `/docs` of a running
-server says what each request takes. Written by `make sync`.
+This table lists everything you can ask of a user's memory: as a method of the library, over [HTTP](server.md) and as a
+tool of [MCP](mcp.md). `ltst mcp` offers the everyday tools; `--tools all` adds those of this page. On a running server,
+`/docs` says what each request takes. `make sync` writes this page.
 """
 # Where the handles of a user, and of one of its conversations, are.
 PLACES = {"User": "user", "Chat": "chat", "Working": "chat.working", "Contexts": "chat.contexts"}
@@ -44,7 +44,7 @@ def _section(noun: str, verbs: tuple[Verb, ...]) -> str:
 def _rows(verbs: tuple[Verb, ...]) -> Iterator[str]:
     for verb in verbs:
         tool = "" if verb.tool == "-" else verb.tool or verb.name
-        shown = " *(everyday)*" if tool in everyday.EVERYDAY else ""
+        shown = " *(everyday)*" if tool in tools.EVERYDAY else ""
         cells = (_method(verb), _code(verb.http), _code(tool) + shown, verb.about.partition("\n")[0])
         yield f"| {' | '.join(each.replace('|', chr(92) + '|') for each in cells)} |"
 

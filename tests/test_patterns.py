@@ -27,7 +27,7 @@ def test_all_are_found(found: list[pump.Pattern]) -> None:
 @pytest.mark.parametrize(
     ("where", "methods"),
     [
-        ("ltst.doors.cli.options.SPAN", ("fullmatch",)),
+        ("ltst.doors.cli.parameters.SPAN", ("fullmatch",)),
         ("ltst.learn.model.FORMS['email']", ("fullmatch",)),
         ("].pattern", ("match",)),
         ("ltst.learn.extract.wishes._ONCE", ("search",)),

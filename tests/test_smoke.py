@@ -34,7 +34,7 @@ from ltst import (
     RedisWindowCache,
     Settings,
 )
-from ltst.doors.adapters.langchain import LtstChatMessageHistory, LtstConversationWindowMemory
+from ltst.langchain import LtstChatMessageHistory, LtstConversationWindowMemory
 
 SAID = "I moved to Lisbon in March."
 ASKED = "Where did I move to in March?"

@@ -38,7 +38,7 @@ def run(plan: Plan, tick: Tick = lambda _: None, embedder: Embedder | None = Non
         tick(_known(plan, journal))
         asyncio.run(_ask_product(plan, cached, journal, tick))
         if plan.baselines:
-            _ask_baselines(plan, cached, journal, tick)
+            _ask_baselines(plan, cached.plain(), journal, tick)
         return _gathered(plan, journal, cached.name, code)
 
 

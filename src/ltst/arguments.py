@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Annotated, Any, TypedDict, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypedDict, Union, get_args, get_origin, get_type_hints
 
 from ltst.records import KINDS, SEARCHED, STATEMENT_KINDS
 
@@ -29,24 +29,21 @@ SESSION_STATES = ("active", "archived")
 STRATEGIES = ("sliding_window", "sliding_window_summary")
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     """The least and the most that a number may be."""
 
     least: float
     most: float
 
 
-@dataclass(frozen=True, slots=True)
-class Letters:
+class Letters(NamedTuple):
     """How long a text may be, None for as long as a message; and whether it may be blank."""
 
     most: int | None = None
     blank: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+class Choices(NamedTuple):
     """The words that a text may be."""
 
     words: tuple[str, ...]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ltst.doors.manager.config import MemoryConfig
-from ltst.doors.manager.conversation import ConversationContext
-from ltst.doors.manager.manager import MemoryManager
+from ltst.doors.manager.manager import ConversationContext, MemoryManager
 from ltst.doors.manager.views import Message
 from ltst.records import MemoryEntry, MemoryTypes
 

@@ -217,9 +217,9 @@ class AsyncMemory:
     ) -> int:
         """Change the embedding model in place, while reads and writes go on; the number of rows that got a vector.
 
-        A name (local, multilingual, local:FOLDER, openai:MODEL, openai:MODEL@BASE_URL) is one that every process can
-        follow by itself; an embedder of your own must be given to each as `embedder`. Stopped, it goes on when it is
-        asked for again.
+        A name (joined, local, multilingual, local:FOLDER, openai:MODEL, openai:MODEL@BASE_URL) is one that every
+        process can follow by itself; an embedder of your own must be given to each as `embedder`. Stopped, it goes on
+        when it is asked for again.
         """
         validate.function(progress, "progress")
         return await self._core.models.switch(self._core.database, embedder, progress)

@@ -92,10 +92,10 @@ class Settings:
     there is a redis_url, else off."""
     token_counter: Callable[[str], int] | None = None
     """Counts the tokens of a text for the budget of a context; unset means a quarter of its bytes."""
-    embedder: str = "local"
-    """LTST_EMBEDDER: the embedding model of a database that has none yet: local, multilingual (16 languages; needs
-    ltst[multilingual]), local:FOLDER, openai:MODEL or openai:MODEL@BASE_URL. One that has a model keeps it until
-    `ltst embedder switch`."""
+    embedder: str = "joined"
+    """LTST_EMBEDDER: the embedding model of a database that has none yet: joined (local and multilingual in one), local
+    (all-MiniLM-L6-v2), multilingual (16 languages), local:FOLDER, openai:MODEL or openai:MODEL@BASE_URL. One that has a
+    model keeps it until `ltst embedder switch`."""
     embedder_api_key: str | None = field(default=None, repr=False)
     """LTST_EMBEDDER_API_KEY: the key for an embedding model behind an OpenAI-compatible endpoint."""
     embedder_threads: int | None = None
@@ -312,7 +312,7 @@ def _is_address(value: object) -> bool:
 
 
 def _is_embedder(value: str) -> bool:
-    return value in ("local", "multilingual") or (
+    return value in ("joined", "local", "multilingual") or (
         bool(value.removeprefix("local:").removeprefix("openai:").strip()) and (value.startswith(("local:", "openai:")))
     )
 
@@ -321,7 +321,7 @@ def _is_redis(value: object) -> bool:
     return isinstance(value, str) and value.startswith(("redis://", "rediss://", "unix://"))
 
 
-EMBEDDERS = ("local", "multilingual", "local:FOLDER", "openai:MODEL")
+EMBEDDERS = ("joined", "local", "multilingual", "local:FOLDER", "openai:MODEL")
 WINDOW_CACHES = ("off", "memory", "redis")
 SWITCH = {"on": True, "off": False, "1": True, "0": False, "true": True, "false": False}
 WHOLE_NUMBERS = (

@@ -173,9 +173,9 @@ class Memory:
     def switch_embedder(self, embedder: Embedder | str, *, progress: Callable[[int, int], None] | None = None) -> int:
         """Change the embedding model in place, while reads and writes go on; the number of rows that got a vector.
 
-        A name (local, multilingual, local:FOLDER, openai:MODEL, openai:MODEL@BASE_URL) is one that every process can
-        follow by itself; an embedder of your own must be given to each as `embedder`. Stopped, it goes on when it is
-        asked for again.
+        A name (joined, local, multilingual, local:FOLDER, openai:MODEL, openai:MODEL@BASE_URL) is one that every
+        process can follow by itself; an embedder of your own must be given to each as `embedder`. Stopped, it goes on
+        when it is asked for again.
         """
         return self._portal.run(self._inner.switch_embedder(embedder, progress=progress))
 

@@ -329,7 +329,7 @@ class Worker:
 
     async def _tell(self, user_id: str, most: int) -> bool:
         """Tell the episodes of conversations that rest."""
-        from ltst.learn.episodes import tell
+        from ltst.retelling.episodes import tell
         from ltst.rooms import search
 
         calls = self._core.database.user(user_id)
@@ -352,7 +352,7 @@ class Worker:
 
     async def _consolidate(self, user_id: str, wanted: Features) -> bool:
         """Compare new entries with the others."""
-        from ltst.learn.consolidate import consolidate
+        from ltst.retelling.consolidate import consolidate
 
         database = self._core.database
         leases = await self._claimed(user_id, "consolidate")

@@ -40,13 +40,6 @@ async def modelled(with_model: Settings) -> AsyncIterator[AsyncMemory]:
 
 
 @pytest.fixture
-async def turns(modelled: AsyncMemory) -> AsyncIterator[Turns]:
-    made = Turns(modelled)
-    yield made
-    await made.close(grace=5)
-
-
-@pytest.fixture
 def ana(modelled: AsyncMemory) -> AsyncUser:
     return modelled.user(f"ana-{uuid.uuid4().hex}")
 
@@ -54,6 +47,13 @@ def ana(modelled: AsyncMemory) -> AsyncUser:
 @pytest.fixture
 def bob(modelled: AsyncMemory) -> AsyncUser:
     return modelled.user(f"bob-{uuid.uuid4().hex}")
+
+
+@pytest.fixture
+async def turns(modelled: AsyncMemory) -> AsyncIterator[Turns]:
+    made = Turns(modelled)
+    yield made
+    await made.close(grace=5)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from helpers.embedders import opened
 from helpers.language_server import Asked, LanguageServer, Tools
 from ltst import AsyncUser, Settings
-from ltst.agents.asking import ROUNDS, Heard
+from ltst.agents.asking import ROUNDS, ModelAnswer
 from ltst.agents.turns import TurnResult, Turns
 from ltst.support import tokens
 
@@ -217,7 +217,7 @@ async def test_tool_calls_that_nobody_allowed_are_no_answer(
 
 
 def test_calls_that_are_not_numbered() -> None:
-    heard = Heard()
+    heard = ModelAnswer()
     for part in (
         {"id": "a", "function": {"name": "one", "arguments": "{"}},
         {"function": {"name": "one", "arguments": "}"}},

@@ -20,7 +20,7 @@ import typer
 
 import ltst
 from behaviour.http import record, written
-from behaviour.plain import Plain
+from behaviour.plain import Plain, furnish
 from ltst import Settings
 from ltst.doors.cli.main import app
 from ltst.handles.documents import AsyncDocuments
@@ -42,10 +42,7 @@ from ltst.records import (
     Fact,
     Hit,
     Instruction,
-    MemoryEntry,
     Receipt,
-    RetentionPolicy,
-    SessionRelationship,
     SessionSummary,
     Statement,
     UserPreference,
@@ -250,18 +247,7 @@ class CliUser:
     actor = "cli"
 
     def __init__(self, line: Line) -> None:
-        self._line = line
-        self.user_id = line.user_id
-        self.sessions = CliSessions(line)
-        self.facts = CliFacts(line)
-        self.statements = CliStatements(line)
-        self.preferences = CliPreferences(line)
-        self.instructions = CliInstructions(line)
-        self.entries = CliEntries(line)
-        self.documents = CliDocuments(line)
-        self.retention = CliRetention(line)
-        self.learning = CliLearning(line)
-        self.events = CliEvents(line)
+        furnish(self, line, globals(), "Cli")
 
     def chat(self, session_id: str | None = None, *, agent: str | None = None, name: str | None = None) -> CliChat:
         return CliChat(self._line, session_id or uuid.uuid4().hex, agent, name)
@@ -300,11 +286,18 @@ class Noun(Plain):
         self._line = line
 
     async def _typed(self, verb: Verb, arguments: dict[str, Any]) -> Any:
-        noun, name = self.owner.__name__.removeprefix("Async").lower(), verb.does.__name__.replace("_", "-")
-        values = [each for key, each in arguments.items() if verb.arguments[key].positional]
-        given = {key: each for key, each in arguments.items() if not verb.arguments[key].positional}
+        noun = self.owner.__name__.removeprefix("Async").lower()
+        name = command_of(noun, verb.does.__name__)
+        known = {each.name: each for each in COMMAND.commands[noun].commands[name].params}
+        values, given = [], dict[str, Any]()
+        for key, value in arguments.items():
+            if known[key].param_type_name == "option":
+                given[known[key].opts[0].removeprefix("--").replace("-", "_")] = value
+            elif value is not None:
+                values.append(text(value))
+        say = values.pop() if values else None
         try:
-            answer = await self._line.ask(noun, name, values=values, **given)
+            answer = await self._line.ask(noun, name, values=values, say=say, **given)
         except ltst.NotFound:
             if verb.returns is bool:
                 return False
@@ -312,6 +305,12 @@ class Noun(Plain):
         if verb.returns is bool:
             return True
         return {"items": answer} if isinstance(answer, list) else answer
+
+
+def command_of(noun: str, verb: str) -> str:
+    """The name of the command that is a verb: one record is shown."""
+    known = getattr(COMMAND.commands.get(noun), "commands", {})
+    return "show" if verb == "get" and "get" not in known else verb.replace("_", "-")
 
 
 class CliSessions(Noun):
@@ -337,27 +336,8 @@ class CliSessions(Noun):
     async def get(self, session_id: str) -> ConversationSession | None:
         return await self._line.one(ConversationSession, "sessions", "show", say=session_id, limit=1)
 
-    async def list(self, **page: Any) -> list[ConversationSession]:
-        return await self._line.all(ConversationSession, "sessions", "list", **page)
-
     async def delete(self, session_id: str) -> bool:
         return await self._line.gone("sessions", "delete", say=session_id, yes=True)
-
-    async def archive(self, session_id: str) -> ConversationSession:
-        return record(ConversationSession, await self._line.ask("sessions", "archive", say=session_id))
-
-    async def touch(self, session_id: str, *, at: datetime | None = None) -> bool:
-        return await self._line.gone("sessions", "touch", say=session_id, at=at)
-
-    async def link(self, source: str, target: str, type: str = "related", **more: Any) -> SessionRelationship:
-        found = await self._line.ask("sessions", "link", values=[source, target], type=type, **more)
-        return record(SessionRelationship, found)
-
-    async def related(self, session_id: str) -> Iterable[SessionRelationship]:
-        return await self._line.all(SessionRelationship, "sessions", "related", say=session_id)
-
-    async def summary(self, session_id: str) -> SessionSummary:
-        return record(SessionSummary, await self._line.ask("sessions", "summary", say=session_id))
 
 
 class CliChat:
@@ -489,12 +469,6 @@ class CliStatements(Noun):
         wanted: dict[str, Any] = {"about": about, "kind": kind, "chat": session_id, "limit": limit, **held}
         return await self._line.all(Statement, "statements", "list", **wanted)
 
-    async def get(self, statement_id: str) -> Statement | None:
-        return await self._line.one(Statement, "statements", "show", say=statement_id)
-
-    async def reject(self, statement_id: str) -> Statement:
-        return record(Statement, await self._line.ask("statements", "reject", say=statement_id))
-
 
 class CliFacts(Noun):
     owner = AsyncFacts
@@ -514,12 +488,6 @@ class CliFacts(Noun):
         given["about"] = about
         return record(Fact, await self._line.ask("facts", "set", values=[key], say=text(value), **given))
 
-    async def get(self, key: str, *, as_of: datetime | None = None, about: str | None = None) -> Fact | None:
-        return await self._line.one(Fact, "facts", "get", say=key, as_of=as_of, about=about)
-
-    async def list(self, *, as_of: datetime | None = None, about: str | None = None) -> list[Fact]:
-        return await self._line.all(Fact, "facts", "list", as_of=as_of, about=about)
-
     async def history(self, key: str, *, about: str | None = None) -> Iterable[Fact]:
         return await self._line.all(Fact, "facts", "history", say=key, about=about)
 
@@ -528,12 +496,6 @@ class CliFacts(Noun):
     ) -> Iterable[Fact]:
         words = [key, *([value] if value else [])]
         return await self._line.all(Fact, "facts", "end", values=words, at=at, about=about)
-
-    async def reject(self, key: str, value: str, *, about: str | None = None) -> Iterable[Fact]:
-        return await self._line.all(Fact, "facts", "reject", values=[key], say=value, about=about)
-
-    async def forget(self, key: str, *, about: str | None = None) -> bool:
-        return await self._line.gone("facts", "forget", say=key, about=about)
 
 
 class CliPreferences(Noun):
@@ -549,56 +511,23 @@ class CliPreferences(Noun):
         assert shown["preference_value"] is None
         return record(UserPreference, await self._line.ask("preferences", "get", say=key))
 
-    async def get(self, key: str) -> UserPreference | None:
-        return await self._line.one(UserPreference, "preferences", "get", say=key)
-
     async def list(self, type: str | None = None, *, defaults: bool = False) -> list[UserPreference]:
         given = {"type": type, "defaults": defaults, "reveal": True}
         return await self._line.all(UserPreference, "preferences", "list", **given)
-
-    async def forget(self, key: str) -> bool:
-        return await self._line.gone("preferences", "forget", say=key)
 
 
 class CliInstructions(Noun):
     owner = AsyncInstructions
 
-    async def set(self, agent: str, content: str) -> Instruction:
-        return record(Instruction, await self._line.ask("instructions", "set", values=[agent], say=text(content)))
-
-    async def get(self, agent: str) -> Instruction | None:
-        return await self._line.one(Instruction, "instructions", "get", say=agent)
-
-    async def list(self) -> list[Instruction]:
-        return await self._line.all(Instruction, "instructions", "list")
-
     async def history(self, agent: str) -> Iterable[Instruction]:
         return await self._line.all(Instruction, "instructions", "history", say=agent)
-
-    async def forget(self, agent: str) -> bool:
-        return await self._line.gone("instructions", "forget", say=agent)
 
 
 class CliEntries(Noun):
     owner = AsyncEntries
 
-    async def add(
-        self, content: str, *, occurred_at: datetime | None = None, expires_at: datetime | None = None, **more: Any
-    ) -> MemoryEntry:
-        given = {"at": occurred_at, "expires": expires_at, **more}
-        return record(MemoryEntry, await self._line.ask("entries", "add", say=text(content), **given))
-
     async def add_many(self, entries: Any) -> NoReturn:
         absent("Entries.add_many")
-
-    async def get(self, entry_id: str) -> MemoryEntry | None:
-        return await self._line.one(MemoryEntry, "entries", "show", say=entry_id)
-
-    async def list(self, type: str | None = None, **page: Any) -> list[MemoryEntry]:
-        return await self._line.all(MemoryEntry, "entries", "list", type=type, **page)
-
-    async def forget(self, entry_id: str) -> bool:
-        return await self._line.gone("entries", "forget", say=entry_id)
 
 
 class CliDocuments(Noun):
@@ -615,31 +544,13 @@ class CliDocuments(Noun):
     async def get(self, document_id: str) -> Document | None:
         return await self._line.one(Document, "documents", "show", say=document_id, limit=EVERYTHING)
 
-    async def list(self, **page: Any) -> list[Document]:
-        return await self._line.all(Document, "documents", "list", **page)
-
-    async def forget(self, document_id: str) -> bool:
-        return await self._line.gone("documents", "forget", say=document_id)
-
 
 class CliRetention(Noun):
     owner = AsyncRetention
 
-    async def set(self, session_type: str = "*", **spans: Any) -> RetentionPolicy:
-        return record(RetentionPolicy, await self._line.ask("retention", "set", say=session_type, **spans))
-
-    async def list(self) -> list[RetentionPolicy]:
-        return await self._line.all(RetentionPolicy, "retention", "list")
-
-    async def forget(self, session_type: str = "*") -> bool:
-        return await self._line.gone("retention", "forget", say=session_type)
-
 
 class CliLearning(Noun):
     owner = AsyncLearning
-
-    async def get(self) -> Any:
-        return await self._line.ask("learning", "show")
 
     async def set(self, **switches: bool) -> Any:
         for feature, state in switches.items():

@@ -20,40 +20,26 @@ WHOLE = ["AsyncMemory", "Memory", "HTTP", "CLI", "MCP"]
 ADDRESSES: dict[int, str] = {}
 
 
-async def _opened(
-    name: str, server: EmbeddedServer, template: str, folders: pytest.TempPathFactory
-) -> AsyncIterator[Door]:
-    with cloned(server, template) as url:
-        async with opened(name, Settings(worker=False, database_url=url, home=folders.mktemp("home"))) as door:
-            ADDRESSES[id(door)] = url
-            yield door
+def _each(doors: list[str], about: str) -> Any:
+    """Return a fixture that opens each of these ways in once."""
+
+    @pytest_asyncio.fixture(scope="session", loop_scope="session", params=doors)
+    async def each(
+        request: pytest.FixtureRequest, server: EmbeddedServer, template: str, tmp_path_factory: pytest.TempPathFactory
+    ) -> AsyncIterator[Door]:
+        with cloned(server, template) as url:
+            home = tmp_path_factory.mktemp("home")
+            async with opened(request.param, Settings(worker=False, database_url=url, home=home)) as door:
+                ADDRESSES[id(door)] = url
+                yield door
+
+    each.__doc__ = about
+    return each
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session", params=WHOLE)
-async def door(
-    request: pytest.FixtureRequest, server: EmbeddedServer, template: str, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Door]:
-    """A way in that has every verb."""
-    async for each in _opened(request.param, server, template, tmp_path_factory):
-        yield each
-
-
-@pytest_asyncio.fixture(scope="session", loop_scope="session", params=[*WHOLE, "ConversationStorage"])
-async def any_door(
-    request: pytest.FixtureRequest, server: EmbeddedServer, template: str, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Door]:
-    """A way in that knows sessions, messages and contexts."""
-    async for each in _opened(request.param, server, template, tmp_path_factory):
-        yield each
-
-
-@pytest_asyncio.fixture(scope="session", loop_scope="session", params=[*WHOLE, "MemoryManager"])
-async def every_door(
-    request: pytest.FixtureRequest, server: EmbeddedServer, template: str, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Door]:
-    """A way in by which something is said, kept and found again."""
-    async for each in _opened(request.param, server, template, tmp_path_factory):
-        yield each
+door = _each(WHOLE, "A way in that has every verb.")
+any_door = _each([*WHOLE, "ConversationStorage"], "A way in that knows sessions, messages and contexts.")
+every_door = _each([*WHOLE, "MemoryManager"], "A way in by which something is said, kept and found again.")
 
 
 @pytest.fixture

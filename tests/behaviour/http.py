@@ -19,7 +19,7 @@ import httpx
 from pydantic import TypeAdapter
 
 import ltst
-from behaviour.plain import Plain
+from behaviour.plain import Plain, furnish
 from ltst import Settings
 from ltst.doors.http.app import Serving, create
 from ltst.handles.documents import AsyncDocuments
@@ -226,18 +226,7 @@ class HttpUser:
     actor = "http"
 
     def __init__(self, line: Line) -> None:
-        self._line = line
-        self.user_id = line.user_id
-        self.sessions = HttpSessions(line)
-        self.facts = HttpFacts(line)
-        self.statements = HttpStatements(line)
-        self.preferences = HttpPreferences(line)
-        self.instructions = HttpInstructions(line)
-        self.entries = HttpEntries(line)
-        self.documents = HttpDocuments(line)
-        self.retention = HttpRetention(line)
-        self.learning = HttpLearning(line)
-        self.events = HttpEvents(line)
+        furnish(self, line, globals(), "Http")
 
     def chat(self, session_id: str | None = None, *, agent: str | None = None, name: str | None = None) -> HttpChat:
         return HttpChat(self._line, session_id or uuid.uuid4().hex, agent, name)

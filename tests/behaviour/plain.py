@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -14,6 +14,19 @@ from ltst.verbs.verb import Verb
 PLAIN = {each.does.__qualname__: each for verbs in VERBS.values() for each in verbs if " /api/" not in each.http}
 Call = Callable[[Verb, dict[str, Any]], Awaitable[Any]]
 Record = Callable[[Any, Any], Any]
+
+
+NOUNS = (
+    *("sessions", "facts", "statements", "preferences", "instructions"),
+    *("entries", "documents", "retention", "learning", "events"),
+)
+
+
+def furnish(user: Any, line: Any, known: Mapping[str, Any], prefix: str) -> None:
+    """Give a user the handles of a door, which are called by its prefix and the noun."""
+    user._line, user.user_id = line, line.user_id
+    for noun in NOUNS:
+        setattr(user, noun, known[f"{prefix}{noun.capitalize()}"](line))
 
 
 class Plain:

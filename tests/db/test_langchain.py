@@ -23,15 +23,15 @@ from langchain_core.messages import (
 from langchain_postgres import PostgresChatMessageHistory
 
 import ltst
-from helpers.langchain_messages import beginning
+from helpers.langchain_messages import WITH_IMAGE, asked_of_a_tool
 from helpers.probes import superuser, value
 from ltst import Memory
 
 VIEW = "chat_message_history"
 MESSAGES: list[BaseMessage] = [
-    *beginning(written=7, status="success"),
+    *asked_of_a_tool(written=7, status="success"),
     AIMessage("It is 21 degrees."),
-    HumanMessage([{"type": "text", "text": "And this?"}, {"type": "image_url", "image_url": {"url": "data:x"}}]),
+    WITH_IMAGE,
     AIMessage(["plain", {"type": "text", "text": "and block"}]),
 ]
 

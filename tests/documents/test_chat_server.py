@@ -16,7 +16,7 @@ from langchain_postgres import PostgresChatMessageHistory
 from helpers.language_server import LanguageServer, language_server
 from helpers.serving import listening
 from ltst import Settings
-from ltst.doors.adapters.langchain import AsyncConversationBufferWindowMemory
+from ltst.langchain import AsyncConversationBufferWindowMemory
 
 Call = Callable[..., Any]
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from helpers.probes import cloned
 from helpers.shell import Run
-from ltst.db.embedded import EmbeddedServer
 from ltst.doors.cli.main import app
 
 
@@ -29,13 +27,6 @@ def run(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Run:
         return result
 
     return invoke
-
-
-@pytest.fixture(scope="module")
-def shared_url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    """One database for all tests of a module."""
-    with cloned(server, template) as url:
-        yield url
 
 
 @pytest.fixture

@@ -60,9 +60,9 @@ def written(path: tuple[str, ...], chance: random.Random) -> list[str]:
 
 @pytest.mark.parametrize("path", [path for path in LEAVES if path not in LEFT_OUT], ids=" ".join)
 def test_no_command_ends_in_a_traceback(
-    path: tuple[str, ...], shared_url: str, rounds: Callable[[int], int], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+    path: tuple[str, ...], url: str, rounds: Callable[[int], int], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    monkeypatch.setenv("DATABASE_URL", shared_url)
+    monkeypatch.setenv("DATABASE_URL", url)
     monkeypatch.chdir(tmp_path)
     chance = random.Random(" ".join(path))
     for _ in range(rounds(10)):

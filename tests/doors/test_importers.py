@@ -31,7 +31,7 @@ from ltst import Imported, ImportedConversation, ImportedMessage, Invalid, Memor
 from ltst.db import statistics
 from ltst.db.embedded import EmbeddedServer
 from ltst.doors.cli.main import app
-from ltst.doors.importers import documents, read, rows, trees
+from ltst.importers import documents, read, rows, trees
 from ltst.support import branches
 from ltst.support.branches import Tree
 
@@ -1218,7 +1218,7 @@ def run_import(file: Path, url: str, kill_after: int | None = None) -> int:
 MEASURE = """
 import resource, sys
 from ltst import Memory, Settings
-from ltst.doors.importers import documents, read, rows, trees
+from ltst.importers import documents, read, rows, trees
 with Memory(settings=Settings.from_environment(worker=False)) as memory:
     with read([sys.argv[1]]) as export:
         export.write(memory.user("ann"))

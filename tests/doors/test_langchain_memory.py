@@ -30,9 +30,9 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_postgres import PostgresChatMessageHistory
 
 import ltst
-from helpers.langchain_messages import beginning
+from helpers.langchain_messages import WITH_IMAGE, asked_of_a_tool
 from ltst import AsyncMemory, Memory, Settings
-from ltst.doors.adapters.langchain import (
+from ltst.langchain import (
     AsyncConversationBufferWindowMemory,
     LtstChatMessageHistory,
     LtstConversationWindowMemory,
@@ -42,10 +42,10 @@ from ltst.support.extras import how_to_install
 pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainDeprecationWarning")
 
 MESSAGES: list[BaseMessage] = [
-    *beginning(written=0, status="error"),
+    *asked_of_a_tool(written=0, status="error"),
     AIMessage("Let me see.", tool_calls=[{"name": "look", "args": {}, "id": None, "type": "tool_call"}]),
     AIMessage("It is 21 degrees."),
-    HumanMessage([{"type": "text", "text": "And this?"}, {"type": "image_url", "image_url": {"url": "data:x"}}]),
+    WITH_IMAGE,
     HumanMessage([{"type": "image_url", "image_url": {"url": "data:x"}}]),
     AIMessage(["plain", {"type": "text", "text": " and block"}]),
     AIMessage("  "),
@@ -357,7 +357,7 @@ async def test_a_chain_with_a_prompt_of_its_own_remembers(memory: AsyncMemory, a
 
 @pytest.mark.parametrize("missing", ["langchain_classic", "langchain_core"])
 def test_a_missing_extra_is_named(missing: str) -> None:
-    program = f"import sys; sys.modules[{missing!r}] = None; import ltst.doors.adapters.langchain"
+    program = f"import sys; sys.modules[{missing!r}] = None; import ltst.langchain"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert told.returncode != 0
     assert how_to_install("langchain") in told.stderr

@@ -14,6 +14,7 @@ import pytest
 
 import ltst
 import ltst.manager
+from helpers.interfaces import parameters
 from helpers.probes import pass_time, superuser, value
 from helpers.waiting import soon
 from ltst import AsyncMemory, ConversationMessage, MemoryConfig, MemoryEntry, MemoryManager, MemoryTypes, Settings
@@ -47,12 +48,7 @@ def test_the_interface_is_the_one_that_people_know() -> None:
         "search_memory": ["query", "memory_type", "limit", "filters"],
         "close": [],
     }
-    found = {
-        name: [each for each in inspect.signature(verb).parameters if each != "self"]
-        for name, verb in inspect.getmembers(MemoryManager, inspect.iscoroutinefunction)
-        if not name.startswith("_")
-    }
-    assert found == promised
+    assert parameters(MemoryManager, inspect.iscoroutinefunction) == promised
     assert [*inspect.signature(MemoryManager).parameters] == ["config_or_session_id", "user_id", "agent"]
     assert inspect.signature(MemoryManager.search_memory).parameters["limit"].default == 5
     names = ["content", "embedding", "metadata", "timestamp", "source", "importance_score"]

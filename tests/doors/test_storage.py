@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import ltst
+from helpers.interfaces import parameters
 from helpers.probes import cloned, columns, holding, superuser
 from ltst import (
     ConversationContext,
@@ -77,12 +78,7 @@ def test_the_interface_is_the_one_that_people_know() -> None:
         "cleanup_expired_data": [],
         "close": [],
     }
-    found = {
-        name: [each for each in inspect.signature(verb).parameters if each != "self"]
-        for name, verb in inspect.getmembers(ConversationStorage, inspect.isfunction)
-        if not name.startswith("_")
-    }
-    assert found == promised
+    assert parameters(ConversationStorage, inspect.isfunction) == promised
     assert list(inspect.signature(ConversationStorage).parameters) == ["database_url", "user_id"]
 
 

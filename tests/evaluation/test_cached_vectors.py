@@ -12,7 +12,8 @@ import pytest
 
 from evaluation.vectors import CachedEmbedder
 from helpers.evaluation_data import CountingEmbedder
-from ltst.providers.local import QUESTION
+from ltst.providers.joined import JoinedEmbedder
+from ltst.providers.local import QUESTION, LocalEmbedder
 
 
 @pytest.fixture
@@ -86,6 +87,16 @@ def test_questions_are_computed_again_when_their_weights_are_others(
     model = CountingEmbedder()
     with closing(CachedEmbedder(model, file)) as cached:
         cached.embed([QUESTION + "a boat?", "a boat"])
-        monkeypatch.setattr("evaluation.vectors._adapter", lambda: "trained anew")
+        monkeypatch.setattr("evaluation.vectors._weights", lambda _, asked: "trained anew" if asked else "")
         cached.embed([QUESTION + "a boat?", "a boat"])
     assert model.asked == [QUESTION + "a boat?", "a boat", QUESTION + "a boat?"]
+
+
+def test_what_two_joined_models_are_compared_with_is_the_first_alone(file: Path) -> None:
+    with closing(CachedEmbedder(JoinedEmbedder(threads=1), file)) as cached:
+        both, alone = cached.embed(["a boat"]), cached.plain().embed(["a boat"])
+        assert (cached.name, cached.plain().name) == ("ltst-joined-1", "all-MiniLM-L6-v2")
+        assert not np.allclose(both, alone)
+        assert np.allclose(alone, LocalEmbedder(threads=1).embed(["a boat"]), atol=1e-5)
+    with closing(CachedEmbedder(CountingEmbedder(), file)) as cached:
+        assert cached.plain() is cached

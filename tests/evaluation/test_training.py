@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from evaluation import adapter, asked, stored, superseding, training
+from evaluation import adapter, asked, joined, stored, superseding, training
 from evaluation.commands import app
 from evaluation.logistic import fitted, solved
 from evaluation.superseding import Example
@@ -21,7 +21,10 @@ from evaluation.training import Life
 from helpers.evaluation_data import LIFE, LOCOMO, CountingEmbedder, write
 from ltst.errors import Invalid, ModelUnavailable
 from ltst.learn.superseding import Pair, features, weights
+from ltst.providers import joined as product
+from ltst.providers import multilingual
 from ltst.providers.adapter import FILE
+from ltst.providers.joined import MATRICES
 from ltst.support.speech import label
 
 PRODUCT = Path(adapter.adapter.__file__).parent / "data" / FILE
@@ -255,3 +258,41 @@ def test_the_command_judges_lives_by_the_others(tmp_path: Path, monkeypatch: pyt
     assert [each["least"] for each in scores] == [*superseding.THRESHOLDS]
     assert scores[4] == {"least": 0.5, "noted": 10, "precision": 1.0, "recall": 1.0}
     assert written[0]["bias"] < 0 < written[0]["near"]
+
+
+# --- the joined embedder
+
+
+def test_every_pair_has_questions_and_messages_that_only_look_alike() -> None:
+    with gzip.open(joined.PAIRS, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    assert len({row["told"] for row in rows}) == len(rows) == 2_780
+    assert {row["language"] for row in rows} >= {"de", "en", "es", "fr", "it", "nl", "pl", "pt", "ru", "tr"}
+    for row in rows:
+        assert {*row} == {"language", "told", "asked", "beside"}
+        assert len(row["asked"]) == 3
+        assert len(row["beside"]) == 2
+        assert all(map(str.strip, (row["told"], *row["asked"], *row["beside"])))
+
+
+def test_the_projection_keeps_what_differs_most() -> None:
+    chance = np.random.default_rng(1)
+    spread = np.concatenate([np.full(joined.DIMENSIONS, 1.0), np.full(512, 0.01)])
+    vectors = (chance.normal(size=(2_000, len(spread))) * spread).astype(np.float32)
+    projection = joined._projection([vectors])
+    assert projection.shape == (len(spread), joined.DIMENSIONS)
+    assert np.linalg.norm(vectors @ projection) > 0.99 * np.linalg.norm(vectors)
+
+
+def test_what_is_written_is_what_the_product_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Changed:
+        def change(self) -> dict[str, tuple[Any, Any]]:
+            shapes = {name: getattr(multilingual.model(), name).shape for name in MATRICES}
+            return {name: (np.ones((high, 1)), np.full((1, wide), 0.01)) for name, (high, wide) in shapes.items()}
+
+    file = joined.write(joined._packed(Changed(), Changed(), np.eye(896, 384)), tmp_path / "joined.npz")  # type: ignore[arg-type]
+    monkeypatch.setattr("ltst.providers.joined.files", lambda _: tmp_path)
+    read = product._changes.__wrapped__()
+    assert file.name == product.FILE
+    assert np.allclose(read["told.d0"], 0.01, atol=1e-4)
+    assert np.allclose(read["projection"], np.eye(896, 384))

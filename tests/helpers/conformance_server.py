@@ -20,7 +20,7 @@ from mcp.shared.exceptions import MCPError
 
 from ltst import AsyncMemory, Settings
 from ltst.doors.mcp.app import Serving, around
-from ltst.doors.mcp.toolbox import Asked, failed
+from ltst.doors.mcp.toolbox import ToolCall, failed
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 SOUND = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
@@ -63,14 +63,14 @@ def embedded(uri: str, kind: str, said: str) -> protocol.EmbeddedResource:
     return protocol.EmbeddedResource(type="resource", resource=contents)
 
 
-async def progress(asked: Asked) -> protocol.CallToolResult:
+async def progress(asked: ToolCall) -> protocol.CallToolResult:
     for done in (0, 50, 100):
         await asked.report(done, 100, None)
         await asyncio.sleep(0.05)
     return answer(text("done"))
 
 
-async def incapable(_: Asked) -> protocol.CallToolResult:
+async def incapable(_: ToolCall) -> protocol.CallToolResult:
     needed = {"requiredCapabilities": {"sampling": {}}}
     raise MCPError(protocol.MISSING_REQUIRED_CLIENT_CAPABILITY, "this needs sampling", needed)
 
@@ -79,14 +79,14 @@ def answer(*content: protocol.ContentBlock) -> protocol.CallToolResult:
     return protocol.CallToolResult(content=list(content))
 
 
-def always(result: protocol.CallToolResult) -> Callable[[Asked], Awaitable[protocol.CallToolResult]]:
-    async def run(_: Asked) -> protocol.CallToolResult:
+def always(result: protocol.CallToolResult) -> Callable[[ToolCall], Awaitable[protocol.CallToolResult]]:
+    async def run(_: ToolCall) -> protocol.CallToolResult:
         return result
 
     return run
 
 
-TOOLS: Mapping[str, Callable[[Asked], Awaitable[protocol.CallToolResult]]] = {
+TOOLS: Mapping[str, Callable[[ToolCall], Awaitable[protocol.CallToolResult]]] = {
     "test_simple_text": always(answer(text("This is a simple text response for testing."))),
     "test_image_content": always(answer(image())),
     "test_audio_content": always(
@@ -146,7 +146,7 @@ async def call_tool(request: Any, given: protocol.CallToolRequestParams) -> prot
     if given.name not in TOOLS:
         raise MCPError(protocol.INVALID_PARAMS, "no such tool")
     nobody: Any = None
-    return await TOOLS[given.name](Asked(nobody, request.session.report_progress))
+    return await TOOLS[given.name](ToolCall(nobody, request.session.report_progress))
 
 
 async def list_resources(_: Any, __: Any) -> protocol.ListResourcesResult:

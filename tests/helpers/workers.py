@@ -12,8 +12,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-import ltst.learn.episodes
 import ltst.learn.listen
+import ltst.retelling.episodes
 from helpers.embedders import hashed, opened
 from ltst import Settings
 
@@ -54,7 +54,7 @@ def settle_and_note(settings: Settings, journal: Path) -> None:
                 await memory.settle()
 
         ltst.learn.listen.listen = noted.around("learn", ltst.learn.listen.listen)
-        ltst.learn.episodes.tell = noted.around("tell", ltst.learn.episodes.tell)
+        ltst.retelling.episodes.tell = noted.around("tell", ltst.retelling.episodes.tell)
         asyncio.run(settle())
 
 

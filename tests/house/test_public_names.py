@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from importlib import import_module
+
+import pytest
 
 import ltst
 
@@ -74,6 +77,12 @@ def test_public_names_are_pinned() -> None:
 def test_every_public_name_can_be_imported() -> None:
     for name in ltst.__all__:
         assert getattr(ltst, name).__doc__
+
+
+@pytest.mark.parametrize("module", ["importers", "langchain", "manager", "mcp", "server"])
+def test_public_modules_name_what_they_offer(module: str) -> None:
+    found = import_module(f"ltst.{module}")
+    assert found.__doc__ and all(getattr(found, name) is not None for name in found.__all__)
 
 
 def test_import_does_not_load_the_driver() -> None:

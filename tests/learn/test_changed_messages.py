@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,16 @@ from langchain_postgres import PostgresChatMessageHistory
 
 import ltst
 from helpers.embedders import opened
-from helpers.language_server import LanguageServer, language_server
+from helpers.language_server import LanguageServer
 from helpers.learning import actions, day, line, rows, run, taught, values
 from helpers.probes import cloned, holding, superuser
 from ltst import AsyncMemory, AsyncUser, ConversationMessage, Settings
-from ltst.doors.adapters.langchain import LtstChatMessageHistory
 from ltst.handles.learning import rules
-from ltst.learn import episodes as episode_work
+from ltst.langchain import LtstChatMessageHistory
 from ltst.learn import listen as listen_work
-from ltst.learn.episodes import tell
 from ltst.learn.listen import listen, listen_again
+from ltst.retelling import episodes as episode_work
+from ltst.retelling.episodes import tell
 from ltst.rooms import work
 from ltst.rooms.work import LeaseLost
 
@@ -229,11 +228,6 @@ class TestWhatWasTold:
 
 
 class TestByAModel:
-    @pytest.fixture
-    def language(self) -> Iterator[LanguageServer]:
-        with language_server() as played:
-            yield played
-
     async def test_it_reads_the_one_message_again(
         self, server: Any, template: str, tmp_path: Path, language: LanguageServer
     ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,7 +15,7 @@ from langchain_postgres import PostgresChatMessageHistory
 
 import ltst
 from helpers.embedders import opened
-from helpers.language_server import LanguageServer, language_server
+from helpers.language_server import LanguageServer
 from helpers.learning import actions, day, line, rows, run, say, taught, values
 from helpers.probes import cloned, holding, superuser
 from ltst import AsyncMemory, AsyncUser, Fact, Settings
@@ -284,11 +284,6 @@ class TestRejected:
 
 
 class TestByAModel:
-    @pytest.fixture
-    def language(self) -> Iterator[LanguageServer]:
-        with language_server() as played:
-            yield played
-
     async def test_what_was_rejected_stays_so(
         self, server: Any, template: str, tmp_path: Any, language: LanguageServer
     ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pytest_asyncio
 
 from helpers.embedders import opened
 from helpers.hostile import MARK, hostile
-from helpers.language_server import Asked, LanguageServer, language_server
+from helpers.language_server import Asked, LanguageServer
 from helpers.learning import day, rows, run, say, taught
 from helpers.probes import cloned
 from ltst import AsyncMemory, AsyncUser, Settings
@@ -198,11 +198,6 @@ class TestPasted:
 
 
 class TestByAModel:
-    @pytest.fixture
-    def language(self) -> Iterator[LanguageServer]:
-        with language_server() as played:
-            yield played
-
     async def test_a_model_that_falls_for_it_is_not_believed(
         self, server: Any, template: str, tmp_path: Path, language: LanguageServer
     ) -> None:

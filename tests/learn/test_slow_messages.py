@@ -122,7 +122,7 @@ async def test_others_are_served_while_it_is_read(settings: Settings, slowly: py
 async def test_an_episode_that_takes_too_long_is_set_aside(
     hasty: Settings, database: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ltst.learn.episodes.composed", slow_rules.composed)
+    monkeypatch.setattr("ltst.retelling.episodes.composed", slow_rules.composed)
     async with opened(hasty) as memory:
         await talk(
             memory.user("ana"), *(f"We talked at length about the harbour of Lisbon, number {n}." for n in range(5))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from helpers.embedders import opened
-from helpers.language_server import LanguageServer, language_server
+from helpers.language_server import LanguageServer
 from helpers.learning import actions, day, rows, run, say, taught
 from helpers.probes import cloned
 from ltst import AsyncMemory, AsyncUser, Settings, UserPreference
@@ -321,11 +320,6 @@ class TestInstructions:
 
 
 class TestByAModel:
-    @pytest.fixture
-    def language(self) -> Iterator[LanguageServer]:
-        with language_server() as played:
-            yield played
-
     async def test_what_it_reads_is_weighed_like_the_rest(
         self, server: Any, template: str, tmp_path: Path, language: LanguageServer
     ) -> None:

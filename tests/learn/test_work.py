@@ -29,10 +29,10 @@ from ltst.db.embedded import EmbeddedServer
 from ltst.db.pool import SingleCall
 from ltst.handles.learning import rules
 from ltst.indexing.index import index_words
-from ltst.learn.consolidate import consolidate
-from ltst.learn.episodes import tell
 from ltst.learn.listen import listen
 from ltst.providers.vectors import TextRefused
+from ltst.retelling.consolidate import consolidate
+from ltst.retelling.episodes import tell
 from ltst.rooms import work
 from ltst.rooms.work import Lease, LeaseLost
 

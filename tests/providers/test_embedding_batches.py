@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 
 import numpy as np
 import pytest
@@ -46,12 +47,18 @@ def model() -> Model:
     return Model()
 
 
-@pytest.fixture
-async def embedding(model: Model) -> AsyncIterator[Embedding]:
-    made = Embedding(CallableEmbedder(model, "model", 2), texts=8, characters=1000)
+@asynccontextmanager
+async def embedding_by(embedder: CallableEmbedder, model: Model) -> AsyncIterator[Embedding]:
+    made = Embedding(embedder, texts=8, characters=1000)
     yield made
     model.free.set()
     await made.close()
+
+
+@pytest.fixture
+async def embedding(model: Model) -> AsyncIterator[Embedding]:
+    async with embedding_by(CallableEmbedder(model, "model", 2), model) as made:
+        yield made
 
 
 async def hold(embedding: Embedding, model: Model) -> asyncio.Task[object]:
@@ -143,10 +150,8 @@ class PacedModel(CallableEmbedder):
 
 @pytest.fixture
 async def paced(model: Model) -> AsyncIterator[Embedding]:
-    made = Embedding(PacedModel(model, "model", 2), texts=8, characters=1000)
-    yield made
-    model.free.set()
-    await made.close()
+    async with embedding_by(PacedModel(model, "model", 2), model) as made:
+        yield made
 
 
 def in_the_background(embedding: Embedding, *lists: list[str]) -> list[asyncio.Task[object]]:

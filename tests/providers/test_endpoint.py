@@ -11,8 +11,7 @@ import pytest
 
 from helpers.language_server import Close, Events, Hang, LanguageServer, Raw, Status, event, events, language_server
 from ltst import Invalid, ModelUnavailable, Settings
-from ltst.providers.endpoint import Endpoint, model_endpoint, proxy_endpoint
-from ltst.providers.sse import EventReader
+from ltst.providers.endpoint import Endpoint, EventReader, model_endpoint, proxy_endpoint
 
 KEY = "sk-very-secret"
 REQUEST = {"model": "small", "messages": [{"role": "user", "content": "My secret is the blue door"}]}

@@ -212,36 +212,43 @@ class Session:
 @pytest.fixture
 def runs(monkeypatch):
     noted: list[tuple[int, tuple[int, int]]] = []
-    monkeypatch.setattr(local, "_embedded_at_length", 0)
     monkeypatch.setattr(local, "_session", lambda threads, asking=False: Session(threads, noted, None))
     return noted
 
 
-def test_a_question_has_all_threads_to_itself(runs, monkeypatch):
-    monkeypatch.setattr(local, "_embedded_at_length", local.MANY_PIECES)
-    LocalEmbedder(threads=2).embed(["Where do I live?"])
-    LocalEmbedder(threads=2).embed(["Where do I live?", "And where did I live before I moved to where I live now?"])
+def test_a_question_has_all_threads_to_itself(runs):
+    embedder = LocalEmbedder(threads=2)
+    first, second = "Where do I live?", "And where did I live before I moved to where I live now?"
+    embedder.embed([embedder.prompted(first, True)])
+    embedder.embed([embedder.prompted(first, True), embedder.prompted(second, True)])
     assert {threads for threads, _ in runs} == {2}
 
 
-def test_the_model_is_loaded_a_second_time_only_for_a_backlog(runs):
+def test_what_is_told_takes_one_thread_for_each_run(runs):
     embedder, long = LocalEmbedder(threads=2), "word " * 254
-    for _ in range(local.MANY_PIECES // 512):
-        embedder.embed([long, long])
-    assert {threads for threads, _ in runs} == {2}
+    embedder.embed(["I live in Lisbon.", "I like it there."])
+    assert runs == [(1, (2, 7))]
     embedder.embed([long, long])
-    assert runs[-2:] == [(1, (1, 256)), (1, (1, 256))]
+    assert runs[1:] == [(1, (1, 256)), (1, (1, 256))]
 
 
-def test_one_thread_needs_no_second_model(runs, monkeypatch):
-    monkeypatch.setattr(local, "_embedded_at_length", local.MANY_PIECES)
+def test_questions_and_what_is_told_have_one_model_each(monkeypatch):
+    loads = []
+    monkeypatch.setattr(local, "_sessions", {})
+    monkeypatch.setattr(local, "_load", lambda threads, asking: loads.append((threads, asking)) or Session(1, [], None))
+    embedder = LocalEmbedder(threads=2)
+    for text in ("Where?", "Here.", "word " * 254):
+        embedder.embed([embedder.prompted(text, True), *[text] * 3])
+    assert sorted(loads) == [(1, False), (2, True)]
+
+
+def test_one_thread_takes_as_much_at_once_as_the_cache_holds(runs):
     LocalEmbedder(threads=1).embed(["word " * 254] * 4)
     assert [shape for _, shape in runs] == [(2, 256), (2, 256)]
 
 
 def test_a_backlog_is_embedded_by_all_threads_at_once(monkeypatch):
     meet, noted = threading.Barrier(3), []
-    monkeypatch.setattr(local, "_embedded_at_length", local.MANY_PIECES)
     monkeypatch.setattr(local, "_session", lambda threads, asking=False: Session(threads, noted, meet))
     # Each run waits for two others: one after the other they would wait in vain.
     vectors = LocalEmbedder(threads=3).embed(["word " * 254] * 6)
@@ -254,7 +261,6 @@ def test_a_run_that_fails_fails_the_whole(monkeypatch):
         def run(self, names, given):
             raise RuntimeError("out of order")
 
-    monkeypatch.setattr(local, "_embedded_at_length", local.MANY_PIECES)
     monkeypatch.setattr(local, "_session", lambda threads, asking=False: Broken())
     with pytest.raises(RuntimeError, match="out of order"):
         LocalEmbedder(threads=2).embed(["word " * 254] * 6)
@@ -265,7 +271,6 @@ def test_vectors_of_a_backlog_are_those_of_single_texts(monkeypatch):
     texts = [f"{'word ' * (number * 9)}{number}" for number in range(24)]
     embedder = LocalEmbedder(threads=2)
     alone = np.concatenate([embedder.embed([text]) for text in texts])
-    monkeypatch.setattr(local, "_embedded_at_length", local.MANY_PIECES)
     assert (embedder.embed(texts) * alone).sum(axis=1).min() > 0.99999
 
 
@@ -285,7 +290,7 @@ def test_a_warm_model_is_not_loaded_again(monkeypatch):
     embedder = LocalEmbedder(threads=2)
     embedder.warm()
     embedder.embed(["text", local.QUESTION + "text"])
-    assert loads == [2, 2]  # one for questions, one for everything else
+    assert loads == [2, 1]  # all threads share a question; of everything else each takes its own
 
 
 def test_nothing_is_imported_before_it_is_used():

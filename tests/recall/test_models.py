@@ -114,7 +114,7 @@ class TestTheFirst:
             assert await memory.embedder_model() is None
             await user.search("ship")
             assert database.execute(MODELS).fetchall() == [("all-MiniLM-L6-v2", 384, "local", "active")]
-            assert await memory.embedder_model() == "all-MiniLM-L6-v2"
+            assert await memory.embedder_model() == "ltst-joined-1"
 
     async def test_a_given_one_is_that_of_a_new_database(
         self, opened: Callable[..., Any], database: Connection, model: Model

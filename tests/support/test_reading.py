@@ -41,7 +41,7 @@ def read(text: str, kind: str = source.MARKDOWN) -> list[Chunk]:
 
 def chunks_of(found: source.Source) -> list[Chunk]:
     parts = source.read(found, most_pages=1000, most_unpacked=10**8)
-    return [chunk for part in parts if not isinstance(part, source.Begun) for chunk in part]
+    return [chunk for part in parts if not isinstance(part, source.Opened) for chunk in part]
 
 
 def text_of(found: list[Chunk]) -> str:

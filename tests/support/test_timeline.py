@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ltst.support.timeline import Period, Statement, periods
+from ltst.support.timeline import Mention, Period, periods
 
 DAY = timedelta(days=1)
 
@@ -19,13 +19,13 @@ def day(number: int) -> datetime:
     return datetime(2026, 1, 1, tzinfo=UTC) + number * DAY
 
 
-def said(value: str, since: int, at: int | None = None, **more: object) -> Statement:
+def said(value: str, since: int, at: int | None = None, **more: object) -> Mention:
     moment = since if at is None else at
-    return Statement(f"{value}-{since}-{moment}-{more}", value, day(since), day(moment), **more)  # type: ignore[arg-type]
+    return Mention(f"{value}-{since}-{moment}-{more}", value, day(since), day(moment), **more)  # type: ignore[arg-type]
 
 
 def line(
-    *statements: Statement, rejected: tuple[str, ...] = (), single: bool = True
+    *statements: Mention, rejected: tuple[str, ...] = (), single: bool = True
 ) -> list[tuple[str, int, int | None]]:
     return [
         (each.value, (each.since - day(0)).days, None if each.until is None else (each.until - day(0)).days)
@@ -44,7 +44,7 @@ def test_one_value_follows_another() -> None:
 
 def test_the_same_again_goes_on() -> None:
     (only,) = periods([said("Porto", 1), said("porto", 5)], [], single_valued=True)
-    assert (only.value, only.since, only.until, len(only.statements)) == ("Porto", day(1), None, 2)
+    assert (only.value, only.since, only.until, len(only.mentions)) == ("Porto", day(1), None, 2)
 
 
 def test_a_later_word_about_an_earlier_time_overrules_what_was_said_before() -> None:
@@ -140,7 +140,7 @@ STATEMENTS = st.lists(
 
 
 @given(STATEMENTS, st.booleans(), st.randoms(use_true_random=False))
-def test_the_order_of_reading_makes_no_difference(heard: list[Statement], single: bool, chance: random.Random) -> None:
+def test_the_order_of_reading_makes_no_difference(heard: list[Mention], single: bool, chance: random.Random) -> None:
     def told(found: list[Period]) -> list[object]:
         return sorted((each.value, each.since, str(each.until), [*each.sources], each.confidence) for each in found)
 
@@ -151,7 +151,7 @@ def test_the_order_of_reading_makes_no_difference(heard: list[Statement], single
 
 
 @given(STATEMENTS)
-def test_of_a_single_valued_key_one_value_holds_at_a_time(heard: list[Statement]) -> None:
+def test_of_a_single_valued_key_one_value_holds_at_a_time(heard: list[Mention]) -> None:
     found = [each for each in periods(heard, [], single_valued=True) if each.since != each.until]
     for earlier, later in pairwise(found):
         assert earlier.until is not None

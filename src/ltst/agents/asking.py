@@ -17,7 +17,7 @@ LONGEST_RESULT = 20_000
 
 
 @dataclass(slots=True)
-class Heard:
+class ModelAnswer:
     """One answer of a model, put together from its chunks: a text, and the tools that it wants to use."""
 
     text: str = ""
@@ -29,7 +29,7 @@ class Heard:
         for choice in choices(chunk)[:1]:
             delta = choice.get("delta")
             if isinstance(delta, Mapping):
-                said += delta["content"] if isinstance(delta.get("content"), str) else ""
+                said += _text(delta.get("content"))
                 self._take_calls(delta.get("tool_calls"))
         said = mended(said)
         self.text += said
@@ -48,26 +48,22 @@ class Heard:
             call["arguments"] += _text(function.get("arguments"))
 
     def _number(self, part: Mapping[str, Any]) -> int:
-        """Which call a part belongs to; servers that do not number them give each an id."""
+        """Returns which call a part belongs to; servers that do not number them give each an id."""
         if isinstance(part.get("index"), int):
             return int(part["index"])
         known = [number for number, call in self.calls.items() if part.get("id") in (None, call["id"])]
         return known[-1] if known else len(self.calls)
 
     def message(self, most: int = CALLS) -> dict[str, Any]:
-        """The answer as the message of the assistant, which must stand before the results of its tools."""
+        """Returns the answer as the message of the assistant, which must stand before the results of its tools."""
         calls = [
-            {
-                "id": call["id"],
-                "type": "function",
-                "function": {"name": call["name"], "arguments": call["arguments"]},
-            }
+            {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": call["arguments"]}}
             for call in self.wanted(most)
         ]
         return {"role": "assistant", "content": self.text or None, "tool_calls": calls}
 
     def wanted(self, most: int = CALLS) -> list[dict[str, Any]]:
-        """The tools to use, in their order."""
+        """Returns the tools to use, in their order."""
         return [self.calls[number] for number in sorted(self.calls)][:most]
 
 
@@ -76,10 +72,10 @@ def _text(value: object) -> str:
 
 
 async def ask(endpoint: Endpoint, request: Mapping[str, Any], tools: Toolbox) -> AsyncIterator[str | Outcome]:
-    """The text of the answer as it comes, and the outcomes of the tools that were used on the way."""
+    """Yields the text of the answer as it comes, and the outcomes of the tools that were used on the way."""
     messages, said = [*request["messages"]], False
     for number in range(ROUNDS + 1):
-        heard = Heard()
+        heard = ModelAnswer()
         async for chunk in endpoint.stream({**request, "messages": messages, **_offered(tools, number)}):
             if text := heard.take(chunk):
                 # What it said before it used a tool is a paragraph of its own.
@@ -95,7 +91,7 @@ async def ask(endpoint: Endpoint, request: Mapping[str, Any], tools: Toolbox) ->
 
 
 def _offered(tools: Toolbox, number: int) -> dict[str, Any]:
-    """The tools; at last none may be used, since an answer is wanted."""
+    """Returns the tools; at last none may be used, since an answer is wanted."""
     if not tools.allowed:
         return {}
     return {"tools": tools.specs()} | ({"tool_choice": "none"} if number == ROUNDS else {})

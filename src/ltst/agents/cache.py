@@ -56,7 +56,7 @@ class Executors:
         self._age_sum = 0.0
 
     async def get(self, user: AsyncUser, agent: Agent) -> AgentExecutor:
-        """Return the executor of a user and an agent, a new one if the agent's file or the instructions changed."""
+        """Returns the executor of a user and an agent, a new one if the agent's file or the instructions changed."""
         instruction = await user.instructions.get(agent.name)
         self._let_go_of_old()
         key = (user.user_id, agent.name)
@@ -104,7 +104,7 @@ class Executors:
 
 
 def _changed(executor: AgentExecutor, agent: Agent, instruction: Instruction | None) -> str | None:
-    """What an executor was made from that is different now."""
+    """Returns what an executor was made from that is different now."""
     if executor.agent != agent:
         return "agent"
     return "instructions" if executor.instruction != instruction else None

@@ -9,14 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ltst.agents import wording
-from ltst.agents.intents import (
-    ABOUT_ASKING,
-    ABOUT_THE_ASSISTANT,
-    FORMERLY,
-    QUESTION_MARK,
-    is_question,
-    to_forget,
-)
+from ltst.agents.intents import ABOUT_ASKING, ABOUT_THE_ASSISTANT, FORMERLY, QUESTION_MARK, is_question, to_forget
 from ltst.agents.passages import FILLERS, LONGEST_TEXT, Question, answering, covered, rarity, sentences
 from ltst.recall.temporal import intervals
 from ltst.records import ConversationMessage, Hit
@@ -62,13 +55,13 @@ class Evidence:
 
 
 def past(question: str, now: datetime) -> datetime | None:
-    """Return the end of the period in the past that a question names; None if it is about the present."""
+    """Returns the end of the period in the past that a question names; None if it is about the present."""
     ends = [each.end for each in intervals(question, now) if each.end < now]
     return max(ends, default=None)
 
 
 def choose(question: Question, found: Sequence[Hit], now: datetime) -> list[Evidence]:
-    """Return what answers, in the order of telling; nothing where even the best is too far from the question."""
+    """Returns what answers, in the order of telling; nothing where even the best is too far from the question."""
     if max((hit.score for hit in found), default=0.0) < LEAST_RELEVANCE:
         return []
     best = sorted(_weighed(question, found), key=lambda each: -each.strength)[:MOST]
@@ -85,7 +78,7 @@ def choose(question: Question, found: Sequence[Hit], now: datetime) -> list[Evid
 
 
 def asked_already(question: Question, found: Sequence[Hit]) -> Hit | None:
-    """Return the turn in which an assistant asked the user the same, if there is one: the next turn answers it."""
+    """Returns the turn in which an assistant asked the user the same, if there is one: the next turn answers it."""
     weights = rarity(question, [hit.content for hit in found])
     asking = [
         hit for hit in found if hit.role == "ai" and QUESTION_MARK.search(hit.content) and not wording.is_own(hit)
@@ -94,13 +87,13 @@ def asked_already(question: Question, found: Sequence[Hit]) -> Hit | None:
 
 
 def replied(question: Question, asked: Hit, reply: ConversationMessage) -> Evidence:
-    """Return what the user replied to an assistant's question as evidence, as relevant as the question was."""
+    """Returns what the user replied to an assistant's question as evidence, as relevant as the question was."""
     evidence = resting_on(question, reply)
     return replace(evidence, hit=replace(evidence.hit, score=asked.score))
 
 
 def resting_on(question: Question, said: ConversationMessage) -> Evidence:
-    """Return a message that was not searched for as evidence."""
+    """Returns a message that was not searched for as evidence."""
     said_id, words = str(said.message_id), said.content
     hit = Hit(
         "message", said_id, words, 0.0, {}, said.timestamp, said.session_id, said.role, (said_id,), trusted=said.trusted
@@ -110,7 +103,7 @@ def resting_on(question: Question, said: ConversationMessage) -> Evidence:
 
 
 def renewed(question: Question, chosen: Sequence[Evidence], found: Sequence[Hit]) -> list[Evidence]:
-    """Return what answers with the word that took the place of the strongest, if one was `found` by its words."""
+    """Returns what answers with the word that took the place of the strongest, if one was `found` by its words."""
     strongest = max(chosen, key=lambda each: each.strength)
     later = [
         each
@@ -127,13 +120,13 @@ def renewed(question: Question, chosen: Sequence[Evidence], found: Sequence[Hit]
 
 
 def is_version(question: Question, first: Evidence, other: Evidence) -> bool:
-    """Whether two tell of the same thing at different times: both hold the question's words, or they are alike."""
+    """Returns whether two tell of the same thing at different times, by shared words of the question or others."""
     held = bool(first.shared) and other.shared >= first.shared and 2 * len(other.shared) >= len(question.terms)
     return other.date != first.date and (held or _alike(first, other))
 
 
 def _alike(first: Evidence, other: Evidence) -> bool:
-    """Whether two have several words in common that tell something."""
+    """Returns whether two have several words in common that tell something."""
     said, also = (set(terms(each.hit.content[:LONGEST_TEXT])) - FILLERS for each in (first, other))
     return len(said & also) >= ALIKE
 
@@ -172,7 +165,7 @@ def _strength(question: Question, hit: Hit, top: float, words: float) -> float:
 
 
 def _on_the_same(first: Evidence, other: Evidence) -> bool:
-    """Whether two tell of the same thing: they have words of the question in common, or others."""
+    """Returns whether two tell of the same thing: they have words of the question in common, or others."""
     if other.hit.kind != first.hit.kind or other.hit.role != first.hit.role:
         return other is first
     near = other.strength >= SAME * first.strength and bool(first.shared & other.shared)
@@ -180,7 +173,7 @@ def _on_the_same(first: Evidence, other: Evidence) -> bool:
 
 
 def _quotable(hit: Hit, question: str) -> bool:
-    """Whether this can answer: what retells others cannot, and a question only where it is asked what was asked."""
+    """Returns whether a hit can be quoted: no retold words, and no question unless past questions are asked for."""
     if wording.is_own(hit) or (hit.kind == "entry" and hit.sources):
         return False
     if hit.kind != "message" or hit.role != "human":

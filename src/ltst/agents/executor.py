@@ -84,14 +84,14 @@ class AgentExecutor:
         return request
 
     def _messages(self, context: Context) -> list[dict[str, str]]:
-        """The agent's prompt first, in one system message with the rest: some models take a single one only."""
+        """Returns the messages of a request, with one system message at most: some models take no more."""
         told = [part for part in (self.agent.system_prompt, context.system) if part]
         head = [{"role": "system", "content": "\n\n".join(told)}] if told else []
         return head + context.turns
 
 
 def _model(agent: Agent, settings: Settings) -> str | None:
-    """The name of the model to ask for; None where there is none."""
+    """Returns the name of the model to ask for; None where there is none."""
     if agent.model == NO_MODEL:
         return None
     return settings.llm_model if agent.model == DEFAULT_MODEL else agent.model

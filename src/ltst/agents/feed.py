@@ -14,7 +14,6 @@ class Feed(Generic[T, R]):
     """Parts, then a result or an error. It does not depend on its listeners."""
 
     def __init__(self) -> None:
-        """Begin empty."""
         self._parts: list[T] = []
         self._changed = asyncio.Event()
         self._ended: asyncio.Future[R] = asyncio.get_running_loop().create_future()
@@ -37,7 +36,7 @@ class Feed(Generic[T, R]):
         self._wake()
 
     async def parts(self) -> AsyncIterator[T]:
-        """Yield all parts from the first on, as they come; then raise the error, if there was one."""
+        """Yields all parts from the first on, as they come; then raises the error, if there was one."""
         read = 0
         while read < len(self._parts) or not self._ended.done():
             if read == len(self._parts):
@@ -48,11 +47,11 @@ class Feed(Generic[T, R]):
         self._ended.result()
 
     async def result(self) -> R:
-        """What came of it in the end, or the problem."""
+        """Returns what came of it in the end, or the problem."""
         return await asyncio.shield(self._ended)
 
     async def over(self) -> None:
-        """Return when there are no more parts, for whatever reason."""
+        """Returns when there are no more parts, for whatever reason."""
         await asyncio.wait([self._ended])
 
     def _wake(self) -> None:

@@ -13,7 +13,7 @@ from ltst.agents import intents, wording
 from ltst.agents.known import is_about
 from ltst.agents.memories import Memory, plain, plain_fact, plain_message
 from ltst.agents.passages import Question, answering, covered, rarity
-from ltst.agents.replies import Reply
+from ltst.agents.wording import Reply
 from ltst.errors import NotFound
 from ltst.memory import AsyncUser
 from ltst.records import ConversationMessage, Fact, Hit
@@ -55,7 +55,7 @@ async def offer(user: AsyncUser, message: ConversationMessage, topic: str, best:
 
 
 async def offered(user: AsyncUser, message: ConversationMessage) -> ConversationMessage | None:
-    """Return the reply right before a message, if it offered to forget something."""
+    """Returns the reply right before a message, if it offered to forget something."""
     last = (await _earlier(user, message))[-1:]
     return next((each for each in last if each.role == "ai" and isinstance(each.metadata.get(OFFERED), Mapping)), None)
 
@@ -76,13 +76,13 @@ async def carry_out(user: AsyncUser, offer: ConversationMessage) -> Reply:
 
 
 async def _facts(user: AsyncUser, topic: str) -> list[Fact]:
-    """The facts that are what is to be forgotten."""
+    """Returns the facts that are what is to be forgotten."""
     question = Question.of(topic)
     return [each for each in await user.facts.list() if is_about(question, each)]
 
 
 async def _saying(user: AsyncUser, message: ConversationMessage, topic: str, best: Sequence[Hit]) -> list[Hit]:
-    """What says it: what holds nearly all of its words, and what would be told if it were asked for."""
+    """Returns what says it: what holds nearly all of its words, and what would be told if it were asked for."""
     question = Question.of(topic)
     found = await user.search(topic, kinds=KINDS, limit=SEARCHED, without=message.content)
     weights = rarity(question, [hit.content for hit in found])
@@ -108,19 +108,19 @@ async def _offer_last(user: AsyncUser, message: ConversationMessage) -> Reply:
 
 
 async def _earlier(user: AsyncUser, message: ConversationMessage) -> list[ConversationMessage]:
-    """The turns of a chat right before a message."""
+    """Returns the turns of a chat right before a message."""
     recent = await user.chat(message.session_id).window(RECENT)
     return [each for each in recent if (each.message_index or 0) < (message.message_index or 0)]
 
 
 async def _sources(user: AsyncUser, facts: Sequence[Fact]) -> list[str]:
-    """The messages that some facts, and what held before them, rest on."""
+    """Returns the messages that some facts, and what held before them, rest on."""
     history = [each for fact in facts for each in await user.facts.history(fact.key, about=fact.about)]
     return [each.source_message_id for each in history if each.source_message_id]
 
 
 async def _echoes(user: AsyncUser, passages: Sequence[str]) -> list[str]:
-    """The replies that quote what is to be forgotten."""
+    """Returns the replies that quote what is to be forgotten."""
     found = [hit for each in passages for hit in await user.search(each, kinds=("message",), limit=SEARCHED)]
     quotes = [wording.quotable(each) for each in passages]
     return [hit.id for hit in found if hit.role == "ai" and any(quote in hit.content for quote in quotes)]

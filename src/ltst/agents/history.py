@@ -39,7 +39,7 @@ def turn(message: Message) -> NewMessage | None:
 
 
 def parts(content: object) -> tuple[str, list[str]]:
-    """Return the text of a content, which may come in parts, and the kinds of its other parts."""
+    """Returns the text of a content, which may come in parts, and the kinds of its other parts."""
     if isinstance(content, str):
         return mended(content), []
     given = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
@@ -49,7 +49,7 @@ def parts(content: object) -> tuple[str, list[str]]:
 
 
 def tool_calls(message: Message) -> list[dict[str, str]]:
-    """Return the tool calls of an assistant as JSON: id, name and arguments."""
+    """Returns the tool calls of an assistant as JSON: id, name and arguments."""
     given = message.get("tool_calls")
     calls = [each for each in given if isinstance(each, Mapping)] if isinstance(given, list) else []
     if isinstance(message.get("function_call"), Mapping):
@@ -86,7 +86,7 @@ def _is_plain(value: object) -> bool:
 def fresh(
     messages: Iterable[Message], stored: Sequence[ConversationMessage], *, whole: bool = True
 ) -> list[NewMessage]:
-    """Return the messages of a request that a chat lacks, given its newest messages or (`whole`) all of them."""
+    """Returns the messages of a request that a chat lacks, given its newest messages or (`whole`) all of them."""
     turns = [each for each in map(turn, messages) if each is not None]
     if not stored:
         return turns
@@ -110,7 +110,7 @@ def keyed(turns: Sequence[NewMessage], stored: Sequence[ConversationMessage]) ->
 
 
 def _continued(said: Sequence[Utterance], held: Sequence[Utterance], whole: bool) -> int | None:
-    """Return how many are held, if the chat ends with the answer that the request continues, or with all of it."""
+    """Returns how many are held, if the chat ends with the answer that the request continues, or with all of it."""
     for count in range(len(said), 0, -1):
         seen = min(count, len(held))
         if count > len(held) and whole:
@@ -122,7 +122,7 @@ def _continued(said: Sequence[Utterance], held: Sequence[Utterance], whole: bool
 
 
 def _places(said: Sequence[Utterance], held: Sequence[Utterance]) -> list[int | None]:
-    """Return where each is held: by the longest common subsequence, as late in the chat as possible."""
+    """Returns where each is held: by the longest common subsequence, as late in the chat as possible."""
     rows = [[0] * (len(held) + 1)]
     for each in said:
         before, row = rows[-1], [0]
@@ -143,7 +143,7 @@ def _places(said: Sequence[Utterance], held: Sequence[Utterance]) -> list[int | 
 
 
 def _new(said: Sequence[Utterance], held: Sequence[Utterance], places: Sequence[int | None], whole: bool) -> list[int]:
-    """Which turns are to be stored."""
+    """Returns which turns are to be stored."""
     asked_from = max((at for at, each in enumerate(said) if each[0] == ANSWER), default=-1) + 1
     # Of a long chat only the end is known here; what comes before that was stored when it was said.
     first = 0 if whole else next((at for at, place in enumerate(places) if place is not None), asked_from)
@@ -159,7 +159,7 @@ def _new(said: Sequence[Utterance], held: Sequence[Utterance], places: Sequence[
 
 
 def _is_said_again(at: int, places: Sequence[int | None], held: Sequence[Utterance], asked_from: int) -> bool:
-    """Whether an answered question is asked again: it stands alone, so nothing shows that it is the old one."""
+    """Returns whether an answered question is asked again: it stands alone, so nothing shows that it is the old one."""
     place = places[at]
     assert place is not None, "only what is held can be said again"
     follows = at > 0 and places[at - 1] is not None
@@ -167,7 +167,7 @@ def _is_said_again(at: int, places: Sequence[int | None], held: Sequence[Utteran
 
 
 def _has_answer(at: int, said: Sequence[Utterance], held: Sequence[Utterance], places: Sequence[int | None]) -> bool:
-    """Whether an answer is held in other words, since clients trim and edit what they show."""
+    """Returns whether an answer is held in other words, since clients trim and edit what they show."""
     before = places[at - 1] if at else None
     if said[at][0] != ANSWER or before is None or before + 1 >= len(held):
         return False

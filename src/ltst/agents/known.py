@@ -14,6 +14,7 @@ from ltst.agents.passages import Question
 from ltst.memory import AsyncUser
 from ltst.recall.temporal import intervals
 from ltst.records import ME, Fact
+from ltst.support.tables import Table
 from ltst.support.terms import terms
 
 MOST = 3
@@ -24,32 +25,11 @@ ABOUT_ME = re.compile(
     r"\b(?:i|i['’]m|my|me|mine|we|our|us|ich|mein\w{0,2}|mir|mich|wir|unser\w{0,2}|uns)\b", re.IGNORECASE
 )
 # What a question calls the thing that a key stands for.
-CALLED = {
-    "home": "live living reside city town address based wohnen wohne wohnort adresse zuhause stadt",
-    "job": "work job profession occupation career beruf arbeite arbeiten",
-    "employer": "work company employer boss firm arbeite firma",
-    "name": "name called heiße heißen",
-    "age": "old age alt",
-    "birthday": "birthday born geburtstag geboren",
-    "partner": "partner wife husband girlfriend boyfriend spouse married frau mann",
-    "pet": "pet dog cat animal haustier hund katze",
-    "child": "child children kid kids son daughter kind kinder sohn tochter",
-    "sibling": "sibling brother sister bruder schwester",
-    "allergy": "allergic allergy allergies allergisch",
-    "car": "car drive auto fahre wagen",
-    "phone": "phone mobile telefon handy",
-    "language": "language languages speak sprache sprachen spreche",
-    "hobby": "hobby hobbies free time fun",
-    "diet": "diet eat vegetarian vegan essen",
-    "hometown": "hometown grow grew from aufgewachsen",
-    "commute": "commute get work",
-    "instrument": "instrument play",
-    "sport": "sport sports play train",
-}
+CALLED = Table("ltst.agents", "known.txt")
 
 
 async def told(user: AsyncUser, asked_for: Question, now: datetime) -> tuple[list[str], list[Fact]]:
-    """Return the sentences of the facts that a question asks for, as they held when it is about; and the facts."""
+    """Returns the facts that a question asks for, as they held at the time it is about, and the sentences for them."""
     until, question = past(asked_for.text, now), _timeless(asked_for, now)
     hits = await user.search(question.text, kinds=("fact",), limit=SEARCHED)
     near = [hit.id for hit in hits if hit.score >= LEAST_RELEVANCE]
@@ -66,7 +46,7 @@ async def told(user: AsyncUser, asked_for: Question, now: datetime) -> tuple[lis
 
 
 def _of_user(question: Question, known: Sequence[Fact], near: Sequence[str]) -> list[Fact]:
-    """The user's own facts that a question asks for, which names nobody else that is known."""
+    """Returns the user's own facts that a question asks for, which names nobody else that is known."""
     mine, own = bool(ABOUT_ME.search(question.text)), [each for each in known if each.about == ME]
     return [
         each for each in own if _named(question, each) or (mine and is_about(question, each)) or each.fact_id in near
@@ -74,33 +54,33 @@ def _of_user(question: Question, known: Sequence[Fact], near: Sequence[str]) -> 
 
 
 def _of_people(question: Question, known: Sequence[Fact], near: Sequence[str]) -> list[Fact]:
-    """The facts about the people whom a question names: those that it asks for, else the nearest one."""
+    """Returns the facts about the people whom a question names: those that it asks for, else the nearest one."""
     asked = [each for each in known if is_about(question, each)]
     nearest = sorted((each for each in known if each.fact_id in near), key=lambda each: near.index(each.fact_id))
     return asked or nearest[:1]
 
 
 def _timeless(question: Question, now: datetime) -> Question:
-    """The question without the words that say when."""
+    """Returns the question without the words that say when."""
     when = {term for each in intervals(question.text, now) for term in terms(each.text)}
     return replace(question, terms=question.terms - when)
 
 
 def _named(question: Question, fact: Fact) -> bool:
-    """Whether a question is the key itself, and nothing else."""
+    """Returns whether a question is the key itself, and nothing else."""
     return bool(question.terms) and question.terms == {*terms(wording.spoken(fact.key))}
 
 
 def _names(question: Question, about: str) -> bool:
-    """Whether a question names this person, who is not the user."""
+    """Returns whether a question names this person, who is not the user."""
     return about != ME and not question.terms.isdisjoint(terms(about))
 
 
 def is_about(question: Question, fact: Fact) -> bool:
-    """Whether a question has no words but those for this key, its value and its person, whom it must name."""
+    """Returns whether a question has no words but those for this key, its value and its person, whom it must name."""
     if fact.about != ME and not _names(question, fact.about):
         return False
-    named = f"{wording.spoken(fact.label)} {CALLED.get(fact.key, '')} {fact.value}"
+    named = f"{wording.spoken(fact.label)} {' '.join(CALLED.lines.get(fact.key, ()))} {fact.value}"
     return bool(question.terms) and question.terms <= {*terms(named)}
 
 
@@ -117,7 +97,7 @@ async def _sentence(user: AsyncUser, fact: Fact, question: Question, *, alone: b
 
 
 def _before(fact: Fact, history: Sequence[Fact]) -> Fact | None:
-    """The last value that held before the one that holds."""
+    """Returns the last value that held before the one that holds."""
     closed = [
         each for each in history if each.valid_to is not None and each.rejected_at is None and each.value != fact.value
     ]

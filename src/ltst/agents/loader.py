@@ -77,11 +77,11 @@ class Agents:
         self._known: dict[str, Agent] = {}
 
     def list(self) -> list[Agent]:
-        """All of them, by name."""
+        """Returns all of them, by name."""
         return [agent for _, agent in sorted(self._current().items())]
 
     def get(self, name: str | None = None) -> Agent:
-        """The agent of a name, else the default one; NotFound tells which there are."""
+        """Returns the agent of a name, else the default one; NotFound tells which there are."""
         known, wanted = self._current(), name or self._default
         if wanted not in known:
             raise NotFound(f"there is no agent {wanted!r}; known are {', '.join(sorted(known))}")
@@ -101,7 +101,7 @@ class Agents:
 
 
 def parse(text: str, file: str) -> Agent:
-    """The agent that a file describes; Invalid names the file, the key and what is accepted."""
+    """Returns the agent that a file describes; Invalid names the file, the key and what is accepted."""
     try:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
@@ -118,7 +118,7 @@ def parse(text: str, file: str) -> Agent:
 
 
 def _trimmed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """A long text in TOML begins and ends with line breaks that nobody means."""
+    """Returns the values without the line breaks around the long texts of a TOML file."""
     return {key: value.strip() if isinstance(value, str) else value for key, value in given.items()}
 
 

@@ -15,20 +15,13 @@ Memory = dict[str, Any]
 
 
 def plain(memory: Hit) -> Memory:
-    """One memory: kind, id, content, date, session_id, score (None where it was not searched for) and sources."""
-    return _memory(
-        memory.kind,
-        memory.id,
-        memory.content,
-        memory.occurred_at,
-        memory.session_id,
-        round(memory.score, 4) or None,
-        memory.sources,
-    )
+    """Returns a hit as kind, id, content, date, session_id, score and sources; no score where nothing was searched."""
+    known = memory.kind, memory.id, memory.content, memory.occurred_at, memory.session_id
+    return _memory(*known, round(memory.score, 4) or None, memory.sources)
 
 
 def left_out(context: Context, session_id: str) -> list[Memory]:
-    """Return a note on the turns of the window that did not fit into the prompt; none where all did."""
+    """Returns a note on the turns of the window that did not fit into the prompt; none where all did."""
     missing = context.dropped.get("window")
     if not missing:
         return []
@@ -37,20 +30,20 @@ def left_out(context: Context, session_id: str) -> list[Memory]:
 
 
 def plain_fact(fact: Fact) -> Memory:
-    """A fact as a memory."""
+    """Returns a fact as a memory."""
     sources = () if fact.source_message_id is None else (fact.source_message_id,)
     return _memory("fact", fact.fact_id, fact.line, fact.valid_from, None, None, sources)
 
 
 def plain_preference(preference: UserPreference) -> Memory:
-    """A preference as a memory."""
+    """Returns a preference as a memory."""
     told = f"{preference.key}: {preference.value}"
     sources = preference.metadata.get("sources", ())
     return _memory("preference", preference.preference_id, told, preference.updated_at, None, None, sources)
 
 
 def plain_message(message: ConversationMessage) -> Memory:
-    """A message that was not searched for as a memory."""
+    """Returns a message that was not searched for as a memory."""
     message_id = str(message.message_id)
     return _memory("message", message_id, message.content, message.timestamp, message.session_id, None, (message_id,))
 
@@ -76,10 +69,10 @@ def _memory(
 
 
 def distinct(memories: Iterable[Memory]) -> list[Memory]:
-    """Each once: what a tool found may stand in the context too."""
+    """Returns each once: what a tool found may stand in the context too."""
     return [*{(each["kind"], each["id"], each["content"]): each for each in memories}.values()]
 
 
 def kept(memories: Iterable[Memory]) -> list[Memory]:
-    """What is noted with an answer: which memories it rests on, without what they say."""
+    """Returns what is noted with an answer: which memories it rests on, without what they say."""
     return [{"kind": each["kind"], "id": each["id"]} for each in memories][:MOST_KEPT]

@@ -9,8 +9,7 @@ from ltst.agents import forgetting, intents, known, wording
 from ltst.agents.evidence import MOST, Evidence, asked_already, choose, is_version, past, renewed, replied, resting_on
 from ltst.agents.memories import Memory, distinct, plain, plain_fact, plain_message, plain_preference
 from ltst.agents.passages import Question, answering, sentences
-from ltst.agents.replies import Reply
-from ltst.agents.wording import KNOWN, NOTED, NOTHING
+from ltst.agents.wording import KNOWN, NOTED, NOTHING, Reply
 from ltst.memory import AsyncUser
 from ltst.records import ME, ConversationMessage, Fact, Hit
 from ltst.support.terms import terms
@@ -41,7 +40,7 @@ async def answer(user: AsyncUser, message: ConversationMessage) -> Reply:
 
 
 async def _decided(user: AsyncUser, message: ConversationMessage) -> Reply | None:
-    """What comes of a yes or a no to an offer to forget something; None where there is none."""
+    """Returns what comes of a yes or a no to an offer to forget something; None where there is none."""
     agreed, refused = intents.agrees(message.content), intents.refuses(message.content)
     if not agreed and not refused:
         return None
@@ -52,7 +51,7 @@ async def _decided(user: AsyncUser, message: ConversationMessage) -> Reply | Non
 
 
 async def _noted(user: AsyncUser, message: ConversationMessage) -> Reply:
-    """What was said is stored already; what is learnt from it is told, so that the user can correct it."""
+    """Returns what was learnt from a message that is stored already, so that the user can correct it."""
     await user.learning.catch_up(message.session_id)
     memories = [*map(plain_fact, await user.facts.list()), *map(plain_preference, await user.preferences.list())]
     new = [each for each in memories if message.message_id in each["sources"]]
@@ -61,7 +60,7 @@ async def _noted(user: AsyncUser, message: ConversationMessage) -> Reply:
 
 
 async def _everything(user: AsyncUser) -> Reply | None:
-    """All that is known by key, the newest first; None where nothing is."""
+    """Returns everything that is known by key, newest first; None where nothing is known."""
     await user.learning.catch_up()
     facts, preferences = await user.facts.list(about=ME), await user.preferences.list()
     keys = [each.key for each in facts]
@@ -78,7 +77,7 @@ async def _everything(user: AsyncUser) -> Reply | None:
 
 
 async def _answered(user: AsyncUser, message: ConversationMessage) -> Reply:
-    """The facts that are asked for, then the decisive words of the best memories, the newest that holds first."""
+    """Returns the facts that a question asks for, then quotes the best memories, those that hold now first."""
     question = Question.of(message.content)
     told, facts = await known.told(user, question, _now(message))
     chosen = await _chosen(user, question, message)
@@ -107,7 +106,7 @@ async def _chosen(user: AsyncUser, question: Question, message: ConversationMess
 
 
 async def _reply_to(user: AsyncUser, question: Question, found: Sequence[Hit]) -> Evidence | None:
-    """What the user replied when an assistant asked the same."""
+    """Returns what the user replied when an assistant asked the same."""
     asked = asked_already(question, found)
     turn = None if asked is None else await user.message(asked.id)
     if asked is None or turn is None or not turn.message_index:
@@ -130,7 +129,7 @@ async def _up_to_date(
 
 
 async def _beside(user: AsyncUser, question: Question, facts: Sequence[Fact], chosen: list[Evidence]) -> list[Evidence]:
-    """What is quoted beside a fact that has one value: the words that it rests on, and what was said since."""
+    """Returns what is quoted beside a fact that has one value: the words that it rests on, and what was said since."""
     if len(facts) != 1 or not facts[0].single_valued or intents.FORMERLY.search(question.text):
         return chosen
     source = await user.message(facts[0].source_message_id) if facts[0].source_message_id else None
@@ -140,14 +139,14 @@ async def _beside(user: AsyncUser, question: Question, facts: Sequence[Fact], ch
 
 
 async def _titles(user: AsyncUser, chosen: Sequence[Evidence]) -> dict[str, str]:
-    """What the quoted documents are called; one among very many may go by its id."""
+    """Returns what the quoted documents are called; one among very many may go by its id."""
     if not any(each.hit.kind == "document" for each in chosen):
         return {}
     return {each.document_id: each.title for each in await user.documents.list(limit=TITLED) if each.title}
 
 
 def _lead(question: Question, first: Evidence, each: Evidence, titles: Mapping[str, str]) -> str:
-    """What stands before a quote: whole for the first, and short for the user's other words."""
+    """Returns what stands before a quote: whole for the first, and short for the user's other words."""
     if each is first or not wording.is_the_users(each.hit) or each.hit.occurred_at is None:
         return wording.attribution(each.hit, titles)
     on = wording.day(each.hit.occurred_at)
@@ -157,7 +156,7 @@ def _lead(question: Question, first: Evidence, each: Evidence, titles: Mapping[s
 
 
 async def _before(user: AsyncUser, question: Question, each: Evidence) -> ConversationMessage | None:
-    """The turn that a few words of the user answer or go on with, where they have no word of the question."""
+    """Returns the turn that a short message answers or continues, if it shares no word with the question."""
     if each.hit.role != "human" or each.shared or len(each.passage.split()) > TERSE_WORDS:
         return None
     message = await user.message(each.hit.id)

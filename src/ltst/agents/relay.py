@@ -9,14 +9,23 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ltst.agents.asking import Heard
+from ltst.agents.asking import ModelAnswer
 from ltst.agents.feed import Feed
 from ltst.agents.history import NewMessage, fresh, keyed, parts, turn
 from ltst.agents.memories import kept, plain
 from ltst.agents.tasks import Tasks
 from ltst.errors import Invalid, LtstError, ModelUnavailable
 from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
-from ltst.providers.endpoint import COMPLETIONS, ChunkReader, Endpoint, Passage, choices, proxy_endpoint
+from ltst.providers.endpoint import (
+    COMPLETIONS,
+    ChunkReader,
+    Endpoint,
+    EndpointAnswer,
+    as_chunk,
+    choices,
+    json_object,
+    proxy_endpoint,
+)
 from ltst.recall.context import Context
 from ltst.records import ConversationMessage
 from ltst.support import tokens
@@ -35,7 +44,7 @@ Message = Mapping[str, Any]
 
 
 def checked(body: object) -> Mapping[str, Any]:
-    """A request for a completion, as far as the relay must understand it."""
+    """Returns a request for a completion, as far as the relay must understand it."""
     messages = body.get("messages") if isinstance(body, Mapping) else None
     if not isinstance(body, Mapping) or not isinstance(messages, list) or not messages:
         raise Invalid("the request must be a JSON object with messages, a list of at least one")
@@ -45,13 +54,13 @@ def checked(body: object) -> Mapping[str, Any]:
 
 
 def is_newest_alone(messages: Sequence[Message]) -> bool:
-    """Whether a client leaves the history to the memory: it sends what the user says now, and nothing before it."""
+    """Returns whether a request has only the user's newest message, and leaves the history to the memory."""
     spoken = messages[_lead(messages) :]
     return len(spoken) == 1 and spoken[0]["role"] == "user"
 
 
 def merged(body: Mapping[str, Any], memory: str | None, before: Sequence[Message] = ()) -> dict[str, Any]:
-    """Return the request with memory in its system message and earlier turns in front; the rest is unchanged."""
+    """Returns the request with memory in its system message and earlier turns in front; the rest is unchanged."""
     messages = [*body["messages"]]
     lead = _lead(messages)
     messages[lead:lead] = before
@@ -63,7 +72,7 @@ def merged(body: Mapping[str, Any], memory: str | None, before: Sequence[Message
 
 
 def _lead(messages: Sequence[Message]) -> int:
-    """How many messages stand before the conversation."""
+    """Returns how many messages stand before the conversation."""
     return next((at for at, each in enumerate(messages) if each["role"] not in LEADING), len(messages))
 
 
@@ -74,7 +83,7 @@ def _appended(content: object, memory: str) -> object:
 
 
 def conversation_id(messages: Sequence[Message]) -> str:
-    """Return a chat id for a client that names none, made from its first words; equal beginnings share a chat."""
+    """Returns a chat id for a client that names none, made from its first words; equal beginnings share a chat."""
     first = next((each for each in messages if each["role"] == "user"), messages[0])
     beginning = [parts(each.get("content"))[0] for each in (*messages[: _lead(messages)], first)]
     return str(uuid.uuid5(CONVERSATIONS, json.dumps(beginning)))
@@ -92,12 +101,12 @@ async def remember(chat: AsyncChat, messages: Sequence[Message]) -> list[Convers
 class ReplyReader:
     """Reads an answer on its way to the client, and knows its text once it is complete."""
 
-    def __init__(self, passage: Passage) -> None:
+    def __init__(self, passage: EndpointAnswer) -> None:
         """What was refused has no text to keep."""
-        self._ok = passage.ok
+        self._ok, self._host = passage.ok, passage.host
         self._chunks = ChunkReader(passage.host) if passage.streamed else None
         self._body: list[bytes] = []
-        self._heard = Heard()
+        self._heard = ModelAnswer()
         self.model: str | None = None
 
     def take(self, received: bytes) -> None:
@@ -116,7 +125,7 @@ class ReplyReader:
         return self._chunks is not None and self._chunks.over
 
     def answer(self) -> NewMessage | None:
-        """The whole answer as a turn; None where it was refused, broke off, or says and wants nothing."""
+        """Returns the whole answer as a turn; None where it was refused, broke off, or says and wants nothing."""
         try:
             self._hear(self._rest())
         except ModelUnavailable:
@@ -126,13 +135,7 @@ class ReplyReader:
     def _rest(self) -> list[dict[str, Any]]:
         if self._chunks is not None:
             return self._chunks.end()
-        try:
-            answer = json.loads(b"".join(self._body))
-        except ValueError:
-            answer = None
-        if not isinstance(answer, dict) or answer.get("error"):
-            raise ModelUnavailable("this is no completion")
-        return [{**answer, "choices": [{**each, "delta": each.get("message")} for each in choices(answer)]}]
+        return [as_chunk(json_object(b"".join(self._body), self._host))]
 
     def _hear(self, chunks: Sequence[Mapping[str, Any]]) -> None:
         for chunk in chunks:
@@ -154,11 +157,11 @@ class Relayed:
     _feed: Feed[bytes, ConversationMessage | None]
 
     def aiter_bytes(self) -> AsyncIterator[bytes]:
-        """The body as it comes, byte for byte; ModelUnavailable when it breaks off."""
+        """Returns the body as it comes, byte for byte; ModelUnavailable when it breaks off."""
         return self._feed.parts()
 
     async def done(self) -> ConversationMessage | None:
-        """The answer as it is stored; None where there is nothing to store."""
+        """Returns the answer as it is stored; None where there is nothing to store."""
         return await self._feed.result()
 
 
@@ -210,7 +213,7 @@ class Relay:
 
     async def send(
         self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None
-    ) -> Passage:
+    ) -> EndpointAnswer:
         """Pass any other request on as it is; the caller closes what comes back."""
         return await self._upstream().send(method, path, body, headers)
 
@@ -256,7 +259,9 @@ class Relay:
         before = context.turns[:-1] if alone else ()
         return _Asked(chat, asking, merged(body, context.system, before), context)
 
-    async def _pump(self, passage: Passage, asked: _Asked, feed: Feed[bytes, ConversationMessage | None]) -> None:
+    async def _pump(
+        self, passage: EndpointAnswer, asked: _Asked, feed: Feed[bytes, ConversationMessage | None]
+    ) -> None:
         """Read the answer to its end, whoever listens, and store it."""
         reading, end = ReplyReader(passage), b""
         self._under_way += 1

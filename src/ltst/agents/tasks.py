@@ -16,7 +16,6 @@ class Tasks:
     """The tasks under way, with a way to wait for them before the end."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._held: set[asyncio.Task[Any]] = set()
         self._closed = False
 
@@ -25,14 +24,14 @@ class Tasks:
         return len(self._held)
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return the result of some work, which goes on even if its caller is cancelled."""
+        """Returns the result of some work, which goes on even if its caller is cancelled."""
         if self._closed:
             work.close()
             raise Unavailable("the server is shutting down: nothing was stored, try again")
         return await asyncio.shield(self.start(work))
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """A task of its own, held until it is over."""
+        """Returns a task of its own, held until it is over."""
         task = asyncio.create_task(work)
         self._held.add(task)
         task.add_done_callback(self._over)

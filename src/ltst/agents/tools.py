@@ -26,7 +26,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ModelTool:
     """One tool: what it is for, its parameters (all texts), what it does, and the parameters that may be left out."""
 
     description: str
@@ -35,7 +35,7 @@ class Tool:
     optional: Mapping[str, str] = field(default_factory=dict)
 
     def spec(self, name: str) -> dict[str, Any]:
-        """The tool as OpenAI's protocol describes one."""
+        """Returns the tool as OpenAI's protocol describes one."""
         described = {each: {"type": "string", "description": what} for each, what in self._all.items()}
         schema = {
             "type": "object",
@@ -43,13 +43,10 @@ class Tool:
             "required": [*self.parameters],
             "additionalProperties": False,
         }
-        return {
-            "type": "function",
-            "function": {"name": name, "description": self.description, "parameters": schema},
-        }
+        return {"type": "function", "function": {"name": name, "description": self.description, "parameters": schema}}
 
     def checked(self, written: object) -> dict[str, str]:
-        """The arguments that a model wrote, which may be anything."""
+        """Returns the arguments that a model wrote, which may be anything."""
         try:
             given = json.loads(written) if isinstance(written, str) else written
         except ValueError:
@@ -101,25 +98,25 @@ async def _instruct(box: Toolbox, arguments: Mapping[str, str]) -> Outcome:
     return Outcome({"instruction": order.content, "version": order.version})
 
 
-TOOLS: Mapping[str, Tool] = {
-    "search_memory": Tool(
+TOOLS: Mapping[str, ModelTool] = {
+    "search_memory": ModelTool(
         "Search everything that is remembered about the user: earlier messages, facts, notes, documents.",
         {"query": "what to look for, in words"},
         _search,
     ),
-    "remember_fact": Tool(
+    "remember_fact": ModelTool(
         "Remember a lasting fact about the user, or somebody they know, as they stated it in this conversation. A new "
         "value replaces the old.",
         {"key": "a short name such as home, job or name", "value": "the value, such as Lisbon"},
         _remember,
         {"about": "left out for the user; else a name or relation as the user said it, such as Dani"},
     ),
-    "set_preference": Tool(
+    "set_preference": ModelTool(
         "Remember how the user wants things, when they say so.",
         {"key": "a short name such as units or tone", "value": "the wish, such as metric"},
         _prefer,
     ),
-    "set_instruction": Tool(
+    "set_instruction": ModelTool(
         "Change what the user wants you to always do, only when the user asks for it. It replaces all of the "
         "instructions so far, so repeat what stays.",
         {"content": "the whole instruction"},
@@ -138,7 +135,7 @@ class Toolbox:
     message: ConversationMessage
 
     def specs(self) -> list[dict[str, Any]]:
-        """The tools, for a request to a model."""
+        """Returns the tools, for a request to a model."""
         return [TOOLS[name].spec(name) for name in self.allowed]
 
     async def use(self, name: object, arguments: object) -> Outcome:

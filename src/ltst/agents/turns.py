@@ -64,11 +64,11 @@ class Turn:
         self.feed: Feed[str, TurnResult] = Feed()
 
     def pieces(self) -> AsyncIterator[str]:
-        """Yield the text of the answer from its beginning, as it comes; raise what `done` raises."""
+        """Returns the text of the answer from its beginning, as it comes; raises what `done` raises."""
         return self.feed.parts()
 
     async def done(self) -> TurnResult:
-        """Return the result once the answer is stored; raise Unanswered if the model gave none."""
+        """Returns the result once the answer is stored; raises Unanswered if the model gave none."""
         return await self.feed.result()
 
     @property
@@ -146,7 +146,7 @@ class Turns:
         return turn
 
     async def _agent(self, user: AsyncUser, chat_id: str | None, name: str | None) -> Agent:
-        """Return the agent that is named, else the one the chat began with, else the default one."""
+        """Returns the agent that is named, else the one the chat began with, else the default one."""
         if name is not None:
             return self.agents.get(validate.identifier(name, "agent"))
         session = None if chat_id is None else await user.sessions.get(chat_id)
@@ -223,7 +223,7 @@ async def _stored(
 
 
 def _repeated(turn: Turn, reply: ConversationMessage | None) -> Turn:
-    """The turn of a request that was answered before, with the answer that is stored."""
+    """Returns the turn of a request that was answered before, with the answer that is stored."""
     assert reply is not None, "a turn is repeated where there is an answer"
     model = reply.metadata.get("model")
     turn.feed.put(reply.content)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
+from ltst.agents.memories import Memory
 from ltst.learn.keys import words
 from ltst.records import ME, Fact, Hit, UserPreference
 
@@ -42,8 +45,17 @@ MY = re.compile(r"^\s*(?:my|our)\s+", re.IGNORECASE)
 NOUNS = {"relationship_status": "relationship status", "partner": "partner"}
 
 
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply, the memories that it rests on, and what its metadata tells beside them."""
+
+    text: str
+    memories: tuple[Memory, ...] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
 def fact_sentence(fact: Fact, *, alone: bool = True) -> str:
-    """Return a fact as a sentence, with the day since when it holds: "Your home is Lisbon, since March 2026."."""
+    """Returns a fact as a sentence, with the day since when it holds: "Your home is Lisbon, since March 2026."."""
     value, key = quotable(fact.value), fact.key
     if key in VERBS:
         yours, others = VERBS[key]
@@ -57,7 +69,7 @@ def fact_sentence(fact: Fact, *, alone: bool = True) -> str:
 
 
 def former_sentence(fact: Fact) -> str:
-    """Return what was before as a sentence: "Your home was Porto before."."""
+    """Returns what was before as a sentence: "Your home was Porto before."."""
     return _capital(f"{_possessive(fact)} {spoken(fact.key)} was {fact.value} before.")
 
 
@@ -70,33 +82,33 @@ def _capital(sentence: str) -> str:
 
 
 def _called(about: str) -> str:
-    """What the user calls "my sister Jo" is "your sister Jo" to whom they speak with."""
+    """Returns what an agent calls a person: the user's "my sister Jo" becomes "your sister Jo"."""
     return quotable(MY.sub("your ", about))
 
 
 def preference_sentence(preference: UserPreference) -> str:
-    """Return a preference as a sentence."""
+    """Returns a preference as a sentence."""
     return f"You prefer {spoken(preference.key)}: {quotable(preference.value)}."
 
 
 def spoken(key: str) -> str:
-    """Return a key as one says it."""
+    """Returns a key as one says it."""
     return NOUNS.get(key) or key.replace("_", " ")
 
 
 def moment(when: datetime) -> str:
-    """Return a day, or the month where only that is known: such a time is the first moment of it."""
+    """Returns a day, or the month where only that is known: such a time is the first moment of it."""
     month = (when.day, when.hour, when.minute, when.second) == (1, 0, 0, 0)
     return f"{when:%B %Y}" if month else day(when)
 
 
 def day(when: datetime) -> str:
-    """Return a day as it is said, such as 5 Oct 2026."""
+    """Returns a day as it is said, such as 5 Oct 2026."""
     return f"{when.day} {when:%b %Y}"
 
 
 def attribution(hit: Hit, titles: Mapping[str, str]) -> str:
-    """Return what stands before a quote: whose words they are, and from when."""
+    """Returns what stands before a quote: whose words they are, and from when."""
     when = f" on {day(hit.occurred_at)}" if hit.occurred_at else ""
     if hit.kind == "document":
         page = f", page {hit.metadata['page']}" if "page" in hit.metadata else ""
@@ -112,12 +124,12 @@ def attribution(hit: Hit, titles: Mapping[str, str]) -> str:
 
 
 def is_the_users(hit: Hit) -> bool:
-    """Whether these are the user's own words."""
+    """Returns whether these are the user's own words."""
     return hit.kind == "message" and hit.role == "human" and hit.trusted and hit.speaker in (None, "User")
 
 
 def is_own(hit: Hit) -> bool:
-    """Whether these are words of an agent without a model, which only retell others."""
+    """Returns whether these are words of an agent without a model, which only retell others."""
     return bool(hit.scores.get("retold")) or (hit.role == "ai" and hit.content.startswith(OWN_WORDS))
 
 
@@ -126,16 +138,16 @@ def _of(hit: Hit) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text between quotation marks."""
+    """Returns a text between quotation marks."""
     return f"“{quotable(text)}”"
 
 
 def ended(quote: str) -> str:
-    """Return a quote with a full stop behind it, unless it has an end of its own."""
+    """Returns a quote with a full stop behind it, unless it has an end of its own."""
     return quote if quote[-2:-1] in ".!?…" else f"{quote}."
 
 
 def quotable(text: str) -> str:
-    """Return a text in one line, and not the whole of a long one."""
+    """Returns a text in one line, and not the whole of a long one."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1].rstrip() + "…"

@@ -37,11 +37,9 @@ class ConversationStorage:
         self._memory.open()
 
     def __enter__(self) -> Self:
-        """It is open already."""
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Close."""
         self.close()
 
     def close(self) -> None:
@@ -62,7 +60,7 @@ class ConversationStorage:
         return True
 
     def get_session(self, session_id: str) -> ConversationSession | None:
-        """A session, or None."""
+        """Return a session, or None."""
         try:
             return self._session(session_id)
         except NotFound:
@@ -75,7 +73,7 @@ class ConversationStorage:
         return True
 
     def get_messages(self, session_id: str, limit: int = 100, offset: int = 0) -> list[ConversationMessage]:
-        """The messages of a session from its beginning; none if there is no such session."""
+        """Return the messages of a session from its beginning; none if there is no such session."""
         try:
             return self._chat(session_id).history(limit=limit, offset=offset)
         except NotFound:
@@ -109,7 +107,7 @@ class ConversationStorage:
         return True
 
     def get_context(self, session_id: str, context_type: str | None = None) -> list[ConversationContext]:
-        """The living contexts of a session, the most relevant first."""
+        """Return the live contexts of a session, the most relevant first."""
         try:
             found = self._chat(session_id).contexts.list(context_type)
         except NotFound:
@@ -124,7 +122,7 @@ class ConversationStorage:
             return False
 
     def get_user_sessions(self, user_id: str, limit: int = 50) -> list[ConversationSession]:
-        """The sessions of a user, the most recently active first."""
+        """Return the sessions of a user, the most recently active first."""
         return self._user(user_id).sessions.list(limit=limit)
 
     def delete_session(self, session_id: str) -> bool:
@@ -135,7 +133,7 @@ class ConversationStorage:
             return False
 
     def get_session_summary(self, session_id: str) -> dict[str, Any] | None:
-        """The counts of a session, with its `user_id` and the text of its `context_summary`; or None."""
+        """Return the counts of a session, with its `user_id` and `context_summary`, or None."""
         try:
             session = self._session(session_id)
             counted = self._memory.user(session.user_id).sessions.summary(session_id)
@@ -148,13 +146,13 @@ class ConversationStorage:
         return self._memory.maintain()
 
     def _user(self, user_id: str) -> User:
-        """A user whom this storage may work for."""
+        """Return a user that this storage may work for, or raise Denied."""
         if self._user_id not in (None, user_id):
             raise Denied(f"this storage is of the user {self._user_id!r}, and of no other")
         return self._memory.user(user_id)
 
     def _caller(self) -> User:
-        """The one user for whom this storage works, of whom a call says nothing."""
+        """Return the one user of this storage, for calls that name none."""
         if self._user_id is not None:
             return self._memory.user(self._user_id)
         with self._guard:
@@ -164,7 +162,7 @@ class ConversationStorage:
         return self._memory.user(owners.pop() if owners else self._memory.sole_user())
 
     def _owner(self, session_id: str) -> User:
-        """Whose the session is, whether it is still there or not: never another's who has one of the same id."""
+        """Return the owner of a session, even of a deleted one; never another user with the same session id."""
         known = self._known.get(identifier(session_id, "session_id")) if self._user_id is None else self._user_id
         if known is None:
             known = self._memory.session_owner(session_id)
@@ -178,7 +176,7 @@ class ConversationStorage:
         return found
 
     def _chat(self, session_id: str) -> Chat:
-        """A session that is there: a first message would create it anew."""
+        """Return the chat of a session that exists; otherwise a first message would create it anew."""
         return self._memory.user(self._session(session_id).user_id).chat(session_id)
 
     def _remember(self, session_id: str, user_id: str) -> None:
@@ -190,7 +188,7 @@ class ConversationStorage:
 
 
 def _local(given: Record, kind: type[Record]) -> Record:
-    """A record, its times without a zone taken as local."""
+    """Return a record whose times without a zone are read as local."""
     if not isinstance(given, kind):
         raise Invalid(f"this takes a {kind.__name__}, not {type(given).__name__}")
     times: dict[str, Any] = {name: local_moment(getattr(given, name)) for name in TIMES if hasattr(given, name)}

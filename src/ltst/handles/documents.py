@@ -23,7 +23,7 @@ from ltst.support.children import READING, Crashed, OutOfTime
 from ltst.support.ids import is_id
 from ltst.support.reading import source
 from ltst.support.reading.chunks import Chunk
-from ltst.support.reading.source import LARGEST_TEXT, MEDIA_TYPES, Begun, Source, checked
+from ltst.support.reading.source import LARGEST_TEXT, MEDIA_TYPES, Opened, Source, checked
 from ltst.support.text import sha256
 
 Title = Annotated[Line | None, "What to call it."]
@@ -104,11 +104,11 @@ class AsyncDocuments(Handle):
     async def _read_all(self, found: Source, given: Given) -> NewDocument:
         """Read a source beside this process: a stranger's file may ask for any amount of time and memory."""
         chunks: builtins.list[Chunk] = []
-        about = Begun()
+        about = Opened()
         size = pages = 0
         async with aclosing(self._read(found)) as parts:
             async for part in parts:
-                if isinstance(part, Begun):
+                if isinstance(part, Opened):
                     about = part
                     continue
                 chunks += part
@@ -122,7 +122,7 @@ class AsyncDocuments(Handle):
         title = given.title or (about.title or found.name or "")[:500] or None
         return NewDocument(chunks, digest, found.media_type, found.source_hash, title, given.uri, given.metadata)
 
-    async def _read(self, found: Source) -> AsyncGenerator[Begun | builtins.list[Chunk], None]:
+    async def _read(self, found: Source) -> AsyncGenerator[Opened | builtins.list[Chunk], None]:
         """The parts of a source; Invalid where one of the limits is reached."""
         settings, name = self._desk.settings, found.name or "the document"
         limits = Limits(settings.document_seconds, settings.document_memory)

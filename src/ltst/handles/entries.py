@@ -10,8 +10,8 @@ from typing import Annotated
 from ltst.arguments import ENTRY_TYPES, Content, EntryType, Identifier, Limit, Metadata, Offset, Score
 from ltst.errors import Invalid
 from ltst.handles.desk import Handle, now
-from ltst.learn.importance import kept
 from ltst.records import Imported, MemoryEntry
+from ltst.retelling.importance import kept
 from ltst.rooms import entries, events
 from ltst.support import validate
 from ltst.support.ids import is_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,6 @@ from ltst.recall.context import (
     made_ready,
     pack,
 )
-from ltst.recall.temporal import mentions_time
 from ltst.recall.worth import worth_telling
 from ltst.records import (
     KINDS,
@@ -72,10 +71,11 @@ class Search:
     filters: Filters
     limit: int
     floor: float | None
+    again: bool = field(default=True, repr=False)  # whether it may be asked for again before the memory changes
 
-    def key(self) -> str:
+    def key(self, question: Question) -> str:
         """Return the cache key. The day of asking is part of it only where the question mentions time."""
-        day = now().date() if self.now is None and mentions_time(self.text) else None
+        day = question.now.date() if self.now is None and question.intervals else None
         return sha256(repr((self, day)))
 
 
@@ -111,7 +111,7 @@ async def find(desk: Desk, wanted: Search) -> list[Hit]:
     core, reranker = desk.core, desk.core.models.reranker
     async with core.measured("context_search", "search", desk.user_id, wanted.filters.session_id) as tally:
         pool = wanted if reranker is None else replace(wanted, limit=max(RERANKED, wanted.limit))
-        best, tally.cache_hit = await _best(desk, pool, pool.key())
+        best, tally.cache_hit = await _best(desk, pool)
         found = await hits(core.database, desk.user_id, best)
         if reranker is not None:
             found = await asyncio.to_thread(reranked, reranker, wanted.text, found)
@@ -160,7 +160,8 @@ async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
     # What needs no search is read meanwhile.
     beside = asyncio.create_task(_prepared(desk, opening, wanted, topic))
     try:
-        found = [] if topic is None else await _worth_recalling(desk, topic, filters)
+        # The answer to a stored message changes the memory, so what is found for it is not asked for again.
+        found = [] if topic is None else await _worth_recalling(desk, topic, filters, again=stored is None)
     except BaseException:
         await end(beside)
         raise
@@ -173,11 +174,11 @@ async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
     return packed
 
 
-async def _worth_recalling(desk: Desk, topic: str, filters: Filters) -> list[Hit]:
+async def _worth_recalling(desk: Desk, topic: str, filters: Filters, *, again: bool) -> list[Hit]:
     """Return the hits about a topic that are worth telling; small talk is not searched for at all."""
     if is_small_talk(topic):
         return []
-    return worth_telling(await find(desk, Search(topic, None, filters, RECALLED, None)), topic)
+    return worth_telling(await find(desk, Search(topic, None, filters, RECALLED, None, again)), topic)
 
 
 def _count_shown(desk: Desk, packed: Context, found: Sequence[Hit]) -> None:
@@ -188,7 +189,7 @@ def _count_shown(desk: Desk, packed: Context, found: Sequence[Hit]) -> None:
     desk.core.shown(desk.user_id, "entry", [*dict.fromkeys(each.id for each in used if each.kind == "entry")])
 
 
-async def _best(desk: Desk, wanted: Search, key: str) -> tuple[list[dict[str, Any]], bool]:
+async def _best(desk: Desk, wanted: Search) -> tuple[list[dict[str, Any]], bool]:
     """Return the numbers and scores of the best units, and whether they came from the cache."""
     from ltst.recall.retrieve import ranked
 
@@ -196,15 +197,16 @@ async def _best(desk: Desk, wanted: Search, key: str) -> tuple[list[dict[str, An
     active = core.models.known or await search.model(core.database.keeper())
     for _ in range(ATTEMPTS):
         question, embedding = await _question(desk, wanted, active)
+        key = wanted.key(question)
         seen, complete = await _look(desk, wanted, key, question, embedding)
         if seen.cached is not None:
             core.later(cache.count_hit(core.database.user(desk.user_id), key))
-            return seen.cached, True
+            return cache.unpacked(seen.cached), True
         if seen.looked:
             break
         active = None if seen.model is None else search.Model(seen.model, seen.dimensions or 0, seen.source)
     best = ranked(question, seen, limit=wanted.limit, floor=wanted.floor)
-    if complete and not seen.changing:
+    if wanted.again and complete and not seen.changing:
         elapsed, said = (time.perf_counter() - started) * 1000, sha256(wanted.text)
         core.keep(cache.Retrieval(desk.user_id, key, said, wanted.filters.session_id, best, seen.version, elapsed))
     return best, False
@@ -229,15 +231,15 @@ async def _question(desk: Desk, wanted: Search, active: search.Model | None) -> 
     """Return the question with its vector, and its embedder; without either where no model is available."""
     from ltst.recall.retrieve import Question
 
-    question = Question(wanted.text, wanted.now or now(), given=wanted.now is not None)
+    moment, given = wanted.now or now(), wanted.now is not None
     try:
         embedding = await desk.core.models.embedding(desk.core.database, active)
         vector = await desk.core.question_vector(embedding, wanted.text)
     except ModelUnavailable as problem:
         # Words alone still find what was said.
         LOGGER.warning("search goes without vectors", extra={"reason": str(problem)})
-        return question, None
-    return replace(question, model=embedding.name, vector=vector), embedding
+        return Question(wanted.text, moment, given=given), None
+    return Question(wanted.text, moment, embedding.name, vector, given), embedding
 
 
 def _ending_with(asking: ConversationMessage, window: Sequence[ConversationMessage]) -> list[ConversationMessage]:

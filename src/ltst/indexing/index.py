@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ltst.db.pool import Database, user_scope
 from ltst.errors import DatabaseUnavailable, ModelUnavailable, Unavailable
 from ltst.learn.gate import telling
-from ltst.learn.importance import importance
 from ltst.providers.embedding import Embedding, TextRefused
+from ltst.retelling.importance import importance
 from ltst.rooms import search, work
 from ltst.rooms.search import FURTHER_PARTS, OTHER_VECTOR, OWN_VECTOR, REGISTRY, WORDS, Due, Vectors, Worded
 from ltst.rooms.work import Lease, Rules

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ltst.learn import pasted
-from ltst.learn.keys import words
+from ltst.learn.keys import FACTS, NUMBERS, words
+from ltst.support.tables import Table
 from ltst.support.terms import STOP_WORDS, terms
 from ltst.support.text import composed
 
+_TABLE = Table("ltst.learn", "grounding.txt")
 WORD = re.compile(r"\w+")
 NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 SENTENCE_END = re.compile(
@@ -28,33 +30,13 @@ LONGEST_NAME = 3
 # Words that a value may have and its text need not: they join, and say nothing.
 JOINING = words("a an the of in at on for with to and or over than from by as my our")
 
-QUESTION = re.compile(
-    r"\s{0,20}(?:do|does|did|am|is|are|was|were|have|has|had|can|could|would|should|shall|will"
-    r"|what|where|who|when|why|how|which)\b",
-    re.I,
-)
-DENIED = re.compile(r"\b(?:not|never|no|none|without|neither|nor|cannot|\w+n't|hardly|barely)\b", re.I)
-IMAGINED = re.compile(
-    r"\b(?:if|imagine|suppose|supposing|pretend|assume|role-?play|lyrics|translate|story about|write (?:me )?an?)\b",
-    re.I,
-)
-WISHED = re.compile(r"\b(?:wish|might|(?-i:may)|maybe|perhaps|would|could|\w+'d|hope|thinking (?:of|about))\b", re.I)
-OVER = re.compile(
-    r"\b(?:when I was|back when|used to|as a (?:kid|child)|I (?:once |previously |formerly )?(?:lived|worked))\b", re.I
-)
-ENDED = re.compile(
-    r"\b(?:no longer|not|\w+n't|any ?more|never|no more|used to|quit|quitting|left|leaving|stopped|gave up|given up"
-    r"|sold|died|dead|passed away|broke up|divorced?|separated|split|moved|lost|ex|former|formerly|previously|fired"
-    r"|laid off|resigned|retired|dropped|cancell?ed|finished|recovered|instead|switched|gone)\b",
-    re.I,
-)
-STANDING = re.compile(
-    r"\b(?:always|never|from now on|from here on|don't ever|do not ever|whenever|every ?time|each time"
-    r"|in (?:the )?future|immer|niemals|nie|ab jetzt|künftig|jedes mal|toujours|jamais|désormais"
-    r"|à partir de maintenant|chaque fois|siempre|nunca|a partir de (?:ahora|agora)|de ahora en adelante"
-    r"|cada vez|sempre|mai|d'ora in poi|ogni volta)\b",
-    re.I,
-)
+QUESTION = _TABLE.pattern("question", r"\s{0,20}", r"\b")
+DENIED = _TABLE.pattern("denied", r"\b", r"\b")
+IMAGINED = _TABLE.pattern("imagined", r"\b", r"\b")
+WISHED = _TABLE.pattern("wished", r"\b", r"\b")
+OVER = _TABLE.pattern("over", r"\b", r"\b")
+ENDED = _TABLE.pattern("ended", r"\b", r"\b")
+STANDING = _TABLE.pattern("standing", r"\b", r"\b")
 # What leads up to the value of some preferences, which another word of the turn would not have before it.
 WANTED = {
     "answer_language": re.compile(r"\b(?:in|auf|en|em|på|speak|use|using|prefer)\s+(?:\w+\s+)?\w+$", re.I),
@@ -62,52 +44,26 @@ WANTED = {
     "units": re.compile(r"metric|imperial|celsius|fahrenheit|kelvin|kilo|met(?:re|er)|mile|feet|pound|units", re.I),
 }
 ANYTHING = re.compile("")
-ONCE = re.compile(r"\b(?:this one|this time|just this|for this|only this|just once|right now|for now|today)\b", re.I)
+ONCE = _TABLE.pattern("once", r"\b", r"\b")
 
 OTHERS = (
     "mother father mom mum dad parent parents sister brother sibling son daughter child kid kids wife husband partner"
     " girlfriend boyfriend fiancé fiancée friend friends boss manager colleague coworker neighbour neighbor roommate"
     " flatmate uncle aunt cousin nephew niece grandmother grandfather grandma grandpa teacher doctor client customer ex"
 )
-OTHER = rf"(?:{'|'.join(OTHERS.split())})"
-SUBJECT = re.compile(
-    rf"(?P<other>\b(?:he|she|they|people|everyone|someone)\b|\b(?:my|our|his|her|their|a|the)\s+(?:\w+\s+){{0,2}}?{OTHER}\b)"
-    r"|(?P<self>\bI\b|\bwe\b|\bme\b|\bmyself\b|\bmy\s+(?:\w+\s+)?"
-    r"(?:name|nickname|age|birthday|job|role|position|employer|company|diet|car|phone|number|commute|e-?mail|address|home"
-    r"|hometown|nationality|school|university|degree|major)\b)",
-    re.I,
-)
+SUBJECT = _TABLE.pattern("subject")
 
 # Facts that "my sister …" would be taken for.
-PERSONAL = words(
-    """
-    name nickname age birthday home hometown nationality job employer studies school relationship_status diet car phone
-    commute email allergy dislike like hobby language learning tool possession health sport plan goal instrument
-    """
-)
+PERSONAL = FACTS - {"partner", "child", "sibling", "parent", "pet", "cloud_provider"}
 MEANT_DENIED = frozenset({"dislike"})  # "I don't like olives"
 MEANT_WISHED = frozenset({"goal"})
 MEANT_OVER = frozenset({"hometown", "birthday", "school", "studies"})
 
-NUMBER_WORDS = {
-    "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9",
-    "ten": "10", "eleven": "11", "twelve": "12", "thirteen": "13", "fourteen": "14", "fifteen": "15", "sixteen": "16",
-    "seventeen": "17", "eighteen": "18", "nineteen": "19", "twenty": "20", "thirty": "30", "forty": "40", "fifty": "50",
-    "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90", "hundred": "100", "thousand": "1000",
-}  # fmt: skip
-# What a sentence of a summary may begin with though nobody said it; any other capital is held for a name.
-OPENERS = words(
-    """
-    user users assistant ai conversation discussion chat summary later then also next finally additionally moreover
-    however meanwhile afterwards afterward overall today currently still together it they both plans topics questions
-    open decided instead first second third lastly eventually furthermore since although despite one i
-    """
-)
-LEAST_SHARED = 0.5  # of what a summary says in the words of the conversation
+NUMBER_WORDS = {word: str(number) for word, number in NUMBERS.items() if number > 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class Occurrence:
     """Where a text has the words of a value: their sentence, and what of it comes before the last of them."""
 
     sentence: str
@@ -135,17 +91,17 @@ class Passage:
 
 
 def plain(text: str) -> str:
-    """The text with one kind of apostrophe and of every letter."""
+    """Returns the text with one kind of apostrophe and of every letter."""
     return composed(text).replace("’", "'")
 
 
 def own_words(text: str) -> str:
-    """The text without what was pasted or quoted in it."""
+    """Returns the text without what was pasted or quoted in it."""
     return QUOTED.sub(lambda found: found[0] if _is_name(found[0]) else " ", pasted.own_words(plain(text)))
 
 
-def passages(text: str, value: str) -> Iterator[Passage]:
-    """Every place of the user's own words that has the words of the value close together, its numbers exactly."""
+def passages(text: str, value: str) -> Iterator[Occurrence]:
+    """Yields the places of the user's own words where the words of a value stand close together."""
     needed = _needed(plain(value))
     if not needed:
         return
@@ -153,22 +109,22 @@ def passages(text: str, value: str) -> Iterator[Passage]:
     numbers = {*NUMBER.findall(plain(value))}
     for sentence in SENTENCE_END.split(own_words(text)):
         if numbers <= {*NUMBER.findall(sentence)}:
-            yield from (Passage(sentence, sentence[:end]) for end in _places(sentence, needed, reach))
+            yield from (Occurrence(sentence, sentence[:end]) for end in _places(sentence, needed, reach))
 
 
 def has(text: str, words: str) -> bool:
-    """Whether the text says the words."""
+    """Returns whether the text says the words."""
     return any(passages(text, words))
 
 
 def says_fact(text: str, key: str, value: str, change: str) -> bool:
-    """Whether the text says this of its writer."""
+    """Returns whether the text says this of its writer."""
     said = _ends if change == "ends" else _holds
     return any(said(passage, key) for passage in passages(text, value))
 
 
 def says_preference(text: str, key: str, value: str) -> bool:
-    """Whether the text wants this, and not only this once."""
+    """Returns whether the text wants this, and not only this once."""
     wanted = WANTED.get(key, ANYTHING)
     return any(
         wanted.search(each.before) and not ONCE.search(each.sentence) and not each.is_of_another
@@ -177,36 +133,14 @@ def says_preference(text: str, key: str, value: str) -> bool:
 
 
 def says_instruction(text: str, value: str) -> bool:
-    """Whether the text gives this standing order, word for word."""
+    """Returns whether the text gives this standing order, word for word."""
     said = " ".join(WORD.findall(own_words(text).casefold()))
     order = " ".join(WORD.findall(plain(value).casefold()))
     standing = STANDING.search(plain(value)) is not None
     return standing and bool(order) and f" {order} " in f" {said} "
 
 
-def strangers(summary: str, texts: Iterable[str]) -> list[str]:
-    """The names and numbers of a summary that none of the texts has."""
-    said, told = plain("\n".join(texts)), plain(summary)
-    known = {word.casefold() for word in WORD.findall(said)} | {*terms(said)}
-    numbers = {part for number in NUMBER.findall(said) for part in (number, *re.split("[-/:]", number))}
-    numbers |= {NUMBER_WORDS[word] for word in known & NUMBER_WORDS.keys()}
-    found = [number for number in NUMBER.findall(told) if number not in numbers]
-    found += [word for word in WORD.findall(told.casefold()) if NUMBER_WORDS.get(word, "") not in {"", *numbers}]
-    return found + [name for name in _names(told) if not {name.casefold(), *terms(name)} & known]
-
-
-def without_repetition(text: str) -> str:
-    """Each sentence once: small models say the same until they are stopped."""
-    return " ".join(dict.fromkeys(SENTENCE_END.split(text)))
-
-
-def shares_words(summary: str, texts: Iterable[str]) -> bool:
-    """Whether a summary speaks of what the texts speak of."""
-    told, said = {*terms(summary)}, {*terms("\n".join(texts))}
-    return bool(told) and len(told & said) >= LEAST_SHARED * len(told)
-
-
-def _holds(passage: Passage, key: str) -> bool:
+def _holds(passage: Occurrence, key: str) -> bool:
     if passage.is_asked or IMAGINED.search(passage.before):
         return False
     if key not in MEANT_DENIED and DENIED.search(passage.clause):
@@ -218,7 +152,7 @@ def _holds(passage: Passage, key: str) -> bool:
     return not (key in PERSONAL and passage.is_of_another)
 
 
-def _ends(passage: Passage, key: str) -> bool:
+def _ends(passage: Occurrence, key: str) -> bool:
     """Closing what is known takes a word that says so."""
     if passage.is_asked or IMAGINED.search(passage.before) or WISHED.search(passage.clause):
         return False
@@ -226,7 +160,7 @@ def _ends(passage: Passage, key: str) -> bool:
 
 
 def _needed(value: str) -> frozenset[str]:
-    """What a text must have: the stems of the value's words, and other words as they are."""
+    """Returns what a text must have: the stems of the value's words, and other words as they are."""
     words = WORD.findall(value)
     content = {*terms(value)}
     content |= {f"={word}" for word in map(str.lower, words) if word in STOP_WORDS and word not in JOINING}
@@ -235,7 +169,7 @@ def _needed(value: str) -> frozenset[str]:
 
 
 def _places(sentence: str, needed: frozenset[str], reach: int) -> Iterator[int]:
-    """Where in the sentence all that is needed has come up within so many words."""
+    """Yields where in the sentence all that is needed has come up within so many words."""
     words = [*WORD.finditer(sentence)]
     parts = [_parts(word.group()) & needed for word in words]
     held: Counter[str] = Counter()
@@ -253,9 +187,3 @@ def _parts(word: str) -> frozenset[str]:
 
 def _is_name(quoted: str) -> bool:
     return len(WORD.findall(quoted)) <= LONGEST_NAME
-
-
-def _names(text: str) -> list[str]:
-    """The words with a capital, but for those that have it from the beginning of a sentence."""
-    common = OPENERS | STOP_WORDS | NUMBER_WORDS.keys()
-    return [word for word in WORD.findall(text) if word[0].isupper() and word.casefold() not in common]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a list that is written as a text."""
+    """Returns the words of a list that is written as a text."""
     return frozenset(text.split())
 
 
@@ -38,3 +38,9 @@ PREFERENCES = {
 }
 PREFERS = "prefers"  # one thing over another: the key is prefers_ and the thing
 INSTRUCTION = "instruction"
+
+_SPELLED = """
+    one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+    nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand
+"""
+NUMBERS = dict(zip(_SPELLED.split(), [*range(1, 20), *range(20, 101, 10), 1000], strict=True))

@@ -64,7 +64,7 @@ async def listen_again(database: Database, lease: Lease, *, limits: Limits) -> N
 
 
 async def around(calls: SingleCall, message_id: str) -> list[ConversationMessage]:
-    """A message and those that stand around it, which tell who else writes; none if it is gone."""
+    """Returns a message and those that stand around it, which tell who else writes; none if it is gone."""
     found = (await messages.get_many(calls, [message_id])).get(message_id)
     if found is None or found.message_index is None:
         return []
@@ -74,7 +74,7 @@ async def around(calls: SingleCall, message_id: str) -> list[ConversationMessage
 async def _heard(
     spoken: Sequence[ConversationMessage], nearby: Sequence[ConversationMessage], limits: Limits, user_id: str
 ) -> tuple[list[tuple[ConversationMessage, Learnt]], list[ConversationMessage]]:
-    """What the messages say, up to the first that takes too long to read, and that one."""
+    """Returns what the messages say, up to the first that takes too long to read, and that one."""
     before = {after.message_id: each.content[-BEFORE:] for each, after in pairwise(nearby)}
     given = [(*_words(each), before.get(each.message_id, "")) for each in spoken]
     heard = await LEARNING.each(read_message, given, limits, owner=user_id)
@@ -102,12 +102,12 @@ def _too_slow(limits: Limits) -> str:
 
 
 def own_words(message: ConversationMessage) -> bool:
-    """Whether the user speaks for themself here; only then anything may be learnt about them."""
+    """Returns whether the user speaks for themself here; only then anything may be learnt about them."""
     return message.role == "human" and message.message_type == "message" and message.trusted
 
 
 def of_user(unread: Sequence[ConversationMessage], user_id: str) -> list[ConversationMessage]:
-    """What the user said; where several people write, only what is signed with the user's own id."""
+    """Returns what the user said; where several people write, only what is signed with the user's own id."""
     spoken = [message for message in unread if own_words(message)]
     signed = {signature(message) for message in spoken}
     return spoken if len(signed) < 2 else [message for message in spoken if signature(message) == user_id]
@@ -125,5 +125,5 @@ def _said_in(message: ConversationMessage, claim: Claim) -> SourcedClaim:
 
 
 def addressed(claim: Claim, agent: str | None) -> Claim:
-    """An instruction is for the agent that the user talks with."""
+    """Returns the claim; an instruction gets the agent that the user talks with as its key."""
     return replace(claim, key=agent or NO_AGENT) if claim.noun == "instruction" else claim

@@ -6,20 +6,18 @@ import asyncio
 import json
 import re
 from calendar import month_name, monthrange
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from ltst.learn import grounding, keys, pasted
+from ltst.learn import grounding, keys
 from ltst.learn.quoted import REASONS, Claimed, Noted, Quoted, Refused, quoted, vetoed
+from ltst.learn.transcript import Shown, bare_answer, cut, messages, shown_turns
 from ltst.providers.language import ask
 from ltst.recall import temporal
 from ltst.records import STATEMENT_KINDS, Claim, ConversationMessage, Fact, Statement
-from ltst.support import tokens
 from ltst.support.child import Limits
 from ltst.support.children import LEARNING
 from ltst.support.logs import LOGGER
@@ -27,11 +25,6 @@ from ltst.support.logs import LOGGER
 if TYPE_CHECKING:
     from ltst.protocols import LanguageModel
 
-# In characters: what a model with a window of 8,000 tokens reads beside the prompt, with room for the answer.
-LONGEST_INPUT = 10_000
-LONGEST_TURN = 4_000
-LONGEST_REPLY = 600  # of an assistant's turn, which is there to understand the user's
-SHORTEST_TURN = 80
 MOST_KNOWN = 40
 LONGEST_KNOWN = 100
 LONGEST_NOTED = 160
@@ -40,17 +33,14 @@ LONGEST_KIND = 40
 LONGEST_ANSWER = 20_000
 MOST_CLAIMS = 64
 ANSWER_TOKENS = 3_000
-THINKING_TOKENS = 512
 LIMITS = Limits(10.0)  # for weighing an answer, where nothing else is said
 HIGHEST_CONFIDENCE = 0.9
 USUAL_CONFIDENCE = 0.7
-WORDS_PER_TOKEN = 0.6
 EARLIEST_YEAR, LATEST_YEAR = 1900, 9000
 FURTHEST_PLAN = 10  # years
 SLACK = timedelta(days=1)  # between two time zones' ideas of a date
 
 NOTHING = Noted()
-SPEAKERS = {"human": "user", "ai": "assistant"}
 KINDS = {"child": "relation", "sibling": "relation", "parent": "relation", "pet": "species"}
 # A model may put a true word under a wrong key; some keys show it.
 FORMS = {
@@ -61,11 +51,8 @@ FORMS = {
     "name": re.compile(r"\D+"),
 }
 DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:T.*)?")
-THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.S)
-FENCE = re.compile(r"\A```\w*+|```\Z")
 ARTICLE = re.compile(r"(?:a|an|the|my|our)\s+", re.I)
 COMPARED = re.compile(r" (?:over|to|than|rather than|instead of) ", re.I)
-WHOLE = re.compile(r".*(?:[.!?…][\"'”’)]*(?=\s|\Z)|[。！？])", re.S)
 
 
 def _or_null(kind: str) -> dict[str, list[str]]:
@@ -106,22 +93,6 @@ SCHEMA: Mapping[str, Any] = _object(
 _SIGNS = {"claims": {"key", "value"}, "statements": {"turn", "quote"}, "wrong": {"id", "why"}}
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A turn as the model sees it: under a short number, and no longer than it may be."""
-
-    number: int
-    message: ConversationMessage
-    text: str
-
-    def as_data(self) -> dict[str, Any]:
-        """What goes into the prompt."""
-        data: dict[str, Any] = {"id": self.number, "by": SPEAKERS[self.message.role]}
-        if self.message.timestamp is not None:
-            data["on"] = f"{self.message.timestamp:%Y-%m-%d}"
-        return {**data, "text": self.text}
-
-
 @dataclass(slots=True)
 class Weighed:
     """What became of a model's answer: kept with the ids of its messages, or refused with the reason.
@@ -144,7 +115,7 @@ async def extracted(
     limits: Limits = LIMITS,
     owner: str = "",
 ) -> Weighed:
-    """What the user's turns say about the user, each with the id of the message that says it, in one call.
+    """Returns what the user's turns say about the user, each with the id of the message that says it, in one call.
 
     Of more than fits one prompt the latest is read; `batches` cuts turns so that all of it is. ModelUnavailable if the
     model cannot be asked. What it answers is weighed beside this process, for the `owner` of the turns.
@@ -160,77 +131,27 @@ async def extracted(
     return weighed
 
 
-async def summarised(
-    model: LanguageModel,
-    turns: Sequence[ConversationMessage],
-    max_tokens: int,
-    *,
-    limits: Limits = LIMITS,
-    owner: str = "",
-) -> str | None:
-    """A summary in the model's words, at most so long; None where it tells names or numbers that nobody said."""
-    said = [turn for turn in turns if turn.role in SPEAKERS and turn.content.strip()]
-    if not said or max_tokens < 1:
-        return None
-    longest = max(SHORTEST_TURN, LONGEST_INPUT // len(said))
-    shown = _latest([Shown(at, turn, _cut(turn.content, longest)) for at, turn in enumerate(said, 1)])
-    data = {"words": max(1, int(max_tokens * WORDS_PER_TOKEN)), "turns": [each.as_data() for each in shown]}
-    room = 2 * max_tokens + THINKING_TOKENS
-    answer = await asyncio.to_thread(ask, model, _messages("summarise.md", data), max_tokens=room)
-    summary = _whole(answer.text, max_tokens, answer.output_tokens < room)
-    if summary and summary.isprintable():
-        borne_out = await LEARNING.one(_borne_out, summary, shown, limits=limits, owner=owner)
-        if borne_out:
-            return summary
-    LOGGER.info("summary_refused")
-    return None
-
-
-def batches(turns: Iterable[ConversationMessage]) -> list[list[ConversationMessage]]:
-    """The turns cut into batches, each of which one prompt holds whole."""
-    found: list[list[ConversationMessage]] = []
-    room = 0
-    for turn in turns:
-        size = _size(turn)
-        if not found or size > room:
-            found.append([])
-            room = LONGEST_INPUT
-        found[-1].append(turn)
-        room -= size
-    return found
-
-
-def shown_turns(turns: Sequence[ConversationMessage]) -> list[Shown]:
-    """What of the turns goes to the model: the user's own words and, shorter, the assistant's; tools' output never."""
-    said = [(turn, text) for turn in turns if turn.role in SPEAKERS and turn.message_id and (text := _words(turn))]
-    return _latest([Shown(at, turn, _cut(text, _limit(turn))) for at, (turn, text) in enumerate(said, 1)])
-
-
-def _words(turn: ConversationMessage) -> str:
-    """What the speaker of a turn says themself."""
-    return pasted.own_words(turn.content).strip() if turn.role == "human" else turn.content.strip()
-
-
 def request(shown: Sequence[Shown], known: Sequence[Fact], noted: Noted = NOTHING) -> list[dict[str, str]]:
-    """The messages that ask for claims; the first is always the same, which the caches of endpoints like."""
-    facts = [{"key": fact.key, "value": _cut(fact.value, LONGEST_KNOWN)} for fact in known[:MOST_KNOWN]]
+    """Returns the messages that ask for claims and statements."""
+    facts = [{"key": fact.key, "value": cut(fact.value, LONGEST_KNOWN)} for fact in known[:MOST_KNOWN]]
     numbers = {each.message.message_id: each.number for each in shown}
     names = [{"id": name, **_noted(each, numbers)} for name, each in noted.by_name().items()]
-    return _messages("extract.md", {"known": facts, "noted": names, "turns": [each.as_data() for each in shown]})
+    data = {"known": facts, "noted": names, "turns": [each.as_data() for each in shown]}
+    return messages("ltst.learn", "extract.md", data)
 
 
 def _noted(each: Statement | Claimed, numbers: Mapping[str | None, int]) -> dict[str, Any]:
-    """What the model sees of what is noted: of the turns by their number, of earlier ones with their day."""
+    """Returns what the model sees of what is noted: of the turns by their number, of earlier ones with their day."""
     number = numbers.get(each.message_id)
     if isinstance(each, Claimed):
-        return {"turn": number, "key": each.key, "value": _cut(each.value, LONGEST_KNOWN)}
+        return {"turn": number, "key": each.key, "value": cut(each.value, LONGEST_KNOWN)}
     if number is not None:  # the turn has all of it
-        return {"turn": number, "text": _cut(each.content, LONGEST_KNOWN)}
-    return {"on": f"{each.said_at:%Y-%m-%d}", "about": each.about, "text": _cut(each.content, LONGEST_NOTED)}
+        return {"turn": number, "text": cut(each.content, LONGEST_KNOWN)}
+    return {"on": f"{each.said_at:%Y-%m-%d}", "about": each.about, "text": cut(each.content, LONGEST_NOTED)}
 
 
 def weigh(answer: str, shown: Sequence[Shown], noted: Noted = NOTHING) -> Weighed:
-    """What an answer says, however broken, held against the turns that it cites."""
+    """Returns what an answer says, however broken, held against the turns that it cites."""
     weighed, found = Weighed(), _found_in(answer)
     told: set[tuple[str, str, str, str]] = set()
     for raw in found["claims"][:MOST_CLAIMS]:
@@ -271,7 +192,7 @@ def _state(raw: Mapping[str, Any], shown: Sequence[Shown], noted: Noted, weighed
 
 
 def _claimed_again(weighed: Weighed, noted: Noted) -> set[str]:
-    """What the rules read and the model reads too."""
+    """Returns what the rules read and the model reads too."""
     told = {(source, claim.key, claim.value.casefold()) for source, claim in weighed.kept}
     return {each.claim_id for each in noted.claims if (each.message_id, each.key, each.value.casefold()) in told}
 
@@ -375,7 +296,7 @@ def _details(raw: Mapping[str, Any], turn: Shown, key: str) -> dict[str, str]:
 
 
 def _moment(written: object, turn: Shown) -> datetime | None:
-    """A sane date that the turn speaks of; else none, which stands for the day on which it was said."""
+    """Returns the date that a model read, if the turn speaks of it; None stands for the day it was said."""
     said_at, days = _said_at(turn), _date(written)
     if said_at is None or days is None:
         return None
@@ -389,7 +310,7 @@ def _moment(written: object, turn: Shown) -> datetime | None:
 
 
 def _plan_date(written: object, turn: Shown) -> str | None:
-    """The date of a plan, if the turn speaks of it and it is not over."""
+    """Returns the date of a plan, if the turn speaks of it and it is not over."""
     said_at, days = _said_at(turn), _date(written)
     if said_at is None or days is None:
         return None
@@ -404,7 +325,7 @@ def _plan_date(written: object, turn: Shown) -> str | None:
 
 
 def _meet(named: temporal.Interval, start: datetime, end: datetime) -> bool:
-    """Whether an interval and days, the last one included, have a moment in common, give or take a time zone."""
+    """Returns whether an interval and some days, both ends included, overlap, give or take a time zone."""
     return named.start - end < 2 * SLACK and start - named.end < SLACK
 
 
@@ -416,7 +337,7 @@ def _said_at(turn: Shown) -> datetime | None:
 
 
 def _date(written: object) -> tuple[datetime, datetime] | None:
-    """The first and the last day of a written date, month or year."""
+    """Returns the first and the last day of a written date, month or year."""
     found = DATE.fullmatch(written) if isinstance(written, str) and len(written) <= 40 else None
     if found is None:
         return None
@@ -430,14 +351,9 @@ def _date(written: object) -> tuple[datetime, datetime] | None:
     return (start, end) if start.year >= EARLIEST_YEAR else None
 
 
-def _bare_answer(answer: str) -> str:
-    """An answer without the model's thoughts and the fence around it."""
-    return FENCE.sub("", THOUGHT.sub("", answer).strip()).strip()
-
-
 def _found_in(answer: str) -> dict[str, list[Mapping[str, Any]]]:
-    """The objects of each list, also of an answer that breaks off or has words around them."""
-    text = _bare_answer(answer)[:LONGEST_ANSWER]
+    """Returns the objects of each list, also of an answer that breaks off or has words around them."""
+    text = bare_answer(answer)[:LONGEST_ANSWER]
     reader = json.JSONDecoder()
     found: dict[str, list[Mapping[str, Any]]] = {name: [] for name in _LISTS}
     at = text.find("{")
@@ -458,52 +374,3 @@ def _objects_of(read: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     if isinstance(listed, list):
         return [each for each in listed if isinstance(each, dict)]
     return [read] if read.keys() >= _SIGNS[name] else []
-
-
-def _borne_out(summary: str, shown: Sequence[Shown]) -> bool:
-    texts = [each.text for each in shown]
-    days = [f"{day:%Y-%m-%d %B} {day.day}" for each in shown if (day := each.message.timestamp)]
-    return grounding.shares_words(summary, texts) and not grounding.strangers(summary, [*texts, *days])
-
-
-def _whole(text: str, max_tokens: int, complete: bool) -> str:
-    """As many of its sentences as fit, without one that breaks off."""
-    text = grounding.without_repetition(" ".join(_bare_answer(text).split()))
-    if complete and tokens.count(text) <= max_tokens:
-        return text
-    room = max_tokens * tokens.BYTES_PER_TOKEN
-    found = WHOLE.match(text.encode()[:room].decode(errors="ignore"))
-    return found.group().strip() if found else ""
-
-
-def _messages(prompt: str, data: Mapping[str, Any]) -> list[dict[str, str]]:
-    quoted = json.dumps(data, ensure_ascii=False)
-    return [{"role": "system", "content": _prompt(prompt)}, {"role": "user", "content": quoted}]
-
-
-@cache
-def _prompt(name: str) -> str:
-    return (resources.files("ltst.learn") / "prompts" / name).read_text(encoding="utf-8").strip()
-
-
-def _latest(shown: Sequence[Shown]) -> list[Shown]:
-    """As many of the last as fit together."""
-    room, kept = LONGEST_INPUT, list[Shown]()
-    for each in reversed(shown):
-        room -= len(each.text)
-        if room < 0:
-            break
-        kept.append(each)
-    return kept[::-1]
-
-
-def _size(turn: ConversationMessage) -> int:
-    return min(len(turn.content), _limit(turn)) if turn.role in SPEAKERS else 0
-
-
-def _limit(turn: ConversationMessage) -> int:
-    return LONGEST_TURN if turn.role == "human" else LONGEST_REPLY
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"

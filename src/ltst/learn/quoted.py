@@ -11,8 +11,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ltst.learn import gate, invented, statements
+from ltst.learn import gate, statements
 from ltst.records import STATEMENT_KINDS, ConversationMessage, Stated, Statement
+from ltst.support.tables import Table
+from ltst.support.text import holds_any
 
 LEAST = 0.02  # a sentence that the gate thinks less likely is none, whatever a model says
 SURE = 0.9  # and one that it thinks as likely as this stays
@@ -27,6 +29,10 @@ REASONS = tuple(dict.fromkeys((*OF_STATEMENTS, *OF_FACTS)))
 
 _ASKS = "?？؟"
 _SPACE = re.compile(r"\s+")
+_TABLE = Table("ltst.learn", "invented.txt")
+_ABROAD, _TAKEN_BACK = _TABLE.pattern("abroad"), _TABLE.pattern("taken_back")
+# One of these is in whatever the patterns find: to look for them first costs less.
+_SIGNS = _TABLE.phrases("signs")
 
 
 class Refused(Exception):
@@ -108,7 +114,7 @@ def vetoed(raw: Mapping[str, Any], noted: Noted, shown: set[str], agreed: set[st
 
 
 def _replaced(given: object, newer: Quoted, message: ConversationMessage, noted: Noted) -> tuple[str, ...]:
-    """The statements whose place one takes: shown under these names, said before it, of the same person."""
+    """Returns the statements whose place one takes: shown under these names, said before it, of the same person."""
     names, known = given if isinstance(given, list) else [given], noted.by_name()
     older = [known[name] for name in names[:MOST_REPLACED] if isinstance(name, str) and name in known]
     text = statements.plain(message.content)[newer.stated.start_at : newer.stated.end_at]
@@ -122,7 +128,7 @@ def _replaced(given: object, newer: Quoted, message: ConversationMessage, noted:
 
 
 def _places(quote: object, text: str) -> list[statements.Span]:
-    """Where the sentences stand that are quoted; a short part of one stands for itself."""
+    """Returns where the sentences stand that are quoted; a short part of one stands for itself."""
     if not isinstance(quote, str) or not SHORTEST <= len(quote.strip()) <= statements.LONGEST_SENTENCE:
         raise Refused("a quotation that is no sentence")
     wanted = statements.plain(quote).strip()
@@ -139,7 +145,7 @@ def _places(quote: object, text: str) -> list[statements.Span]:
 
 
 def _starts(wanted: str, text: str) -> Iterator[int]:
-    """Where words stand in a text, and not within others; some languages have no spaces between them."""
+    """Yields where words stand in a text, and not within others; some languages have no spaces between them."""
     at = -1
     for _ in range(MOST_PLACES):
         at = text.find(wanted, at + 1)
@@ -156,10 +162,19 @@ def _doubted(text: str, own: Sequence[statements.Span], parts: Sequence[statemen
     for start, end in parts:
         if text[end - 1] in _ASKS:
             raise Refused("a question")
-        if invented.abroad(text, start, end):
+        if supposed_abroad(text, start, end):
             raise Refused("what is supposed, invented or asked for")
         if likely[start, end] is None:
             raise Refused("nothing that tells of a life")
+
+
+def supposed_abroad(text: str, start: int, end: int) -> bool:
+    """Returns whether a sentence holds or follows such words of another language on its line, or is a joke there."""
+    begins, ends = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    line = text[begins : len(text) if ends < 0 else ends]
+    if not holds_any(line, _SIGNS):
+        return False
+    return _ABROAD.search(line[: end - begins]) is not None or _TAKEN_BACK.search(line) is not None
 
 
 def _whole(piece: statements.Span, sentence: statements.Span) -> statements.Span:
@@ -167,7 +182,7 @@ def _whole(piece: statements.Span, sentence: statements.Span) -> statements.Span
 
 
 def _known(message_id: str, stated: Stated, noted: Noted) -> Quoted:
-    """A statement, or the one that covers its place already: how sure its reader was stays as it is."""
+    """Returns a statement, or the one that covers its place already: how sure its reader was stays as it is."""
     for each in noted.statements:
         if each.message_id == message_id and each.start_at <= stated.start_at and stated.end_at <= each.end_at:
             whole = replace(stated, start_at=each.start_at, end_at=each.end_at)
@@ -176,7 +191,7 @@ def _known(message_id: str, stated: Stated, noted: Noted) -> Quoted:
 
 
 def _about(given: object, sentence: str, kind: str, said: Sequence[str]) -> str:
-    """Whom a statement is about, as the writer said it; what they did not say is for the rules to tell."""
+    """Returns whom a statement is about, as the writer said it; what they did not say is for the rules to tell."""
     words = " ".join(given.split()) if isinstance(given, str) else ""
     if words.casefold() in SELVES:
         return "me"
@@ -195,7 +210,7 @@ def _place(each: Statement) -> tuple[Any, int, int]:
 
 
 def _same_person(older: Statement, about: str, text: str) -> bool:
-    """Whether two are about one person: called alike, or the one named in the words of the other."""
+    """Returns whether two are about one person: called alike, or the one named in the words of the other."""
     one, other = older.about.casefold(), about.casefold()
     if "me" in (one, other):
         named = other if one == "me" else one

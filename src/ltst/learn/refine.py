@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from ltst.db.pool import Database, SingleCall, Transaction, user_scope
 from ltst.learn.listen import ACTOR, addressed, around, of_user
-from ltst.learn.model import Weighed, batches, extracted
+from ltst.learn.model import Weighed, extracted
 from ltst.learn.quoted import Claimed, Noted, Quoted
+from ltst.learn.transcript import batches
 from ltst.learn.weigh import weigh
 from ltst.protocols import LanguageModel
 from ltst.providers.vectors import TextRefused
@@ -66,7 +67,7 @@ async def _read(
     model: LanguageModel,
     limits: Limits,
 ) -> Weighed:
-    """What a model reads in what the user has `spoken`, shown among the other messages."""
+    """Returns what a model reads in what the user has `spoken`, shown among the other messages."""
     if not spoken:
         return Weighed()
     known, noted, owner = await facts.list_all(calls, None, ME), await _noted(calls, spoken), str(calls.scope.user_id)
@@ -80,7 +81,7 @@ async def _read(
 
 
 async def _noted(calls: SingleCall, spoken: Sequence[ConversationMessage]) -> Noted:
-    """What was noted of these messages, and statements from before that may be about the same."""
+    """Returns what was noted of these messages, and statements from before that may be about the same."""
     ids = [str(each.message_id) for each in spoken]
     stated = await statements.in_messages(calls, ids)
     said = await statements.list_all(calls, about=None, kind=None, current=True, session_id=None, limit=LATEST)
@@ -95,7 +96,7 @@ async def _noted(calls: SingleCall, spoken: Sequence[ConversationMessage]) -> No
 
 
 def _nearest(before: Sequence[Statement], texts: Sequence[str]) -> list[Statement]:
-    """Those that share most with what is read, rare words above all; of others the newest."""
+    """Returns those that share most with what is read, rare words above all; of others the newest."""
     held = [{*terms(each.content)} for each in before]
     often, wanted = Counter(term for each in held for term in each), {*terms("\n".join(texts))}
     weight = [sum(1 / often[term] for term in each & wanted) for each in held]

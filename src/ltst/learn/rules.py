@@ -18,5 +18,5 @@ def prepare() -> None:
 
 
 def read_message(text: str, said_at: datetime, before: str) -> Learnt:
-    """Return what a message says about its writer; `before` is the turn that it answers."""
+    """Returns what a message says about its writer; `before` is the turn that it answers."""
     return Learnt(claims(text, said_at), read(text, said_at, before))

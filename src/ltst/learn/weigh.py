@@ -17,7 +17,7 @@ from ltst.records import ME, Instruction, UserPreference
 from ltst.rooms import claims, events, facts, instructions, preferences
 from ltst.rooms.claims import Heard
 from ltst.support.text import normalised
-from ltst.support.timeline import Statement
+from ltst.support.timeline import Mention
 
 ACTOR = "learning"
 # The agent of conversations that name none.
@@ -54,7 +54,7 @@ async def fold_fact(tx: Executor, key: str, about: str = ME) -> facts.Folded:
     await facts.lock(tx, key)
     # Claims are what people say of themselves.
     heard = await claims.of(tx, "fact", key) if about.lower() == ME else []
-    folded = await facts.fold(tx, key, about, [*map(_statement, heard)], single_valued=claims.single_valued(heard))
+    folded = await facts.fold(tx, key, about, [*map(_mention, heard)], single_valued=claims.single_valued(heard))
     known = {each.claim_id: each.row_id for each in heard}
     await claims.rest_on(tx, {claim: row for claim, row in folded.rests.items() if known[claim] != row})
     return folded
@@ -121,7 +121,7 @@ class Wish:
 
 
 def wish(heard: Sequence[Heard]) -> Wish | None:
-    """What is wanted: the latest of what was asked for, else of what was said."""
+    """Returns what is wanted: the latest of what was asked for, else of what was said."""
     # Versions before 0.9 noted hints as well, which count no more.
     living = [each for each in _not_over(heard) if not each.details.get("hint")]
     asked = [each for each in living if each.details.get("explicit")]
@@ -147,7 +147,7 @@ def _wish(source: str, heard: Sequence[Heard]) -> Wish:
 
 
 def _not_over(heard: Sequence[Heard]) -> list[Heard]:
-    """What was not taken back later."""
+    """Returns what was not taken back later."""
     ended = {normalised(each.claim_value): each.said_at for each in heard if each.change == "ends"}
     return [
         each
@@ -157,22 +157,13 @@ def _not_over(heard: Sequence[Heard]) -> list[Heard]:
     ]
 
 
-def _statement(heard: Heard) -> Statement:
-    return Statement(
-        heard.claim_id,
-        heard.claim_value,
-        heard.valid_from,
-        heard.said_at,
-        ends=heard.change == "ends",
-        until=heard.valid_to,
-        confidence=heard.confidence,
-        source=heard.message_id,
-        details=heard.details,
-    )
+def _mention(heard: Heard) -> Mention:
+    said = heard.claim_id, heard.claim_value, heard.valid_from, heard.said_at, heard.change == "ends", heard.valid_to
+    return Mention(*said, confidence=heard.confidence, source=heard.message_id, details=heard.details)
 
 
 def _by_hand(known: UserPreference | None) -> Mapping[str, Any] | None:
-    """What was set by hand, also where a later word has taken its place."""
+    """Returns what was set by hand, also where a later word has taken its place."""
     if known is None:
         return None
     if known.learned:
@@ -239,7 +230,7 @@ async def _as_written(tx: Executor, agent: str, base: Instruction | None, active
 
 
 def _lines(heard: Sequence[Heard], base: Instruction | None) -> list[str]:
-    """What was asked for since the last instruction by hand, each thing once and not what was taken back."""
+    """Returns what was asked for since the last instruction by hand, each thing once and not what was taken back."""
     lines: dict[str, str] = {}
     for each in heard:
         # Of two wishes on the same matter, under the same condition, the later holds.

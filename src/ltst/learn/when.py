@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
+from ltst.learn.keys import NUMBERS
 from ltst.recall.temporal import intervals
+from ltst.support.tables import Table
+
+_TABLE = Table("ltst.learn", "when.txt")
 
 # A sentence is short; this bounds the work on one that is not.
 LONGEST = 300
@@ -13,51 +17,26 @@ LONGEST = 300
 EARLIEST_YEAR, LATEST_YEAR = 1000, 9000
 NEXT_ONES = (timedelta(), timedelta(days=7), timedelta(days=31), timedelta(days=365))
 
-_WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-_NUMBERS = {word: n for n, word in enumerate(_WORDS, 1)} | {"a": 1, "an": 1, "a couple of": 2, "couple of": 2}
-_NUMBERS |= {"fifteen": 15, "twenty": 20, "thirty": 30}
+_WORDS = [*NUMBERS][:12]
+_NUMBERS = NUMBERS | {"a": 1, "an": 1, "a couple of": 2, "couple of": 2}
 _COUNT = rf"(?P<n>\d{{1,3}}|a couple of|couple of|an?|{'|'.join(_WORDS)}|fifteen|twenty|thirty)"
 _UNIT = r"(?P<unit>day|week|month|year)s?\b"
 _AGO = re.compile(rf"\b{_COUNT} {_UNIT} ago\b", re.I)
 _FOR = re.compile(rf"\bfor (?:about |almost |nearly |over |more than |the (?:last|past) )?{_COUNT} {_UNIT}", re.I)
-_CUES = re.compile(
-    r"\d|ago|yesterday|tomorrow|today|night|morning|week|month|year|day\b|spring|summer|autumn|fall\b|winter|christmas|easter"
-    r"|january|february|march|april|may\b|june|july|august|september|october|november|december",
-    re.I,
-)
+_CUES = _TABLE.pattern("cues")
 _FIRST_OF = re.compile(r"\bthe first of (?=[A-Z])", re.I)
-# Words of dates in other languages, which the ones above do not hold.
-_FOREIGN = re.compile(
-    r"gestern|heute|woche|monat|jahr|tag\b|ayer|hoy|semana|mes\b|año|hier\b|aujourd|semaine|mois|année|\bseit\b|\bdesde\b"
-    r"|\bdepuis\b",
-    re.I,
-)
+_FOREIGN = _TABLE.pattern("foreign")
 _OPENS = re.compile(r"(?:ever )?(?:since|starting|beginning|seit|desde|depuis)\b", re.I)
-# Words that only the past has; a year, a month or a day may be yet to come, or stand beside what always holds.
-_GONE = re.compile(
-    r"\b(?:last|past|previous|ago|yesterday|letzt\w{1,2}|vorig\w{1,2}|gestern|pasad[oa]s?|ayer|derni[eè]re?s?|hier)\b",
-    re.I,
-)
-_PAST = re.compile(
-    r"\b(?:(?!need|feed|speed|indeed|seed|weed|breed|hundred|exceed)\w{2,30}ed|was|were|had|did|went|came|got|bought|sold"
-    r"|began|met|saw|quit|left|lost|won|made|took|gave|became|broke|built|chose|drove|fell|felt|found|flew|grew|heard|held"
-    r"|kept|knew|led|lent|paid|ran|rode|sang|sat|sent|spent|spoke|stood|swam|taught|thought|told|wore|wrote|born|been"
-    r"|ge\w{3,30}(?:t|en)|(?!caf|fianc|resum|jos)\w{2,30}[éó]e?s?)\b",
-    re.I,
-)
-# Of a plan, a wish or a habit the moment is another.
-_UNSURE = re.compile(
-    r"\b(?:will|going to|gonna|have to|has to|need to|want to|plan|planning|hope|hoping|would|should|might|next"
-    r"|tomorrow|every|each|always|usually|often|werde|wird|voy a|vamos a)\b|'ll\b",
-    re.I,
-)
+_GONE = _TABLE.pattern("gone", r"\b", r"\b")
+_PAST = _TABLE.pattern("past", r"\b", r"\b")
+_UNSURE = _TABLE.pattern("unsure")
 _GOES_ON = re.compile(
     r"(?:\bhave|\bhas|'ve|'s)(?: \w{1,12}){0,2} (?:been|had|known|gone|done|kept|taught|worn|\w{2,30}ed)\b", re.I
 )
 
 
 def began(sentence: str, said_at: datetime) -> datetime | None:
-    """Return when that began or happened which a sentence tells, if it names one moment of the past and no other."""
+    """Returns when something began or happened, if a sentence names one moment of the past and no other."""
     text = _FIRST_OF.sub("the 1st of ", sentence[:LONGEST].replace("’", "'"))
     if _UNSURE.search(text) or not (_CUES.search(text) or _FOREIGN.search(text)):
         return None
@@ -77,7 +56,7 @@ def began(sentence: str, said_at: datetime) -> datetime | None:
 
 
 def over(sentence: str, said_at: datetime) -> datetime | None:
-    """Return when the day of a plan is over, if it names one."""
+    """Returns when the day of a plan is over, if it names one."""
     if not _CUES.search(sentence):
         return None
     # A weekday or a month without more is the latest one for whoever asks; of a plan it is the next.
@@ -89,7 +68,7 @@ def over(sentence: str, said_at: datetime) -> datetime | None:
 
 
 def since(text: str, said_at: datetime) -> datetime | None:
-    """From when on, if the words name a moment that is not in the future."""
+    """Returns the moment since when something holds, if the words name one that is not in the future."""
     text = _FIRST_OF.sub("the 1st of ", text[:LONGEST])
     if (ago := _AGO.search(text)) or (ago := _FOR.search(text)):
         return _ago(ago, said_at)

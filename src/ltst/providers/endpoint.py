@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import json
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -11,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from ltst.errors import Invalid, ModelUnavailable
-from ltst.providers.language import DEFAULT_BASE_URL, host_of
-from ltst.providers.sse import EventReader
+from ltst.providers.language import DEFAULT_BASE_URL, MEANINGS, host_of
 from ltst.support.extras import how_to_install
 from ltst.support.place import OfProcess
 
@@ -23,41 +24,24 @@ if TYPE_CHECKING:
 
 COMPLETIONS = "/chat/completions"
 DONE = "[DONE]"
+LINE_END = re.compile(r"\r\n|\n|\r")
 CONNECTIONS = 100
 FIRST_ERROR = 400
 FIRST_REDIRECT = 300
-MEANINGS = {
-    401: "refused the key",
-    403: "does not allow this key to use the model",
-    404: "knows neither the model nor maybe the address",
-    413: "says that the request is too large",
-    429: "is too busy, or the quota of the key is used up",
-}
+# Without the names of settings: these requests may go to another endpoint than theirs.
+PLAIN_MEANINGS = {status: re.sub(r" \(LTST_\w+\)", "", meaning) for status, meaning in MEANINGS.items()}
 # What goes through to the endpoint of what a client sent. The key, the cookies and the name of the user stay here.
 PASSED_ON = frozenset({"accept", "content-type", "user-agent", "openai-beta"})
 # What comes back belongs to this connection, tells of a body as it was before it was unpacked, or is what a server that
 # passes the answer on says for itself.
 KEPT_BACK = frozenset(
-    {
-        "connection",
-        "content-encoding",
-        "content-length",
-        "alt-svc",
-        "date",
-        "keep-alive",
-        "proxy-authenticate",
-        "server",
-        "set-cookie",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
+    {"connection", "content-encoding", "content-length", "alt-svc", "date", "keep-alive", "proxy-authenticate"}
+    | {"server", "set-cookie", "te", "trailer", "transfer-encoding", "upgrade"}
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class EndpointAnswer:
     """What an endpoint answered, as it is; to be closed when it was read, or when nobody wants the rest."""
 
     status: int
@@ -77,7 +61,7 @@ class Passage:
         return self.headers.get("content-type", "").startswith("text/event-stream")
 
     async def aiter_bytes(self) -> AsyncIterator[bytes]:
-        """The body, unpacked, as it comes; ModelUnavailable when it breaks off."""
+        """Yields the body, unpacked, as it comes; ModelUnavailable when it breaks off."""
         with _failures(self.host, self._timeout):
             async for chunk in self._response.aiter_bytes():
                 yield chunk
@@ -108,7 +92,7 @@ class Endpoint:
         return f"Endpoint({self.host!r})"
 
     async def complete(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The whole answer to a request for a completion."""
+        """Returns the whole answer to a request for a completion."""
         try:
             async with asyncio.timeout(self._timeout), self._asked({**request, "stream": False}) as passage:
                 body = b"".join([chunk async for chunk in passage.aiter_bytes()])
@@ -117,11 +101,11 @@ class Endpoint:
         return self._read(body)
 
     async def stream(self, request: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
-        """The answer chunk by chunk; ModelUnavailable if it breaks off before it is complete."""
+        """Yields the answer chunk by chunk; ModelUnavailable if it breaks off before it is complete."""
         async with self._asked({**request, "stream": True}) as passage:
             if not passage.streamed:
                 # A server that knows no streams answers at once.
-                yield _as_chunk(self._read(b"".join([chunk async for chunk in passage.aiter_bytes()])))
+                yield as_chunk(self._read(b"".join([chunk async for chunk in passage.aiter_bytes()])))
                 return
             async for chunk in chunks(passage):
                 yield chunk
@@ -134,7 +118,7 @@ class Endpoint:
         headers: Mapping[str, str] | None = None,
         *,
         stream: bool = True,
-    ) -> Passage:
+    ) -> EndpointAnswer:
         """Pass a request on as it is, under the key of this endpoint; refusals come back like answers."""
         if ".." in unquote(path.partition("?")[0]).split("/"):
             raise Invalid("path must stay below the address of the endpoint: it has no '..'")
@@ -144,7 +128,7 @@ class Endpoint:
             request = client.build_request(method, self._url + "/" + path.lstrip("/"), content=body, headers=passed)
             response = await client.send(request, stream=stream)
         kept = {name.lower(): value for name, value in response.headers.items() if name.lower() not in KEPT_BACK}
-        return Passage(response.status_code, kept, self.host, self._timeout, response)
+        return EndpointAnswer(response.status_code, kept, self.host, self._timeout, response)
 
     async def close(self) -> None:
         """Let go of the connections."""
@@ -152,7 +136,7 @@ class Endpoint:
             await client.aclose()
 
     @asynccontextmanager
-    async def _asked(self, request: Mapping[str, Any]) -> AsyncIterator[Passage]:
+    async def _asked(self, request: Mapping[str, Any]) -> AsyncIterator[EndpointAnswer]:
         body = json.dumps(request).encode()
         passage = await self.send("POST", COMPLETIONS, body, {"content-type": "application/json"})
         try:
@@ -163,7 +147,7 @@ class Endpoint:
             await passage.aclose()
 
     def _read(self, body: bytes) -> dict[str, Any]:
-        answer = _object(body, self.host)
+        answer = json_object(body, self.host)
         if not isinstance(answer.get("choices"), list) or not answer["choices"]:
             raise ModelUnavailable(f"{self.host} answered with something else than a completion")
         return answer
@@ -197,8 +181,8 @@ def _failures(host: str, timeout: float) -> Iterator[None]:
         raise ModelUnavailable(f"{host} cannot be reached, or broke off: {type(problem).__name__}") from None
 
 
-async def chunks(passage: Passage) -> AsyncIterator[dict[str, Any]]:
-    """The chunks of a streamed completion; ModelUnavailable for an error in it, and when it ends before its end."""
+async def chunks(passage: EndpointAnswer) -> AsyncIterator[dict[str, Any]]:
+    """Yields the chunks of a streamed completion; raises ModelUnavailable for an error in it or an early end."""
     reading = ChunkReader(passage.host)
     async for received in passage.aiter_bytes():
         for chunk in reading.feed(received):
@@ -207,6 +191,43 @@ async def chunks(passage: Passage) -> AsyncIterator[dict[str, Any]]:
             return
     for chunk in reading.end():
         yield chunk
+
+
+class EventReader:
+    """Reads the data of server-sent events from bytes that are cut anywhere.
+
+    As the standard says, lines end in CRLF, LF or CR, comments are passed over, and data may have lines.
+    """
+
+    def __init__(self) -> None:
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._rest = ""
+        self._data: list[str] = []
+
+    def feed(self, chunk: bytes) -> list[str]:
+        """Returns the data of the events that this chunk completes."""
+        text = self._rest + self._decode(chunk)
+        # A CR at the very end may be the first half of a CRLF.
+        held = "\r" if text.endswith("\r") else ""
+        *lines, rest = LINE_END.split(text.removesuffix(held))
+        self._rest = rest + held
+        return self._events(lines)
+
+    def end(self) -> list[str]:
+        """Returns what is left when the stream ends: some servers forget the empty line behind the last event."""
+        rest, self._rest = self._rest + self._decode(b"", final=True), ""
+        return self._events([*LINE_END.split(rest), ""])
+
+    def _events(self, lines: list[str]) -> list[str]:
+        events = []
+        for line in lines:
+            name, _, value = line.partition(":")
+            if line == "" and self._data:
+                events.append("\n".join(self._data))
+                self._data = []
+            elif name == "data":
+                self._data.append(value.removeprefix(" "))
+        return events
 
 
 class ChunkReader:
@@ -224,11 +245,11 @@ class ChunkReader:
         return self.done or self._finished
 
     def feed(self, received: bytes) -> list[dict[str, Any]]:
-        """The chunks that are complete by now."""
+        """Returns the chunks that are complete by now."""
         return self._chunks(self._events.feed(received))
 
     def end(self) -> list[dict[str, Any]]:
-        """The last chunks; not every server says [DONE], but one that gave no reason to finish has broken off."""
+        """Returns the last chunks; a server that said neither [DONE] nor why it finished has broken off."""
         last = self._chunks(self._events.end())
         if not self.over:
             raise ModelUnavailable(f"{self._host} broke off in the middle of its answer")
@@ -241,20 +262,20 @@ class ChunkReader:
                 self.done = True
             if self.done:
                 break
-            chunk = _object(data, self._host)
+            chunk = json_object(data, self._host)
             self._finished = self._finished or any(each.get("finish_reason") for each in choices(chunk))
             read.append(chunk)
         return read
 
 
 def choices(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The choices of an answer or a chunk, as far as they are any."""
+    """Returns the choices of an answer or a chunk, as far as they are any."""
     given = answer.get("choices")
     return [each for each in given if isinstance(each, Mapping)] if isinstance(given, list) else []
 
 
-def _object(text: str | bytes, host: str) -> dict[str, Any]:
-    """A JSON object that is no error; what an error says may repeat the key or the conversation, and is not told."""
+def json_object(text: str | bytes, host: str) -> dict[str, Any]:
+    """Returns a JSON object that is no error. What an error says is not passed on: it may repeat the key."""
     try:
         read = json.loads(text)
     except ValueError:
@@ -266,8 +287,8 @@ def _object(text: str | bytes, host: str) -> dict[str, Any]:
     return read
 
 
-def _as_chunk(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """A whole answer in the shape of a chunk."""
+def as_chunk(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a whole answer in the shape of a chunk."""
     turned = [{**each, "delta": each.get("message") or {}} for each in choices(answer)]
     return {**answer, "choices": turned}
 
@@ -275,11 +296,11 @@ def _as_chunk(answer: Mapping[str, Any]) -> dict[str, Any]:
 def _meaning(status: int) -> str:
     if FIRST_REDIRECT <= status < FIRST_ERROR:
         return "sends elsewhere, which is not followed"
-    return MEANINGS.get(status, "gave no answer")
+    return PLAIN_MEANINGS.get(status, "gave no answer")
 
 
 def model_endpoint(settings: Settings) -> Endpoint | None:
-    """The endpoint of the language model; None where no model is set."""
+    """Returns the endpoint of the language model; None where no model is set."""
     if settings.llm_model is None:
         return None
     return Endpoint(
@@ -288,7 +309,7 @@ def model_endpoint(settings: Settings) -> Endpoint | None:
 
 
 def proxy_endpoint(settings: Settings) -> Endpoint | None:
-    """The endpoint behind the proxy: its own, else that of the language model, else None."""
+    """Returns the endpoint behind the proxy: its own, else that of the language model, else None."""
     if settings.proxy_base_url is None:
         return model_endpoint(settings)
     return Endpoint(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ltst.errors import Invalid, ModelUnavailable
 from ltst.providers import layout
-from ltst.providers.parts import LONGEST_STRETCH, by_pieces, stretches
+from ltst.providers.parts import LONGEST_STRETCH, by_pieces, encoded
 from ltst.providers.runtime import LOADING, load, runs, threads_for
 from ltst.providers.vectors import check_vectors
 
@@ -53,26 +53,26 @@ class FolderEmbedder:
         return int(self._vectors(["dimensions"]).shape[1])
 
     def parts(self, text: str, *, room: int = 0) -> list[str]:
-        """The text cut into what the model reads whole, with room for so many pieces before each part."""
+        """Returns the text cut into what the model reads whole, with room for so many pieces before each part."""
         pieces = self._pieces
         taken = pieces.marks + pieces.count(self._layout.passage_prefix) + max(room, 0)
         longest = max(self._layout.longest - taken, self._layout.longest // 2)
-        return [part for stretch in stretches(text) for part in pieces.parts(stretch, longest)]
+        return by_pieces(text, longest, pieces.read)
 
     def prompted(self, text: str, question: bool) -> str:
-        """The text with the words that this model wants before a question, or before what is found."""
+        """Returns the text with the words that this model wants before a question, or before what is found."""
         return (self._layout.question_prefix if question else self._layout.passage_prefix) + text
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """How many pieces of each text are read."""
+        """Returns how many pieces of each text are read."""
         return [len(self._pieces.ids(text, self._layout.longest)) for text in texts]
 
     def moment(self, lengths: Sequence[int]) -> int:
-        """How many texts of these lengths, longest first, go together in the background."""
+        """Returns how many texts of these lengths, longest first, go together in the background."""
         return max(1, min(len(lengths), PIECES_A_MOMENT // max(lengths[0], 1)))
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """A vector for each text, of which as much counts as the model reads."""
+        """Returns a vector for each text, of which as much counts as the model reads."""
         if not texts:
             return check_vectors([], 0, self.dimensions)
         return check_vectors(self._vectors(texts), len(texts), self.dimensions)
@@ -98,7 +98,7 @@ class FolderEmbedder:
             return _Pieces(self._layout.tokenizer)
 
     def _loaded(self) -> _Model:
-        """The model; a forked child loads its own, since the threads stayed with its parent."""
+        """Returns the model; a forked child loads its own, since the threads stayed with its parent."""
         key = os.getpid(), self._layout, self._threads
         with LOADING:
             if key not in _models:
@@ -127,23 +127,18 @@ class _Pieces:
         self.marks = len(self._around)
 
     def ids(self, text: str, longest: int) -> list[int]:
-        """The numbers of the pieces with their marks, `longest` at most; the rest is left unread."""
-        read = self._read(text[:LONGEST_STRETCH])
+        """Returns the numbers of the pieces with their marks, `longest` at most; the rest is left unread."""
+        read = self.read(text[:LONGEST_STRETCH])
         read.truncate(max(longest - self.marks, 0))
         return [int(each) for each in self._tokenizer.post_process(read, add_special_tokens=True).ids]
 
     def count(self, text: str) -> int:
-        """How many pieces a text has without the marks."""
-        return len(self._read(text)) if text else 0
+        """Returns how many pieces a text has without the marks."""
+        return len(self.read(text)) if text else 0
 
-    def parts(self, text: str, longest: int) -> list[str]:
-        """The text in parts of at most `longest` pieces."""
-        read = self._read(text)
-        return [text] if len(read) <= longest else by_pieces(text, read.offsets, read.word_ids, longest)
-
-    def _read(self, text: str) -> Encoding:
-        # Half of a surrogate pair becomes a question mark: one character for one.
-        return self._tokenizer.encode(text.encode(errors="replace").decode(), add_special_tokens=False)
+    def read(self, text: str) -> Encoding:
+        """Returns the pieces of a text without the marks."""
+        return encoded(self._tokenizer, text)
 
 
 class _Model:
@@ -163,14 +158,13 @@ class _Model:
         self._output = self._output_name()
 
     def vectors(self, rows: Sequence[Sequence[int]]) -> NDArray[Any]:
-        """A vector for the pieces of each text."""
+        """Returns a vector for the pieces of each text."""
         import numpy as np
 
-        ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
-        mask = np.zeros_like(ids)
-        for number, row in enumerate(rows):
-            ids[number, : len(row)] = row
-            mask[number, : len(row)] = 1
+        lengths = np.array([len(row) for row in rows])
+        mask = (np.arange(lengths.max()) < lengths[:, None]).astype(np.int64)
+        ids = np.zeros_like(mask)
+        ids[mask == 1] = [piece for row in rows for piece in row]
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         asked = {name: given[name].astype(kind) for name, kind in self._inputs.items()}
         (states,) = self._session.run([self._output], asked)
@@ -194,6 +188,6 @@ class _Model:
         return WHOLE_NUMBERS[given.type]
 
     def _output_name(self) -> str:
-        """The output that is read: a vector for each text where there is one, else the states of the last layer."""
+        """Returns the output to read: a vector for each text if the model has one, else the last layer's states."""
         outputs = [each.name for each in self._session.get_outputs()]
         return next((name for name in (SENTENCE, "last_hidden_state") if name in outputs), str(outputs[0]))

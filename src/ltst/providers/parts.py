@@ -3,43 +3,54 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from ltst.support.text import split
 from ltst.support.tokens import BYTES_PER_TOKEN
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
 
 SENTENCE_ENDS = frozenset(".!?…")
 WIDE_SENTENCE_ENDS = frozenset("。！？")
 CLOSERS = "\"')]}”’»」』"
 
 LONGEST_STRETCH = 8_000
-STRETCH = re.compile(
-    r".{1,7998}\Z|.{4000,7998}\n\n|.{4000,7998}[.!?…。！？]\s|.{4000,7998}\s|.{1,7998}",
-    re.DOTALL,
-)
+STRETCH = re.compile(r".{1,7998}\Z|.{4000,7998}\n\n|.{4000,7998}[.!?…。！？]\s|.{4000,7998}\s|.{1,7998}", re.DOTALL)
 
 Span = tuple[int, int]
 
 
 def by_characters(text: str, longest: int, room: int = 0) -> list[str]:
-    """Parts of at most so many characters, less what `room` tokens take: for models whose tokens are not known."""
+    """Returns parts of at most so many characters, less what `room` tokens take, for a model of unknown tokens."""
     return split(text, max(longest - room * BYTES_PER_TOKEN, longest // 2, 1)) or [text]
 
 
-def stretches(text: str) -> list[str]:
-    """A very long text in a few thousand characters at a time, which is as much as should be read in one go."""
-    return STRETCH.findall(text) or [text]
+def encoded(tokenizer: Tokenizer, text: str) -> Encoding:
+    """Returns the pieces of a text without the marks around it.
+
+    Half of a surrogate pair becomes a question mark: one character for one, so that places stay the same.
+    """
+    return tokenizer.encode(text.encode(errors="replace").decode(), add_special_tokens=False)
 
 
-def by_pieces(text: str, spans: Sequence[Span], words: Sequence[int | None], longest: int) -> list[str]:
-    """Parts of at most so many word pieces, of which `spans` are the places in the text and `words` the words."""
+def by_pieces(text: str, longest: int, read: Callable[[str], Encoding]) -> list[str]:
+    """Returns a text in parts of at most `longest` pieces, `read` a few thousand characters at a time."""
+    return [part for stretch in STRETCH.findall(text) or [text] for part in _parts(stretch, longest, read(stretch))]
+
+
+def _parts(text: str, longest: int, pieces: Encoding) -> list[str]:
+    spans, words = pieces.offsets, pieces.word_ids
+    if len(spans) <= longest:
+        return [text]
     cuts = [0, *(spans[piece][0] for piece in _cuts(text, spans, words, longest)), len(text)]
     return [text[start:end] for start, end in pairwise(cuts)]
 
 
 def _cuts(text: str, spans: Sequence[Span], words: Sequence[int | None], longest: int) -> Iterator[int]:
-    """The pieces that begin a part: at the best boundary, and among equals where the parts come out even."""
+    """Yields the pieces that begin a part: at the best boundary, and among equals where the parts come out even."""
 
     def worth(piece: int) -> tuple[int, int]:
         return _boundary(text, spans, words, piece), -abs(piece - aim)
@@ -52,7 +63,7 @@ def _cuts(text: str, spans: Sequence[Span], words: Sequence[int | None], longest
 
 
 def _boundary(text: str, spans: Sequence[Span], words: Sequence[int | None], piece: int) -> int:
-    """How good a place the start of a piece is for a cut: 4 a paragraph, 3 a sentence, 2 a space, 1 a word, 0 none."""
+    """Returns how good a cut before a piece is: 4 for a paragraph, 3 a sentence, 2 a space, 1 a word, else 0."""
     if words[piece] == words[piece - 1]:
         return 0
     end = spans[piece - 1][1]

@@ -75,11 +75,11 @@ class OpenAIEmbedder:
         return self._dimensions
 
     def parts(self, text: str, *, room: int = 0) -> list[str]:
-        """The text cut into parts of at most `longest` characters, with room for so many tokens before each."""
+        """Returns the text cut into parts of at most `longest` characters, with room for so many tokens before each."""
         return by_characters(text, self._longest, room)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """A vector for each text, in as many requests as their size takes."""
+        """Returns a vector for each text, in as many requests as their size takes."""
         import numpy as np
 
         if not texts:
@@ -97,7 +97,7 @@ class OpenAIEmbedder:
         return vectors
 
     def _rows(self, answer: bytes) -> list[Any]:
-        """The vectors in the order of their texts, which is not promised to be that of the answer."""
+        """Returns the vectors in the order of their texts, which is not promised to be that of the answer."""
         try:
             data = json.loads(answer)["data"]
             return [each["embedding"] for each in sorted(data, key=lambda each: each["index"])]
@@ -105,7 +105,7 @@ class OpenAIEmbedder:
             raise ModelUnavailable(f"{self._host} answered with something else than embeddings") from None
 
     def _ask(self, question: bytes) -> bytes:
-        """The answer, asked for again while the endpoint is busy, broken or out of reach."""
+        """Returns the answer, asked for again while the endpoint is busy, broken or out of reach."""
         for attempt in range(ATTEMPTS):
             try:
                 return self._send(question)
@@ -135,7 +135,7 @@ class OpenAIEmbedder:
             raise _Busy(self._hidden(str(problem) or type(problem).__name__)) from None
 
     def _failure(self, problem: HTTPError) -> Exception:
-        """What a status means: try again, other texts, or give up."""
+        """Returns what a status means: try again, other texts, or give up."""
         try:
             body = problem.read(LONGEST_QUOTE * 4).decode(errors="replace")
         except OSError:
@@ -167,7 +167,7 @@ def _pause(attempt: int, wait: float | None) -> float:
 
 
 def _requests(texts: Sequence[str]) -> Iterator[list[str]]:
-    """The texts in batches that an endpoint takes at once."""
+    """Yields the texts in batches that an endpoint takes at once."""
     batch: list[str] = []
     size = 0
     for text in texts:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def reranked(reranker: Reranker, query: str, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits in the reranker's order, its score beside the others'; as they were if it cannot be asked."""
+    """Returns the hits in the reranker's order, its score beside the others'; as they were if it cannot be asked."""
     if not hits:
         return []
     try:

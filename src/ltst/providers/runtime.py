@@ -74,7 +74,7 @@ def load(model: Path | bytes, threads: int) -> Any:
 
 
 def runs(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """The texts, longest first, in runs of at most so many pieces in which little is padded."""
+    """Yields the texts, longest first, in runs of at most so many pieces in which little is padded."""
     run: list[int] = []
     for number in sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True):
         if run:
@@ -88,7 +88,7 @@ def runs(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
 
 
 def threads_for(given: int | None) -> int:
-    """As many threads as are asked for; unset means one for each processor, four at most."""
+    """Returns as many threads as are asked for; unset means one for each processor, four at most."""
     return given or min(_processors(), MOST_THREADS)
 
 
@@ -102,7 +102,7 @@ def _return_memory() -> None:
 
 
 def _processors() -> int:
-    """Those this process may use, which in a container are fewer than there are."""
+    """Returns how many processors this process may use, which in a container are fewer than there are."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

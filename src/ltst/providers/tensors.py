@@ -14,16 +14,14 @@ GRAPH, WEIGHTS = 7, 5
 SHAPE, TYPE, NAME, BYTES = 1, 2, 8, 9
 # Types of tensors that are read here.
 TYPES = {1: "<f4", 3: "i1"}
-VARINT, FIXED64, DELIMITED, FIXED32 = 0, 1, 2, 5
+VARINT, DELIMITED, SIZES = 0, 2, {1: 8, 5: 4}
 
 
 def tensors(model: bytearray, wanted: set[str]) -> dict[str, NDArray[np.generic]]:
-    """Return the tensors of a model that have the wanted names; to write into one changes the model."""
-    graphs = (
-        value for number, value in _fields(memoryview(model)) if number == GRAPH and isinstance(value, memoryview)
-    )
-    stored = (value for graph in graphs for number, value in _fields(graph) if number == WEIGHTS)
-    found = (_tensor(each, wanted) for each in stored if isinstance(each, memoryview))
+    """Returns the tensors of a model that have the wanted names; to write into one changes the model."""
+    graphs = (value for number, value in fields(memoryview(model)) if number == GRAPH)
+    stored = (value for graph in graphs for number, value in fields(graph) if number == WEIGHTS)
+    found = (_tensor(each, wanted) for each in stored)
     return dict(each for each in found if each is not None)
 
 
@@ -31,30 +29,27 @@ def _tensor(message: memoryview, wanted: set[str]) -> tuple[str, NDArray[np.gene
     import numpy as np
 
     shape, kind, name, content = list[int](), 0, "", memoryview(b"")
-    for number, value in _fields(message):
+    for number, value in fields(message):
         if number == SHAPE:
-            shape += [value] if isinstance(value, int) else _varints(value)
-        elif number == TYPE and isinstance(value, int):
-            kind = value
-        elif number == NAME and isinstance(value, memoryview):
+            shape += _varints(value)
+        elif number == TYPE:
+            (kind,) = _varints(value)
+        elif number == NAME:
             name = bytes(value).decode()
-        elif number == BYTES and isinstance(value, memoryview):
+        elif number == BYTES:
             content = value
     return (name, np.frombuffer(content, TYPES[kind]).reshape(shape)) if name in wanted else None
 
 
-def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """Yield the number and the value of each field of a message in the format of protocol buffers."""
+def fields(message: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """Yields the number and the bytes of each field of a message in the format of protocol buffers."""
     at = 0
     while at < len(message):
         key, at = _varint(message, at)
-        if key & 7 == VARINT:
-            value, at = _varint(message, at)
-            yield key >> 3, value
-            continue
-        size = {FIXED64: 8, FIXED32: 4}.get(key & 7, 0)
         if key & 7 == DELIMITED:
             size, at = _varint(message, at)
+        else:
+            size = _varint(message, at)[1] - at if key & 7 == VARINT else SIZES[key & 7]
         yield key >> 3, message[at : at + size]
         at += size
 
@@ -67,7 +62,7 @@ def _varints(message: memoryview) -> Iterator[int]:
 
 
 def _varint(message: memoryview, at: int) -> tuple[int, int]:
-    """Return a number of variable length, and where the next thing begins."""
+    """Returns a number of variable length, and where the next thing begins."""
     value = shift = 0
     while True:
         byte = message[at]

@@ -17,11 +17,11 @@ class Paced(Protocol):
     """An embedder that knows how long texts are to it, and how many of them take but a moment."""
 
     def lengths(self, texts: Sequence[str]) -> Sequence[int]:
-        """How long each text is to the model."""
+        """Returns how long each text is to the model."""
         ...
 
     def moment(self, lengths: Sequence[int]) -> int:
-        """How many texts of these lengths, longest first, take about a tenth of a second; at least one."""
+        """Returns how many texts of these lengths, longest first, take about a tenth of a second; at least one."""
         ...
 
 
@@ -30,7 +30,7 @@ class Prompted(Protocol):
     """An embedder whose model wants some words before each text."""
 
     def prompted(self, text: str, question: bool) -> str:
-        """The text with the words before a question, or before what is to be found."""
+        """Returns the text with the words before a question, or before what is to be found."""
         ...
 
 
@@ -45,7 +45,7 @@ class Request:
     known: dict[int, Vectors] = field(default_factory=dict)
 
     def portion(self, most: int, characters: int | None = None) -> Portion:
-        """The next few texts: at least one, or a long one would never be asked for."""
+        """Returns the next few texts: at least one, or a long one would never be asked for."""
         start = self.asked
         while self.asked < len(self.texts) and self.asked - start < max(most, 1):
             if characters is not None:
@@ -94,7 +94,7 @@ def moments(
     lengths_of: Callable[[Sequence[str]], Sequence[int]],
     moment: Callable[[Sequence[int]], int],
 ) -> Iterator[list[Portion]]:
-    """All texts of a pool, whoever asks for them, longest first, in batches that take but a moment.
+    """Yields all texts of a pool, whoever asks for them, longest first, in batches that take but a moment.
 
     Texts of one length stand side by side, and little is padded.
     """

@@ -18,7 +18,7 @@ class TextRefused(ModelUnavailable):
 
 
 def check_vectors(array: object, n: int, dimensions: int | None = None) -> Vectors:
-    """Return the vectors as an array scaled to length one; raise where there is not one for each of `n` texts.
+    """Returns the vectors as an array scaled to length one; raises where there is not one for each of `n` texts.
 
     Without `dimensions` any width will do, so long as it is the same for all.
     """

@@ -18,7 +18,7 @@ ENDING = threading.Event()
 
 
 async def warmed(embedder: Embedder) -> None:
-    """Return when the model is loaded, or raise why it cannot be; at once if the embedder has nothing to load.
+    """Returns when the model is loaded, or raises why it cannot be; at once if there is nothing to load.
 
     Whoever no longer waits does not stop the thread: it loads the model for all of the process.
     """

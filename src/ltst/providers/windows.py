@@ -45,7 +45,7 @@ class ProcessWindowCache:
         return len(self._held)
 
     async def get(self, user: str, session: str) -> bytes | None:
-        """What was put under these names, if it is still there."""
+        """Returns what was put under these names, if it is still there."""
         key = user, session
         with self._lock.get():
             if key not in self._held:
@@ -121,7 +121,7 @@ class RedisWindowCache:
         return "RedisWindowCache()"
 
     async def get(self, user: str, session: str) -> bytes | None:
-        """What was put under these names, if it is still there and Redis answers."""
+        """Returns what was put under these names, if it is still there and Redis answers."""
         found = await self._unless_resting(lambda redis: redis.hget(self.PREFIX + user, session))
         return found if isinstance(found, bytes) else None
 
@@ -160,7 +160,7 @@ class RedisWindowCache:
             return None
 
     def _redis(self) -> Any:
-        """The client of the running loop."""
+        """Returns the client of the running loop."""
         loop, clients = asyncio.get_running_loop(), self._clients.get()
         if loop not in clients:
             clients[loop] = self._connected()
@@ -200,7 +200,7 @@ async def chosen(settings: Settings) -> AsyncIterator[WindowCache | None]:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """What a Redis that cannot be used looks like."""
+    """Returns what a Redis that cannot be used looks like."""
     try:
         from redis.exceptions import RedisError
     except ImportError:

@@ -8,7 +8,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from ltst.errors import ModelUnavailable
-from ltst.providers.parts import LONGEST_STRETCH, by_pieces, stretches
+from ltst.providers.parts import LONGEST_STRETCH, by_pieces, encoded
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -29,26 +29,22 @@ class WordPieces:
         self._tokenizer = _tokenizer(pieces)
 
     def ids(self, text: str, longest: int) -> list[int]:
-        """The numbers of the pieces between the two marks, `longest` at most with them; the rest is left unread."""
+        """Returns the numbers of the pieces between the two marks, `longest` at most with them."""
         pieces = self._read(text[:LONGEST_STRETCH]).ids
         return [self._begin, *pieces[: longest - 2], self._end]
 
     def parts(self, text: str, longest: int) -> list[str]:
-        """The text in parts of at most `longest` pieces, the two marks not counted."""
-        return [part for stretch in stretches(text) for part in self._parts(stretch, longest)]
-
-    def _parts(self, text: str, longest: int) -> list[str]:
-        read = self._read(text)
-        return [text] if len(read) <= longest else by_pieces(text, read.offsets, read.word_ids, longest)
+        """Returns the text in parts of at most `longest` pieces, the two marks not counted."""
+        return by_pieces(text, longest, self._read)
 
     def _read(self, text: str) -> Encoding:
         # No other thread runs meanwhile; a batch would let them, but with threads that no fork survives.
-        return self._tokenizer.encode(_encodable(text), add_special_tokens=False)
+        return encoded(self._tokenizer, text)
 
 
 @cache
 def word_pieces() -> WordPieces:
-    """Those of the shipped vocabulary, read once in a process."""
+    """Returns the word pieces of the shipped vocabulary, read once in a process."""
     vocabulary = (resources.files("ltst.providers") / "data" / VOCABULARY).read_bytes()
     if sha256(vocabulary).hexdigest() != VOCABULARY_SHA256:
         raise ModelUnavailable(f"{VOCABULARY} is not the file that ltst came with; install ltst again")
@@ -66,8 +62,3 @@ def _tokenizer(pieces: dict[str, int]) -> Tokenizer:
     tokenizer.normalizer = BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = BertPreTokenizer()
     return tokenizer
-
-
-def _encodable(text: str) -> str:
-    """Half of a surrogate pair becomes a question mark: one character for one, so that places stay the same."""
-    return text.encode(errors="replace").decode()

@@ -238,6 +238,7 @@ class _Priced:
     text: str
     cost: int
     spoken: int = 0  # what the words of a turn cost by themselves
+    said: str = ""  # a turn in the one-text form
     joined: int | None = None  # what it costs in the line of its neighbour, once that is asked for
 
     def added(self, count: TokenCounter) -> int:
@@ -252,8 +253,8 @@ def _price(item: Item, count: TokenCounter, gap: str = "\n\n", content: str | No
     text = item.shown(item.content if content is None else content)
     if item.role is None:
         return _Priced(item, text, count(_alone(item, text) + gap))
-    spoken = count(text)
-    return _Priced(item, text, max(spoken + MESSAGE_OVERHEAD, count(_spoken(item.role, text) + gap)), spoken)
+    spoken, said = count(text), _spoken(item.role, text)
+    return _Priced(item, text, max(spoken + MESSAGE_OVERHEAD, count(said + gap)), spoken, said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +292,7 @@ class _Shelf:
     most: int  # the budget of the whole
     asked: frozenset[str] | None  # of what was searched for: the words by which it was
     kept: list[_Priced] = field(default_factory=list)
-    short: dict[tuple[Any, ...], _Priced] = field(default_factory=dict)
+    short: dict[int, _Priced] = field(default_factory=dict)
     _shown: list[_Priced] | None = None
     _spent: int | None = None
 
@@ -303,7 +304,7 @@ class _Shelf:
     def shown(self) -> list[_Priced]:
         """What is kept, in the order in which it is shown."""
         if self._shown is None:
-            self._shown = sorted(self.kept, key=_place)
+            self._shown = sorted(self.kept, key=_order)
         return self._shown
 
     @property
@@ -352,9 +353,9 @@ class _Shelf:
         """As many as fit, where neighbours of one group cost less; and the room that is left."""
         kept: list[_Priced] = []
         shown: list[_Priced] = []  # the same in their order
-        places: list[tuple[Any, ...]] = []
+        places: list[int] = []
         for each in wanted:
-            at = bisect_left(places, each.item.place)
+            at = bisect_left(places, each.item.order)
             before, behind = shown[at - 1] if at else None, shown[at] if at < len(shown) else None
             dearer = self._after(before, each)
             if behind is not None:
@@ -362,7 +363,7 @@ class _Shelf:
             if dearer <= room:
                 kept.append(each)
                 shown.insert(at, each)
-                places.insert(at, each.item.place)
+                places.insert(at, each.item.order)
                 room -= dearer
         return kept, room
 
@@ -370,9 +371,9 @@ class _Shelf:
         """As many as fit in their short forms; what is then left lengthens them, the user's own words first."""
         kept, room = self._grouped(room, map(self._short, wanted))
         cut = [at for at, each in enumerate(kept) if not each.item.whole]
-        whole = {each.item.place: each for each in wanted} if cut else {}
+        whole = {each.item.order: each for each in wanted} if cut else {}
         for at in sorted(cut, key=lambda at: (not kept[at].item.own, at)):
-            short, long = kept[at], whole[kept[at].item.place]
+            short, long = kept[at], whole[kept[at].item.order]
             if room < min(WORTH_CUTTING, long.cost - short.cost):
                 continue
             longer = [long] if long.cost - short.cost <= room else self._part(long.item, short.cost + room)
@@ -386,18 +387,18 @@ class _Shelf:
         most = self.most // (LONGEST_OWN if each.item.own else LONGEST_OTHERS)
         if each.cost <= most:
             return each
-        place = each.item.place
-        if place not in self.short:
-            self.short[place] = (self._part(each.item, most) or [each])[0]
-        return self.short[place]
+        order = each.item.order
+        if order not in self.short:
+            self.short[order] = (self._part(each.item, most) or [each])[0]
+        return self.short[order]
 
     def _part(self, item: Item, room: int) -> list[_Priced]:
         """The part of an item that tells most within a room, if any does."""
         return _part(item, room, self.count, self.asked)
 
 
-def _place(each: _Priced) -> tuple[Any, ...]:
-    return each.item.place
+def _order(each: _Priced) -> int:
+    return each.item.order
 
 
 def _together(before: _Priced, each: _Priced) -> bool:
@@ -462,13 +463,13 @@ class _Prompt:
 
     @cached_property
     def text(self) -> str:
-        return "\n\n".join([*([self.system] if self.parts else []), *map(_said, self.window + self.query)])
+        return "\n\n".join([*([self.system] if self.parts else []), *_said(self.window), *_said(self.query)])
 
     @property
     def sections(self) -> tuple[Section, ...]:
         system = [Section(name, text, self.count(text), sources) for name, text, sources in self.parts]
         spoken = [
-            Section(name, "\n\n".join(map(_said, turns)), _spent_on(turns), _sources(turns))
+            Section(name, "\n\n".join(_said(turns)), _spent_on(turns), _sources(turns))
             for name, turns in (("window", self.window), ("query", self.query))
             if turns
         ]
@@ -490,8 +491,8 @@ def _spent_on(turns: Iterable[_Priced]) -> int:
     return sum([each.spoken + MESSAGE_OVERHEAD for each in turns])
 
 
-def _said(turn: _Priced) -> str:
-    return _spoken(str(turn.item.role), turn.text)
+def _said(turns: Iterable[_Priced]) -> list[str]:
+    return [each.said for each in turns]
 
 
 def _numbered(line: Sequence[_Priced], references: dict[str, Source]) -> str:
@@ -620,28 +621,28 @@ class _Draft:
 
     def _wanted(self, shelf: _Shelf) -> list[_Priced]:
         """The items of a section, without those that need not be recalled."""
-        needless = self._needless(shelf)
-        return [each for each in shelf.items if not needless(each)]
+        return self._needed(shelf, shelf.items)
 
-    def _needless(self, shelf: _Shelf) -> Callable[[_Priced], bool]:
-        """Return a test for what the prompt shows already, or would show first if there were more room."""
+    def _needed(self, shelf: _Shelf, items: list[_Priced]) -> list[_Priced]:
+        """Return the items without those that the prompt shows already, or would show first if there were more room."""
         window, recalled = self.shelves["window"], self.shelves["recalled"]
+        if not items:
+            return items
         if shelf is recalled:
-            turns = _ids(window.kept + ([] if self.newest is None else [self.newest]))
-            cut = not window.complete()
-            return lambda each: each.item.id in turns or (cut and _is_of(each.item, self.session_id))
-        if shelf.name in RESTING:
+            turns = _ids(window.kept if self.newest is None else [*window.kept, self.newest])
+            whose = None if window.complete() else self.session_id
+            return [each for each in items if each.item.id not in turns and not _is_of(each.item, whose)]
+        if shelf.name in RESTING and recalled.kept:
             told = _ids(recalled.kept)
-            return lambda each: bool(each.item.sources) and told.issuperset(each.item.sources)
-        return lambda each: False
+            return [each for each in items if not (sources := each.item.sources) or not told.issuperset(sources)]
+        return items
 
     def _forget_repeated(self) -> bool:
         """Forget what is needless, and tell whether there was any."""
         before = sum(len(shelf.kept) for shelf in self.shelves.values())
         for name in ("recalled", *RESTING):
             shelf = self.shelves[name]
-            needless = self._needless(shelf)
-            kept = [each for each in shelf.kept if not needless(each)]
+            kept = self._needed(shelf, shelf.kept)
             if len(kept) < len(shelf.kept):
                 shelf.keep(kept)
         return sum(len(shelf.kept) for shelf in self.shelves.values()) < before
@@ -714,4 +715,14 @@ def _told(ingredients: Ingredients, most: int, count: TokenCounter, raw: int) ->
 def _shelf(name: str, items: list[_Priced], count: TokenCounter, most: int, asked: frozenset[str]) -> _Shelf:
     title = TITLES.get(name)
     heading = count(title + "\n\n") if title else 0
+    _number(each.item for each in items)
     return _Shelf(name, items, heading, count, most, asked if name in ASKED_FOR else None)
+
+
+def _number(items: Iterable[Item]) -> None:
+    """Note the order of the items, so that their places, which are long, need not be compared again."""
+    order, before = -1, None
+    for each in sorted(items, key=lambda item: item.place):
+        if each.place != before:
+            order, before = order + 1, each.place
+        each.order = order

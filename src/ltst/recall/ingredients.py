@@ -67,6 +67,7 @@ class Item:
     memory: Hit | None = None
     group: tuple[Any, ...] | None = None  # neighbours of one group stand in one line
     preference: str | None = None  # the id of the preference that this is
+    order: int = 0  # of its place among those of its section
 
     @property
     def sources(self) -> tuple[str, ...]:

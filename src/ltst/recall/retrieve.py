@@ -35,7 +35,7 @@ BESIDE = 30
 MOST_POSTINGS = 2_000
 # The relevance that the best of many memories must have; of many unrelated texts the best looks similar by chance, so
 # the floor rises with their number up to here.
-FLOOR = 0.34
+FLOOR = 0.325
 FULL_FLOOR_AT = 600
 LEAST_FLOOR = 0.1
 # What shares no word with the question must be this near at least, in small memories too.
@@ -119,6 +119,16 @@ class Question:
         """When what it asks for was."""
         return temporal.intervals(self.text, self.now)
 
+    def postings(self, seen: Look) -> _Postings:
+        """The postings of the terms that are sought; read once, though what is ranked is chosen by them first."""
+        if not self._read or self._read[0][0] is not seen.postings:
+            self._read[:] = [(seen.postings, _Postings.of(seen, self.sought))]
+        return self._read[0][1]
+
+    @cached_property
+    def _read(self) -> list[tuple[bytes | None, _Postings]]:
+        return []
+
     @cached_property
     def echo(self) -> int | None:
         """What tells a message that only asks the same, if this is a question."""
@@ -141,7 +151,7 @@ async def look(
 
 def _chosen(question: Question, seen: Look, depth: int) -> list[int]:
     """The numbers of what may be among the best: what holds the words best, the nearest, and what stands beside."""
-    by_words = _Postings.of(seen, question.terms).best(depth, seen.total or 0)
+    by_words = question.postings(seen).best(depth, seen.total or 0, len(question.terms))
     nearest = np.array(seen.nearest or (), dtype=np.int64)
     first = np.concatenate([by_words[:BESIDE], nearest[:BESIDE]])
     beside = first[:, None] + np.arange(-rank.REACH, rank.REACH + 1)
@@ -158,7 +168,7 @@ def ranked(question: Question, seen: Look, *, limit: int, floor: float | None) -
     if (numbers[1:] < numbers[:-1]).any():
         order = np.argsort(numbers)
         units, numbers = units[order], numbers[order]
-    postings = _Postings.of(seen, question.sought)
+    postings = question.postings(seen)
     memory = _Memory(units, _nearness(numbers, seen.dense), postings.table(numbers), postings.holders)
     echoes = np.zeros(len(units), dtype=bool) if question.echo is None else units["said"] == question.echo
     # What only asks the same is for when nothing answers: it is something that was said, too.
@@ -225,12 +235,16 @@ class _Postings:
         holders = np.bincount(owners, minlength=len(asked)).astype(np.float64)
         return cls(owners, numbers, times, holders)
 
-    def best(self, amount: int, total: int) -> rank.Integers:
-        """The numbers of the units that hold the terms best, best first: rare terms count more than common ones."""
-        if not len(self.numbers):
-            return self.numbers
-        weights = rank.rarity(self.holders, total)[self.columns] * self.times / (self.times + rank.SATURATION)
-        totals = np.bincount(self.numbers, weights)
+    def best(self, amount: int, total: int, terms: int) -> rank.Integers:
+        """The numbers of the units that hold the first so many terms best: rare terms count more than common ones."""
+        columns, numbers, times = self.columns, self.numbers, self.times
+        if terms < len(self.holders):
+            among = columns < terms
+            columns, numbers, times = columns[among], numbers[among], times[among]
+        if not len(numbers):
+            return numbers
+        weights = rank.rarity(self.holders, total)[columns] * times / (times + rank.SATURATION)
+        totals = np.bincount(numbers, weights)
         held = totals.nonzero()[0]  # few of a large memory
         scores = totals[held]
         best = np.argpartition(-scores, min(amount, len(scores) - 1))[:amount]
@@ -276,7 +290,7 @@ def _floor(scores: rank.Scores) -> float:
 
 def default_floor(memories: int) -> float:
     """The least relevance of the best, for so many memories."""
-    return max(LEAST_FLOOR, FLOOR * min(1.0, (math.log1p(memories) / math.log(FULL_FLOOR_AT)) ** 2))
+    return max(LEAST_FLOOR, FLOOR * min(1.0, (math.log1p(memories) / math.log(FULL_FLOOR_AT)) ** 3))
 
 
 def _scores(memory: _Memory, terms: int, seen: Look) -> rank.Scores:

@@ -6,7 +6,7 @@ It holds no contents.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,13 +33,32 @@ async def put(tx: Executor, found: Iterable[Retrieval]) -> None:
     await tx.run("cache.put", rows=json.dumps(rows))
 
 
+def _packed(best: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What a search found as it is kept: the arms, which are the same for all, are named by the first alone."""
+    hits = [{"key": each["key"], "score": each["score"], "scores": [*each["scores"].values()]} for each in best]
+    if hits:
+        hits[0]["arms"] = [*best[0]["scores"]]
+    return hits
+
+
+def unpacked(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what a search found, from what is kept of it."""
+    arms = hits[0].get("arms") if hits else None
+    if arms is None:  # there is none, or it was kept by an earlier version
+        return hits
+    return [
+        {"key": each["key"], "score": each["score"], "scores": dict(zip(arms, each["scores"], strict=True))}
+        for each in hits
+    ]
+
+
 def _row(found: Retrieval) -> dict[str, Any]:
     return {
         "user_id": found.user_id,
         "cache_key": found.cache_key,
         "query_hash": found.query_hash,
         "session_id": found.session_id,
-        "hits": found.best,
+        "hits": _packed(found.best),
         "scores": {each["key"]: each["score"] for each in found.best},
         "version": found.version,
         "milliseconds": found.milliseconds,

@@ -13,7 +13,7 @@ from ltst.errors import Conflict
 from ltst.records import Fact
 from ltst.support.ids import new_id
 from ltst.support.text import normalised
-from ltst.support.timeline import Period, Statement, periods, same
+from ltst.support.timeline import Mention, Period, periods, same
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ async def set(
     return fact_id, True
 
 
-async def fold(tx: Executor, key: str, about: str, said: Sequence[Statement], *, single_valued: bool) -> Folded:
+async def fold(tx: Executor, key: str, about: str, said: Sequence[Mention], *, single_valued: bool) -> Folded:
     """Compute the values of a key anew from all that was said and set, and write what changed."""
     await lock(tx, key)
     known = await history(tx, key, about)
@@ -62,7 +62,7 @@ async def fold(tx: Executor, key: str, about: str, said: Sequence[Statement], *,
     placed = _placed(line, [fact for fact in living if fact.learned])
     rows = _rows(key, about, placed, living, single_valued=single_valued)
     changed, gone = await _write(tx, key, living, rows)
-    rests = {each.id: str(row["fact_id"]) for row, period in rows for each in period.statements if not each.by_hand}
+    rests = {each.id: str(row["fact_id"]) for row, period in rows for each in period.mentions if not each.by_hand}
     return Folded({each.id: rests.get(each.id) for each in said}, changed, gone)
 
 
@@ -191,8 +191,8 @@ async def _add(
     )
 
 
-def _by_hand(fact: Fact) -> Statement:
-    return Statement(
+def _by_hand(fact: Fact) -> Mention:
+    return Mention(
         fact.fact_id,
         fact.fact_value,
         fact.valid_from,

@@ -86,10 +86,11 @@ def _first(record: Callable[..., R], rows: Rows) -> R | None:
 def _records(record: Callable[..., R], rows: Rows) -> list[R]:
     """Rows of JSON, in which times are texts, as records."""
     times = _times(record)
-    return [
-        record(**row | {name: row[name] and datetime.fromisoformat(row[name]) for name in times if name in row})
-        for row in rows or ()
-    ]
+    for row in rows or ():
+        for name in times:
+            if told := row.get(name):
+                row[name] = datetime.fromisoformat(told)
+    return [record(**row) for row in rows or ()]
 
 
 @cache

@@ -16,6 +16,9 @@ from ltst.records import KINDS, ConversationMessage
 from ltst.support.speech import label, speaker
 
 DIMENSIONS = 384  # of the columns of a new database
+# What most searches filter by, as objects and as JSON.
+USUAL = Filters()
+USUAL_DOCUMENT = json.dumps({"kinds": [*USUAL.kinds]})
 
 # What a row of the index lacks, in the order in which it is made.
 WORDS, OWN_VECTOR, OTHER_VECTOR, FURTHER_PARTS = range(4)
@@ -363,6 +366,10 @@ def _listed(numbers: Sequence[int]) -> str:
 
 def _document(filters: Filters) -> str | None:
     """What is filtered by, as JSON; None where all pass."""
+    return _written(filters) if filters != USUAL else USUAL_DOCUMENT
+
+
+def _written(filters: Filters) -> str | None:
     ranges = [[key, sign, json.loads(value)] for key, sign, value in filters.ranges]
     wanted = {
         "kinds": None if {*filters.kinds} == {*KINDS} else [*filters.kinds],

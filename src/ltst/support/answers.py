@@ -61,12 +61,12 @@ KINDS = (
 
 
 def wanted(question: str) -> Kind | None:
-    """What a question asks for, if that can be told and may have been said."""
+    """Returns what a question asks for, if that can be told and may have been said."""
     question = question[:LONGEST]
     kind = next((kind for kind in KINDS if kind.asked.search(question)), None)
     return None if kind and kind.computed and kind.computed.search(question) else kind
 
 
 def held(text: str) -> list[str]:
-    """The terms of the kinds that stand in a text."""
+    """Returns the terms of the kinds that stand in a text."""
     return [kind.term for kind in KINDS if kind.held.search(text[:LONGEST])]

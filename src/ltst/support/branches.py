@@ -54,13 +54,13 @@ class Tree:
 
     @property
     def candidates(self) -> set[str]:
-        """Return the ids of the conversations it may become: the shown one, and one per key with siblings."""
+        """The ids of the conversations it may become: the shown one, and one per key with siblings."""
         forks = (key for siblings in self._children.values() if len(siblings) > 1 for key in siblings)
         return {self._session_id, *(fork_id(self._session_id, key) for key in forks)}
 
     @property
     def copies(self) -> int:
-        """Return how many messages are repeated, since each branch has all that stands before it."""
+        """How many messages are repeated, since each branch has all that stands before it."""
         rows, due = 0, list[tuple[str | None, int]]([(None, 0)])
         while due:
             key, depth = due.pop()
@@ -70,7 +70,7 @@ class Tree:
         return rows - len(self._keys)
 
     def branches(self, held: Mapping[str, Iterable[str]]) -> list[Branch]:
-        """Return all branches; a conversation that is stored already is continued and not copied."""
+        """Returns all branches; a conversation that is stored already is continued and not copied."""
         found: list[Branch] = []
         begun: set[str] = set()
         due = [_Start(self._session_id, None, (), 0, self._children[None])]
@@ -101,7 +101,7 @@ class Tree:
         return found
 
     def _walked(self, start: _Start, own: set[str]) -> tuple[list[str], list[_Start]]:
-        """Return the path of a branch to its leaf, and the branches that leave it."""
+        """Returns the path of a branch to its leaf, and the branches that leave it."""
         path, others, options = [*start.beside[: start.shared]], list[_Start](), start.options
         while options:
             taken = self._taken(options, own)
@@ -133,6 +133,6 @@ def refuse_copies(count: int) -> None:
 
 
 def fork_id(session_id: str, key: str) -> str:
-    """Return the id of the branch that begins with a key; the same key always gives the same id."""
+    """Returns the id of the branch that begins with a key; the same key always gives the same id."""
     whole = f"{session_id}~{key}"
     return whole if len(whole) <= LONGEST_IDENTIFIER else f"{session_id[:150]}~{sha256(whole)}"

@@ -36,7 +36,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class Work:
     """A function by the name of its module and its own, and the arguments of each call.
 
     A module that must load much before its functions can work does so in a function `prepare`, which no limit is on.
@@ -94,7 +94,7 @@ def main(link: int) -> None:
 
 
 def packed(value: object) -> bytes:
-    """A value as it is sent."""
+    """Returns a value as it is sent."""
     data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
     return LENGTH.pack(len(data)) + data
 
@@ -121,12 +121,12 @@ def _end_with_parent() -> None:
         fcntl.fcntl(sys.stdin.fileno(), fcntl.F_SETFL, flags | os.O_ASYNC)
 
 
-def _received(connection: socket.socket) -> Request | None:
+def _received(connection: socket.socket) -> Work | None:
     with connection.makefile("rb") as stream:
         length = stream.read(LENGTH.size)
         if len(length) < LENGTH.size:
             return None
-        request: Request = pickle.loads(stream.read(LENGTH.unpack(length)[0]))  # noqa: S301 - the parent's own
+        request: Work = pickle.loads(stream.read(LENGTH.unpack(length)[0]))  # noqa: S301 - the parent's own
         return request
 
 
@@ -134,7 +134,7 @@ def _send(connection: socket.socket, value: object) -> None:
     connection.sendall(packed(value))
 
 
-def _answer(connection: socket.socket, request: Request) -> bool:
+def _answer(connection: socket.socket, request: Work) -> bool:
     """Make the calls of a request; whether this process may take another one."""
     module = import_module(request.module)
     if prepare := getattr(module, "prepare", None):
@@ -171,7 +171,7 @@ def _called(
 
 
 def _sendable(problem: Exception) -> Exception:
-    """The error itself, or one that says the same if it cannot be sent."""
+    """Returns the error itself, or one that says the same if it cannot be sent."""
     try:
         pickle.loads(pickle.dumps(problem))  # noqa: S301 - it was made here
     except Exception:  # noqa: BLE001 - an error may hold anything
@@ -193,7 +193,7 @@ def _least(wanted: int, hard: int) -> int:
 
 
 def _largest() -> int:
-    """The most memory that this process ever held, in bytes."""
+    """Returns the most memory that this process ever held, in bytes."""
     status = Path("/proc/self/status")
     if status.exists():  # on Linux, where the usage below begins with that of the parent
         return 1024 * int(status.read_text().partition("VmHWM:")[2].split(maxsplit=1)[0])

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ltst.errors import LtstError, Unavailable
-from ltst.support.child import LENGTH, Begun, Finished, Limits, Part, Raised, Request, Returned, packed
+from ltst.support.child import LENGTH, Begun, Finished, Limits, Part, Raised, Returned, Work, packed
 
 T = TypeVar("T")
 
@@ -60,7 +60,6 @@ class _Child:
     """One child process and the socket to it."""
 
     def __init__(self) -> None:
-        """Start it."""
         python = _python()
         self._link, theirs = socket.socketpair()
         self._link.setblocking(False)
@@ -87,7 +86,7 @@ class _Child:
         self.clean = True
         """Whether it waits for a request."""
 
-    async def begin(self, request: Request) -> None:
+    async def begin(self, request: Work) -> None:
         """Send a request; raise _Ended if the child was gone before it began."""
         self.clean = False
         try:
@@ -99,14 +98,14 @@ class _Child:
             raise _Ended(repr(answer))
 
     async def answers(self, limits: Limits) -> AsyncGenerator[Part | Raised | Returned, None]:
-        """Yield the answers until all is done; raise OutOfTime past the limit, _Ended if the child dies."""
+        """Yields the answers until all is done; raises OutOfTime past the limit, _Ended if the child dies."""
         patience = PATIENCE + PATIENCE_PER_SECOND * limits.seconds
         while not isinstance(answer := await self.receive(patience), Finished):
             yield answer
         self.clean = answer.again
 
     async def receive(self, patience: float) -> Any:
-        """Return the next value; raise _Ended or OutOfTime if none comes."""
+        """Returns the next value; raises _Ended or OutOfTime if none comes."""
         try:
             async with asyncio.timeout(patience):
                 length = LENGTH.unpack(await self._exactly(LENGTH.size))[0]
@@ -131,7 +130,7 @@ class _Child:
         return taken
 
     def _how(self) -> str:
-        """How it ended; its end of the socket is closed, so this does not wait."""
+        """Returns how it ended; its end of the socket is closed, so this does not wait."""
         status = self._process.wait()
         return f"signal {-status}" if status < 0 else f"status {status}"
 
@@ -174,7 +173,6 @@ class Children:
     """
 
     def __init__(self, most: int) -> None:
-        """Start none until one is needed."""
         self._most = most
         self._reset()
         atexit.register(self.end)
@@ -233,8 +231,8 @@ class Children:
         for child in children:
             child.end()
 
-    async def _answers(self, request: Request, owner: str) -> AsyncGenerator[Part | Returned, None]:
-        """Yield the answers of a child; raise the errors that it reports."""
+    async def _answers(self, request: Work, owner: str) -> AsyncGenerator[Part | Returned, None]:
+        """Yields the answers of a child; raises the errors that it reports."""
         async with self._begun(request, owner) as child:
             try:
                 async with aclosing(child.answers(request.limits)) as answers:
@@ -246,7 +244,7 @@ class Children:
                 raise _why(child, problem) from None
 
     @asynccontextmanager
-    async def _begun(self, request: Request, owner: str) -> AsyncIterator[_Child]:
+    async def _begun(self, request: Work, owner: str) -> AsyncIterator[_Child]:
         """Give a child a request for the time of a block; end the child if the work did not finish."""
         await self._enter(owner)
         child: _Child | None = None
@@ -257,7 +255,7 @@ class Children:
             self._put_back(child)
             self._leave(owner)
 
-    async def _begin(self, request: Request) -> _Child:
+    async def _begin(self, request: Work) -> _Child:
         """Send a request to an idle or a new child and return it; replace one that died meanwhile."""
         for again in (True, False):
             child = self._take()
@@ -338,8 +336,8 @@ class Children:
             child.disown()
 
 
-def _request(function: Callable[..., Any], batch: Sequence[tuple[Any, ...]], limits: Limits) -> Request:
-    return Request(function.__module__, function.__qualname__, tuple(batch), limits)
+def _request(function: Callable[..., Any], batch: Sequence[tuple[Any, ...]], limits: Limits) -> Work:
+    return Work(function.__module__, function.__qualname__, tuple(batch), limits)
 
 
 def _stopping() -> Unavailable:
@@ -368,12 +366,12 @@ def _python() -> str:
 
 
 def _flags() -> list[str]:
-    """How this interpreter was told to find its modules."""
+    """Returns how this interpreter was told to find its modules."""
     return [*(["-I"] if sys.flags.isolated else []), *(["-S"] if sys.flags.no_site else [])]
 
 
 def _path() -> list[str]:
-    """Where modules are looked for, wherever the child stands."""
+    """Returns where modules are looked for, wherever the child stands."""
     return [str(Path(folder).absolute()) for folder in sys.path]
 
 

@@ -33,19 +33,19 @@ STOPPING_SECONDS = 2.0
 
 
 @dataclass(slots=True)
-class Limits:
+class ConnectionLimits:
     """What a server allows, and the connections of this process that wait without a request under way, oldest first."""
 
     header_seconds: float
     body_seconds: float
     connections: int
-    idle: dict[Connection, None] = field(default_factory=dict)
+    idle: dict[ClientConnection, None] = field(default_factory=dict)
 
 
 def limited(settings: Settings) -> dict[str, Any]:
     """Returns the options for uvicorn that hold connections to the settings."""
-    limits = Limits(settings.header_timeout, settings.body_timeout, places(settings.max_connections))
-    return {"http": partial(Connection, limits=limits), "backlog": BACKLOG}
+    limits = ConnectionLimits(settings.header_timeout, settings.body_timeout, places(settings.max_connections))
+    return {"http": partial(ClientConnection, limits=limits), "backlog": BACKLOG}
 
 
 def places(wanted: int) -> int:
@@ -61,10 +61,10 @@ def places(wanted: int) -> int:
     return max(FEWEST, min(wanted, soft - OTHER_FILES))
 
 
-class Connection(H11Protocol):
+class ClientConnection(H11Protocol):
     """One connection, from its first byte to its end."""
 
-    def __init__(self, *arguments: Any, limits: Limits, **named: Any) -> None:
+    def __init__(self, *arguments: Any, limits: ConnectionLimits, **named: Any) -> None:
         """Made by uvicorn for each connection that it accepts."""
         super().__init__(*arguments, **named)
         self._limits = limits

@@ -27,7 +27,7 @@ SEALED_PREFIX = "sealed:1:"
 
 
 def _identity(key: bytes) -> str:
-    """A name for a key that does not give it away."""
+    """Returns a name for a key that does not give it away."""
     return hashlib.sha256(b"ltst master key" + key).hexdigest()[:16]
 
 
@@ -67,18 +67,17 @@ class UserCipher:
     """Seals and opens the values of one user, each bound to user, row and key version."""
 
     def __init__(self, user_id: str, key_version: int, key: bytes) -> None:
-        """Hold the data key of one user."""
         self._user_id = user_id
         self._version = key_version
         self._key = key
 
     def seal(self, plaintext: str, row: str) -> str:
-        """The ciphertext of a value, as text."""
+        """Returns the ciphertext of a value, as text."""
         sealed = _encrypt(self._key, plaintext.encode(), _bound(self._user_id, row, self._version))
         return SEALED_PREFIX + base64.b64encode(sealed).decode()
 
     def open(self, sealed: str, row: str) -> str:
-        """The value; anything tampered with or moved is refused."""
+        """Returns the value; anything tampered with or moved is refused."""
         try:
             if not sealed.startswith(SEALED_PREFIX):
                 raise ValueError
@@ -95,7 +94,6 @@ class Rotation:
     """A change of the master key that is going on: first every data key is wrapped anew, then the old keys go."""
 
     def __init__(self, lock: IO[str] | None, drop_old: Callable[[], None]) -> None:
-        """Hold the lock until the end."""
         self._lock = lock
         self._drop_old = drop_old
 
@@ -127,18 +125,18 @@ class MasterKeys:
         return "LTST_MASTER_KEY" if self._given else str(self._file)
 
     def ids(self) -> list[str]:
-        """The names of the keys that are here, newest first; none before the first sealed value."""
+        """Returns the names of the keys that are here, newest first; none before the first sealed value."""
         return [*self._loaded()]
 
     def new_user_key(self, user_id: str) -> WrappedKey:
-        """A fresh data key for a user, wrapped by the newest master key, which another process may have made."""
+        """Returns a new data key for a user, wrapped by the newest master key, whichever process made that."""
         if not self._given:
             self._make()
             self._keys = {**self._read(), **self._loaded()}
         return self._wrap(user_id, 1, secrets.token_bytes(KEY_BYTES))
 
     def cipher(self, wrapped: WrappedKey) -> UserCipher:
-        """What seals and opens the values of the key's user."""
+        """Returns what seals and opens the values of the key's user."""
         return UserCipher(wrapped.user_id, wrapped.key_version, self._unwrap(wrapped))
 
     def rewrap(self, wrapped: WrappedKey) -> WrappedKey:
@@ -146,7 +144,7 @@ class MasterKeys:
         return self._wrap(wrapped.user_id, wrapped.key_version, self._unwrap(wrapped))
 
     def newest_id(self) -> str:
-        """The name of the key that new data keys are wrapped with."""
+        """Returns the name of the key that new data keys are wrapped with."""
         for newest in self._loaded():
             return newest
         raise Unavailable(f"there is no master key in {self.where} yet: the first sensitive value makes one")
@@ -176,7 +174,7 @@ class MasterKeys:
         return _decrypt(master, wrapped.wrapped_key, bound)
 
     def _find(self, key_id: str) -> bytes:
-        """The key of that name; the file is read again for a name not seen yet, as another process may rotate."""
+        """Returns the key of a name; reads the file again for an unknown name, since another process may rotate."""
         if key_id not in self._loaded() and not self._given and self._file.exists():
             self._keys = {**self._read(), **self._loaded()}
         try:
@@ -187,7 +185,7 @@ class MasterKeys:
             ) from None
 
     def _loaded(self) -> dict[str, bytes]:
-        """The keys that are there: to read, none is made."""
+        """Returns the keys that exist; reading makes none."""
         if self._keys is None and self._file.exists():
             self._keys = self._read()
         return self._keys or {}

@@ -9,13 +9,13 @@ from urllib.parse import unquote, urlsplit
 
 
 def how_to_install(extra: str) -> str:
-    """Return the command that installs an extra: from the clone that is at work, if it is one, else from the index."""
+    """Returns the command that installs an extra: from the clone that is at work, if it is one, else from the index."""
     source, editable = _installed_from()
     return f'{sys.executable} -m pip install {"--editable " if editable else ""}"{source}[{extra}]"'
 
 
 def _installed_from() -> tuple[str, bool]:
-    """The folder that ltst was installed from, and whether it is used in place; its name where that is not known."""
+    """Returns the folder that ltst was installed from, else its name, and whether it is used in place."""
     try:
         noted = distribution("ltst").read_text("direct_url.json")
     except PackageNotFoundError:

@@ -18,14 +18,14 @@ os.register_at_fork(after_in_child=_begin_anew)
 
 
 def new_id() -> str:
-    """A UUID of version 7: milliseconds first, so that new rows stand together in their index."""
+    """Returns a UUID of version 7: milliseconds first, so that new rows stand together in their index."""
     digits = f"{time.time_ns() // 1_000_000:012x}{_generator.getrandbits(80):020x}"
     variant = "89ab"[int(digits[15], 16) & 0b11]
     return f"{digits[:8]}-{digits[8:12]}-7{digits[12:15]}-{variant}{digits[16:19]}-{digits[19:31]}"
 
 
 def is_id(value: object) -> bool:
-    """Whether this is the identifier of a row; anything else names no row at all."""
+    """Returns whether this is the identifier of a row; anything else names no row at all."""
     if not isinstance(value, str):
         return False
     try:

@@ -14,7 +14,7 @@ class StructuredFormatter(logging.Formatter):
     """One JSON object a line: time, level, event, and whatever the caller passed as `extra`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line for one record."""
+        """Returns the line for one record."""
         line = {
             "time": self.formatTime(record),
             "level": record.levelname.lower(),

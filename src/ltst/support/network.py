@@ -16,7 +16,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is this machine's own."""
+    """Returns whether an address is this machine's own."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -24,7 +24,7 @@ def is_loopback(host: str) -> bool:
 
 
 def header_text(value: str | None, name: str) -> str | None:
-    """What a header says: any text, although servers read headers as Latin-1."""
+    """Returns what a header says: any text, although servers read headers as Latin-1."""
     try:
         return None if value is None else value.encode("latin-1").decode()
     except UnicodeDecodeError:
@@ -32,7 +32,7 @@ def header_text(value: str | None, name: str) -> str | None:
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket on an address, taken before anything is started."""
+    """Returns a socket on an address, taken before anything is started."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol is named, since only then asyncio sends small packets at once instead of waiting 40 ms for a reply.
     taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

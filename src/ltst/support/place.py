@@ -23,7 +23,6 @@ class Place:
     __slots__ = ("_loop", "_process")
 
     def __init__(self) -> None:
-        """Remember the running process and its running loop."""
         self._process = os.getpid()
         self._loop = asyncio.get_running_loop()
 
@@ -63,7 +62,7 @@ class OfProcess(Generic[R]):
         self._locks: dict[int, threading.Lock] = {}
 
     def get(self) -> R:
-        """Return this process's own, made now if need be."""
+        """Returns this process's own, made now if need be."""
         process = os.getpid()
         with self._locks.setdefault(process, threading.Lock()):
             if process not in self._held:
@@ -71,7 +70,7 @@ class OfProcess(Generic[R]):
             return self._held[process]
 
     def pop(self) -> R | None:
-        """Return this process's own for closing, or None, and forget it; the next `get` makes a new one."""
+        """Forgets this process's own and returns it for closing, or None; the next `get` makes a new one."""
         return self._held.pop(os.getpid(), None)
 
 

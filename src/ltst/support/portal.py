@@ -20,7 +20,6 @@ class Portal:
     """Runs coroutines on a loop in a background thread; safe to use from many threads, and to open again."""
 
     def __init__(self) -> None:
-        """Begin closed."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._process = 0

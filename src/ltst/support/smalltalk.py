@@ -4,52 +4,15 @@ from __future__ import annotations
 
 import re
 
+from ltst.support.tables import Table
+
 LONGEST = 80  # characters; who writes more says something
 FEW = 3  # words: so many say nothing even where none of them is telling ("go on", "do it then")
 
 WORD = re.compile(r"[^\W_]+")
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# One of these makes a message small talk where it has no other words than these and those that go with them.
-TELLING = _words(
-    """
-    thanks thank thx ty cheers ok okay okey k kk yes yeah yep yup ya no nope nah sure great good nice cool fine perfect
-    awesome wonderful excellent lovely brilliant amazing super noted understood alright done roger acknowledged agreed
-    right correct exactly absolutely definitely certainly deal bye goodbye goodnight hi hello hey hiya welcome lol haha
-    hahaha hm hmm oh wow ah aha sorry please congrats congratulations pleasure anytime glad ahead morning see confirmed
-    danke dank dankeschön bitte ja jo jep nein nee genau gut super prima toll klasse klar verstanden notiert erledigt
-    gemacht gern gerne hallo moin servus tschüss tschüs ciao nacht passt stimmt gespeichert vermerkt
-    gracias vale sí si claro perfecto bueno bien genial hola adiós adios buenas buenos entendido anotado hecho listo
-    merci oui non accord parfait bonjour bonsoir bonne salut revoir noté compris volontiers
-    grazie perfetto buongiorno buonasera buonanotte prego capito fatto sì bene
-    obrigado obrigada sim não olá tchau certo boa bom anotado
-    bedankt goed prima hoi dag dzięki tak nie tack hej takk tak
-    спасибо да нет хорошо ладно ок понятно понял поняла привет пока отлично пожалуйста здравствуйте свидания
-    записал записала готово доброе добрый спокойной
-    """
-)
-BESIDE = _words(
-    """
-    a again all and are as at be bit both care d day do enough evening afternoon everything fantastic for from go got
-    guys happy have help i if in is it its just later ll lot m makes many me mind much my never night not now of on or
-    problem re really s sense sleep so soon sounds t take that the then there this to tomorrow too true u up ve very way
-    weekend well will with works worries would you your
-    alles aber abend auch auf bald bis dann das dein deine den dir du ein eine einen es für fürs gute guten guter gutes
-    hilfe ich ist mach mache machs machst mal mir morgen noch schon schön schöne schönen schönes sehr so später tag
-    und uns viel vielen vielmals war wird wochenende wunderbar
-    ayuda de del día días el en es eso esta está este fin hasta la las lo luego mañana me mi mucha muchas mucho muy nada
-    noche noches por que semana tarde tardes te todo tu un una y ya
-    à au aussi beaucoup bien c ce ces d demain est et fait il je journée la le les ma mais mille moi mon nuit ok on pas
-    plus pour rien soir soirée tard te tes toi ton tout très tu un une vous
-    a bella buona che cosa di domani e giorno il la mille molto notte sera tutto va
-    ajuda amanhã de dia e muito muita noite obrigado por tarde tudo você
-    большое огромное очень до завтра ночи утро вечер день и все всё тебе вам я за помощь что так это
-    """
-)
+_TABLE = Table("ltst.support", "smalltalk.txt")
+TELLING, BESIDE = _TABLE.words("telling"), _TABLE.words("beside")
 # Scripts without spaces between words: whole phrases, one after another, and the particles behind them.
 UNSPACED = re.compile(
     "(?:谢谢|謝謝|多谢|感谢|好的|好吧|好|嗯|是的|是|对|没问题|明白|知道|收到|记住|不客气|晚安|早安|早上|晚上|再见|拜拜|你好|您好"
@@ -73,7 +36,7 @@ GREETING = re.compile(
 
 
 def is_small_talk(text: str) -> bool:
-    """Return whether a text only greets, thanks, agrees or takes note ("OK, thanks!", "Noted.", "谢谢")."""
+    """Returns whether a text only greets, thanks, agrees or takes note ("OK, thanks!", "Noted.", "谢谢")."""
     if len(text) > LONGEST or "?" in text or "？" in text:
         return bool(GREETING.fullmatch(text))
     words = WORD.findall(text.casefold())
@@ -85,6 +48,6 @@ def is_small_talk(text: str) -> bool:
 
 
 def acknowledges(text: str) -> bool:
-    """Return whether an answer only takes note of what was said ("Understood: raw SQL only.")."""
+    """Returns whether an answer only takes note of what was said ("Understood: raw SQL only.")."""
     first = NOTED.match(text)
     return first is not None and len(text) <= LONGEST_NOTE

@@ -11,12 +11,12 @@ LONGEST_HEADING = 48
 
 
 def speaker(role: str | None, said_by: str | None) -> str | None:
-    """The name in the metadata of a message (`speaker` or `name`), else its role."""
+    """Returns the name in the metadata of a message (`speaker` or `name`), else its role."""
     return said_by or SPEAKERS.get(role or "")
 
 
 def label(occurred_at: datetime | None, title: str | None, who: str | None, heading: str | None = None) -> str:
-    """What is known about a text, to be put before it: "[21 May 2023, Trip to Rome] Caroline: "."""
+    """Returns what is known about a text, to be put before it: "[21 May 2023, Trip to Rome] Caroline: "."""
     known = (
         f"{occurred_at:%d %B %Y}" if occurred_at else None,
         title and title[:LONGEST_TITLE],
@@ -28,7 +28,7 @@ def label(occurred_at: datetime | None, title: str | None, who: str | None, head
 
 
 def _nearest(heading: str) -> str:
-    """The end of a path of headings, as far up as there is room."""
+    """Returns the end of a path of headings, as far up as there is room."""
     while len(heading) > LONGEST_HEADING and " > " in heading:
         _, heading = heading.split(" > ", 1)
     return heading[:LONGEST_HEADING]

@@ -29,7 +29,7 @@ _own = threading.local()  # a stemmer keeps the word at hand, so each thread has
 
 
 def terms(text: str) -> list[str]:
-    """The terms of a text, in order, with repetitions; stop words are left out."""
+    """Returns the terms of a text, in order, with repetitions; stop words are left out."""
     words = WORD.findall(composed(text).lower())
     language = guess(words)
     if language is None:
@@ -39,12 +39,12 @@ def terms(text: str) -> list[str]:
 
 
 def distinct(text: str) -> list[str]:
-    """The terms of a text, each once, in order."""
+    """Returns the terms of a text, each once, in order."""
     return [*dict.fromkeys(terms(text))]
 
 
 def _terms_in(word: str, language: Language) -> Iterator[str]:
-    """The terms that a word has anyway, and its stem in the language of the text."""
+    """Yields the terms that a word has anyway, and its stem in the language of the text."""
     found = [*_terms_of(word)]
     yield from found
     if len(found) == 1 and language.stemmer:
@@ -73,7 +73,7 @@ def _spaced(word: str) -> Iterator[str]:
 
 
 def _pairs(run: str) -> Iterator[str]:
-    """Every character and every two neighbours: no dictionary tells where such words end."""
+    """Yields every character and every two neighbours: no dictionary tells where such words end."""
     yield from run
     yield from (run[at : at + 2] for at in range(len(run) - 1))
 

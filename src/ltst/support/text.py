@@ -15,12 +15,12 @@ _AS_IF = str.maketrans({"ſ": "s", "ı": "i", "\u0307": None})
 
 
 def sha256(text: str) -> str:
-    """The hash under which the same text is the same text."""
+    """Returns the hash under which the same text is the same text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def scoped_hash(*parts: str) -> str:
-    """The hash of a text in its place, such as a session and a role."""
+    """Returns the hash of a text in its place, such as a session and a role."""
     return hashlib.sha256(":".join(parts).encode()).hexdigest()
 
 
@@ -52,7 +52,7 @@ def _sentences(paragraph: str, longest: int) -> Iterator[str]:
 
 
 def cut(text: str, end: re.Pattern[str]) -> Iterator[str]:
-    """The parts of a text behind each of which an end was found, in one pass over the text."""
+    """Yields the parts of a text behind each of which an end was found, in one pass over the text."""
     start = 0
     for found in end.finditer(text):
         yield text[start : found.end()]
@@ -62,13 +62,13 @@ def cut(text: str, end: re.Pattern[str]) -> Iterator[str]:
 
 
 def holds_any(text: str, words: Iterable[str]) -> bool:
-    """Whether one of these lower-case words is in a text in any case; costs far less than a pattern that has them."""
+    """Returns whether a text holds one of these lower-case words in any case; far cheaper than a pattern."""
     low = text.lower() if text.isascii() else text.lower().translate(_AS_IF)
     return any(word in low for word in words)
 
 
 def composed(text: str) -> str:
-    """The text with each letter written in one way (NFKC).
+    """Returns the text with each letter written in one way (NFKC).
 
     Of a heap of marks on one letter only the first are kept: to put them in order takes time that grows with the
     square of their number.
@@ -87,10 +87,10 @@ def _fewer_marks(found: re.Match[str]) -> str:
 
 
 def normalised(text: str) -> str:
-    """The text as it is compared with another: neither case nor white space make a difference."""
+    """Returns the text as it is compared with another: neither case nor white space make a difference."""
     return " ".join(composed(text).casefold().split())
 
 
 def mended(text: str) -> str:
-    """The text without what cannot be stored: NULs go, halves of a surrogate pair are joined or replaced."""
+    """Returns the text without what cannot be stored: NULs go, halves of a surrogate pair are joined or replaced."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "")

@@ -1,6 +1,6 @@
-"""Works out which value of a fact held when, from statements about it; the order in which they are read is irrelevant.
+"""Works out which value of a fact held when, from mentions of it; the order in which they are read is irrelevant.
 
-The latest statement wins: from its moment on it replaces whatever was said earlier about that time. A value that was
+The latest mention wins: from its moment on it replaces whatever was said earlier about that time. A value that was
 set by hand is never replaced by one that was only heard; it holds until the next known change.
 """
 
@@ -19,7 +19,7 @@ SUREST = 0.99  # the confidence that hearing alone can reach, however often
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Mention:
     """One claim, heard or set by hand, that a value holds or ends from a moment on."""
 
     id: str
@@ -42,61 +42,61 @@ class Period:
     since: datetime
     ended: datetime | None = None
     until: datetime | None = None
-    statements: list[Statement] = field(default_factory=list)
+    mentions: list[Mention] = field(default_factory=list)
 
     @property
-    def by_hand(self) -> Statement | None:
-        """The first statement that was set by hand, or None."""
-        return next((each for each in self.statements if each.by_hand), None)
+    def by_hand(self) -> Mention | None:
+        """The first mention that was set by hand, or None."""
+        return next((each for each in self.mentions if each.by_hand), None)
 
     @property
     def confidence(self) -> float:
-        """How sure the value is. Statements of different moments add up; copies of one message count once."""
-        written = max((each.confidence for each in self.statements if each.by_hand), default=0.0)
+        """How sure the value is. Mentions of different moments add up; copies of one message count once."""
+        written = max((each.confidence for each in self.mentions if each.by_hand), default=0.0)
         doubt = 1.0
-        for heard in {each.said_at: each.confidence for each in self.statements if not each.by_hand}.values():
+        for heard in {each.said_at: each.confidence for each in self.mentions if not each.by_hand}.values():
             doubt *= 1 - heard
         return max(written, min(SUREST, round(1 - doubt, 4)))
 
     @property
     def sources(self) -> list[str]:
         """The ids of the messages it rests on, oldest first, each once."""
-        found = sorted(self.statements, key=_order)
+        found = sorted(self.mentions, key=_order)
         return [*dict.fromkeys(each.source for each in found if each.source is not None)]
 
     @property
     def details(self) -> dict[str, Any]:
-        """What else was said of it; where statements differ, the later one counts."""
-        return {name: value for each in sorted(self.statements, key=_order) for name, value in each.details.items()}
+        """What else was said of it; where mentions differ, the later one counts."""
+        return {name: value for each in sorted(self.mentions, key=_order) for name, value in each.details.items()}
 
     def covers(self, moment: datetime) -> bool:
-        """Whether the period has begun and not ended at a moment."""
+        """Returns whether the period has begun and not ended at a moment."""
         return self.since <= moment and (self.ended is None or self.ended > moment)
 
 
-def periods(statements: Iterable[Statement], rejected: Collection[str], *, single_valued: bool) -> list[Period]:
-    """Return the periods in order of time, without rejected values.
+def periods(mentions: Iterable[Mention], rejected: Collection[str], *, single_valued: bool) -> list[Period]:
+    """Returns the periods in order of time, without rejected values.
 
     Of a single-valued key one value holds at a time; of any other, each value has periods of its own.
     """
     struck = {normalised(value) for value in rejected}
-    heard = sorted((each for each in statements if normalised(each.value) not in struck), key=_order)
+    heard = sorted((each for each in mentions if normalised(each.value) not in struck), key=_order)
     groups = [heard] if single_valued else _by_value(heard)
     return sorted((period for group in groups for period in _line(group)), key=lambda each: each.since)
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two values count as the same."""
+    """Returns whether two values count as the same."""
     return normalised(one) == normalised(other)
 
 
-def _order(statement: Statement) -> tuple[datetime, datetime, bool, str]:
-    return (statement.said_at, statement.since, not statement.ends, statement.id)
+def _order(mention: Mention) -> tuple[datetime, datetime, bool, str]:
+    return (mention.said_at, mention.since, not mention.ends, mention.id)
 
 
-def _by_value(heard: Sequence[Statement]) -> list[list[Statement]]:
-    """Group the statements by value; an ending joins the value that it means."""
-    groups: dict[str, list[Statement]] = {}
+def _by_value(heard: Sequence[Mention]) -> list[list[Mention]]:
+    """Group the mentions by value; an ending joins the value that it means."""
+    groups: dict[str, list[Mention]] = {}
     for each in heard:
         if not each.ends:
             groups.setdefault(normalised(each.value), []).append(each)
@@ -107,7 +107,7 @@ def _by_value(heard: Sequence[Statement]) -> list[list[Statement]]:
 
 
 def _meant(value: str, names: Collection[str]) -> str | None:
-    """Return the known value that an ending names: "bike" may be the only road bike. None if none or several fit."""
+    """Returns the known value that an ending names: "bike" may be the only road bike. None if none or several fit."""
     wanted = normalised(value)
     if wanted in names:
         return wanted
@@ -118,8 +118,8 @@ def _meant(value: str, names: Collection[str]) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _of_kind(value: str, groups: Mapping[str, Sequence[Statement]]) -> str | None:
-    """Return the only known value of the kind that an ending names: "my dog died" may mean Rex. None otherwise."""
+def _of_kind(value: str, groups: Mapping[str, Sequence[Mention]]) -> str | None:
+    """Returns the only known value of the kind that an ending names: "my dog died" may mean Rex. None otherwise."""
     wanted = normalised(value)
     alike = [
         name
@@ -129,15 +129,15 @@ def _of_kind(value: str, groups: Mapping[str, Sequence[Statement]]) -> str | Non
     return alike[0] if len(alike) == 1 else None
 
 
-def _line(heard: Sequence[Statement]) -> list[Period]:
-    """Apply the statements one by one; return the periods they leave, then those that were overruled."""
+def _line(heard: Sequence[Mention]) -> list[Period]:
+    """Apply the mentions one by one; return the periods they leave, then those that were overruled."""
     line: list[Period] = []
     overruled: list[Period] = []
-    for statement in heard:
-        if statement.ends:
-            _end(line, statement)
+    for mention in heard:
+        if mention.ends:
+            _end(line, mention)
         else:
-            overruled += _say(line, statement)
+            overruled += _say(line, mention)
     follows: datetime | None = None
     for period in reversed(line):
         period.until = min([each for each in (period.ended, follows) if each is not None], default=None)
@@ -147,51 +147,51 @@ def _line(heard: Sequence[Statement]) -> list[Period]:
     return line + overruled
 
 
-def _end(line: Sequence[Period], statement: Statement) -> None:
-    """End the period that a statement says is over, if one holds then or did when it was said."""
-    for moment in (statement.since, statement.said_at):
+def _end(line: Sequence[Period], mention: Mention) -> None:
+    """End the period that a mention says is over, if one holds then or did when it was said."""
+    for moment in (mention.since, mention.said_at):
         period = _covering(line, moment)
-        if period is not None and _meant(statement.value, [normalised(period.value)]) is not None:
-            period.ended = max(statement.since, period.since)
-            period.statements.append(statement)
+        if period is not None and _meant(mention.value, [normalised(period.value)]) is not None:
+            period.ended = max(mention.since, period.since)
+            period.mentions.append(mention)
             return
 
 
-def _say(line: list[Period], statement: Statement) -> list[Period]:
-    """Add a statement to the line; return the periods that it overrules."""
-    known = _covering(line, statement.since)
-    later = [] if statement.by_hand else _overruled(line, statement, known)
+def _say(line: list[Period], mention: Mention) -> list[Period]:
+    """Add a mention to the line; return the periods that it overrules."""
+    known = _covering(line, mention.since)
+    later = [] if mention.by_hand else _overruled(line, mention, known)
     for period in later:
         line.remove(period)
-    continued = known is not None and _goes_on(known, statement)
-    period = known if continued and known is not None else Period(statement.value, statement.since, statement.until)
-    if statement.by_hand:
-        period.ended = statement.until
+    continued = known is not None and _goes_on(known, mention)
+    period = known if continued and known is not None else Period(mention.value, mention.since, mention.until)
+    if mention.by_hand:
+        period.ended = mention.until
     for heard in later:
-        if same(heard.value, statement.value):
-            period.statements += heard.statements
-    period.statements.append(statement)
+        if same(heard.value, mention.value):
+            period.mentions += heard.mentions
+    period.mentions.append(mention)
     if not continued:
         line.append(period)
         line.sort(key=lambda each: each.since)
-    return [each for each in later if not same(each.value, statement.value)] + _hidden(line, period)
+    return [each for each in later if not same(each.value, mention.value)] + _hidden(line, period)
 
 
-def _goes_on(known: Period, statement: Statement) -> bool:
-    """Whether a statement repeats the known value. One that is set by hand starts a period of its own."""
-    own = statement.by_hand and (known.by_hand is not None or known.since != statement.since)
-    return same(known.value, statement.value) and not own
+def _goes_on(known: Period, mention: Mention) -> bool:
+    """Returns whether a mention repeats the known value. One that is set by hand starts a period of its own."""
+    own = mention.by_hand and (known.by_hand is not None or known.since != mention.since)
+    return same(known.value, mention.value) and not own
 
 
-def _overruled(line: Sequence[Period], statement: Statement, known: Period | None) -> list[Period]:
-    """Return the periods that a statement replaces: those heard of earlier that begin after it does.
+def _overruled(line: Sequence[Period], mention: Mention, known: Period | None) -> list[Period]:
+    """Returns the periods that a mention replaces: those heard of earlier that begin after it does.
 
-    Values set by hand, and those that begin after the statement was made, stay.
+    Values set by hand, and those that begin after the mention was made, stay.
     """
     return [
         each
         for each in line
-        if each is not known and statement.since <= each.since <= statement.said_at and not each.by_hand
+        if each is not known and mention.since <= each.since <= mention.said_at and not each.by_hand
     ]
 
 
@@ -205,6 +205,6 @@ def _hidden(line: list[Period], newest: Period) -> list[Period]:
 
 
 def _covering(line: Sequence[Period], moment: datetime) -> Period | None:
-    """Return the period that holds at a moment, or None."""
+    """Returns the period that holds at a moment, or None."""
     begun = [each for each in line if each.since <= moment]
     return begun[-1] if begun and begun[-1].covers(moment) else None

@@ -80,7 +80,7 @@ ENGLISH_BYTES = frozenset(word.encode() for word in ENGLISH)
 SPEAKERS, DETAILS, DETAILS_END, BETWEEN, RUN = ("user: ", "assistant: ", "system: "), "[m", "] ", " / ", 320
 CUT = " […]"  # behind the beginning of a text
 # Texts, lines and pieces by their hashes: nobody's words are kept.
-MOST_KNOWN, LONGEST_KNOWN = 20_000, 2_000
+MOST_KNOWN, LONGEST_KNOWN = 20_000, 20_000
 _counts: dict[int, int] = {}
 _lines: dict[int, int] = {}
 _ended: dict[int, int] = {}
@@ -110,7 +110,7 @@ def count(text: str) -> int:
 
 
 def _kept(known: dict[int, int], key: int, found: int) -> int:
-    """What was reckoned, and is not reckoned again: a prompt is counted whenever something goes in or out."""
+    """Keeps and returns what was counted: a prompt is counted again whenever something goes in or out."""
     if len(known) >= MOST_KNOWN:
         known.clear()
     known[key] = found
@@ -140,7 +140,7 @@ def _counted(text: str) -> int:
 
 
 def _several(lines: list[str]) -> int:
-    """What lines are worth, with the breaks between them; before the first there is none to go into."""
+    """Returns what lines are worth, with the breaks between them; before the first there is none to go into."""
     *ended, last = lines
     known = [*map(_ended.get, map(hash, ended))]
     worths = [_with_break(line) if worth is None else worth for line, worth in zip(ended, known, strict=True)]
@@ -148,7 +148,7 @@ def _several(lines: list[str]) -> int:
 
 
 def _with_break(line: str) -> int:
-    """What a line and the break behind it are worth: a blank one goes into the break before, and so does a mark."""
+    """Returns the worth of a line with the break behind it; a blank line or a last mark merges into a break."""
     worth = _line(line) + (WHOLE if line.strip(BLANK) else 0)
     if line and _is_mark(line[-1]):
         worth += MARK_BEFORE_BREAK
@@ -161,7 +161,7 @@ def _is_mark(character: str) -> bool:
 
 
 def _line(line: str) -> int:
-    """What a line is worth, reckoned once."""
+    """Returns what a line is worth, reckoned once."""
     if len(line) > LONGEST_KNOWN:
         return _worth(line)
     found = _lines.get(key := hash(line))
@@ -169,7 +169,7 @@ def _line(line: str) -> int:
 
 
 def _worth(line: str) -> int:
-    """What a line is worth; lines are looked at by themselves, since each may be in another language."""
+    """Returns what a line is worth; lines are looked at by themselves, since each may be in another language."""
     words = line.lstrip(" ")
     if "  " in words or "\t" in words:
         read = _read(line)
@@ -189,7 +189,7 @@ def _worth(line: str) -> int:
 
 
 def _cut(words: str) -> list[str]:
-    """The pieces of a line; between two of them there is one blank."""
+    """Returns the pieces of a line; between two of them there is one blank."""
     pieces: list[str] = []
     if words.startswith(SPEAKERS):
         speaker, _, words = words.partition(" ")
@@ -210,7 +210,7 @@ def _cut(words: str) -> list[str]:
 
 
 def _letter(read: Read) -> int:
-    """What a letter of a long word costs in a line."""
+    """Returns what a letter of a long word costs in a line."""
     if read.letter:
         return read.letter
     english = read.english > ENGLISH_SHARE * read.words or read.code > CODE_SHARE * read.words
@@ -218,7 +218,7 @@ def _letter(read: Read) -> int:
 
 
 def _read(piece: str) -> Read:
-    """What a piece holds, read once."""
+    """Returns what a piece holds, read once."""
     if len(piece) > LONGEST_KNOWN:
         return _read_anew(piece)
     found = _pieces.get(key := hash(piece))
@@ -257,7 +257,7 @@ def _read_anew(piece: str) -> Read:
 
 
 def _read_any(piece: str) -> Read:
-    """What a piece in any script holds."""
+    """Returns what a piece in any script holds."""
     worth = 0
     for script, cost in SCRIPTS:
         piece, found = script.subn("\x1f", piece)  # a space that is not counted

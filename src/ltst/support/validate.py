@@ -20,7 +20,7 @@ DIMENSIONS = 384
 
 
 def identifier(value: object, what: str) -> str:
-    """An id or a key: 1 to 255 characters, not blank."""
+    """Returns an id or a key: 1 to 255 characters, not blank."""
     checked = _storable(value, what)
     if not checked.strip() or len(checked) > LONGEST_IDENTIFIER:
         raise Invalid(f"{what} must be 1 to {LONGEST_IDENTIFIER} characters and not blank, not {shown(checked)}")
@@ -41,7 +41,7 @@ def content(value: object, what: str, most_bytes: int) -> str:
 
 
 def optional_text(value: object, what: str, longest: int) -> str | None:
-    """A short text such as a name, or nothing."""
+    """Returns a short text such as a name, or nothing."""
     if value is None:
         return None
     checked = _storable(value, what)
@@ -51,7 +51,7 @@ def optional_text(value: object, what: str, longest: int) -> str | None:
 
 
 def short(value: object, what: str, longest: int) -> str:
-    """A word such as a type or a status."""
+    """Returns a word such as a type or a status."""
     checked = identifier(value, what)
     if len(checked) > longest:
         raise Invalid(f"{what} may have up to {longest} characters, not {len(checked)}")
@@ -59,7 +59,7 @@ def short(value: object, what: str, longest: int) -> str:
 
 
 def role(value: object) -> str:
-    """The stored name of a role: human, ai, system or tool."""
+    """Returns the stored name of a role: human, ai, system or tool."""
     known = ROLES.get(value) if isinstance(value, str) else None
     if known is None:
         raise Invalid(f"role must be one of {', '.join(ROLES)}, not {shown(value)}")
@@ -67,14 +67,14 @@ def role(value: object) -> str:
 
 
 def choice(value: object, what: str, accepted: Collection[str]) -> str:
-    """One of a few words."""
+    """Returns one of a few words."""
     if not isinstance(value, str) or value not in accepted:
         raise Invalid(f"{what} must be one of {', '.join(accepted)}, not {shown(value)}")
     return str(value)
 
 
 def metadata(value: object, most_bytes: int) -> str:
-    """A JSON object, as JSON."""
+    """Returns a JSON object, as JSON."""
     if value is None:
         return "{}"
     if not isinstance(value, Mapping):
@@ -95,21 +95,21 @@ def json_text(value: object, what: str, most_bytes: int) -> str:
 
 
 def limit(value: object, what: str = "limit", most: int = 100_000) -> int:
-    """A count of at least one."""
+    """Returns a count of at least one."""
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
         raise Invalid(f"{what} must be a whole number from 1 to {most}, not {shown(value)}")
     return value
 
 
 def offset(value: object) -> int:
-    """How many to pass over."""
+    """Returns how many to pass over."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LARGEST_INTEGER:
         raise Invalid(f"offset must be a whole number from 0 to {LARGEST_INTEGER}, not {shown(value)}")
     return value
 
 
 def score(value: object, what: str) -> float:
-    """A number from 0 to 1."""
+    """Returns a number from 0 to 1."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
         raise Invalid(f"{what} must be a number from 0 to 1, not {shown(value)}")
     return float(value)
@@ -165,7 +165,7 @@ def embedding(value: object) -> None:
 
 
 def moment(value: object, what: str) -> datetime:
-    """A time with its zone, in UTC."""
+    """Returns a time with its zone, in UTC."""
     if not isinstance(value, datetime):
         raise Invalid(f"{what} must be a datetime with a time zone, not {_kind(value)}")
     if value.tzinfo is None or value.utcoffset() is None:
@@ -181,7 +181,7 @@ def optional_moment(value: object, what: str) -> datetime | None:
 
 
 def local_moment(value: datetime | None) -> datetime | None:
-    """A time without a zone as the local time that it is meant to be; for callers whose programs know no zones."""
+    """Returns a time without a zone as local time, for callers whose programs know no zones."""
     if not isinstance(value, datetime) or value.tzinfo is not None:
         return value
     # The first and the last years have no local time; `moment` refuses them.
@@ -189,7 +189,7 @@ def local_moment(value: datetime | None) -> datetime | None:
 
 
 def duration(value: object, what: str) -> timedelta | None:
-    """A span of time above zero, as a timedelta or in seconds; or nothing."""
+    """Returns a span of time above zero, as a timedelta or in seconds; or nothing."""
     if value is None:
         return None
     try:

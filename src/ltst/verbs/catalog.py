@@ -36,7 +36,9 @@ def _kept(_: None, given: Mapping[str, Any]) -> Any:
     return {"key": given["key"], "value": given["value"]}
 
 
+_made: Any = {"status": 201}
 _session: Any = {"missing": "session {session_id!r}"}
+_source: Any = {"renamed": {"session_id": "source"}}
 SESSIONS = (
     Verb(AsyncSessions.list, READS, "GET /v1/sessions", "list_sessions"),
     Verb(AsyncSessions.get, READS, f"GET {SESSION}", "get_session", **_session),
@@ -46,108 +48,56 @@ SESSIONS = (
     Verb(AsyncSessions.touch, ADDS_ONCE, f"POST {SESSION}/touch", "touch_session", body="Touch", **_session),
     Verb(AsyncSessions.summary, READS, f"GET {SESSION}/summary", "summarise_session", "count_session"),
     Verb(AsyncSessions.related, READS, f"GET {SESSION}/links", "list_links", "related_sessions"),
-    Verb(
-        AsyncSessions.link,
-        ADDS_ONCE,
-        f"POST {SESSION}/links",
-        "link_sessions",
-        body="Link",
-        status=201,
-        renamed={"session_id": "source"},
-    ),
+    Verb(AsyncSessions.link, ADDS_ONCE, f"POST {SESSION}/links", "link_sessions", body="Link", **_made, **_source),
     Verb(outside.fork_session, ADDS, tool="fork_session"),
 )
 
-_adds: Any = {"opens": OPENS, "status": 201}
+_searched: Any = {"body": "MessagesWanted", "answers": Page[shapes.MessageFound], "told": _scored}
+ONE = f"{SESSION}/messages/{{message_id}}"
 MESSAGES = (
-    Verb(AsyncChat.add, ADDS, f"POST {SESSION}/messages", "add_message", body="NewMessage", keyed=True, **_adds),
-    Verb(outside.add_messages, ADDS, f"POST {SESSION}/messages/batch", "add_messages", body="NewMessages", status=201),
     Verb(
-        outside.store_message, ADDS, f"POST {SESSION}/messages/ready", "store_message", body="ReadyMessage", status=201
+        AsyncChat.add,
+        ADDS,
+        f"POST {SESSION}/messages",
+        "add_message",
+        body="NewMessage",
+        keyed=True,
+        opens=OPENS,
+        **_made,
     ),
-    Verb(
-        outside.add_interaction, ADDS, f"POST {SESSION}/interactions", "add_interaction", body="Interaction", status=201
-    ),
+    Verb(outside.add_messages, ADDS, f"POST {SESSION}/messages/batch", "add_messages", body="NewMessages", **_made),
+    Verb(outside.store_message, ADDS, f"POST {SESSION}/messages/ready", "store_message", body="ReadyMessage", **_made),
+    Verb(outside.add_interaction, ADDS, f"POST {SESSION}/interactions", "add_interaction", body="Interaction", **_made),
     Verb(outside.list_messages, READS, tool="list_messages", answers=Page[shapes.MessageWithVector]),
-    Verb(
-        AsyncChat.replace,
-        REPLACES,
-        f"PUT {SESSION}/messages/{{message_id}}",
-        "replace_message",
-        body="MessageReplaced",
-    ),
-    Verb(AsyncChat.remove, REMOVES, f"DELETE {SESSION}/messages/{{message_id}}", "remove_message"),
+    Verb(AsyncChat.replace, REPLACES, f"PUT {ONE}", "replace_message", body="MessageReplaced"),
+    Verb(AsyncChat.remove, REMOVES, f"DELETE {ONE}", "remove_message"),
     Verb(AsyncChat.window, READS, f"GET {SESSION}/window", "window", "read_session"),
     Verb(AsyncChat.snapshot, READS, f"GET {SESSION}/snapshot", "snapshot", "get_snapshot", answers=shapes.Snapshot),
     Verb(AsyncChat.context, READS, f"POST {SESSION}/context", "context", "-", body="ContextWanted", opens=("agent",)),
-    Verb(
-        AsyncChat.search,
-        READS,
-        f"POST {SESSION}/search",
-        "search_messages",
-        "search_session",
-        body="MessagesWanted",
-        answers=Page[shapes.MessageFound],
-        told=_scored,
-    ),
+    Verb(AsyncChat.search, READS, f"POST {SESSION}/search", "search_messages", "search_session", **_searched),
     Verb(AsyncUser.message, READS, "GET /v1/messages/{message_id}", "get_message", missing="message {message_id!r}"),
 )
 
-VALUE, CONTEXT = f"{SESSION}/working/{{key}}", f"{SESSION}/contexts/{{type}}/{{key}}"
+VALUES, TYPED = f"{SESSION}/working", f"{SESSION}/contexts/{{type}}"
+VALUE, CONTEXT = f"{VALUES}/{{key}}", f"{TYPED}/{{key}}"
 _value: Any = {"missing": "value {key!r} in the working memory of this session"}
+_values: Any = {"answers": Page[shapes.WorkingValue], "told": _valued}
+_kept_value: Any = {"body": "WorkingWritten", "opens": OPENS, "answers": shapes.WorkingValue, "told": _kept}
 _context: Any = {"missing": "context {key!r} of the type {type}"}
+_written: Any = {"body": "ContextWritten", "opens": OPENS}
+_removed: Any = {"counts": "removed"}
 CONTEXTS = (
-    Verb(
-        AsyncWorking.all,
-        READS,
-        f"GET {SESSION}/working",
-        "list_working",
-        "list_working_memory",
-        answers=Page[shapes.WorkingValue],
-        told=_valued,
-    ),
+    Verb(AsyncWorking.all, READS, f"GET {VALUES}", "list_working", "list_working_memory", **_values),
     Verb(outside.get_working, READS, f"GET {VALUE}", "get_working", "get_working_memory", **_value),
-    Verb(
-        AsyncWorking.set,
-        REPLACES,
-        f"PUT {VALUE}",
-        "set_working",
-        "set_working_memory",
-        body="WorkingWritten",
-        opens=OPENS,
-        answers=shapes.WorkingValue,
-        told=_kept,
-    ),
+    Verb(AsyncWorking.set, REPLACES, f"PUT {VALUE}", "set_working", "set_working_memory", **_kept_value),
     Verb(AsyncWorking.forget, REMOVES, f"DELETE {VALUE}", "forget_working", "forget_working_memory", **_value),
-    Verb(
-        AsyncWorking.clear,
-        REMOVES,
-        f"DELETE {SESSION}/working",
-        "clear_working",
-        "clear_working_memory",
-        counts="removed",
-    ),
+    Verb(AsyncWorking.clear, REMOVES, f"DELETE {VALUES}", "clear_working", "clear_working_memory", **_removed),
     Verb(AsyncContexts.list, READS, f"GET {SESSION}/contexts", "list_contexts", "list_session_contexts"),
     Verb(AsyncContexts.get, READS, f"GET {CONTEXT}", "get_context", "get_session_context", **_context),
-    Verb(
-        AsyncContexts.set,
-        REPLACES,
-        f"PUT {CONTEXT}",
-        "set_context",
-        "set_session_context",
-        body="ContextWritten",
-        opens=OPENS,
-    ),
+    Verb(AsyncContexts.set, REPLACES, f"PUT {CONTEXT}", "set_context", "set_session_context", **_written),
     Verb(outside.forget_context, REMOVES, f"DELETE {CONTEXT}", "forget_context", "-", **_context),
-    Verb(
-        outside.forget_contexts,
-        REMOVES,
-        f"DELETE {SESSION}/contexts/{{type}}",
-        "forget_contexts",
-        "-",
-        counts="removed",
-    ),
-    Verb(AsyncContexts.forget, REMOVES, tool="forget_session_context", counts="removed"),
+    Verb(outside.forget_contexts, REMOVES, f"DELETE {TYPED}", "forget_contexts", "-", **_removed),
+    Verb(AsyncContexts.forget, REMOVES, tool="forget_session_context", **_removed),
 )
 
 _fact: Any = {"missing": "fact {key!r}"}
@@ -212,7 +162,7 @@ INSTRUCTIONS = (
 _entry: Any = {"missing": "entry {entry_id!r}"}
 ENTRY = "/v1/entries/{entry_id}"
 ENTRIES = (
-    Verb(AsyncEntries.add, ADDS_ONCE, "POST /v1/entries", "add_entry", body="EntryWritten", status=201),
+    Verb(AsyncEntries.add, ADDS_ONCE, "POST /v1/entries", "add_entry", body="EntryWritten", **_made),
     Verb(AsyncEntries.list, READS, "GET /v1/entries", "list_entries"),
     Verb(AsyncEntries.get, READS, f"GET {ENTRY}", "get_entry", **_entry),
     Verb(AsyncEntries.forget, REMOVES, f"DELETE {ENTRY}", "forget_entry", **_entry),
@@ -221,7 +171,7 @@ ENTRIES = (
 _document: Any = {"missing": "document {document_id!r}"}
 DOCUMENT = "/v1/documents/{document_id}"
 DOCUMENTS = (
-    Verb(outside.add_text, ADDS_ONCE, "POST /v1/documents", "add_document", "-", body="DocumentWritten", status=201),
+    Verb(outside.add_text, ADDS_ONCE, "POST /v1/documents", "add_document", "-", body="DocumentWritten", **_made),
     Verb(outside.add_document, ADDS_ONCE, tool="add_document"),
     Verb(AsyncDocuments.list, READS, "GET /v1/documents", "list_documents", answers=Page[shapes.Document]),
     Verb(AsyncDocuments.get, READS, f"GET {DOCUMENT}", "get_document", **_document),
@@ -237,40 +187,20 @@ PEOPLE = (
     Verb(outside.list_events, READS, tool="list_events"),
 )
 
-POLICY = "/v1/retention/{session_type}"
+POLICY, LEARN = "/v1/retention/{session_type}", "/v1/learning"
+_policy: Any = {"missing": "policy for {session_type!r}"}
+_switches: Any = {"body": "Switches", "some": True}
+_read: Any = {"counts": "conversations"}
 LEARNING = (
-    Verb(AsyncLearning.get, READS, "GET /v1/learning", "learning", "get_learning"),
-    Verb(
-        AsyncLearning.set, REPLACES, "PATCH /v1/learning", "switch_learning", "set_learning", body="Switches", some=True
-    ),
-    Verb(
-        AsyncLearning.catch_up,
-        ADDS_ONCE,
-        "POST /v1/learning/catch-up",
-        "catch_up",
-        "catch_up_learning",
-        counts="conversations",
-    ),
-    Verb(
-        AsyncLearning.restart,
-        REMOVES,
-        "POST /v1/learning/restart",
-        "restart",
-        "restart_learning",
-        counts="conversations",
-    ),
+    Verb(AsyncLearning.get, READS, f"GET {LEARN}", "learning", "get_learning"),
+    Verb(AsyncLearning.set, REPLACES, f"PATCH {LEARN}", "switch_learning", "set_learning", **_switches),
+    Verb(AsyncLearning.catch_up, ADDS_ONCE, f"POST {LEARN}/catch-up", "catch_up", "catch_up_learning", **_read),
+    Verb(AsyncLearning.restart, REMOVES, f"POST {LEARN}/restart", "restart", "restart_learning", **_read),
 )
 RETENTION = (
     Verb(AsyncRetention.list, READS, "GET /v1/retention", "list_policies", "list_retention"),
     Verb(AsyncRetention.set, REPLACES, f"PUT {POLICY}", "set_policy", "set_retention", body="PolicyWritten", some=True),
-    Verb(
-        AsyncRetention.forget,
-        REMOVES,
-        f"DELETE {POLICY}",
-        "forget_policy",
-        "forget_retention",
-        missing="policy for {session_type!r}",
-    ),
+    Verb(AsyncRetention.forget, REMOVES, f"DELETE {POLICY}", "forget_policy", "forget_retention", **_policy),
 )
 
 # By the heading under which the docs of the server show them.

@@ -116,7 +116,7 @@ async def list_messages(
     offset: Offset = 0,
     vectors: Annotated[bool, "With the vectors of those that have one."] = False,
 ) -> list[ConversationMessage]:
-    """The messages from the beginning on."""
+    """Return the messages from the beginning."""
     found = await user.chat(session_id).history(limit=limit, offset=offset)
     return found if vectors else [replace(each, embedding=None) for each in found]
 
@@ -171,7 +171,7 @@ async def fork_session(
 
 
 async def get_working(user: AsyncUser, session_id: SessionId, key: Key) -> WorkingValue | None:
-    """One value of working memory."""
+    """Return one value of working memory."""
     values = await user.chat(session_id).working.all()  # what is kept may be null
     return WorkingValue(key=key, value=values[key]) if key in values else None
 
@@ -219,7 +219,7 @@ async def list_events(
     limit: Limit = 100,
     settled: Annotated[bool, "Only those after which nothing can appear before them: to follow along."] = False,
 ) -> list[Event]:
-    """Every change of the user's memory in order, without contents."""
+    """Return every change of the user's memory in order, without contents."""
     return await (user.events.feed if settled else user.events.list)(after=after, limit=limit)
 
 
@@ -233,14 +233,14 @@ async def erase_memory(
 
 
 def found(record: Any, what: str) -> Any:
-    """The record, or NotFound."""
+    """Return the record, or raise NotFound."""
     if record is None or record is False:
         raise NotFound(f"there is no {what}")
     return record
 
 
 def _keyed(said: Any, key: str | None, number: int) -> dict[str, Any]:
-    """A turn with the key of its request, unless it has one of its own."""
+    """Return a message with the key of its request, unless it has a key of its own."""
     return said if key is None or said.get("key") else {**said, "key": f"{key}:{number}"}
 
 

@@ -32,12 +32,12 @@ class Page(Answer, Generic[T]):
 
 
 def page(found: Sequence[Any], limit: int, offset: int) -> dict[str, Any]:
-    """The first `limit` of what was found, of which one more was asked for to see whether there is more."""
+    """Return the first `limit` of what was found; one more was read to see whether there is more."""
     return {"items": found[:limit], "next_offset": offset + limit if len(found) > limit else None}
 
 
 def _sent(record: type, *, leave_out: Sequence[str] = ("embedding",), **instead: Any) -> Any:
-    """The shape of a record that is sent, without its vector; some fields in another form."""
+    """Return the model of a record as it is sent, without its vector; `instead` replaces types."""
     hints = {**get_type_hints(record), **instead}
     kept: dict[str, Any] = {each.name: (hints[each.name], ...) for each in fields(record) if each.name not in leave_out}
     return create_model(record.__name__, __base__=Answer, __doc__=record.__doc__, **kept)

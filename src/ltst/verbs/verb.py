@@ -60,7 +60,7 @@ class Verb:
 
     @cached_property
     def arguments(self) -> Mapping[str, Argument]:
-        """What it takes, by name; of a conversation, first which one."""
+        """Return its arguments by name; a chat's verbs take the session id first."""
         own = read(self.does)
         if self._owner not in OF_A_CHAT:
             return own
@@ -68,18 +68,18 @@ class Verb:
 
     @cached_property
     def about(self) -> str:
-        """What it does; of a function that was written for those outside, all that it says."""
+        """Return its description: a handle's first paragraph, or all that a function for outsiders says."""
         said = inspect.cleandoc(self.does.__doc__ or "")
         return said.partition("\n\n")[0] if self._owner else said
 
     @cached_property
     def returns(self) -> Any:
-        """What its method says that it returns."""
+        """Return the declared return type."""
         return get_type_hints(self.does)["return"]
 
     @cached_property
     def shape(self) -> Any:
-        """The shape of its answer; None where there is nothing to say but that it is done."""
+        """Return the model of its answer, or None if it only says that it is done."""
         if self.answers is not None or self.counts:
             return self.answers or COUNTED[self.counts]
         returned, _, _ = peeled(self.returns)
@@ -89,7 +89,7 @@ class Verb:
         return Page[SENT[get_args(returned)[0]]] if listed else SENT.get(returned, returned)  # type: ignore[misc]
 
     async def answer(self, user: AsyncUser, given: Mapping[str, Any]) -> Any:
-        """Do it; what its shape is made from, or whether there was something to do it to."""
+        """Do it, and return what its model is made from, or whether there was something to do it to."""
         paged = "offset" in self.arguments
         done = await self._done(user, {**given, "limit": given["limit"] + 1} if paged else given)
         if self.told is not None:
@@ -119,5 +119,5 @@ class Verb:
 
     @property
     def _owner(self) -> str:
-        """The class of the handle that it is a method of."""
+        """Return the name of the handle's class."""
         return self.does.__qualname__.rpartition(".")[0]

@@ -34,12 +34,12 @@ DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
 
 
 def _whole(value: object) -> object:
-    """In JSON 10.0 is a whole number too."""
+    """Read 10.0 as a whole number, which it is in JSON."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _written(value: object) -> object:
-    """A time is written as text; a bare number could be seconds or anything else."""
+    """Accept only text as a time: a bare number could be seconds or anything else."""
     if not isinstance(value, datetime) and not (isinstance(value, str) and DATE.match(value)):
         raise ValueError("a time is a text with its zone, such as 2026-03-01T09:30:00Z")
     return value
@@ -54,7 +54,7 @@ Moment = Annotated[
 
 
 def told(letters: Letters) -> Any:
-    """What a schema says of a text that the core checks."""
+    """Return what a schema says about a text that the core checks."""
     schema: dict[str, Any] = {} if letters.most is None else {"maxLength": letters.most}
     schema |= {"pattern": PRINTABLE} if letters.blank else {"minLength": 1, "pattern": VISIBLE}
     return Field(json_schema_extra=schema)
@@ -134,7 +134,7 @@ def _kind(given: Argument, strict: bool) -> Any:
 
 
 def _one_of(given: Argument, strict: bool) -> Any:
-    """The members of a union that JSON has; spans of time are told in seconds, and a record comes by its words."""
+    """Return the members of a union that JSON has; a span of time is a number of seconds."""
     members = [argument(given.name, each) for each in get_args(given.kind)]
     sent = [each for each in members if each.kind in (str, int, float)]
     if len(sent) == 1:
@@ -159,7 +159,7 @@ def most(given: Argument) -> float:
 
 
 def _text(given: Argument) -> Any:
-    """A text that the core checks and refuses in words; the schema tells beforehand what it takes."""
+    """Return the type of a text. The core checks it; the schema says beforehand what it takes."""
     if given.choices is not None:
         return Annotated[StrictStr, Field(json_schema_extra={"enum": [*given.choices.words]})]
     return StrictStr if given.letters is None else Annotated[StrictStr, told(given.letters)]

@@ -9,22 +9,29 @@ FROM unnest(%(user_ids)s::text[]) AS user_id;
 
 -- Kept only if nothing was written since the search began.
 -- name: put
+WITH found AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(%(rows)s::json) AS found (
+        user_id TEXT, cache_key TEXT, session_id TEXT, query_hash TEXT, hits JSONB, scores JSONB, milliseconds FLOAT,
+        version BIGINT)
+), owner AS MATERIALIZED (
+    SELECT user_id, (SELECT max(event_id) FROM event_ledger AS event WHERE event.user_id = asking.user_id) AS newest,
+           -- Or until a fact begins or ceases to hold, or an entry or a context expires: nobody writes then.
+           least(now() + ltst_cache_ttl(),
+                 (SELECT min(valid_from) FROM user_facts AS fact
+                  WHERE fact.user_id = asking.user_id AND valid_from > now()),
+                 (SELECT min(valid_to) FROM user_facts AS fact
+                  WHERE fact.user_id = asking.user_id AND valid_to > now()),
+                 (SELECT min(expires_at) FROM memory_entries AS entry
+                  WHERE entry.user_id = asking.user_id AND expires_at > now()),
+                 (SELECT min(expires_at) FROM conversation_context AS context
+                  WHERE context.user_id = asking.user_id AND expires_at > now())) AS expires_at
+    FROM (SELECT DISTINCT user_id FROM found) AS asking
+)
 INSERT INTO memory_retrieval_cache
     (user_id, cache_key, session_id, query_hash, retrieved_context, relevance_scores, retrieval_time_ms, version,
      expires_at)
-SELECT user_id, cache_key, session_id, query_hash, hits, scores, milliseconds, version,
-       -- Or until a fact begins or ceases to hold, or an entry or a context expires: nobody writes then.
-       least(now() + ltst_cache_ttl(),
-             (SELECT min(valid_from) FROM user_facts AS fact WHERE fact.user_id = found.user_id AND valid_from > now()),
-             (SELECT min(valid_to) FROM user_facts AS fact WHERE fact.user_id = found.user_id AND valid_to > now()),
-             (SELECT min(expires_at) FROM memory_entries AS entry
-              WHERE entry.user_id = found.user_id AND expires_at > now()),
-             (SELECT min(expires_at) FROM conversation_context AS context
-              WHERE context.user_id = found.user_id AND expires_at > now()))
-FROM json_to_recordset(%(rows)s::json) AS found (
-    user_id TEXT, cache_key TEXT, session_id TEXT, query_hash TEXT, hits JSONB, scores JSONB, milliseconds FLOAT,
-    version BIGINT)
-WHERE version = (SELECT max(event_id) FROM event_ledger AS event WHERE event.user_id = found.user_id)
+SELECT user_id, cache_key, session_id, query_hash, hits, scores, milliseconds, version, expires_at
+FROM found JOIN owner USING (user_id) WHERE version = newest
 ON CONFLICT (user_id, cache_key) DO UPDATE
 SET retrieved_context = EXCLUDED.retrieved_context, relevance_scores = EXCLUDED.relevance_scores,
     retrieval_time_ms = EXCLUDED.retrieval_time_ms, version = EXCLUDED.version, cache_hit_count = 0,

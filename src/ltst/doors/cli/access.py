@@ -1,4 +1,4 @@
-"""Keys to the server: `ltst keys …`."""
+"""Keys to the server, `ltst keys …`, and the key that wraps users' data keys, `ltst master-key …`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, Yes, command, found, named, opened
+from ltst.doors.cli.options import Options, Yes, agreed, command, found, named, opened
+from ltst.doors.cli.verbs import Noun
+from ltst.errors import NotFound
 from ltst.records import ApiKey
 
 if TYPE_CHECKING:
+    from ltst.settings import Settings
     from ltst.sync import Memory
 
-app = typer.Typer(no_args_is_help=True, help="Keys to the server.\n\nExample: ltst keys create --for ana")
+app = Noun("keys", "Keys to the server.", "create --for ana")
+master = Noun("master-key", "The key that wraps the users' data keys.", "show")
 
 For = Annotated[str | None, named("--for", "USER", "Whose memory it opens.")]
 Admin = Annotated[bool, typer.Option("--admin", help="It opens everyone's memory.")]
@@ -28,7 +32,7 @@ ELSEWHERE = "servers at other addresses ask for keys all the same"
 
 
 def about_keys(memory: Memory, *, tokens: bool) -> str:
-    """Whether a server of this memory asks for a key, and what to do where nobody has one."""
+    """Say whether a server of this memory asks for a key, and what to do if nobody has one."""
     if tokens:
         return "Send a key with every request."
     if not memory.keys.required():
@@ -37,7 +41,7 @@ def about_keys(memory: Memory, *, tokens: bool) -> str:
 
 
 def _are_gone(memory: Memory) -> bool:
-    """Whether servers ask for a key that nobody can have."""
+    """Return whether servers ask for a key while no usable key exists."""
     return memory.keys.required() and all(each.revoked_at is not None for each in memory.keys.list())
 
 
@@ -45,14 +49,9 @@ def _opens(key: ApiKey) -> str:
     return "everyone's memory" if key.admin else f"the memory of {key.user_id}"
 
 
-COLUMNS: show.Columns = {
-    "Id": "key_id",
-    "Opens": _opens,
-    "Name": "name",
-    "Made": "created_at",
-    "Last used": "last_used",
-    "Revoked": "revoked_at",
-}
+COLUMNS = show.columns(
+    "Id: key_id, Opens, Name: name, Made: created_at, Last used: last_used, Revoked: revoked_at", {"Opens": _opens}
+)
 
 
 @command(app, "create")
@@ -116,20 +115,61 @@ def open_server(options: Options, yes: Yes = False) -> None:
     Example: ltst keys open --yes
     """
     with opened(options) as memory:
-        if not yes:
-            wanted = f"Serve everyone's memory without a key to everybody on this machine ({ELSEWHERE})?"
-            typer.confirm(wanted, abort=True, err=True)
+        agreed(f"Serve everyone's memory without a key to everybody on this machine ({ELSEWHERE})?", yes)
         memory.keys.lift_requirement()
     show.done(options.json, {"open": True}, f"No key is needed on this machine until one is made; {ELSEWHERE}.")
 
 
 def _told(key: ApiKey) -> dict[str, object]:
-    return {
-        "key_id": key.key_id,
-        "user_id": None if key.admin else key.user_id,
-        "admin": key.admin,
-        "name": key.name,
-        "created_at": key.created_at,
-        "last_used": key.last_used,
-        "revoked_at": key.revoked_at,
-    }
+    kept = {name: getattr(key, name) for name in ("admin", "name", "created_at", "last_used", "revoked_at")}
+    return {"key_id": key.key_id, "user_id": None if key.admin else key.user_id, **kept}
+
+
+@command(master, "show")
+def show_key(options: Options) -> None:
+    """Show where the master key is, and its id.
+
+    Several ids, newest first, while keys are being rotated. Never the key itself.
+
+    Example: ltst master-key show
+    """
+    settings = options.settings
+    where, ids = _identified(settings)
+    if options.json:
+        show.document({"where": where, "ids": ids})
+        return
+    show.records(False, ids, {"Id": str}, title="Master keys", empty="")
+    show.hint(f"Newest first, from {where}")
+
+
+@command(master, "rotate")
+def rotate(options: Options) -> None:
+    """Wrap every user's data key with a new master key.
+
+    Sensitive values stay readable all the while.
+
+    Example: ltst master-key rotate
+    """
+    with opened(options) as memory, show.working("Wrapping the data keys anew"):
+        wrapped = memory.rotate_master_key()
+        where, ids = _identified(memory.settings)
+    show.done(
+        options.json,
+        {"wrapped": wrapped, "where": where, "ids": ids},
+        f"{wrapped:,} data {'key is' if wrapped == 1 else 'keys are'} wrapped by {ids[0]} now. Keep a copy of {where}.",
+    )
+
+
+def _identified(settings: Settings) -> tuple[str, list[str]]:
+    """Return where the keys are kept, and their ids. Looking does not create the file."""
+    from ltst.support.crypto import MasterKeys  # late: its library takes longer to import than --help may
+
+    file = settings.home / "master.key"
+    if settings.master_key:
+        where, written = "LTST_MASTER_KEY", settings.master_key
+    elif not file.exists():
+        raise NotFound(f"there is no master key yet: the first sensitive value makes one in {file}")
+    else:
+        MasterKeys(None, file).newest_id()  # refuses a file that others can read
+        where, written = str(file), file.read_text()
+    return where, [MasterKeys(part, file).newest_id() for part in written.split(",") if part.strip()]

@@ -1,22 +1,26 @@
-"""Chat tables of other programs: `ltst db adopt`, its dry run and its way back."""
+"""Tables that are not ltst's own yet: `ltst db adopt`, `ltst db adopt-predecessor`, their dry runs and ways back."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, Yes, command, named, opened
+from ltst.doors.cli.options import Options, Yes, agreed, command, named, opened
 from ltst.errors import Invalid
 
 if TYPE_CHECKING:
-    from ltst.adoption.outcomes import Adoption
+    from ltst.adoption.outcomes import Adoption, Predecessor
     from ltst.sync import Memory
 
 app = typer.Typer()
 
-PLAN: show.Columns = {
+ADOPTED: show.Columns = {
     "Table": "table",
     "Shape": lambda told: "LangChain's" if told.shape == "langchain" else "session_id, role, content",
     "Rows": "rows",
@@ -29,17 +33,32 @@ PLAN: show.Columns = {
     "Rows without words": "blank",
     "Roles": lambda told: ", ".join(f"{word} → {role}" for role, word in told.words.items()),
     "Columns left behind": lambda told: ", ".join(told.left_behind) or None,
+    "Cannot be taken over": lambda told: _reasons(told),
     "Rows left out": lambda told: told.rows - told.messages,
     "Kept as": "kept",
     "Digest": "digest",
 }
-FAULTS: show.Columns = {"Row": "row", "Why it cannot become a message": "reason"}
+TAKEN_OVER: show.Columns = {
+    "Schema": "schema",
+    "Rows": lambda told: ", ".join(f"{table} {count:,}" for table, count in told.rows.items()),
+    "Users": "users",
+    "Cannot be taken over": lambda told: _reasons(told),
+    "Compared": lambda told: ", ".join(told.digests) or None,
+    "Names mean": lambda told: "ltst's tables" if told.switched else "the old tables",
+}
+FAULTS: show.Columns = {"Row": "row", "Why it cannot be taken over": "reason"}
 
 Table = Annotated[str, typer.Argument(metavar="TABLE", help="Such as conversation_memory, or app.messages.")]
+Schema = Annotated[str, named("--schema", "NAME", "Where the old tables are.")]
+Own = Annotated[str, named("--own", "NAME", "The schema for ltst's tables.")]
 Dry = Annotated[bool, typer.Option("--dry-run", help="Read and judge all rows; write nothing.")]
-Back = Annotated[bool, typer.Option("--back", help="Give an adopted table back, with what was written since.")]
+Back = Annotated[bool, typer.Option("--back", help="Give the tables back, with what was written since.")]
+Switch = Annotated[
+    bool, typer.Option("--switch", help="Copy what is new, then put ltst in the place of the old tables.")
+]
 Keep = Annotated[bool, typer.Option("--keep", help="With --back: ltst keeps the conversations too.")]
-LeaveOut = Annotated[bool, typer.Option("--leave-out", help="Leave out rows that cannot become messages.")]
+Drop = Annotated[bool, typer.Option("--drop", help="With --back: remove ltst's schema and all that is in it.")]
+LeaveOut = Annotated[bool, typer.Option("--leave-out", help="Leave out rows that cannot be taken over.")]
 Zone = Annotated[str, named("--zone", "NAME", "The zone of dates that do not say theirs.")]
 NoIndex = Annotated[bool, typer.Option("--no-index", help="Leave the vectors to the worker.")]
 
@@ -74,39 +93,83 @@ def adopt(
                 plan = memory.adopt(table, user_id=options.user, dry_run=True, zone=zone)
         if dry_run:
             assert plan is not None, "it was made just now"
-            _tell(options, plan)
+            _tell(options, plan, ADOPTED)
             return
         if plan is not None:
-            _ask(plan)
+            agreed(f"Make {plan.messages:,} rows of {plan.table} messages in {plan.sessions:,} conversations?")
         with show.working(f"Adopting {table}"):
             done = memory.adopt(table, user_id=options.user, leave_out=leave_out, zone=zone)
         if not no_index:
             # All is kept already: stopping here loses nothing.
             with show.progress("Indexing and learning") as told:
                 memory.settle(progress=told)
-        _tell(options, done)
+        _tell(options, done, ADOPTED)
 
 
 def _give_back(options: Options, memory: Memory, table: str, *, keep: bool, yes: bool) -> None:
-    if not yes:
-        typer.confirm(f"Give {table} back{'' if keep else ', and forget its conversations'}?", abort=True, err=True)
+    agreed(f"Give {table} back{'' if keep else ', and forget its conversations'}?", yes)
     with show.working(f"Giving {table} back"):
         done = memory.give_back(table, keep=keep)
     told = f"{done.table} is a table again: {done.rows:,} rows, {done.added:,} of them written since."
     show.done(options.json, done, told)
 
 
-def _ask(plan: Adoption) -> None:
-    typer.confirm(
-        f"Make {plan.messages:,} rows of {plan.table} messages in {plan.sessions:,} conversations?",
-        abort=True,
-        err=True,
-    )
+@command(app, "adopt-predecessor", user=True)
+def adopt_predecessor(
+    options: Options,
+    schema: Schema = "public",
+    own: Own = "ltst",
+    dry_run: Dry = False,
+    switch: Switch = False,
+    back: Back = False,
+    drop: Drop = False,
+    leave_out: LeaveOut = False,
+    zone: Zone = "UTC",
+    yes: Yes = False,
+) -> None:
+    """Take over the database of the system before ltst, in three steps.
+
+    Plain, it copies the old tables into a schema beside them. --switch lets names mean the copies; --back undoes it.
+
+    Example: ltst db adopt-predecessor --dry-run
+    """
+    if (back and (dry_run or switch or leave_out)) or (drop and not back) or (dry_run and switch):
+        raise Invalid("--dry-run, --switch and --back exclude each other, and --drop goes with --back")
+    with beside(options, own, schema) as memory:
+        if back:
+            agreed(f"Give the tables in {schema} back{', and drop ' + own if drop else ''}?", yes)
+            with show.working("Giving back"):
+                told = memory.give_predecessor_back(schema, user_id=options.user, zone=zone, drop=drop)
+        else:
+            agreed(f"Let names mean ltst's tables instead of those in {schema}?", yes or not switch)
+            with show.working("Reading" if dry_run else "Copying and comparing"):
+                told = memory.adopt_predecessor(
+                    schema, user_id=options.user, dry_run=dry_run, leave_out=leave_out, zone=zone, switch=switch
+                )
+        _tell(options, told, TAKEN_OVER)
 
 
-def _tell(options: Options, told: Adoption) -> None:
-    show.record(options.json, told, PLAN)
+@contextmanager
+def beside(options: Options, own: str, old: str) -> Iterator[Memory]:
+    """Open a memory in a schema beside the old tables; the schema is made if it is missing."""
+    from ltst.adoption import predecessor
+    from ltst.sync import Memory
+
+    settings = options.settings
+    if settings.database_url is None:
+        raise Invalid("name the database of the system before: --database-url, or DATABASE_URL")
+    if own == old:
+        raise Invalid("--own must be another schema than --schema")
+    url = asyncio.run(predecessor.beside(settings.database_url, own, old))
+    with Memory(settings=replace(settings, database_url=url, worker=False, warm=False)) as memory:
+        yield memory
+
+
+def _tell(options: Options, told: Adoption | Predecessor, lines: show.Columns) -> None:
+    show.record(options.json, told, lines)
     if not options.json and told.faults:
         show.out().print(show.table(told.faults, FAULTS, title="Rows that cannot be taken over, the first of them"))
-        for reason, count in told.reasons.items():
-            show.say(f"{count:,} × {reason}")
+
+
+def _reasons(told: Adoption | Predecessor) -> str | None:
+    return "; ".join(f"{count:,} × {why}" for why, count in told.reasons.items()) or None

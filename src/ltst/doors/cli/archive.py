@@ -6,15 +6,14 @@ import json
 import os
 import secrets
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.condition import CHECKS
 from ltst.doors.cli.options import Force, Options, Yes, command, named, opened, remembered
+from ltst.doors.cli.upkeep import judge
 from ltst.errors import Conflict, Invalid
 from ltst.support import durable
 
@@ -93,12 +92,7 @@ def _verify(options: Options, file: Path) -> None:
         raise Invalid(f"{file} holds no receipt, which is the JSON that `ltst erase --json` gave: {problem}") from None
     with opened(options) as memory:
         seen = memory.verify(receipt)
-    if options.json:
-        show.document({"ok": seen.ok, **asdict(seen)})
-    else:
-        show.records(False, seen.checks, CHECKS, title=f"Receipt of {seen.user_id}", empty="")
-    if not seen.ok:
-        raise typer.Exit(1)
+    judge(options.json, seen, f"Receipt of {seen.user_id}")
 
 
 def _write_privately(file: Path, text: str) -> None:

@@ -18,7 +18,7 @@ from ltst.errors import Invalid, LtstError
 
 if TYPE_CHECKING:
     from ltst.agents.memories import Memory
-    from ltst.doors.cli.conversation import Conversation
+    from ltst.doors.cli.conversation import Talk
 
 app = typer.Typer()
 
@@ -61,9 +61,9 @@ def chat(
     """
     if chat_id is not None and latest:
         raise typer.BadParameter("--continue is for the latest conversation, --chat for another: give one of them")
-    from ltst.doors.cli.conversation import Conversation  # late: the driver takes longer to import than --help may
+    from ltst.doors.cli.conversation import Talk  # late: the driver takes longer to import than --help may
 
-    with Conversation(options.settings, chat_id=chat_id, agent=agent) as talk:
+    with Talk(options.settings, chat_id=chat_id, agent=agent) as talk:
         if latest:
             talk.go_on()
         if message is None:
@@ -74,7 +74,7 @@ def chat(
         raise typer.Exit(1)
 
 
-def converse(talk: Conversation, *, as_json: bool = False, greeted: bool = False, explain: bool = False) -> bool:
+def converse(talk: Talk, *, as_json: bool = False, greeted: bool = False, explain: bool = False) -> bool:
     """Say what is typed or piped, line by line, to its end; whether every line that was piped was answered."""
     asked = sys.stdin.isatty()
     decorated = asked and sys.stdout.isatty() and not as_json
@@ -93,9 +93,7 @@ def converse(talk: Conversation, *, as_json: bool = False, greeted: bool = False
     return answered or asked
 
 
-def say(
-    talk: Conversation, message: str, *, as_json: bool = False, decorated: bool = False, explain: bool = False
-) -> bool:
+def say(talk: Talk, message: str, *, as_json: bool = False, decorated: bool = False, explain: bool = False) -> bool:
     """Say one thing and show the answer; what it rests on too where that is to be explained."""
     pieces = talk.say(message)
     if as_json:
@@ -118,7 +116,7 @@ def say(
     return True
 
 
-def _heed(talk: Conversation, line: str | LtstError, as_json: bool, decorated: bool, explain: bool) -> bool:
+def _heed(talk: Talk, line: str | LtstError, as_json: bool, decorated: bool, explain: bool) -> bool:
     """Do what one line asks for; an error is told, and the conversation goes on."""
     try:
         if isinstance(line, LtstError):
@@ -133,7 +131,7 @@ def _heed(talk: Conversation, line: str | LtstError, as_json: bool, decorated: b
         return False
 
 
-def _obey(talk: Conversation, word: str, as_json: bool) -> bool:
+def _obey(talk: Talk, word: str, as_json: bool) -> bool:
     if word == "/new":
         talk.begin_anew()
         show.hint("A new conversation begins; what was said before is remembered.")
@@ -149,7 +147,7 @@ def _obey(talk: Conversation, word: str, as_json: bool) -> bool:
     return True
 
 
-def _why(talk: Conversation, as_json: bool) -> None:
+def _why(talk: Talk, as_json: bool) -> None:
     """Show the memories that the last answer rests on, with their sources."""
     memories = talk.last.memories if talk.last is not None else ()
     empty = "It rests on nothing that is remembered."
@@ -164,7 +162,7 @@ def _heard(line: str | bytes, source: str) -> str | LtstError:
 
 
 def _typed(decorated: bool) -> Iterator[str | bytes]:
-    """What is typed at a prompt, which stays out of standard output where that is not the terminal."""
+    """Yield what is typed. The prompt goes to standard error if standard output is not a terminal."""
     prompt = _prompt() if decorated else ""
     while True:
         if not decorated:
@@ -191,7 +189,7 @@ def _prompt() -> str:
     return PROMPT
 
 
-def _greet(talk: Conversation) -> None:
+def _greet(talk: Talk) -> None:
     name, model = talk.answerer
     kept = talk.earlier()
     how = f"answers with {model}" if model else "answers in your own words; LTST_LLM_MODEL names a model"
@@ -209,16 +207,9 @@ def _rests_on(memories: Sequence[Memory]) -> None:
         show.say(f"  and {len(best) - SHOWN_MEMORIES} more: /why", "dim")
 
 
-def _told(talk: Conversation, message: str) -> dict[str, Any]:
+def _told(talk: Talk, message: str) -> dict[str, Any]:
     result = talk.last
     assert result is not None, "an answer that came to its end is there"
-    return {
-        "chat_id": result.chat_id,
-        "agent_name": result.agent,
-        "model": result.model,
-        "message": message,
-        "reply": result.reply,
-        "message_id": result.message_id,
-        "reply_id": result.reply_id,
-        "memories": [dict(each) for each in result.memories],
-    }
+    told = {name: getattr(result, name) for name in ("reply", "message_id", "reply_id")}
+    who = {"chat_id": result.chat_id, "agent_name": result.agent, "model": result.model}
+    return {**who, "message": message, **told, "memories": [dict(each) for each in result.memories]}

@@ -17,14 +17,14 @@ from ltst.support.portal import Portal
 GRACE = 30.0
 
 
-class Conversation:
+class Talk:
     """What one user says, and what an agent answers. Use it inside `with`.
 
     `chat_id` is None until something was said; `last` is the latest answer, with what it rests on.
     """
 
     def __init__(self, settings: Settings, *, chat_id: str | None = None, agent: str | None = None) -> None:
-        """Nothing is opened yet; the agent is the chat's own, or the default one, unless it is named."""
+        """Prepare without opening anything. Unless an agent is named, the chat's own or the default one answers."""
         self.settings, self.chat_id, self.agent = settings, chat_id, agent
         self.last: TurnResult | None = None
         self._portal = Portal()
@@ -51,13 +51,13 @@ class Conversation:
 
     @property
     def answerer(self) -> tuple[str, str | None]:
-        """Who answers where the chat has no agent of its own, and with which model."""
+        """Return the agent that answers by default, and its model."""
         agent = self._turns.agents.get(self.agent)
         model = None if agent.model == "none" else self.settings.llm_model if agent.model == "default" else agent.model
         return agent.name, model
 
     def earlier(self) -> int:
-        """How many conversations are remembered, at most a hundred."""
+        """Return how many conversations are remembered, at most a hundred."""
         return len(self._portal.run(self._user.sessions.list(limit=100)))
 
     def go_on(self) -> None:
@@ -68,7 +68,7 @@ class Conversation:
         self.chat_id = latest[0].session_id
 
     def begin_anew(self) -> None:
-        """What is said next begins a new conversation."""
+        """Begin a new conversation with whatever is said next."""
         self.chat_id = self.last = None
 
     def say(self, message: str) -> Iterator[str]:
@@ -82,7 +82,7 @@ class Conversation:
         self.last = self._portal.run(turn.done())
 
     def facts(self) -> list[Fact]:
-        """What is known about the user by now."""
+        """Return the facts known about the user by now."""
         return self._portal.run(self._known())
 
     async def _opened(self) -> Turns:

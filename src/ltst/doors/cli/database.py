@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Force, Options, Yes, command
+from ltst.doors.cli.options import Force, Options, Yes, agreed, command
+from ltst.doors.cli.verbs import Noun
 
 if TYPE_CHECKING:
     from ltst.db.pool import Database
 
 R = TypeVar("R")
 
-app = typer.Typer(
-    no_args_is_help=True, help="The database: schema, backup, restore.\n\nExample: ltst db backup memory.dump"
-)
+app = Noun("db", "The database: schema, backup, restore.", "backup memory.dump")
 
 STATUS = {"Version": "version", "Migration": "name", "State": "state"}
 
@@ -143,7 +142,7 @@ def reset(options: Options, yes: Yes = False) -> None:
 
     if not yes:
         place = _run(options, name, "Looking")
-        typer.confirm(f"Drop the memory of all users in {place}?", abort=True, err=True)
+        agreed(f"Drop the memory of all users in {place}?")
     _run(options, upkeep.reset, "Rebuilding")
     show.done(options.json, {"reset": True}, "The database is empty and up to date.")
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -37,62 +39,16 @@ class Story:
     """One short conversation: what is said, and the fact that is corrected in the middle of it."""
 
     name: str
-    lines: tuple[tuple[str, str], ...]
+    lines: list[tuple[str, str]]
     key: str
     before: tuple[int, str]  # the position of the line that says so, and the value
     after: tuple[int, str]
     preference: tuple[str, str]
-    working: tuple[str, dict[str, object]]
-    question: str  # in other words than those that were said
+    working: dict[str, object]
+    question: str
 
 
-STORIES = (
-    Story(
-        "A flat in a new city",
-        (
-            ("user", "Hi! I'm Ada, and I live in Berlin."),
-            ("assistant", "Nice to meet you, Ada. What can I do for you?"),
-            ("user", "I'm looking for a flat. Wait: since March I live in Lisbon."),
-            ("assistant", "Lisbon it is. I'll look for flats there."),
-        ),
-        "city",
-        (0, "Berlin"),
-        (2, "Lisbon"),
-        ("answer_length", "two sentences at most"),
-        ("search", {"what": "flat", "rooms": 2, "seen": 0}),
-        "Where is her apartment to be?",
-    ),
-    Story(
-        "Dinner for friends",
-        (
-            ("user", "Friends are coming on Friday. One of them is vegetarian, and so am I."),
-            ("assistant", "Then let's cook something for all of you."),
-            ("user", "Actually, I've been vegan since January."),
-            ("assistant", "Vegan, then: a chickpea stew would do for everyone."),
-        ),
-        "diet",
-        (0, "vegetarian"),
-        (2, "vegan"),
-        ("units", "metric"),
-        ("menu", {"guests": 4, "dish": "chickpea stew"}),
-        "What can she eat?",
-    ),
-    Story(
-        "The morning run",
-        (
-            ("user", "I want to run a marathon in October."),
-            ("assistant", "A good plan. How far do you run now?"),
-            ("user", "Ten kilometres. Hm, October is too early: let's say next April."),
-            ("assistant", "April gives us time. I'll plan from ten kilometres on."),
-        ),
-        "goal",
-        (0, "a marathon in October"),
-        (2, "a marathon in April"),
-        ("tone", "encouraging"),
-        ("plan", {"week": 1, "kilometres": 30}),
-        "Which race is she training for?",
-    ),
-)
+STORIES = [Story(**each) for each in tomllib.loads(Path(__file__).with_name("demo.toml").read_text("utf-8"))["stories"]]
 
 
 @command(app, "demo", json=False)
@@ -118,7 +74,7 @@ def demo(options: Options) -> None:
 
 @contextmanager
 def _opened(screen: Console, options: Options) -> Iterator[Memory]:
-    """The embedded memory, whatever DATABASE_URL says: a demo has no business in the database of a team."""
+    """Open the embedded memory even if DATABASE_URL is set: a demo has no business in a team's database."""
     from ltst.sync import Memory
 
     settings: Settings = replace(options.settings, database_url=options.database_url)
@@ -193,7 +149,7 @@ def _prefer(screen: Console, user: User, story: Story) -> None:
 
 def _work(screen: Console, chat: Chat, story: Story) -> None:
     _step(screen, "Working memory", "chat.working.set(…, ttl=1 hour), for as long as the task takes")
-    key, value = story.working
+    ((key, value),) = story.working.items()
     chat.working.set(key, value, ttl=timedelta(hours=1))
     screen.print(show.plain(f"  {key} = {chat.working.get(key)}"))
 
@@ -202,12 +158,10 @@ def _search(screen: Console, user: User, chat: Chat, question: str) -> None:
     _step(screen, f"Search: {question}", "user.search(…), by words and meaning, with a model on this machine")
     with show.working("Loading the model"):
         found = user.search(question, limit=3)
-    columns: show.Columns = {
-        "Score": lambda hit: f"{hit.score:.2f}",
-        "When": "occurred_at",
-        "Who": lambda hit: hit.speaker or hit.kind,
-        "Found": "content",
-    }
+    columns = show.columns(
+        "Score, When: occurred_at, Who, Found: content",
+        {"Score": lambda hit: f"{hit.score:.2f}", "Who": lambda hit: hit.speaker or hit.kind},
+    )
     screen.print(show.table(found, columns) if found else Text("  nothing"))
     prompt = chat.context(question, max_tokens=1000)
     parts = ", ".join(section.name for section in prompt.sections)
@@ -228,10 +182,10 @@ def _part(screen: Console, *, again: bool) -> None:
 
 
 def _talk(screen: Console, settings: Settings, chat_id: str) -> None:
-    from ltst.doors.cli.conversation import Conversation
+    from ltst.doors.cli.conversation import Talk
 
     screen.print("\nNow you. What you say is kept and remembered; /help shows what else you can type, Ctrl-D leaves.")
-    with Conversation(replace(settings, user=USER), chat_id=chat_id) as talk:
+    with Talk(replace(settings, user=USER), chat_id=chat_id) as talk:
         converse(talk, greeted=True)
 
 

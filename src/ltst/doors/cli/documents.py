@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,35 +11,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Limit, MetadataOption, Offset, Options, command, found, named, remembered
+from ltst.doors.cli.options import Limit, MetadataOption, Offset, Options, command, named, remembered
+from ltst.doors.cli.verbs import Given, Noun, said
 from ltst.records import Document, DocumentChunk
 from ltst.support import validate
 
 if TYPE_CHECKING:
     from ltst.sync import User
 
-app = typer.Typer(
-    no_args_is_help=True, help="Files that a user gave to be remembered.\n\nExample: ltst documents add manual.pdf"
+app = Noun(
+    "documents", "Files that a user gave to be remembered.", "add manual.pdf", missing="document {document_id!r}"
 )
 
-DocumentId = Annotated[str, typer.Argument(metavar="ID", help="Which document.")]
+ID = "01900000-0000-7000-8000-000000000000"
 
-COLUMNS: show.Columns = {
-    "Document": "document_id",
-    "Title": "title",
-    "Last change": lambda document: document.updated_at or document.created_at,
-}
-ADDED: show.Columns = {
-    "Document": "document_id",
-    "Title": "title",
-    "Chunks": lambda document: len(document.chunks),
-}
+COLUMNS = show.columns(
+    "Document: document_id, Title: title, Last change",
+    {"Last change": lambda document: document.updated_at or document.created_at},
+)
+ADDED = show.columns("Document: document_id, Title: title, Chunks", {"Chunks": lambda document: len(document.chunks)})
 WHOLE: show.Columns = {
     **ADDED,
-    "Address": "uri",
-    "Type": "media_type",
-    "Added": "created_at",
-    "Changed": "updated_at",
+    **show.columns("Address: uri, Type: media_type, Added: created_at, Changed: updated_at"),
 }
 CHUNKS: show.Columns = {"": "chunk_index", "Where": lambda chunk: _place(chunk.metadata), "Content": "content"}
 
@@ -74,31 +67,17 @@ def add(
         show.records(False, kept, ADDED, title="Kept", empty="")
 
 
-@command(app, "list", user=True)
-def list_documents(options: Options, limit: Limit = 50, offset: Offset = 0) -> None:
-    """List documents, the latest first.
-
-    Example: ltst documents list --limit 10
-    """
-    with remembered(options) as user:
-        known = user.documents.list(limit=limit, offset=offset)
-    if options.json:
+def _listed(as_json: bool, known: Sequence[Document], _: Given) -> None:
+    if as_json:
         show.document([_without_chunks(each) for each in known])
     else:
         show.records(False, known, COLUMNS, title="Documents", empty="There are no documents yet.")
 
 
-@command(app, "show", user=True)
-def show_document(options: Options, document_id: DocumentId, limit: Limit = 20, offset: Offset = 0) -> None:
-    """Show a document with its chunks and where they stand in it.
-
-    Example: ltst documents show 01900000-0000-7000-8000-000000000000
-    """
-    with remembered(options) as user:
-        document: Document = found(user.documents.get(document_id), f"document {document_id!r}")
-    first, most = validate.offset(offset), validate.limit(limit)
+def _whole(as_json: bool, document: Document, given: Given) -> None:
+    first, most = validate.offset(given["offset"]), validate.limit(given["limit"])
     shown: tuple[DocumentChunk, ...] = document.chunks[first : first + most]
-    if options.json:
+    if as_json:
         show.document(replace(document, chunks=shown))
         return
     show.record(False, document, WHOLE)
@@ -106,15 +85,18 @@ def show_document(options: Options, document_id: DocumentId, limit: Limit = 20, 
         show.out().print(show.table(shown, CHUNKS))
 
 
-@command(app, "forget", user=True)
-def forget(options: Options, document_id: DocumentId) -> None:
-    """Remove a document with its chunks.
-
-    Example: ltst documents forget 01900000-0000-7000-8000-000000000000
-    """
-    with remembered(options) as user:
-        found(user.documents.forget(document_id), f"document {document_id!r}")
-    show.done(options.json, {"forgotten": document_id}, f"{document_id} is forgotten.")
+app.verb("list", "List documents, the latest first.", "--limit 10", _listed)
+app.verb(
+    "show",
+    "Show a document with its chunks and where they stand in it.",
+    ID,
+    _whole,
+    does="documents.get",
+    own={"limit": (Limit, 20), "offset": (Offset, 0)},
+)
+app.verb(
+    "forget", "Remove a document with its chunks.", ID, said("{document_id} is forgotten.", forgotten="document_id")
+)
 
 
 def _added(user: User, file: Path, about: Mapping[str, Any]) -> Document:
@@ -128,6 +110,6 @@ def _without_chunks(document: Document) -> dict[str, Any]:
 
 
 def _place(metadata: Mapping[str, Any]) -> str:
-    """The page of a chunk and what it stands under."""
+    """Return the page and the heading of a chunk."""
     page = f"page {metadata['page']}" if "page" in metadata else ""
     return ", ".join(each for each in (page, metadata.get("heading")) if each)

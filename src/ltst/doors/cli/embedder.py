@@ -8,17 +8,15 @@ import typer
 
 from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, command, opened
+from ltst.doors.cli.verbs import Noun
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="The embedding model of the database.\n\nExample: ltst embedder switch openai:text-embedding-3-small",
-)
+app = Noun("embedder", "The embedding model of the database.", "switch openai:text-embedding-3-small")
 
 Name = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
-        help="local, multilingual, local:FOLDER for a model that lies there as ONNX, openai:MODEL, or "
+        help="joined, local, multilingual, local:FOLDER for a model that lies there as ONNX, openai:MODEL, or "
         "openai:MODEL@BASE_URL for any endpoint that speaks like OpenAI's.",
     ),
 ]
@@ -32,10 +30,8 @@ def show_model(options: Options) -> None:
     """
     with opened(options) as memory:
         model = memory.embedder_model()
-    if options.json:
-        show.document({"model": model})
-    else:
-        show.say(model or "None yet: the first search or the background brings one.")
+    told = model or "None yet: the first search or the background brings one."
+    show.done(options.json, {"model": model}, told)
 
 
 @command(app, "switch")
@@ -50,10 +46,8 @@ def switch(options: Options, name: Name) -> None:
     with opened(options) as memory, show.progress("vectors") as made:
         done = memory.switch_embedder(name, progress=made)
         model = memory.embedder_model()
-    if options.json:
-        show.document({"model": model, "rows": done})
-    else:
-        show.say(f"The model is {model} now; {done} rows got a vector." if done else f"The model is {model}.")
+    told = f"The model is {model} now; {done} rows got a vector." if done else f"The model is {model}."
+    show.done(options.json, {"model": model, "rows": done}, told)
 
 
 @command(app, "cancel")
@@ -64,7 +58,5 @@ def cancel(options: Options) -> None:
     """
     with opened(options) as memory:
         begun = memory.cancel_switch()
-    if options.json:
-        show.document({"cancelled": begun})
-    else:
-        show.say("The switch is given up; the model stays." if begun else "No switch was begun.")
+    told = "The switch is given up; the model stays." if begun else "No switch was begun."
+    show.done(options.json, {"cancelled": begun}, told)

@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Limit, Options, command, named, opened, remembered
+from ltst.doors.cli.options import Limit, Options, command, named, opened
+from ltst.doors.cli.parameters import whole_or_text
+from ltst.doors.cli.verbs import Noun, listed
 from ltst.records import Event
 
-app = typer.Typer(
-    no_args_is_help=True, help="The ledger of every change, without contents.\n\nExample: ltst events list"
-)
+app = Noun("events", "The ledger of every change, without contents.", "list")
 
 PAUSE_SECONDS = 1.0
 
@@ -31,15 +31,8 @@ COLUMNS: show.Columns = {
 }
 
 
-@command(app, "list", user=True)
-def list_events(options: Options, after: After = "0", limit: Limit = 100) -> None:
-    """List changes, oldest first.
-
-    Example: ltst events list --limit 20
-    """
-    with remembered(options) as user:
-        known = user.events.list(after=_place(after), limit=limit)
-    _present(options, known)
+_shown = listed(COLUMNS, "Events", "Nothing has changed since.")
+app.verb("list", "List changes, oldest first.", "--limit 20", _shown)
 
 
 @command(app, "feed", user=True)
@@ -58,9 +51,9 @@ def feed(
     """
     with opened(options) as memory:
         read = memory.feed if everyone else memory.user(memory.settings.user).events.feed
-        known = read(after=_place(after), limit=limit)
+        known = read(after=whole_or_text(after), limit=limit)
         if not follow:
-            _present(options, known)
+            _shown(options.json, known, {})
             return
         _follow(options, read, known, after)
 
@@ -76,13 +69,4 @@ def _follow(options: Options, read: Callable[..., Sequence[Event]], known: Seque
                 show.say(told)
         if not known:
             time.sleep(PAUSE_SECONDS)
-        known = read(after=_place(after), limit=100)
-
-
-def _present(options: Options, known: Sequence[Event]) -> None:
-    show.records(options.json, known, COLUMNS, title="Events", empty="Nothing has changed since.")
-
-
-def _place(after: str) -> int | str:
-    """The number of an event is a number; a cursor is a text."""
-    return int(after) if after.isascii() and after.isdigit() else after
+        known = read(after=whole_or_text(after), limit=100)

@@ -47,12 +47,11 @@ class Root(Reporting):
     """The group of all commands."""
 
     def __init__(self, **given: Any) -> None:
-        """What Typer was told, and the commands that it need not be told of."""
         super().__init__(**given)
         self.commands = Commands()
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Nothing at all asks for help; Typer would print it only if it had drawn it itself."""
+        """Print the help if no command is given. Typer would do so only for help that it draws itself."""
         if not args and not ctx.resilient_parsing:
             typer.echo(ctx.get_help())
             raise typer.Exit(WRONG_USAGE)

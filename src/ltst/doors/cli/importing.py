@@ -13,7 +13,7 @@ from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, command, named, opened
 
 if TYPE_CHECKING:
-    from ltst.doors.importers import Export, Report
+    from ltst.importers import Export, Report
     from ltst.sync import Memory
 
 app = typer.Typer()
@@ -50,7 +50,7 @@ def import_files(
 
     Example: ltst import conversations.json --user ann
     """
-    from ltst.doors.importers import read  # late: --help needs none of it
+    from ltst.importers import read  # late: --help needs none of it
 
     with show.progress("Reading") as tell:
         export = read(
@@ -120,7 +120,7 @@ def _added(report: Report) -> str:
 
 
 def _document(export: Export, report: Report | None, indexing: float) -> dict[str, Any]:
-    """All of it, for programs."""
+    """Return the whole report as JSON for programs."""
     added = {} if report is None else asdict(report.added)
     if report is not None:
         for noun, count in report.restored.items():

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, Yes, command, named, remembered, words
+from ltst.doors.cli.options import Options, Yes, agreed, command, named, remembered
+from ltst.doors.cli.parameters import completing
+from ltst.doors.cli.verbs import Given, Noun
 from ltst.settings import FEATURES
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="What is learnt about a user, and whether.\n\nExample: ltst learning set episodes off",
-)
+app = Noun("learning", "What is learnt about a user, and whether.", "set episodes off")
 
 Feature = Annotated[
-    str, typer.Argument(metavar="FEATURE", help=f"One of {', '.join(FEATURES)}.", autocompletion=words(*FEATURES))
+    str, typer.Argument(metavar="FEATURE", help=f"One of {', '.join(FEATURES)}.", autocompletion=completing(*FEATURES))
 ]
-State = Annotated[str, typer.Argument(metavar="STATE", help="on or off.", autocompletion=words("on", "off"))]
+State = Annotated[str, typer.Argument(metavar="STATE", help="on or off.", autocompletion=completing("on", "off"))]
 STATES = {"on": True, "off": False}
 
 
-@command(app, "show", user=True)
-def show_features(options: Options) -> None:
-    """Show which features are on.
+def _shown(as_json: bool, features: Mapping[str, bool], _: Given) -> None:
+    if as_json:
+        show.document(features)
+        return
+    rows = [(name, "on" if state else "off") for name, state in features.items()]
+    show.records(False, rows, show.pairs("Feature", "State"), title="Learning", empty="")
 
-    Example: ltst learning show
-    """
-    with remembered(options) as user:
-        _present(options, user.learning.get())
+
+app.verb("show", "Show which features are on.", "", _shown, does="learning.get")
 
 
 @command(app, "set", user=True)
@@ -41,7 +42,7 @@ def set_feature(options: Options, feature: Feature, state: State) -> None:
     if feature not in FEATURES or state not in STATES:
         raise typer.BadParameter(f"write one of {', '.join(FEATURES)}, and on or off; not {feature} {state}")
     with remembered(options) as user:
-        _present(options, user.learning.set(**{feature: STATES[state]}))
+        _shown(options.json, user.learning.set(**{feature: STATES[state]}), {})
 
 
 @command(app, "catch-up", user=True)
@@ -67,20 +68,8 @@ def restart(options: Options, yes: Yes = False) -> None:
 
     Example: ltst learning restart --yes
     """
-    if not yes:
-        typer.confirm("Forget what was learnt and learn it anew?", abort=True, err=True)
+    agreed("Forget what was learnt and learn it anew?", yes)
     with remembered(options) as user:
         conversations = user.learning.restart()
-    if options.json:
-        show.document({"sessions": conversations})
-    else:
-        show.say(f"{conversations} conversations are read anew by the background, or by: ltst worker --once")
-
-
-def _present(options: Options, features: dict[str, bool]) -> None:
-    if options.json:
-        show.document(features)
-        return
-    rows = [(name, "on" if state else "off") for name, state in features.items()]
-    columns = {"Feature": lambda row: row[0], "State": lambda row: row[1]}
-    show.records(False, rows, columns, title="Learning", empty="")
+    told = f"{conversations} conversations are read anew by the background, or by: ltst worker --once"
+    show.done(options.json, {"sessions": conversations}, told)

@@ -1,68 +1,61 @@
-"""Messages: `ltst add`, `ltst add-many` and `ltst window`."""
+"""Messages: `ltst add`, `ltst add-many`, `ltst window` and, where one is corrected or taken back, `ltst messages …`."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import (
-    AgentName,
-    ChatId,
-    Limit,
-    MetadataOption,
-    Options,
-    command,
-    moment,
-    named,
-    piped,
-    remembered,
-    timed,
-    typed,
-    words,
-)
+from ltst.doors.cli.options import AgentName, ChatId, ChatName, Options, Yes, agreed, command, found, piped, remembered
+from ltst.doors.cli.parameters import moment
+from ltst.doors.cli.verbs import Given, Noun, said
 from ltst.errors import Invalid
 
-app = typer.Typer()
+MESSAGE = "0199f0c2-5b1e-7c3a-9d2f-3f8a4c6e1b70"
 
-Name = Annotated[str | None, named("--name", "TEXT", "The name of a new conversation.")]
+group = Noun("messages", "Correct what was said, or take it back.", f"remove {MESSAGE} --chat monday", path="chat")
+app = Noun("", "Messages.", path="chat")
+
+WHICH = "The id of the message, as `ltst window --json` shows it."
+MessageId = Annotated[str, typer.Argument(metavar="ID", help=WHICH)]
 
 
-@command(app, "add", user=True)
-def add(
-    options: Options,
-    role: Annotated[
-        str,
-        typer.Argument(
-            help="user, assistant, system or tool.", autocompletion=words("user", "assistant", "system", "tool")
-        ),
-    ],
-    text: Annotated[str, typer.Argument(help="What was said; - reads it from standard input.")],
-    chat: ChatId,
-    agent: AgentName = None,
-    name: Name = None,
-    at: Annotated[datetime | None, timed("--at", "When it was said.")] = None,
-    metadata: MetadataOption = None,
-    parent: Annotated[str | None, named("--parent", "ID", "The message that it answers.")] = None,
-    key: Annotated[str | None, named("--key", "KEY", "Adding again under the same key adds nothing.")] = None,
-) -> None:
-    """Add a message to a conversation.
+def _window(as_json: bool, recent: Sequence[Any], given: Given) -> None:
+    if as_json:
+        show.document(recent)
+    elif recent:
+        show.out().print(show.messages(recent))
+    else:
+        show.say(f"There is nothing in {given['chat']} yet.", "dim")
 
-    The first one begins it.
 
-    Example: ltst add user "I moved to Lisbon." --chat monday
-    """
-    content = typed(text, ask="Text")
-    with remembered(options) as user:
-        talk = user.chat(chat, agent=agent, name=name)
-        stored = talk.add(role, content, at=at, metadata=metadata, parent=parent, key=key)
-    show.done(options.json, stored, f"Kept as message {stored.message_index} of {chat}.")
+app.verb(
+    "add",
+    "Add a message to a conversation.\n\nThe first one begins it.",
+    'user "I moved to Lisbon." --chat monday',
+    said("Kept as message {it.message_index} of {chat}."),
+    opens=("agent", "name"),
+)
+app.verb(
+    "window",
+    "Show the newest messages of a conversation.",
+    "--chat monday --limit 10",
+    _window,
+    flags={"limit": "--limit"},
+)
+group.verb(
+    "replace",
+    "Let a message say something else; what was learnt from its old words is forgotten.\n\n"
+    "It keeps its place, its role and its time, and its metadata unless others are given.",
+    f'{MESSAGE} "I moved to Porto." --chat monday',
+    said("Message {it.message_index} of {chat} is replaced."),
+    told={"message_id": WHICH},
+)
 
 
 @command(app, "add-many", user=True)
@@ -71,7 +64,7 @@ def add_many(
     file: Annotated[Path, typer.Argument(help="One JSON object a line; - reads standard input.")],
     chat: ChatId,
     agent: AgentName = None,
-    name: Name = None,
+    name: ChatName = None,
 ) -> None:
     """Add many messages to a conversation, all or none.
 
@@ -85,29 +78,23 @@ def add_many(
     show.done(options.json, stored, f"Kept {len(stored):,} messages in {chat}.")
 
 
-@command(app, "window", user=True)
-def window(
-    options: Options,
-    chat: ChatId,
-    limit: Limit = 50,
-    max_tokens: Annotated[int | None, named("--max-tokens", "N", "Together at most.")] = None,
-) -> None:
-    """Show the newest messages of a conversation.
+@command(group, "remove", user=True)
+def remove(options: Options, message_id: MessageId, chat: ChatId, yes: Yes = False) -> None:
+    """Remove a message, and what was learnt from it alone.
 
-    Example: ltst window --chat monday --limit 10
+    The other messages keep their numbers.
+
+    Example: ltst messages remove 0199f0c2-5b1e-7c3a-9d2f-3f8a4c6e1b70 --chat monday
     """
     with remembered(options) as user:
-        recent = user.chat(chat).window(limit, max_tokens=max_tokens)
-    if options.json:
-        show.document(recent)
-    elif recent:
-        show.out().print(show.messages(recent))
-    else:
-        show.say(f"There is nothing in {chat} yet.", "dim")
+        known = found(user.message(message_id), f"message {message_id!r}")
+        agreed(f"Remove message {known.message_index} of {chat}?", yes)
+        user.chat(chat).remove(message_id)
+    show.done(options.json, {"removed": message_id}, f"Message {known.message_index} is removed from {chat}.")
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:
-    """The messages of a file, one a line; what is no message is told with its line."""
+    """Yield the messages of a file, one per line. An error names the line."""
     data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     for number, line in enumerate(piped(data, str(file)).split("\n"), start=1):
         if line.strip():

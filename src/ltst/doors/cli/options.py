@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import json
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
@@ -17,65 +14,30 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 import typer
 
 from ltst.doors.cli import show
+from ltst.doors.cli.parameters import completing, json_object, moment, parameter
 from ltst.errors import Invalid, LtstError, NotFound, Unavailable
 
 if TYPE_CHECKING:
-    from ltst.arguments import Argument
     from ltst.settings import Settings
     from ltst.sync import Memory, User
 
 P = ParamSpec("P")
 
-SPAN = re.compile(r"([0-9.]+) *([smhdw])")
-METAVARS: dict[Any, str] = {str: "TEXT", int: "N", float: "N"}
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-
-
-def moment(written: str) -> datetime:
-    """A date or a time as people write it in ISO form; without a zone it is local."""
-    try:
-        return datetime.fromisoformat(written).astimezone()
-    except (ValueError, OverflowError):
-        raise typer.BadParameter(f"{written!r} is no date: write 2026-03-01 or 2026-03-01T09:30") from None
-
-
-def span(written: str) -> timedelta:
-    """A stretch of time as people write it: 90s, 15m, 12h, 30d, 2w; a bare number counts seconds."""
-    found = SPAN.fullmatch(written.strip())
-    try:
-        return timedelta(seconds=float(found[1]) * UNITS[found[2]]) if found else timedelta(seconds=float(written))
-    except (ValueError, OverflowError):
-        raise typer.BadParameter(f"{written!r} is no stretch of time: write 90s, 15m, 12h, 30d or 2w") from None
-
-
-def words(*known: str) -> Callable[[str], list[str]]:
-    """What a shell offers where one of a few words is expected."""
-
-    def complete(incomplete: str) -> list[str]:
-        return [each for each in known if each.startswith(incomplete)]
-
-    return complete
-
 
 def named(flag: str, metavar: str, about: str, *known: str) -> Any:
-    """An option that takes a value; a shell offers the words that are known."""
-    return typer.Option(flag, metavar=metavar, help=about, autocompletion=words(*known) if known else None)
+    """Return an option that takes a value. Shells complete the known words."""
+    return typer.Option(flag, metavar=metavar, help=about, autocompletion=completing(*known) if known else None)
 
 
 def one_of(flag: str, metavar: str, known: Sequence[str], about: str = "{}.") -> Any:
-    """An option that takes one of a few words, which stand in its help where the braces are."""
+    """Return an option that takes one of a few words. Its help lists them in place of the braces."""
     told = f"{', '.join(known[:-1])} or {known[-1]}"
     return named(flag, metavar, about.format(told), *known)
 
 
 def timed(flag: str, about: str, metavar: str = "TIME") -> Any:
-    """An option that takes a date or a time."""
+    """Return an option that takes a date or a time."""
     return typer.Option(flag, parser=moment, metavar=metavar, help=about)
-
-
-def lasting(flag: str, about: str) -> Any:
-    """An option that takes a stretch of time."""
-    return typer.Option(flag, parser=span, metavar="TIME", help=about)
 
 
 DatabaseUrl = Annotated[str | None, named("--database-url", "URL", "The Postgres to use. [DATABASE_URL; or embedded]")]
@@ -89,6 +51,7 @@ Limit = Annotated[int, named("--limit", "N", "How many at most.")]
 Offset = Annotated[int, named("--offset", "N", "How many to pass over.")]
 ChatId = Annotated[str, named("--chat", "ID", "Which conversation.")]
 AgentName = Annotated[str | None, named("--agent", "NAME", "The agent of a new conversation.")]
+ChatName = Annotated[str | None, named("--name", "TEXT", "The name of a new conversation.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +64,7 @@ class Options:
     json: bool = False
 
     def over(self, before: Options) -> Options:
-        """These options, and where they say nothing, the ones that stood before the command."""
+        """Return these options, completed by those given before the command."""
         return Options(
             before.database_url if self.database_url is None else self.database_url,
             before.user if self.user is None else self.user,
@@ -111,35 +74,11 @@ class Options:
 
     @property
     def settings(self) -> Settings:
-        """The settings of the environment, overridden by what was asked for."""
+        """Return the settings of the environment, overridden by the options given."""
         from ltst.settings import Settings  # late, as all that --version and --help do not need
 
         home = self.home.expanduser() if self.home else None
         return Settings.from_environment(actor="cli", database_url=self.database_url, user=self.user, home=home)
-
-
-def json_object(written: str) -> dict[str, Any]:
-    """A JSON object, such as metadata."""
-    try:
-        found = json.loads(written, parse_constant=_refused)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise typer.BadParameter('this is no JSON object: write {"topic": "food"}, in quotes for your shell')
-    return found
-
-
-def json_or_text(written: str) -> Any:
-    """What is JSON counts as the value that it is, everything else as text."""
-    try:
-        return json.loads(written, parse_constant=_refused)
-    except (ValueError, RecursionError):
-        return written
-
-
-def _refused(constant: str) -> None:
-    """Python's reader knows NaN and Infinity; JSON does not."""
-    raise ValueError(constant)
 
 
 MetadataOption = Annotated[
@@ -149,48 +88,50 @@ MetadataOption = Annotated[
 
 
 def command(
-    app: typer.Typer,
-    name: str,
-    *,
-    user: bool = False,
-    json: bool = True,
-    passes_on: bool = False,
-    more: Sequence[Argument] = (),
+    app: typer.Typer, name: str, *, user: bool = False, json: bool = True, passes_on: bool = False
 ) -> Callable[[Callable[Concatenate[Options, P], None]], Callable[Concatenate[Options, P], None]]:
-    """Register a command whose function takes the options first; ltst's errors become one red line and status 1.
+    """Register a command whose function takes the options first.
 
-    One that `passes_on` what it is given takes any options for its last argument. The arguments of a verb in `more` are
-    options too, which the function gets by their names.
+    One that `passes_on` what it is given takes any options for its last argument.
     """
-    chosen = [
-        _parameter("user", UserId, None) if user else None,
-        _parameter("json", Json, False) if json else None,
-        _parameter("database_url", DatabaseUrl, None),
-        _parameter("home", Home, None),
-    ]
-    shared = [each for each in chosen if each is not None]
 
     def register(function: Callable[Concatenate[Options, P], None]) -> Callable[Concatenate[Options, P], None]:
-        call: Callable[..., None] = function
-
-        @wraps(function)
-        def run(context: typer.Context, **given: Any) -> None:
-            options = Options(**{each.name: given.pop(each.name) for each in shared})
-            with _reported(options.json):
-                call(options.over(context.obj), **given)
-
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-        own = [each for each in own if each.kind is not inspect.Parameter.VAR_KEYWORD] + [*map(option_of, more)]
-        _sign(run, [_parameter("context", typer.Context), *own, *shared])
-        app.command(name, context_settings={"ignore_unknown_options": passes_on})(run)
+        settings = {"ignore_unknown_options": passes_on}
+        app.command(name, context_settings=settings)(signed(function, own, user=user, json=json))
         return function
 
     return register
 
 
+def signed(
+    function: Callable[..., None], own: Sequence[inspect.Parameter], *, user: bool = False, json: bool = True
+) -> Callable[..., None]:
+    """Return a function that Typer can read: its own parameters, then the options that every command takes.
+
+    It is called with the options first, and ltst's errors become one red line and status 1.
+    """
+    shared = [parameter("database_url", DatabaseUrl, None), parameter("home", Home, None)]
+    if json:
+        shared.insert(0, parameter("json", Json, False))
+    if user:
+        shared.insert(0, parameter("user", UserId, None))
+
+    @wraps(function)
+    def run(context: typer.Context, **given: Any) -> None:
+        options = Options(**{each.name: given.pop(each.name) for each in shared})
+        with _reported(options.json):
+            function(options.over(context.obj), **given)
+
+    named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
+    run.__signature__ = signature = inspect.Signature([parameter("context", typer.Context), *named, *shared])  # type: ignore[attr-defined]
+    run.__annotations__ = {name: each.annotation for name, each in signature.parameters.items()}
+    return run
+
+
 @contextmanager
 def opened(options: Options, **settings: Any) -> Iterator[Memory]:
-    """The memory, open for the time of the block; settings of a command's own go before those that were asked for.
+    """Open the memory for the block. The command's own settings override those asked for.
 
     No worker begins in the background of a command that is over in a moment, and no model is loaded that it may not
     need.
@@ -208,22 +149,28 @@ def opened(options: Options, **settings: Any) -> Iterator[Memory]:
 
 @contextmanager
 def remembered(options: Options) -> Iterator[User]:
-    """The memory of the user who was asked for."""
+    """Open the memory of the user asked for."""
     with opened(options) as memory:
         yield memory.user(memory.settings.user)
 
 
 @contextmanager
 def informed(options: Options) -> Iterator[User]:
-    """The same, once what the user said has been learnt; a shell has no background that would have done it."""
+    """Open the same, after learning what the user said: a command has no background worker to do it."""
     with remembered(options) as user:
         with show.working("Learning"):
             user.learning.catch_up()
         yield user
 
 
+def agreed(question: str, yes: bool = False) -> None:
+    """Ask before something is done, unless --yes was given; whoever does not agree ends the command."""
+    if not yes:
+        typer.confirm(question, abort=True, err=True)
+
+
 def typed(value: str | None, *, ask: str, secret: bool = False) -> str:
-    """An argument; `-` or none at all means what is typed at a prompt, or piped in."""
+    """Return an argument. For `-` or none, read it from a prompt or from standard input."""
     if value is not None and value != "-":
         return value
     if value is None and sys.stdin.isatty():
@@ -232,7 +179,7 @@ def typed(value: str | None, *, ask: str, secret: bool = False) -> str:
 
 
 def piped(data: bytes, source: str) -> str:
-    """Bytes as the text that they are, line breaks included."""
+    """Decode bytes as UTF-8 and keep their line breaks."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -240,7 +187,7 @@ def piped(data: bytes, source: str) -> str:
 
 
 def found(record: Any, what: str) -> Any:
-    """The record, or NotFound."""
+    """Return the record, or raise NotFound."""
     if not record:
         raise NotFound(f"there is no {what}")
     return record
@@ -261,27 +208,3 @@ def _reported(as_json: bool) -> Iterator[None]:
         told = f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem)
         show.problem(Unavailable(told), as_json)
         raise typer.Exit(1) from None
-
-
-def option_of(given: Argument) -> inspect.Parameter:
-    """The option for an argument of a verb, as its signature tells it; a kind that a shell cannot write has none."""
-    flag, kind = "--" + given.name.replace("_", "-"), given.kind
-    if kind is datetime:
-        told = timed(flag, given.about)
-    elif given.choices is not None:
-        told = named(flag, "WORD", f"{given.about} {', '.join(given.choices.words)}.", *given.choices.words)
-    else:
-        told = named(flag, METAVARS[kind], given.about) if kind in METAVARS else typer.Option(flag, help=given.about)
-    annotation: Any = Annotated[kind | None if given.optional else kind, told]
-    return _parameter(given.name, annotation, given.default)
-
-
-def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def _sign(function: Callable[..., None], parameters: Sequence[inspect.Parameter]) -> None:
-    """Give a function the signature that Typer reads the options of a command from."""
-    named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
-    function.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
-    function.__annotations__ = {each.name: each.annotation for each in named}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -9,10 +10,11 @@ import typer
 
 from ltst.arguments import PREFERENCE_TYPES
 from ltst.doors.cli import show
-from ltst.doors.cli.options import Options, command, found, informed, named, one_of, remembered, typed
+from ltst.doors.cli.options import Options, command, named, one_of, remembered, typed
+from ltst.doors.cli.verbs import Given, Noun, lined, said
 from ltst.records import UserPreference
 
-app = typer.Typer(no_args_is_help=True, help="How a user wants things.\n\nExample: ltst preferences set units metric")
+app = Noun("preferences", "How a user wants things.", "set units metric", missing="preference {key!r}", learns=True)
 
 Key = Annotated[str, typer.Argument(help="What the preference is about.")]
 
@@ -21,18 +23,14 @@ Reveal = Annotated[bool, typer.Option("--reveal", help="Show sensitive values in
 
 SOURCES = ("explicit", "learned", "inferred")
 HIDDEN = "••••••"
-COLUMNS: show.Columns = {
-    "Key": "key",
-    "Value": lambda preference: preference.note or preference.value,
-    "Type": "preference_type",
-    "Source": "source",
-    "Confidence": "confidence_score",
-    "Updated": "updated_at",
-}
+COLUMNS = show.columns(
+    "Key: key, Value, Type: preference_type, Source: source, Confidence: confidence_score, Updated: updated_at",
+    {"Value": lambda preference: preference.note or preference.value},
+)
 
 
 def shown(preference: UserPreference) -> str:
-    """The value, unless it is sensitive: screens are looked at by others too."""
+    """Return the value, or dots if it is sensitive: others may see the screen."""
     return HIDDEN if preference.sensitive else preference.value
 
 
@@ -40,39 +38,29 @@ def _without_value(preference: UserPreference) -> dict[str, Any]:
     return {**asdict(preference), **({"preference_value": None} if preference.sensitive else {})}
 
 
-@command(app, "list", user=True)
-def list_preferences(
-    options: Options,
-    type: Annotated[str | None, one_of("--type", "TYPE", PREFERENCE_TYPES)] = None,
-    defaults: Annotated[bool, typer.Option("--defaults", help="Also those that nobody set.")] = False,
-    reveal: Reveal = False,
-) -> None:
-    """List preferences.
-
-    Sensitive values stay hidden unless asked for.
-
-    Example: ltst preferences list --defaults
-    """
-    with informed(options) as user:
-        known = user.preferences.list(type, defaults=defaults)
-    if options.json:
-        show.document(known if reveal else [_without_value(each) for each in known])
+def _listed(as_json: bool, known: Sequence[UserPreference], given: Given) -> None:
+    if as_json:
+        show.document(known if given["reveal"] else [_without_value(each) for each in known])
         return
-    columns = COLUMNS if reveal else {**COLUMNS, "Value": shown}
+    columns = COLUMNS if given["reveal"] else {**COLUMNS, "Value": shown}
     show.records(False, known, columns, title="Preferences", empty="No preferences are set yet.")
 
 
-@command(app, "get", user=True)
-def get(options: Options, key: Key) -> None:
-    """Show one preference, in clear.
-
-    The default, if the user has set none.
-
-    Example: ltst preferences get units
-    """
-    with informed(options) as user:
-        preference = found(user.preferences.get(key), f"preference {key!r}")
-    show.record(options.json, preference, {**COLUMNS, "Sensitive": "sensitive"})
+app.verb(
+    "list",
+    "List preferences.\n\nSensitive values stay hidden unless asked for.",
+    "--defaults",
+    _listed,
+    flags={"type": "--type"},
+    own={"reveal": (Reveal, False)},
+)
+app.verb(
+    "get",
+    "Show one preference, in clear.\n\nThe default, if the user has set none.",
+    "units",
+    lined({**COLUMNS, "Sensitive": "sensitive"}),
+)
+app.verb("forget", "Remove a preference.", "units", said("{key} is forgotten.", forgotten="key"))
 
 
 @command(app, "set", user=True)
@@ -98,14 +86,3 @@ def set_preference(
         stored = user.preferences.set(key, wanted, type=type, sensitive=sensitive, source=source, confidence=confidence)
     told = f"{key} is kept, encrypted." if sensitive else f"{key} is {stored.value}."
     show.done(options.json, _without_value(stored), told)
-
-
-@command(app, "forget", user=True)
-def forget(options: Options, key: Key) -> None:
-    """Remove a preference.
-
-    Example: ltst preferences forget units
-    """
-    with remembered(options) as user:
-        found(user.preferences.forget(key), f"preference {key!r}")
-    show.done(options.json, {"forgotten": key}, f"{key} is forgotten.")

@@ -1,14 +1,16 @@
-"""The server: `ltst serve`."""
+"""The servers: `ltst serve` over HTTP, `ltst mcp` over MCP."""
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from enum import StrEnum
 from http.client import HTTPException
 from ipaddress import ip_address
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.error import HTTPError
 from urllib.request import ProxyHandler, build_opener
 
@@ -22,9 +24,20 @@ from ltst.support.extras import how_to_install
 
 app = typer.Typer()
 
+
+class Tools(StrEnum):
+    """Which tools a client gets."""
+
+    EVERYDAY = "everyday"
+    ALL = "all"
+
+
 Host = Annotated[str, named("--host", "ADDRESS", "Where to listen.")]
 Port = Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="On which port; 0 takes a free one.")]
 Processes = Annotated[int, typer.Option("--processes", metavar="N", min=1, max=64, help="How many share the work.")]
+Http = Annotated[bool, typer.Option("--http", help="Over HTTP, instead of standard input and output.")]
+Chosen = Annotated[Tools, typer.Option("--tools", help="A few that models choose well from, or every verb there is.")]
+Structured = Annotated[bool, typer.Option("--structured", help="Answers also as JSON under a schema, for programs.")]
 
 TRY = """Memory is served at {url}   (docs: {url}/docs)
 It listens on {address}.{hosts}
@@ -34,6 +47,9 @@ Try it:
     -d '{{"message": "My name is Piyush and I moved to Lisbon in March."}}'
   curl -s {url}/api/chat{key} -H 'Content-Type: application/json' \\
     -d '{{"message": "Where do I live?"}}'
+
+{keys} Stop it with Ctrl-C."""
+MCP = """MCP is served at {url}{path}   (older clients: {url}{sse})
 
 {keys} Stop it with Ctrl-C."""
 HOSTS = " Callers that use a name of this machine need it in LTST_ALLOWED_HOSTS."
@@ -50,26 +66,60 @@ def serve(options: Options, host: Host = "127.0.0.1", port: Port = 8000, process
     Example: ltst serve --port 8080
     """
     try:
-        from ltst.doors.http import serving as http
+        from ltst.doors.http import serving as door
     except ImportError as problem:
         raise Invalid(f"the server needs {problem.name}, which is missing: {how_to_install('server')}") from None
-    wanted = http.Serving(options.settings, host, port)
-    with http.bound(host, port) as taken, opened(options, worker=False) as memory:
-        tokens = http.has_tokens(memory.settings)
+    _serve(options, door, door.Serving(options.settings, host, port), TRY, "/healthz", processes=processes)
+
+
+@command(app, "mcp", user=True, json=False)
+def mcp(
+    options: Options,
+    http: Http = False,
+    host: Host = "127.0.0.1",
+    port: Port = 8001,
+    tools: Chosen = Tools.EVERYDAY,
+    structured: Structured = False,
+) -> None:
+    """Serve memory over MCP: to Claude, Cursor, VS Code.
+
+    Over standard input and output it is the memory of one user. Over HTTP a key says whose it is; on this machine
+    alone, no key is needed until one is made.
+
+    Example: ltst mcp --http --port 8001
+    """
+    try:
+        from ltst.doors.mcp import serving as door
+    except ImportError as problem:
+        raise Invalid(f"the MCP server needs {problem.name}, which is missing: {how_to_install('mcp')}") from None
+    if http:
+        wanted = door.Serving(options.settings, host, port, tools, structured)
+        _serve(options, door, wanted, MCP.replace("{path}", door.PATH).replace("{sse}", door.SSE_PATH), door.PATH)
+        return
+    if sys.stdin.isatty():
+        show.hint("This is for a client to start, and to talk to: docs/mcp.md has blocks to copy. Ctrl-C ends it.")
+    door.serve_stdio(options.settings, tools, structured=structured)
+
+
+def _serve(options: Options, door: Any, wanted: Any, banner: str, path: str, **more: Any) -> None:
+    """Take the port, see that a stranger who can reach it needs a key, and serve."""
+    with door.bound(wanted.host, wanted.port) as taken, opened(options, worker=False) as memory:
+        tokens = door.has_tokens(memory.settings)
         guarded = memory.keys.required() or tokens
         if not guarded and not wanted.loopback:
-            raise Denied(f"{host} can be reached by others, and no key is set up: make one with `ltst keys create`")
+            reached = f"{wanted.host} can be reached by others, and no key is set up"
+            raise Denied(f"{reached}: make one with `ltst keys create`")
         port = taken.getsockname()[1]
-        url = f"http://{name_to_call(host, wanted.loopback)}:{port}"
-        banner = TRY.format(
+        url = f"http://{name_to_call(wanted.host, wanted.loopback)}:{port}"
+        told = banner.format(
             url=url,
-            address=f"{host}:{port}",
+            address=f"{wanted.host}:{port}",
             hosts="" if wanted.loopback or memory.settings.allowed_hosts else HOSTS,
             key=KEY if guarded else "",
             keys=about_keys(memory, tokens=tokens),
         )
-        with saying_when_it_answers(f"{url}/healthz", banner):
-            http.serve(replace(wanted, port=port), taken, processes=processes)
+        with saying_when_it_answers(url + path, told):
+            door.serve(replace(wanted, port=port), taken, **more)
 
 
 @contextmanager
@@ -103,7 +153,7 @@ def _answers(address: str) -> bool:
 
 
 def name_to_call(host: str, loopback: bool) -> str:
-    """The name by which the server can be called from this machine; 0.0.0.0 stands for all of them and is none."""
+    """Return a name that reaches the server from this machine; 0.0.0.0 means every address and is no name."""
     bare = host.strip("[]")
     with suppress(ValueError):  # a name
         loopback = loopback or ip_address(bare).is_unspecified

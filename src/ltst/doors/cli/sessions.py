@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,52 +16,42 @@ from ltst.doors.cli.options import (
     Offset,
     Options,
     Yes,
+    agreed,
     command,
     found,
     named,
     one_of,
     remembered,
     timed,
-    typed,
 )
+from ltst.doors.cli.verbs import Given, Noun, lined, listed, said
 from ltst.records import ConversationSession
 
-app = typer.Typer(no_args_is_help=True, help="The conversations of a user.\n\nExample: ltst sessions list")
+if TYPE_CHECKING:
+    from ltst.sync import User
+
+app = Noun("sessions", "The conversations of a user.", "list", missing="session {session_id!r}")
 
 SessionId = Annotated[str, typer.Argument(metavar="ID", help="Which conversation.")]
-LINKS = ("continuation", "related", "fork", "reference")
 
-COLUMNS = {
-    "Session": "session_id",
-    "Name": "session_name",
-    "Agent": "agent_name",
-    "Status": "status",
-    "Messages": "session_length",
-    "Last activity": "last_activity",
-}
-SUMMARY = {
-    "Session": "session_id",
-    "Name": "session_name",
-    "Status": "status",
-    "Messages": "message_count",
-    "Tokens": "token_count",
-    "Created": "created_at",
-    "Last activity": "last_activity",
-}
-COUNTS = {
+COLUMNS = show.columns(
+    "Session: session_id, Name: session_name, Agent: agent_name, Status: status, "
+    "Messages: session_length, Last activity: last_activity"
+)
+SUMMARY = show.columns(
+    "Session: session_id, Name: session_name, Status: status, Messages: message_count, Tokens: token_count, "
+    "Created: created_at, Last activity: last_activity"
+)
+COUNTS: show.Columns = {
     **SUMMARY,
-    "By people": "human_messages",
-    "By agents": "ai_messages",
-    "By the system": "system_messages",
-    "By tools": "tool_messages",
+    **show.columns(
+        "By people: human_messages, By agents: ai_messages, By the system: system_messages, By tools: tool_messages"
+    ),
 }
-LINKED = {
-    "From": "source_session_id",
-    "To": "target_session_id",
-    "Type": "relationship_type",
-    "Strength": "relationship_strength",
-    "Similarity": "similarity_score",
-}
+LINKED = show.columns(
+    "From: source_session_id, To: target_session_id, Type: relationship_type, "
+    "Strength: relationship_strength, Similarity: similarity_score"
+)
 HITS: show.Columns = {
     "Score": lambda hit: f"{hit[1]:.2f}",
     "": lambda hit: hit[0].message_index,
@@ -71,79 +61,98 @@ HITS: show.Columns = {
 }
 
 
-@command(app, "list", user=True)
-def list_sessions(
-    options: Options,
-    status: Annotated[str | None, one_of("--status", "STATUS", SESSION_STATES, "Only {} ones.")] = None,
-    limit: Limit = 50,
-    offset: Offset = 0,
-) -> None:
-    """List conversations, the most recently active first.
-
-    Example: ltst sessions list --user ann --status active
-    """
-    with remembered(options) as user:
-        known = user.sessions.list(status=status, limit=limit, offset=offset)
-    show.records(options.json, known, COLUMNS, title="Sessions", empty="There are no conversations yet.")
+def _rest(user: User, session: ConversationSession, given: Given) -> Any:
+    said = user.chat(session.session_id).history(limit=given["limit"], offset=given["offset"])
+    return user.sessions.summary(session.session_id), said
 
 
-@command(app, "show", user=True)
-def show_session(options: Options, session_id: SessionId, limit: Limit = 100, offset: Offset = 0) -> None:
-    """Show a conversation from its beginning, with its counts.
-
-    Example: ltst sessions show monday
-    """
-    with remembered(options) as user:
-        session = found(user.sessions.get(session_id), f"session {session_id!r}")
-        summary = user.sessions.summary(session_id)
-        said = user.chat(session_id).history(limit=limit, offset=offset)
-    if options.json:
+def _whole(as_json: bool, session: ConversationSession, given: Given) -> None:
+    summary, said = given["beside"]
+    if as_json:
         show.document({**asdict(session), **asdict(summary), "messages": said})
         return
     show.record(False, summary, SUMMARY)
     show.out().print(show.messages(said))
 
 
-@command(app, "summary", user=True)
-def summary(options: Options, session_id: SessionId) -> None:
-    """Count a conversation: messages by role, tokens, times.
-
-    Example: ltst sessions summary monday
-    """
-    with remembered(options) as user:
-        counted = user.sessions.summary(session_id)
-    show.record(options.json, counted, COUNTS)
-
-
-@command(app, "search", user=True)
-def search(
-    options: Options,
-    session_id: SessionId,
-    query: Annotated[str, typer.Argument(help="What to look for, in any words; - reads it.")],
-    limit: Limit = 10,
-    threshold: Annotated[float, named("--threshold", "N", "The least score, from 0 to 1.")] = 0.0,
-) -> None:
-    """Find messages within one conversation.
-
-    Example: ltst sessions search monday "the flat"
-    """
-    asked = typed(query, ask="Query")
-    with remembered(options) as user:
-        hits = user.chat(session_id).search(asked, limit=limit, threshold=threshold)
-    if options.json:
+def _hits(as_json: bool, hits: Any, _: Given) -> None:
+    if as_json:
         show.document([{"message": message, "score": score} for message, score in hits])
     else:
         show.records(False, hits, HITS, title="Found", empty="Nothing like that was said in it.")
 
 
-@command(app, "snapshot", user=True)
-def snapshot(options: Options, session_id: SessionId) -> None:
-    """Print the short-term window as JSON, as models read it.
+def _copied(as_json: bool, copy: Any, _: Given) -> None:
+    show.done(as_json, {"session_id": copy.session_id}, f"The copy is {copy.session_id}.")
 
-    Example: ltst sessions snapshot monday
-    """
-    with remembered(options) as user:
-        show.document(user.chat(session_id).snapshot())
+
+app.verb(
+    "list",
+    "List conversations, the most recently active first.",
+    "--user ann --status active",
+    listed(COLUMNS, "Sessions", "There are no conversations yet."),
+)
+app.verb(
+    "show",
+    "Show a conversation from its beginning, with its counts.",
+    "monday",
+    _whole,
+    does="sessions.get",
+    own={"limit": (Limit, 100), "offset": (Offset, 0)},
+    beside=_rest,
+)
+app.verb("summary", "Count a conversation: messages by role, tokens, times.", "monday", lined(COUNTS))
+app.verb(
+    "search",
+    "Find messages within one conversation.",
+    'monday "the flat"',
+    _hits,
+    does="chat.search",
+    told={"where": "Of metadata: topic=food, 'price>=5'; all must hold."},
+    chat=(SessionId,),
+)
+app.verb(
+    "snapshot",
+    "Print the short-term window as JSON, as models read it.",
+    "monday",
+    lambda _, window, __: show.document(window),
+    does="chat.snapshot",
+    chat=(SessionId,),
+)
+app.verb(
+    "touch",
+    "Set the time of the last activity.",
+    "monday",
+    said("The last activity of {session_id} is set.", touched="session_id"),
+)
+app.verb(
+    "archive",
+    "Put a conversation aside.\n\nA new message makes it active again.",
+    "monday",
+    said("{session_id} is archived."),
+)
+app.verb(
+    "fork",
+    "Begin a new conversation with a copy of this one.",
+    "monday --at 4 --as monday-again",
+    _copied,
+    does="chat.fork",
+    chat=(SessionId,),
+    flags={"at": "--at", "session_id": "--as"},
+)
+app.verb(
+    "link",
+    "Link two conversations.",
+    "monday tuesday --type continuation",
+    said("{target} is linked to {source} as {type}."),
+    flags={"type": "--type"},
+)
+app.verb(
+    "related",
+    "List the links from and to a conversation.",
+    "monday",
+    listed(LINKED, "Links of {session_id}", "It is linked to none."),
+)
 
 
 @command(app, "put", user=True)
@@ -185,80 +194,6 @@ def put(
     show.done(options.json, stored, f"{session_id} is kept.")
 
 
-@command(app, "touch", user=True)
-def touch(
-    options: Options,
-    session_id: SessionId,
-    at: Annotated[datetime | None, timed("--at", "When it was active, if not now.")] = None,
-) -> None:
-    """Set the time of the last activity.
-
-    Example: ltst sessions touch monday
-    """
-    with remembered(options) as user:
-        found(user.sessions.touch(session_id, at=at), f"session {session_id!r}")
-    show.done(options.json, {"touched": session_id}, f"The last activity of {session_id} is set.")
-
-
-@command(app, "archive", user=True)
-def archive(options: Options, session_id: SessionId) -> None:
-    """Put a conversation aside.
-
-    A new message makes it active again.
-
-    Example: ltst sessions archive monday
-    """
-    with remembered(options) as user:
-        archived = user.sessions.archive(session_id)
-    show.done(options.json, archived, f"{session_id} is archived.")
-
-
-@command(app, "fork", user=True)
-def fork(
-    options: Options,
-    session_id: SessionId,
-    at: Annotated[int | None, named("--at", "N", "Up to which message; all, if left out.")] = None,
-    new_id: Annotated[str | None, named("--as", "ID", "What the copy is called.")] = None,
-) -> None:
-    """Begin a new conversation with a copy of this one.
-
-    Example: ltst sessions fork monday --at 4 --as monday-again
-    """
-    with remembered(options) as user:
-        copy = user.chat(session_id).fork(at, session_id=new_id)
-    show.done(options.json, {"session_id": copy.session_id}, f"The copy is {copy.session_id}.")
-
-
-@command(app, "link", user=True)
-def link(
-    options: Options,
-    source: Annotated[str, typer.Argument(help="The earlier conversation.")],
-    target: Annotated[str, typer.Argument(help="The later one.")],
-    type: Annotated[str, one_of("--type", "TYPE", LINKS, "{}, or a word of yours.")] = "related",
-    similarity: Annotated[float, named("--similarity", "N", "From 0 to 1.")] = 0.0,
-    strength: Annotated[float, named("--strength", "N", "From 0 to 1.")] = 1.0,
-    metadata: MetadataOption = None,
-) -> None:
-    """Link two conversations.
-
-    Example: ltst sessions link monday tuesday --type continuation
-    """
-    with remembered(options) as user:
-        linked = user.sessions.link(source, target, type, similarity=similarity, strength=strength, metadata=metadata)
-    show.done(options.json, linked, f"{target} is linked to {source} as {type}.")
-
-
-@command(app, "related", user=True)
-def related(options: Options, session_id: SessionId) -> None:
-    """List the links from and to a conversation.
-
-    Example: ltst sessions related monday
-    """
-    with remembered(options) as user:
-        links = user.sessions.related(session_id)
-    show.records(options.json, links, LINKED, title=f"Links of {session_id}", empty="It is linked to none.")
-
-
 @command(app, "delete", user=True)
 def delete(options: Options, session_id: SessionId, yes: Yes = False) -> None:
     """Delete a conversation and all that hangs on it.
@@ -267,7 +202,6 @@ def delete(options: Options, session_id: SessionId, yes: Yes = False) -> None:
     """
     with remembered(options) as user:
         known = found(user.sessions.get(session_id), f"session {session_id!r}")
-        if not yes:
-            typer.confirm(f"Delete {session_id} with {known.session_length} messages?", abort=True, err=True)
+        agreed(f"Delete {session_id} with {known.session_length} messages?", yes)
         user.sessions.delete(session_id)
     show.done(options.json, {"deleted": session_id}, f"{session_id} is deleted.")

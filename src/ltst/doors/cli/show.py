@@ -8,9 +8,10 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import datetime, timedelta
 from shutil import get_terminal_size
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 # What draws for people is imported where something is drawn: --json and --version need none of it.
@@ -42,7 +43,7 @@ INTERRUPTED = "Interrupted. What was written is kept, and the same command goes 
 
 
 def out() -> Console:
-    """Standard output, wide when no terminal is there to be filled."""
+    """Return a console on standard output, wide if it is not a terminal."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else get_terminal_size((PIPED_WIDTH, 0)).columns  # COLUMNS, if it is set
@@ -50,30 +51,30 @@ def out() -> Console:
 
 
 def err() -> Console:
-    """Standard error, so that standard output stays clean."""
+    """Return a console on standard error, which keeps standard output clean."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
 
 
 def say(text: str, style: str = "") -> None:
-    """One sentence for people."""
+    """Print one sentence."""
     out().print(plain(text, style), soft_wrap=True)
 
 
 def hint(text: str) -> None:
-    """A sentence beside the data."""
+    """Print a sentence on standard error, beside the data."""
     err().print(plain(text, "dim"), soft_wrap=True)
 
 
 def notes(told: Iterable[str]) -> None:
-    """What was left out, a line each, beside the data."""
+    """Print what was left out, one line each, on standard error."""
     for each in told:
         hint(f"Note: {each}")
 
 
 def problem(error: Exception, as_json: bool = False) -> None:
-    """What went wrong: in red for people; for programs as an object that also names its kind."""
+    """Print an error: in red for people, as an object that names its type for programs."""
     if as_json:
         fault(type(error).__name__, str(error))
     else:
@@ -81,13 +82,13 @@ def problem(error: Exception, as_json: bool = False) -> None:
 
 
 def fault(kind: str, message: str) -> None:
-    """What went wrong, as an object."""
+    """Print an error as a JSON object."""
     told = {"error": {"type": kind, "message": message}}
     sys.stderr.write(json.dumps(told, ensure_ascii=False) + "\n")
 
 
 def mute() -> None:
-    """Nobody reads standard output any more, so nothing more is written to it, not even what is still held back."""
+    """Discard all further output, including what is still buffered: nobody reads it any more."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
@@ -95,7 +96,7 @@ def mute() -> None:
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """A spinner and a clock while something takes long that cannot be counted; only on a terminal."""
+    """Show a spinner and a clock during work that cannot be counted, if standard error is a terminal."""
     if not sys.stderr.isatty():
         yield
         return
@@ -109,7 +110,7 @@ def working(text: str) -> Iterator[None]:
 
 @contextmanager
 def progress(text: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar while something is counted through, told how much of how much is done; only on a terminal.
+    """Show a progress bar, if standard error is a terminal, and yield what to report progress to.
 
     What is counted through is written piece by piece: whoever interrupts it is told what becomes of it.
     """
@@ -135,28 +136,28 @@ def _bar(text: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def document(value: Any) -> None:
-    """JSON on standard output."""
+    """Print a value as JSON."""
     sys.stdout.write(written(value, escaped=_narrow()) + "\n")
 
 
 def line(value: Any) -> None:
-    """JSON in one line, for a stream of objects."""
-    sys.stdout.write(json.dumps(_simple(value), ensure_ascii=_narrow(), default=_jsonable) + "\n")
+    """Print a value as one line of JSON, for a stream of objects."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=_narrow(), default=_jsonable) + "\n")
     sys.stdout.flush()
 
 
 def written(value: Any, *, escaped: bool = False) -> str:
-    """JSON: records as objects, times in ISO form."""
-    return json.dumps(_simple(value), indent=2, ensure_ascii=escaped, default=_jsonable)
+    """Return a value as JSON, with records as objects and times in ISO form."""
+    return json.dumps(value, indent=2, ensure_ascii=escaped, default=_jsonable)
 
 
 def _narrow() -> bool:
-    """Whether standard output lacks characters, so that JSON has to escape them."""
+    """Return whether standard output cannot show every character, so that JSON must escape some."""
     return (sys.stdout.encoding or "utf-8").lower().replace("-", "") != "utf8"
 
 
 def records(as_json: bool, found: Sequence[Any], columns: Columns, *, title: str, empty: str) -> None:
-    """Records as a JSON list, or as a table, or as a sentence when there are none."""
+    """Print records as a JSON list, as a table, or as a sentence if there are none."""
     if as_json:
         document(found)
     elif found:
@@ -166,7 +167,7 @@ def records(as_json: bool, found: Sequence[Any], columns: Columns, *, title: str
 
 
 def record(as_json: bool, found: Any, lines: Columns) -> None:
-    """One record as a JSON object, or as lines."""
+    """Print one record as a JSON object, or one line per field."""
     if as_json:
         document(found)
         return
@@ -180,8 +181,19 @@ def record(as_json: bool, found: Any, lines: Columns) -> None:
     out().print(grid)
 
 
+def columns(written: str, made: Mapping[str, Column] = MappingProxyType({})) -> Columns:
+    """Return columns that are written as "Title: field, Title: field"; those without a field are `made`."""
+    named = (each.partition(": ") for each in written.split(", "))
+    return {title: field or made[title] for title, _, field in named}
+
+
+def pairs(first: str, second: str) -> Columns:
+    """Return the two columns of a table of pairs."""
+    return {first: lambda pair: pair[0], second: lambda pair: pair[1]}
+
+
 def done(as_json: bool, result: Any, sentence: str) -> None:
-    """The result of a change: JSON, or one sentence."""
+    """Print the result of a change as JSON, or as one sentence."""
     if as_json:
         document(result)
     else:
@@ -189,7 +201,7 @@ def done(as_json: bool, result: Any, sentence: str) -> None:
 
 
 def table(found: Sequence[Any], columns: Columns, *, title: str = "") -> Table:
-    """One row a record."""
+    """Return a table with one row per record."""
     from rich.table import Table
 
     drawn = Table(
@@ -204,7 +216,7 @@ def table(found: Sequence[Any], columns: Columns, *, title: str = "") -> Table:
 
 
 def cell(value: Any) -> RenderableType:
-    """A value in a table."""
+    """Return a value as it appears in a table."""
     from rich.text import Text
 
     if isinstance(value, Text):
@@ -223,19 +235,19 @@ def cell(value: Any) -> RenderableType:
 
 
 def plain(text: str, style: str = "") -> Text:
-    """Text as it is: no markup in it is followed, no control character reaches the terminal."""
+    """Return text to print literally: no markup applies, and no control character reaches the terminal."""
     from rich.text import Text
 
     return Text(CONTROL.sub("�", text), style)
 
 
 def when(value: datetime) -> str:
-    """A time, in the zone of who reads it."""
+    """Return a time in the local zone."""
     return f"{value.astimezone():%Y-%m-%d %H:%M}"
 
 
 def size(count: int) -> str:
-    """Bytes, readable."""
+    """Return a number of bytes in a readable unit."""
     amount = float(count)
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if amount < 1024:
@@ -245,12 +257,12 @@ def size(count: int) -> str:
 
 
 def counted(counts: Mapping[str, int]) -> str:
-    """So many of each, as one says it: "2 conversations, 1 memory"; without those of which there is none."""
+    """Return counts as a phrase, such as "2 conversations, 1 memory", without the zeros."""
     return ", ".join(f"{count:,} {noun if count > 1 else _one(noun)}" for noun, count in counts.items() if count)
 
 
 def _one(nouns: str) -> str:
-    """One of them: "row of other users" for "rows of other users"."""
+    """Return the singular: "row of other users" for "rows of other users"."""
     words = nouns.split(" ")
     place = next((place for place, word in enumerate(words) if word.endswith("s")), 0)
     words[place] = re.sub(r"ies$", "ys", words[place]).removesuffix("s")
@@ -258,14 +270,14 @@ def _one(nouns: str) -> str:
 
 
 def role(name: str) -> Text:
-    """A role in its colour."""
+    """Return a role in its colour."""
     from rich.text import Text
 
     return Text(name, ROLE_STYLES.get(name, ""))
 
 
 def messages(found: Sequence[Any]) -> RenderableType:
-    """A conversation: when, who, what."""
+    """Return a conversation as a grid: number, time, role and content."""
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 2))
@@ -279,27 +291,21 @@ def messages(found: Sequence[Any]) -> RenderableType:
 
 
 def _value(record: Any, column: Column) -> Any:
-    return getattr(record, column) if isinstance(column, str) else column(record)
+    if isinstance(column, str):
+        return record[column] if isinstance(record, Mapping) else getattr(record, column)
+    return column(record)
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _simple(value: Any) -> Any:
-    """Records to dictionaries; a message's vector is for machines of another kind and left out."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {name: inner for name, inner in asdict(value).items() if name != "embedding"}
-    if isinstance(value, list | tuple):
-        return [_simple(each) for each in value]
-    if isinstance(value, Mapping):
-        return {key: _simple(inner) for key, inner in value.items()}
-    return value
-
-
 def _jsonable(value: object) -> object:
+    """Return what JSON can hold: records become objects, without their vectors."""
+    if is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in fields(value) if each.name != "embedding"}
+    if isinstance(value, Mapping):
+        return dict(value)
     if isinstance(value, datetime):
         return value.isoformat()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    return str(value)
+    return value.total_seconds() if isinstance(value, timedelta) else str(value)

@@ -21,25 +21,12 @@ from starlette.middleware.cors import CORSMiddleware
 
 from ltst.agents.relay import Relay
 from ltst.agents.turns import Turns
-from ltst.doors.http import paths, problems
-from ltst.doors.http.changes import Changes
-from ltst.doors.http.document import document
+from ltst.doors.http import problems
 from ltst.doors.http.guard import Guard
 from ltst.doors.http.meters import Metered, Meters
-from ltst.doors.http.reference import add_reference
-from ltst.doors.http.routes import (
-    admin,
-    chat,
-    feed,
-    knowledge,
-    operations,
-    people,
-    proxy,
-    sessions,
-    verbs,
-)
-from ltst.doors.http.routes.answers import PROBLEMS
-from ltst.doors.http.turn_meters import TurnMeters
+from ltst.doors.http.reference import add_reference, document
+from ltst.doors.http.routes import admin, chat, feed, imports, proxy, verbs
+from ltst.doors.http.routes.common import PROBLEMS
 from ltst.handles.callers import Reception
 from ltst.handles.visits import Visits, Watched
 from ltst.memory import AsyncMemory
@@ -50,13 +37,11 @@ from ltst.support.network import STOPPING, is_loopback
 ROUTERS = (
     chat.router,
     proxy.router,
-    sessions.router,
+    imports.router,
     verbs.router,
-    knowledge.router,
-    people.router,
     feed.router,
     admin.router,
-    operations.router,
+    admin.open_router,
 )
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 DESCRIPTION = """Long-term and short-term memory for AI agents, in one Postgres.
@@ -79,12 +64,12 @@ class Serving:
 
     @property
     def loopback(self) -> bool:
-        """Whether nobody but this machine can reach it."""
+        """Return whether only this machine can reach the server."""
         return is_loopback(self.host)
 
 
 def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
-    """The application; it opens a memory of its own unless it is given one."""
+    """Return the application. It opens its own memory unless one is given."""
     own = memory or AsyncMemory(settings=replace(serving.settings, actor="http"))
     turns, relay = Turns(own), Relay(own)
     app = FastAPI(
@@ -100,13 +85,12 @@ def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
         redoc_url=None,
     )
     app.state.memory, app.state.turns, app.state.relay = own, turns, relay
-    app.state.meters = Meters(serving.shared_meters)
-    app.state.meters.add([TurnMeters(turns.stats)])
+    app.state.meters = Meters(turns.stats, serving.shared_meters)
     own.watch(app.state.meters.note)
     app.state.reception = Reception(own.keys, own.settings, loopback=serving.loopback)
     app.state.visits = Visits(app.state.reception)
     app.state.stopping = asyncio.Event()
-    app.state.changes = Changes(own, app.state.stopping)
+    app.state.changes = feed.Listeners(own, app.state.stopping)
     problems.register(app, [route for router in ROUTERS for route in router.routes])
     for router in ROUTERS:
         app.include_router(router)
@@ -137,7 +121,7 @@ def _lifespan(memory: AsyncMemory, busy: Sequence[Turns | Relay], *, opens: bool
 
 @contextmanager
 def _heeding(stopping: asyncio.Event) -> Iterator[None]:
-    """Let streams know when the server is told to stop; else it would wait for listeners who never leave."""
+    """Tell streams when the server stops; otherwise it would wait for listeners who never leave."""
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         before = {number: told for number in SIGNALS if callable(told := signal.getsignal(number))}
@@ -159,7 +143,7 @@ def _heeding(stopping: asyncio.Event) -> Iterator[None]:
 
 @contextmanager
 def _orphanage() -> Iterator[None]:
-    """Stop when the process that started this one is gone: else it would keep the port from whoever comes next."""
+    """Stop when the parent process is gone; otherwise this one would keep the port occupied."""
     parent = multiprocessing.parent_process()
     if parent is None or threading.current_thread() is not threading.main_thread():
         yield
@@ -179,7 +163,7 @@ def _orphanage() -> Iterator[None]:
 
 
 def _gate(app: FastAPI, serving: Serving) -> None:
-    """What every request passes, the last one added first."""
+    """Add the middleware. A request passes the last one added first."""
     settings = serving.settings
     app.add_middleware(Watched, visits=app.state.visits)
     app.add_middleware(Metered, meters=app.state.meters)
@@ -197,6 +181,3 @@ def _gate(app: FastAPI, serving: Serving) -> None:
 
 def _operation(route: APIRoute) -> str:
     return route.name
-
-
-__all__ = ["Serving", "create", "paths"]

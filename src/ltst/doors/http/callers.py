@@ -19,7 +19,7 @@ API_KEY = APIKeyHeader(name="X-API-Key", auto_error=False, description="A key, f
 
 
 async def identified(request: Request) -> Caller:
-    """Who sends a request; found out once."""
+    """Return the caller of a request, and remember it for the rest of the request."""
     if not hasattr(request.state, "caller"):
         bearer, key = await BEARER(request), await API_KEY(request)
         reception: Reception = request.app.state.reception
@@ -35,7 +35,7 @@ class Guarded(APIRoute):
     """A route that looks who calls before it reads what they send: a stranger's body is not worth the work."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler, after a look at the caller."""
+        """Return a handler that identifies the caller first."""
         handle = super().get_route_handler()
 
         async def guarded(request: Request) -> Response:
@@ -48,17 +48,17 @@ class Guarded(APIRoute):
 async def calling(
     request: Request, _bearer: Annotated[Any, Depends(BEARER)], _key: Annotated[Any, Depends(API_KEY)]
 ) -> Caller:
-    """Who calls; both ways to say so stand in the docs."""
+    """Return the caller. The parameters document both ways to authenticate."""
     return await identified(request)
 
 
 async def acting_user(request: Request, caller: Annotated[Caller, Depends(calling)]) -> AsyncUser:
-    """The memory of the user that the caller acts for."""
+    """Return the memory of the user that the caller acts for."""
     return memory_of(request, caller)
 
 
 def memory_of(request: Request, caller: Caller) -> AsyncUser:
-    """The memory of the user that the caller acts for."""
+    """Return the memory of the user that the caller acts for."""
     if caller.user_id is None:
         raise Invalid(f"an admin's key opens every memory: name the user in the header {USER_HEADER}")
     memory: AsyncMemory = request.app.state.memory
@@ -66,7 +66,7 @@ def memory_of(request: Request, caller: Caller) -> AsyncUser:
 
 
 async def administering(request: Request, caller: Annotated[Caller, Depends(calling)]) -> AsyncMemory:
-    """The whole memory, for those who may look after it."""
+    """Return the whole memory if the caller is an admin."""
     if not caller.admin:
         raise Denied("this needs an admin's key")
     memory: AsyncMemory = request.app.state.memory

@@ -28,7 +28,7 @@ class Guard:
     """Looks at every request before anything else does."""
 
     def __init__(self, app: ASGIApp, *, hosts: Collection[str], origins: Collection[str], max_body_bytes: int) -> None:
-        """Let pass what is for one of `hosts` (`*`: any), from no page or one of `origins`, and not too large."""
+        """Accept requests for `hosts` (`*`: any), from no page or one of `origins`, up to a size."""
         self._app = app
         self._hosts = LOOPBACK | set(hosts)
         self._origins = frozenset(origins)
@@ -86,7 +86,7 @@ class Guard:
 
 
 def _log(scope: Scope, status: int, began: float) -> None:
-    """Write the line of an answered request; its route and not its path, which holds users' own words."""
+    """Log an answered request by its route, not by its path, which may hold users' words."""
     level = logging.WARNING if status >= 500 else logging.INFO
     if LOGGER.isEnabledFor(level):
         told = {
@@ -118,7 +118,7 @@ def _host_name(host: str) -> str:
 
 
 def _measured(receive: Receive, most: int) -> Receive:
-    """The body, counted while it comes: who sends it in chunks need not say how much it is."""
+    """Count the body as it arrives, since a chunked request does not declare its size."""
     read = 0
 
     async def counted() -> Message:

@@ -3,37 +3,40 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeHistogramMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+)
+from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ltst.doors.http.store_meters import StoreMeters
-from ltst.measurements import Measurement
+from ltst.agents.turns import TurnStats
+from ltst.errors import Unavailable
+from ltst.measurements import Measurement, Stats
+from ltst.memory import AsyncMemory
 
 LATENCIES = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 UNROUTED = "(no route)"
+FRESH_SECONDS = 60.0  # the sizes are looked up at most this often, whoever asks
 
 
 class Meters:
     """The counters of one process; several processes of one server put theirs together in a folder."""
 
-    def __init__(self, shared: Path | None = None) -> None:
-        """Count from zero."""
+    def __init__(self, turns: Callable[[], TurnStats], shared: Path | None = None) -> None:
         self._shared = shared
         self.registry = CollectorRegistry()
-        self.requests = Counter(
-            "ltst_http_requests", "Requests answered.", ["method", "route", "status"], registry=self.registry
-        )
-        self.seconds = Histogram(
-            "ltst_http_request_seconds",
-            "How long until the answer was sent.",
-            ["method", "route"],
-            buckets=LATENCIES,
-            registry=self.registry,
+        self.requests = self._counter("ltst_http_requests", "Requests answered.", "method", "route", "status")
+        self.seconds = self._histogram(
+            "ltst_http_request_seconds", "How long until the answer was sent.", "method", "route"
         )
         self.under_way = Gauge(
             "ltst_http_requests_under_way",
@@ -41,22 +44,20 @@ class Meters:
             registry=self.registry,
             multiprocess_mode="livesum",
         )
-
-        self.operations = Histogram(
-            "ltst_operation_seconds",
-            "How long operations of the memory took.",
-            ["type", "operation"],
-            buckets=LATENCIES,
-            registry=self.registry,
+        self.operations = self._histogram(
+            "ltst_operation_seconds", "How long operations of the memory took.", "type", "operation"
         )
-        self.failures = Counter(
-            "ltst_operation_failures", "Operations that failed.", ["operation", "error"], registry=self.registry
-        )
-        self.lookups = Counter(
-            "ltst_cache_lookups", "Looks into a cache.", ["operation", "result"], registry=self.registry
-        )
+        self.failures = self._counter("ltst_operation_failures", "Operations that failed.", "operation", "error")
+        self.lookups = self._counter("ltst_cache_lookups", "Looks into a cache.", "operation", "result")
         self.store = StoreMeters()
         self.registry.register(self.store)
+        self.registry.register(TurnMeters(turns))
+
+    def _counter(self, name: str, about: str, *labels: str) -> Counter:
+        return Counter(name, about, labels, registry=self.registry)
+
+    def _histogram(self, name: str, about: str, *labels: str) -> Histogram:
+        return Histogram(name, about, labels, buckets=LATENCIES, registry=self.registry)
 
     def note(self, seen: Measurement) -> None:
         """Count an operation of the memory."""
@@ -66,13 +67,8 @@ class Meters:
         if seen.cache_hit is not None:
             self.lookups.labels(seen.name, "hit" if seen.cache_hit else "miss").inc()
 
-    def add(self, collectors: Iterable[Collector]) -> None:
-        """Count what others keep count of."""
-        for each in collectors:
-            self.registry.register(each)
-
     def page(self) -> bytes:
-        """The page /metrics."""
+        """Return the page /metrics."""
         if self._shared is None:
             return generate_latest(self.registry)
         together = CollectorRegistry()
@@ -85,7 +81,6 @@ class Metered:
     """Counts requests by the route that answered, never by the path: paths hold users' own words."""
 
     def __init__(self, app: ASGIApp, *, meters: Meters) -> None:
-        """Count on the meters."""
         self._app = app
         self._meters = meters
 
@@ -114,5 +109,81 @@ class Metered:
 
 
 def route_of(scope: Scope) -> str:
-    """The route that answered a request, in the words of the server's document."""
+    """Return the route of a request as the OpenAPI document writes it."""
     return getattr(scope.get("route"), "path_format", UNROUTED)
+
+
+class TurnMeters(Collector):
+    """What turns and executors tell of themselves, in the words of Prometheus."""
+
+    def __init__(self, stats: Callable[[], TurnStats]) -> None:
+        self._stats = stats
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every metric."""
+        seen = self._stats()
+        yield GaugeMetricFamily("ltst_turns_under_way", "Turns that are being answered.", seen.under_way)
+        turns = CounterMetricFamily("ltst_turns", "Turns by what came of them.", labels=["outcome"])
+        for outcome in ("answered", "failed", "repeated"):
+            turns.add_metric([outcome], getattr(seen, outcome))
+        yield turns
+        executors = seen.executors
+        yield GaugeMetricFamily("ltst_executors_live", "Users' agents that are kept ready.", executors.live)
+        yield CounterMetricFamily("ltst_executors_created", "Users' agents made ready.", executors.created)
+        yield CounterMetricFamily("ltst_executor_hits", "Turns that found theirs ready.", executors.hits)
+        gone = CounterMetricFamily("ltst_executors_evicted", "Users' agents let go, by reason.", labels=["reason"])
+        for reason, count in executors.evicted.items():
+            gone.add_metric([reason], count)
+        yield gone
+        lived = HistogramMetricFamily("ltst_executor_lifetime_seconds", "How long those were kept that are gone.")
+        lived.add_metric([], _buckets(executors.lifetimes), executors.lifetime_sum)
+        yield lived
+
+
+class StoreMeters(Collector):
+    """What was last seen of the database, in the words of Prometheus."""
+
+    def __init__(self) -> None:
+        """Start the clock: the memory opens about now."""
+        self._begun = time.monotonic()
+        self._looked: float | None = None
+        self._seen: Stats | None = None
+
+    async def look(self, memory: AsyncMemory) -> None:
+        """Look at the database, unless that was done a moment ago."""
+        if self._looked is not None and time.monotonic() - self._looked < FRESH_SECONDS:
+            return
+        try:
+            self._seen, self._looked = await memory.stats(), time.monotonic()
+        except Unavailable:
+            self._seen = self._looked = None  # the page tells that it is away
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every metric."""
+        yield GaugeMetricFamily("ltst_memory_open_seconds", "How long it is open.", time.monotonic() - self._begun)
+        yield GaugeMetricFamily("ltst_database_up", "Whether the database answered.", int(self._seen is not None))
+        if self._seen is not None:
+            yield from _sizes(self._seen)
+            if self._seen.sessions is not None:
+                told = "From the first to the last message of the conversations that were active in a day."
+                buckets, seconds = _buckets(self._seen.sessions.within), self._seen.sessions.seconds
+                yield GaugeHistogramMetricFamily(
+                    "ltst_session_lifetime_seconds", told, buckets=buckets, gsum_value=seconds
+                )
+
+
+def _sizes(seen: Stats) -> Iterator[Metric]:
+    yield GaugeMetricFamily("ltst_database_bytes", "How large the database is.", seen.database_bytes)
+    size = GaugeMetricFamily("ltst_table_bytes", "How large a table is, with its indexes.", labels=["table"])
+    rows = GaugeMetricFamily("ltst_table_rows", "How many rows a table has, roughly.", labels=["table"])
+    added = GaugeMetricFamily("ltst_table_rows_added_last_day", "How many rows came in a day.", labels=["table"])
+    for table in seen.tables:
+        size.add_metric([table.name], table.bytes)
+        rows.add_metric([table.name], table.rows)
+        if table.added_last_day is not None:
+            added.add_metric([table.name], table.added_last_day)
+    yield from (size, rows, added)
+
+
+def _buckets(counted: Mapping[float, int]) -> list[tuple[str, float]]:
+    return [("+Inf" if bound == float("inf") else str(bound), count) for bound, count in counted.items()]

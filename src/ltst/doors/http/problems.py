@@ -82,7 +82,7 @@ class Problem(BaseModel):
 
 
 def status_of(problem: LtstError) -> int:
-    """The status for an error: of its own class, else of the nearest one above it."""
+    """Return the status of an error's class, or of its nearest base class."""
     for kind in type(problem).__mro__:
         if (status := {**STATUSES, **OWN_STATUSES}.get(kind)) is not None:
             return status
@@ -90,20 +90,20 @@ def status_of(problem: LtstError) -> int:
 
 
 def document(status: int, detail: str, request_id: str, **more: Any) -> dict[str, Any]:
-    """A problem, ready for JSON."""
+    """Return a problem, ready for JSON."""
     title = TITLES.get(status) or HTTPStatus(status).phrase
     named = "urn:ltst:" + title.lower().replace(" ", "-")
     return {"type": named, "title": title, "status": status, "detail": detail, "request_id": request_id, **more}
 
 
 def of_error(problem: LtstError, request_id: str) -> dict[str, Any]:
-    """An error of ltst's own; one that tells of a stored message or of a place in the feed names it."""
+    """Return the problem for one of ltst's errors, with the ids that a client needs to go on."""
     named = {name: getattr(problem, name) for name in NAMED.get(type(problem), ())}
     return document(status_of(problem), str(problem), request_id, **named)
 
 
 def _methods(routes: Sequence[BaseRoute], path: str) -> list[str]:
-    """What can be asked of a path by all its routes together; the one that refuses knows its own alone."""
+    """Return the methods of all routes that match a path; the refusing route knows only its own."""
     found = [route for route in routes if isinstance(route, Route) and route.path_regex.match(path)]
     # A word that is the path's own goes before one that could be an id.
     nearest = min((len(route.param_convertors) for route in found), default=0)
@@ -113,23 +113,23 @@ def _methods(routes: Sequence[BaseRoute], path: str) -> list[str]:
 
 
 def response(body: Mapping[str, Any]) -> JSONResponse:
-    """A problem as the answer to a request."""
+    """Return a problem as a response."""
     headers = {"X-Request-Id": body["request_id"], **HEADERS.get(body["status"], {})}
     return JSONResponse(body, body["status"], headers=headers, media_type=MEDIA_TYPE)
 
 
 def faults(problem: RequestValidationError) -> list[tuple[str, str]]:
-    """What of a request is not accepted, and why."""
+    """Return what is wrong with a request: where, and why."""
     return [(".".join(map(str, each["loc"])), str(each["msg"])) for each in problem.errors()]
 
 
 def sentence(problem: RequestValidationError) -> str:
-    """The same in one line."""
+    """Return the same as one line."""
     return "; ".join(f"{where}: {said}" for where, said in faults(problem)[:FEW])
 
 
 def _is_unread(request: Request, problem: RequestValidationError) -> bool:
-    """Whether a body was sent that is not read, since no header says that it is JSON."""
+    """Return whether a body went unread because no header says that it is JSON."""
     unread = any(each["loc"] == ("body",) and each["type"] != "missing" for each in problem.errors())
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     return unread and kind != "application/json" and not kind.endswith("+json")

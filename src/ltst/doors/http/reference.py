@@ -1,4 +1,4 @@
-"""The page at /docs: the operations of /openapi.json as plain HTML, which loads nothing from anywhere."""
+"""The document at /openapi.json, and the page at /docs: the same as plain HTML, which loads nothing from anywhere."""
 
 from __future__ import annotations
 
@@ -9,6 +9,18 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
+from ltst.doors.http.problems import Problem
+from ltst.handles.callers import USER_HEADER
+
+LICENSE = {"name": "MIT", "identifier": "MIT"}
+USER_ID: dict[str, Any] = {
+    "name": USER_HEADER,
+    "in": "header",
+    "required": False,
+    "description": "Whose memory it is about: with an admin's key, or on a server without keys, where `local` is the "
+    "default. A user's own key names its user already, and another is refused.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+}
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 STYLE = """
 :root { color-scheme: light dark }
@@ -19,6 +31,35 @@ details { border-bottom: 1px solid #8884 }
 table { border-collapse: collapse }
 td, th { text-align: left; padding: 0.1rem 1rem 0.1rem 0; vertical-align: top }
 """
+
+
+def document(app: FastAPI) -> dict[str, Any]:
+    """Return what FastAPI writes of the routes, and what it cannot know of them; it is made anew for a new route."""
+    written = FastAPI.openapi(app)
+    components = written["components"]
+    if "Problem" not in components["schemas"]:
+        written["info"]["license"], written["servers"] = LICENSE, [{"url": "/"}]
+        components["schemas"]["Problem"] = Problem.model_json_schema()
+        components["parameters"] = {"UserId": USER_ID}
+        for operation in (each for path in written["paths"].values() for each in path.values()):
+            _complete(operation)
+    return written
+
+
+def _complete(operation: dict[str, Any]) -> None:
+    """Complete an operation: parameters are never null, and a header may name the user."""
+    parameters = operation.get("parameters", [])
+    for parameter in parameters:
+        parameter["schema"] = _without_null(parameter["schema"])
+    if operation.setdefault("security", []):
+        operation["parameters"] = [*parameters, {"$ref": "#/components/parameters/UserId"}]
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    kept = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    if len(kept) != 1:
+        return schema
+    return {**{name: value for name, value in schema.items() if name != "anyOf"}, **kept[0]}
 
 
 def add_reference(app: FastAPI) -> None:

@@ -39,7 +39,7 @@ class MemoryConfig:
     language_model: LanguageModel | None = None
 
     def checked(self) -> MemoryConfig:
-        """A copy that can work, or Invalid."""
+        """Return a checked copy, or raise Invalid."""
         if not isinstance(self.settings, Settings | Mapping | None):
             raise Invalid("settings in the config must be Settings, or a mapping of them")
         validate.choice(self.strategy, "strategy", STRATEGIES)
@@ -49,7 +49,7 @@ class MemoryConfig:
         return replace(self)
 
     def memory(self) -> AsyncMemory:
-        """The memory it speaks of, not opened yet."""
+        """Return the configured memory, not opened yet."""
         told = self.settings
         return AsyncMemory(
             self.database_url,
@@ -61,7 +61,7 @@ class MemoryConfig:
 
 
 def config(given: object) -> MemoryConfig:
-    """The config that somebody means by a session id, settings, a mapping, a config or nothing."""
+    """Return the config for a session id, settings, a mapping, a config or nothing."""
     if given is None or isinstance(given, str):
         return MemoryConfig(session_id=given)
     if isinstance(given, Settings):

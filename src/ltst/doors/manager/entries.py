@@ -9,8 +9,8 @@ from typing import Any
 
 from ltst.errors import Invalid
 from ltst.handles.chats import MODEL_ROLES
-from ltst.learn.importance import importance
 from ltst.records import ME, ConversationContext, ConversationMessage, Fact, MemoryEntry, MemoryTypes, Metadata
+from ltst.retelling.importance import importance
 from ltst.support import validate
 from ltst.support.terms import distinct, terms
 
@@ -25,21 +25,21 @@ SIGNS = {
 
 
 def told(metadata: Metadata | None) -> dict[str, Any]:
-    """A copy of the metadata, to take out what is not for keeping."""
+    """Return a copy of the metadata, from which callers take what is not to be kept."""
     if not isinstance(metadata, Mapping | None):
         raise Invalid(f"metadata must be a mapping with text keys and JSON values, not {type(metadata).__name__}")
     return dict(metadata or {})
 
 
 def weight(metadata: Metadata) -> float | None:
-    """The importance that the metadata tells; anything else under that name is the caller's own and stays."""
+    """Return the importance in the metadata, unless something else has that name."""
     given = metadata.get("importance")
     is_weight = isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given <= 1
     return given if is_weight else None
 
 
 def source(metadata: Metadata) -> str | None:
-    """Where the metadata say that a memory comes from; anything but a text under that name is the caller's own."""
+    """Return the source in the metadata, unless something other than text has that name."""
     given = metadata.get("source")
     return validate.identifier(given, "source") if isinstance(given, str) and given.strip() else None
 
@@ -50,7 +50,7 @@ def moment(metadata: dict[str, Any], name: str) -> datetime | None:
 
 
 def matching(query: str, kept: list[ConversationContext]) -> list[MemoryEntry]:
-    """Those that hold words of the question, under their key or in themselves: the most first, then the newest."""
+    """Return the contexts that share words with the question, best match first, then newest first."""
     asked = {*distinct(query)}
     found = [(of_context(each), each.context_key) for each in kept]
     held = [(len(asked & {*terms(f"{key} {entry.content}")}), entry) for entry, key in found]
@@ -59,7 +59,7 @@ def matching(query: str, kept: list[ConversationContext]) -> list[MemoryEntry]:
 
 
 def meets(metadata: Metadata, filters: Mapping[str, Any]) -> bool:
-    """Whether metadata hold what filters ask for, as a search in the database reads them."""
+    """Return whether metadata meet the filters, by the rules of a database search."""
     return all(key in metadata and _meets(metadata[key], wanted) for key, wanted in filters.items())
 
 
@@ -78,7 +78,7 @@ def _kind(value: Any) -> type:
 
 
 def of_message(message: ConversationMessage) -> MemoryEntry:
-    """A message as an entry."""
+    """Return a message as an entry."""
     return MemoryEntry(
         message.content,
         message.embedding,
@@ -96,7 +96,7 @@ def of_message(message: ConversationMessage) -> MemoryEntry:
 
 
 def of_context(context: ConversationContext) -> MemoryEntry:
-    """A working value as an entry."""
+    """Return a working value as an entry."""
     value = json.loads(context.context_value)
     return MemoryEntry(
         value if isinstance(value, str) else json.dumps(value, ensure_ascii=False),
@@ -115,7 +115,7 @@ def of_context(context: ConversationContext) -> MemoryEntry:
 
 
 def of_fact(fact: Fact) -> MemoryEntry:
-    """A fact as an entry."""
+    """Return a fact as an entry."""
     about = {"key": fact.fact_key, "value": fact.fact_value, "source_message_id": fact.source_message_id}
     about |= {} if fact.about == ME else {"about": fact.about}
     return MemoryEntry(

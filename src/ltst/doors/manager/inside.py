@@ -19,7 +19,6 @@ class Inside:
     """A memory with one user and one chat. Its loop outlives those that it is called from."""
 
     def __init__(self, config: MemoryConfig) -> None:
-        """Begin closed."""
         self.memory: AsyncMemory = config.memory()
         whose = self.memory.settings.user if config.user_id is None else config.user_id
         self.user: AsyncUser = self.memory.user(whose)
@@ -31,7 +30,7 @@ class Inside:
         return await self._opened().awaited(self._done(work))
 
     def ask_now(self, work: Work[R]) -> R:
-        """The same for code that does not await."""
+        """Do work there for code that cannot await."""
         return self._opened().run(self._done(work))
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""MemoryManager: one conversation and all that is remembered for it, behind four verbs."""
+"""MemoryManager: one conversation and all that is remembered for it, behind four verbs; and ConversationContext."""
 
 from __future__ import annotations
 
@@ -13,11 +13,19 @@ from ltst.arguments import FEWEST_TOKENS
 from ltst.doors.manager.config import STRATEGY, MemoryConfig, config
 from ltst.doors.manager.entries import matching, meets, moment, of_context, of_fact, of_message, source, told, weight
 from ltst.doors.manager.inside import Inside
-from ltst.doors.manager.views import History, Profile, ShortTermBuffer, VectorStore, WorkingMemory
+from ltst.doors.manager.views import (
+    History,
+    Message,
+    Profile,
+    ShortTermBuffer,
+    VectorStore,
+    WorkingMemory,
+    spoken,
+)
 from ltst.errors import Invalid, ModelUnavailable
-from ltst.learn.importance import kept
 from ltst.recall.context import Context
 from ltst.records import ConversationMessage, Hit, MemoryEntry, MemoryTypes, Metadata
+from ltst.retelling.importance import kept
 from ltst.settings import Settings
 from ltst.support import validate
 from ltst.support.ids import new_id
@@ -43,7 +51,7 @@ class MemoryManager:
         user_id: str | None = None,
         agent: str | None = None,
     ) -> None:
-        """A conversation by its id, or by a config; without either a new one.
+        """Use a conversation by its id or a config, or begin a new one.
 
         A config is a `MemoryConfig`, a mapping with any of its attributes, or `Settings`. Without a user it is the one
         of the settings.
@@ -63,26 +71,24 @@ class MemoryManager:
 
     @property
     def session_id(self) -> str:
-        """Which conversation this is."""
+        """Return the id of the conversation."""
         return self._inside.chat.session_id
 
     @property
     def user_id(self) -> str:
-        """Whose conversation this is."""
+        """Return the id of the user."""
         return self._inside.chat.user_id
 
     @property
     def agent(self) -> str | None:
-        """The agent that the user talks with."""
+        """Return the agent that the user talks with."""
         return self._inside.chat.agent
 
     async def __aenter__(self) -> Self:
-        """Open."""
         await self._inside.ask(self._inside.memory.ready)
         return self
 
     async def __aexit__(self, *raised: object) -> None:
-        """Close."""
         await self.close()
 
     async def close(self) -> None:
@@ -94,7 +100,7 @@ class MemoryManager:
         return await self.history.add_pair(user_msg, ai_msg)
 
     async def get_context(self) -> dict[str, Any]:
-        """What to send to a model now, ready for JSON: the window, and all that is remembered about its last question.
+        """Return what to send to a model now: the window, and what is remembered about its last question.
 
         `messages` have the roles system, user and assistant; what is remembered stands in the system message. `sources`
         are the ids of the messages that it rests on. What the last messages say of the user is learnt by now. It is no
@@ -139,7 +145,7 @@ class MemoryManager:
         limit: int = 5,
         filters: Mapping[str, Any] | None = None,
     ) -> list[MemoryEntry]:
-        """What one kind of memory holds about a question, the best first; nothing when nothing is relevant.
+        """Return what one kind of memory holds about a question, best first, or nothing relevant.
 
         Messages and working memory are those of this conversation; knowledge (with the facts) and episodes are all of
         the user's. `filters` ask for metadata: {"topic": "food"} for equal values, {"price": {"gte": 5}} for ranges.
@@ -179,7 +185,7 @@ class MemoryManager:
         return of_message(await self._inside.chat.add(role, text, at=said, metadata=about))
 
     async def _keep_at_hand(self, text: str, about: dict[str, Any]) -> MemoryEntry:
-        """The same words without a key stay one value: their hash is the key."""
+        """Keep a value. Without a key, the hash of its words is the key, so that the same words stay one value."""
         key = validate.identifier(about.pop("key", sha256(text)), "key")
         lives, ends = validate.duration(about.pop("ttl", None), "ttl"), moment(about, "expires_at")
         given = weight(about)
@@ -241,7 +247,7 @@ class MemoryManager:
         return {fact.fact_id: of_fact(fact) for fact in await self._inside.user.facts.list()}
 
     async def _with_vectors(self, found: list[MemoryEntry]) -> list[MemoryEntry]:
-        """What was found, each with a vector: that of its words where none is stored."""
+        """Return what was found, with the vector of its words wherever none is stored."""
         bare = [each for each in found if each.embedding is None]
         try:
             vectors = await self._inside.memory.embed([each.content for each in bare])
@@ -251,6 +257,45 @@ class MemoryManager:
         for entry, vector in zip(bare, vectors, strict=True):
             entry.embedding = vector
         return found
+
+
+class ConversationContext:
+    """A conversation and its memory. `ltst.ConversationContext`, the record of a context, is another thing."""
+
+    def __init__(self, conversation_id: str, memory_config: MemoryConfig | Mapping[str, Any] | None = None) -> None:
+        """Use the conversation with this id; a session in the config is ignored."""
+        told = config(memory_config)
+        told.session_id = conversation_id
+        self.memory = MemoryManager(told)
+
+    @property
+    def id(self) -> str:
+        """Return the id of the conversation."""
+        return self.memory.session_id
+
+    @property
+    def history(self) -> History:
+        """Return what was said."""
+        return self.memory.history
+
+    async def __aenter__(self) -> Self:
+        await self.memory.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let go of the database."""
+        await self.memory.close()
+
+    async def add_message(self, message: Message | Mapping[str, Any]) -> MemoryEntry:
+        """Store a message, once: what is in the history can be searched as short-term memory."""
+        said = spoken(message)
+        metadata = {"source": self.id, **said["metadata"], "role": said["role"]}
+        if said["at"] is not None:
+            metadata["timestamp"] = said["at"]
+        return await self.memory.add_memory(said["content"], MemoryTypes.SHORT_TERM, metadata)
 
 
 def _type(given: object) -> MemoryTypes:

@@ -47,7 +47,6 @@ class History:
     """What was said in the conversation."""
 
     def __init__(self, inside: Inside) -> None:
-        """Made by `manager.history`."""
         self._inside = inside
 
     async def add_pair(self, user_msg: str, ai_msg: str) -> list[ConversationMessage]:
@@ -60,7 +59,7 @@ class History:
         return await self._inside.ask(lambda: self._inside.chat.add(**said))
 
     async def get_recent(self, k: int = 10) -> list[dict[str, str]]:
-        """The newest messages, oldest first, with the roles that models know."""
+        """Return the newest messages, oldest first, with the roles that models know."""
         recent = await self._inside.ask(lambda: self._inside.chat.window(k))
         return [{"role": MODEL_ROLES.get(each.role, each.role), "content": each.content} for each in recent]
 
@@ -69,11 +68,10 @@ class Profile:
     """What is known about the user."""
 
     def __init__(self, inside: Inside) -> None:
-        """Made by `manager.profile`."""
         self._inside = inside
 
     async def get_all(self) -> dict[str, Any]:
-        """The facts that hold now and the preferences, ready for JSON."""
+        """Return the facts that hold now and the preferences, ready for JSON."""
         return await self._inside.ask(lambda: self._inside.user.profile())
 
     async def upsert_facts(self, facts: Iterable[Mapping[str, Any]] | Mapping[str, str]) -> list[Fact]:
@@ -100,18 +98,15 @@ class WorkingMemory(MutableMapping[str, Any]):
     """
 
     def __init__(self, inside: Inside) -> None:
-        """Made by `manager.working_memory`."""
         self._inside = inside
 
     def __getitem__(self, key: str) -> Any:
-        """The value under a key."""
         found = self._inside.ask_now(lambda: self._inside.chat.contexts.get("working", key))
         if found is None:
             raise KeyError(key)
         return json.loads(found.context_value)
 
     def __setitem__(self, key: str, value: Any) -> None:
-        """Keep a value."""
         self.set(key, value)
 
     def set(self, key: str, value: Any, *, ttl: timedelta | float | None = None) -> None:
@@ -119,29 +114,25 @@ class WorkingMemory(MutableMapping[str, Any]):
         self._inside.ask_now(lambda: self._inside.chat.working.set(key, value, ttl=ttl))
 
     def __delitem__(self, key: str) -> None:
-        """Forget a value."""
         if not self._inside.ask_now(lambda: self._inside.chat.working.forget(key)):
             raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
-        """The keys that live now."""
         return iter(self._all())
 
     def __len__(self) -> int:
-        """How many live now."""
         return len(self._all())
 
     def __repr__(self) -> str:
-        """As a dictionary."""
         return repr(self._all())
 
     # All of one moment, in one read.
     def items(self) -> ItemsView[str, Any]:
-        """Keys and values that live now."""
+        """Return the live keys and values."""
         return self._all().items()
 
     def values(self) -> ValuesView[Any]:
-        """Values that live now."""
+        """Return the live values."""
         return self._all().values()
 
     def clear(self) -> None:
@@ -156,7 +147,6 @@ class ShortTermBuffer(Sequence[MemoryEntry]):
     """The newest messages of the conversation, oldest first, as memory entries; read anew each time."""
 
     def __init__(self, inside: Inside, size: int | None) -> None:
-        """Made by `manager.short_term_buffer`."""
         self._inside, self._size = inside, size or SNAPSHOT_MESSAGES
 
     @overload
@@ -164,19 +154,15 @@ class ShortTermBuffer(Sequence[MemoryEntry]):
     @overload
     def __getitem__(self, place: slice) -> list[MemoryEntry]: ...
     def __getitem__(self, place: int | slice) -> MemoryEntry | list[MemoryEntry]:
-        """The entry at a place, or some of them."""
         return self._all()[place]
 
     def __iter__(self) -> Iterator[MemoryEntry]:
-        """All of one moment."""
         return iter(self._all())
 
     def __len__(self) -> int:
-        """How many there are."""
         return len(self._all())
 
     def __repr__(self) -> str:
-        """As a list."""
         return repr(self._all())
 
     def _all(self) -> list[MemoryEntry]:
@@ -187,7 +173,6 @@ class VectorStore:
     """Knowledge and episodes of the user, by their vectors."""
 
     def __init__(self, inside: Inside, search: Search) -> None:
-        """Made by `manager.vector_store`."""
         self._inside, self._search = inside, search
 
     async def add(self, entry: MemoryEntry) -> MemoryEntry:
@@ -207,17 +192,17 @@ class VectorStore:
         )
 
     async def search(self, query: str, limit: int = 5, filters: Mapping[str, Any] | None = None) -> list[MemoryEntry]:
-        """What is known about a question, the best first."""
+        """Return what is known about a question, best first."""
         return await self._search(query, MemoryTypes.LONG_TERM, limit, filters)
 
     async def embed(self, text: str) -> list[float]:
-        """The vector of a text, by the model of the database."""
+        """Return the vector of a text, made by the database's model."""
         (vector,) = await self._inside.ask(lambda: self._inside.memory.embed([text]))
         return vector
 
 
 def spoken(message: Message | Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `chat.add` for a message of any make."""
+    """Return the arguments of `chat.add` for any kind of message."""
     get = message.get if isinstance(message, Mapping) else lambda name: getattr(message, name, None)
     role, content = get("role"), get("content")
     if role is None or content is None:

@@ -45,12 +45,12 @@ class Serving:
 
     @property
     def loopback(self) -> bool:
-        """Whether nobody but this machine can reach it."""
+        """Return whether only this machine can reach the server."""
         return is_loopback(self.host)
 
 
 def application(serving: Serving, memory: AsyncMemory | None = None) -> Starlette:
-    """The application; it opens a memory of its own unless it is given one."""
+    """Return the application. It opens its own memory unless one is given."""
     own = memory or AsyncMemory(settings=replace(serving.settings, actor="mcp"))
     return around(
         create(whose_by_key(own), SETS[serving.tools], structured=serving.structured),
@@ -61,7 +61,7 @@ def application(serving: Serving, memory: AsyncMemory | None = None) -> Starlett
 
 
 def around(server: Server[object], serving: Serving, memory: AsyncMemory, *, opens: bool) -> Starlette:
-    """A server of the protocol behind the transports, the gate and nothing else."""
+    """Return an application that puts a protocol server behind the transports and the gate."""
     settings = serving.settings
     origins = {*settings.allowed_origins, *own_origins(serving.port)}
     guarded = security(serving.host, settings.allowed_hosts, origins)

@@ -45,7 +45,7 @@ def _attempts(done: Any, cut: bool, drop: bool) -> Iterator[tuple[Any, str | Non
 
 
 def shortened(value: Any, longest: int) -> Any:
-    """The same with its texts cut, however deep they stand."""
+    """Return the value with all its texts cut, at any depth."""
     if isinstance(value, str):
         return value if len(value) <= longest else value[: longest - 1] + "…"
     if isinstance(value, Mapping):

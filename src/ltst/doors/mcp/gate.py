@@ -26,7 +26,7 @@ class Gate:
     """Looks who calls before anything is read; a session of the protocol belongs to whoever began it."""
 
     def __init__(self, app: ASGIApp, reception: Reception, memory: AsyncMemory, origins: Collection[str]) -> None:
-        """Let pass whom the reception knows, from no page or one of `origins`."""
+        """Accept callers whom the reception knows, from no page or one of `origins`."""
         self._app = app
         self._reception = reception
         self._memory = memory
@@ -45,14 +45,14 @@ class Gate:
         await self._app(scope, receive, send)
 
     async def _caller(self, headers: Headers) -> Caller:
-        """Whoever calls."""
+        """Return the caller."""
         origin = headers.get("origin")
         if origin is not None and origin not in self._origins:
             raise Denied(f"pages of {origin[:200]!r} may not call this server; name them in LTST_ALLOWED_ORIGINS")
         return await self._reception.caller(_secret(headers), header_text(headers.get(USER_HEADER), USER_HEADER))
 
     def _visitor(self, caller: Caller) -> AuthenticatedUser:
-        """Whoever calls, in the form in which the package tells the owner of one session from another's."""
+        """Return the caller in the form by which the package tells session owners apart."""
         if caller.user_id is None:
             raise Invalid(f"an admin's key opens every memory: name the user in the header {USER_HEADER}")
         user = self._memory.user(caller.user_id)
@@ -60,7 +60,7 @@ class Gate:
 
 
 def whose_by_key(memory: AsyncMemory) -> Whose:
-    """Whose memory a request is about: that of whoever passed the gate with it."""
+    """Return a function that finds the user of a request: whoever passed the gate with it."""
 
     def whose(request: Request) -> AsyncUser:
         assert request.request is not None, "every request comes over HTTP here"
@@ -71,7 +71,7 @@ def whose_by_key(memory: AsyncMemory) -> Whose:
 
 
 def security(host: str, hosts: Collection[str], origins: Collection[str]) -> TransportSecuritySettings:
-    """The names that requests may ask for, under any port; with `*` any name, since then a key or the gate decides."""
+    """Return the host names to accept, on any port; with `*`, any name, since the gate decides then."""
     names = {_in_url(each) for each in (*LOOPBACK, host, *hosts)}
     return TransportSecuritySettings(
         enable_dns_rebinding_protection="*" not in hosts,
@@ -81,7 +81,7 @@ def security(host: str, hosts: Collection[str], origins: Collection[str]) -> Tra
 
 
 def own_origins(port: int) -> set[str]:
-    """The pages that this server itself would have."""
+    """Return the origins of this server's own pages."""
     return {f"http://{_in_url(name)}:{port}" for name in LOOPBACK}
 
 
@@ -96,7 +96,7 @@ def _secret(headers: Headers) -> str | None:
 
 
 def _refusal(problem: LtstError) -> JSONResponse:
-    """An error in the protocol's form, before there is anything that it could answer."""
+    """Return an error in the protocol's form, for a request that was not read yet."""
     status = next((STATUSES[kind] for kind in type(problem).__mro__ if kind in STATUSES), 500)
     error = {"code": protocol.INVALID_REQUEST, "message": str(problem)}
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None

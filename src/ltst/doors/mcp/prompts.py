@@ -28,7 +28,7 @@ class Prompt:
     write: Callable[[AsyncUser, Arguments], Awaitable[str]]
 
     def spec(self, name: str) -> protocol.Prompt:
-        """The prompt as the protocol describes one."""
+        """Return the prompt as the protocol describes one."""
         arguments = [
             protocol.PromptArgument(name=each, description=what, required=needed)
             for each, (what, needed) in self.arguments.items()
@@ -36,7 +36,7 @@ class Prompt:
         return protocol.Prompt(name=name, title=self.title, description=self.description, arguments=arguments)
 
     def checked(self, given: Arguments) -> Arguments:
-        """The arguments, if they are those that it takes; what was left blank was left out."""
+        """Return the checked arguments, without the blank ones."""
         kept = {name: value for name, value in given.items() if value.strip()}
         missing = [name for name, (_, needed) in self.arguments.items() if needed and name not in kept]
         if missing or not kept.keys() <= self.arguments.keys():
@@ -102,7 +102,7 @@ PROMPTS: Mapping[str, Prompt] = {
 
 
 async def written(user: AsyncUser, name: str, given: Arguments) -> protocol.GetPromptResult:
-    """A prompt with its arguments filled in."""
+    """Return a prompt with its arguments filled in."""
     prompt = PROMPTS.get(name)
     if prompt is None:
         raise MCPError(protocol.INVALID_PARAMS, f"no such prompt; there are {', '.join(PROMPTS)}")

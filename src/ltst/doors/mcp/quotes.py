@@ -22,7 +22,7 @@ INDENT = "  "
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Quote:
     """A quoted record, as `parse` reads it back."""
 
     kind: str
@@ -41,14 +41,14 @@ def quoted(content: str, **attributes: str | None) -> str:
     return f"<memory{given}>{body}</memory>"
 
 
-def parse(text: str) -> list[Block]:
+def parse(text: str) -> list[Quote]:
     """Return the blocks of a text, with their contents exactly as they were."""
     return [_parsed(*match.groups()) for match in BLOCK.finditer(text)]
 
 
-def _parsed(attributes: str, body: str) -> Block:
+def _parsed(attributes: str, body: str) -> Quote:
     named = {name: _unescaped(value) for name, value in ATTRIBUTE.findall(attributes)}
-    return Block(named.pop("kind", "memory"), _unescaped(body.replace("\n" + INDENT, "\n")), named)
+    return Quote(named.pop("kind", "memory"), _unescaped(body.replace("\n" + INDENT, "\n")), named)
 
 
 def _reference(match: re.Match[str]) -> str:

@@ -50,7 +50,7 @@ TEMPLATE = protocol.ResourceTemplate(
 
 
 async def read(user: AsyncUser, uri: str) -> protocol.ReadResourceResult:
-    """What a resource says; someone else's is not there."""
+    """Return the contents of a resource. Those of other users do not exist here."""
     try:
         said = await _read(user, uri)
     except Invalid:
@@ -62,12 +62,12 @@ async def read(user: AsyncUser, uri: str) -> protocol.ReadResourceResult:
 
 
 def address(session_id: str) -> str:
-    """The resource of a conversation."""
+    """Return the address of a conversation."""
     return ONE + quote(session_id, safe="")
 
 
 async def transcript(user: AsyncUser, session_id: str) -> str | None:
-    """The newest messages of a conversation, quoted; None if there is none."""
+    """Return the newest messages of a conversation, quoted, or None if there is no such conversation."""
     session = await user.sessions.get(session_id)
     if session is None:
         return None
@@ -93,7 +93,7 @@ def _json(value: object) -> str:
 
 
 def _size(text: str) -> int:
-    """How large it is in an answer, where it is text in JSON."""
+    """Return the size of a text once it is written as JSON."""
     return len(json.dumps(text, ensure_ascii=False).encode())
 
 

@@ -12,7 +12,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from ltst.doors.mcp import prompts, resources
-from ltst.doors.mcp.toolbox import OPAQUE, Asked, Tool, failed
+from ltst.doors.mcp.toolbox import OPAQUE, ToolCall, VerbTool, failed
 from ltst.errors import LtstError
 from ltst.memory import AsyncUser
 from ltst.support.logs import LOGGER
@@ -33,35 +33,34 @@ Request = ServerRequestContext[Any, Any]
 Whose = Callable[[Request], AsyncUser]
 
 
-def create(whose: Whose, tools: Mapping[str, Tool], *, structured: bool = False) -> Server[Any]:
-    """A server with these tools; `whose` tells from a request whose memory it is about.
+def create(whose: Whose, tools: Mapping[str, VerbTool], *, structured: bool = False) -> Server[Any]:
+    """Return a server with these tools. `whose` returns the user that a request is about.
 
     With `structured` answers also come as JSON, under schemas that the list of tools shows.
     """
-    desk = Desk(whose, tools, structured)
+    handlers = Handlers(whose, tools, structured)
     return Server(
         "ltst",
         title="ltst",
         version=version("ltst"),
         description="Long-term and short-term memory for AI agents.",
         instructions=INSTRUCTIONS,
-        get_tool_input_schema=desk.input_schema,
-        on_list_tools=desk.list_tools,
-        on_call_tool=desk.call_tool,
-        on_list_resources=desk.list_resources,
-        on_list_resource_templates=desk.list_templates,
-        on_read_resource=desk.read_resource,
-        on_list_prompts=desk.list_prompts,
-        on_get_prompt=desk.get_prompt,
-        on_completion=desk.complete,
+        get_tool_input_schema=handlers.input_schema,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
+        on_completion=handlers.complete,
     )
 
 
-class Desk:
+class Handlers:
     """Where requests are answered."""
 
-    def __init__(self, whose: Whose, tools: Mapping[str, Tool], structured: bool) -> None:
-        """Answer for the users that `whose` finds, with these tools."""
+    def __init__(self, whose: Whose, tools: Mapping[str, VerbTool], structured: bool) -> None:
         self._whose = whose
         self._tools = tools
         self._structured = structured
@@ -69,11 +68,11 @@ class Desk:
         self._schemas = {each.name: each.input_schema for each in self._specs}
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
-        """What a tool takes."""
+        """Return the input schema of a tool."""
         return self._schemas.get(name)
 
     async def list_tools(self, _: Request, __: object) -> protocol.ListToolsResult:
-        """The tools, the same for everyone."""
+        """Return the tools, which are the same for everyone."""
         return protocol.ListToolsResult(tools=self._specs)
 
     async def call_tool(self, request: Request, given: protocol.CallToolRequestParams) -> protocol.CallToolResult:
@@ -82,7 +81,7 @@ class Desk:
         if found is None:
             raise MCPError(protocol.INVALID_PARAMS, f"no tool {given.name[:60]!r}; tools/list names those there are")
         try:
-            asked = Asked(self._whose(request), request.session.report_progress)
+            asked = ToolCall(self._whose(request), request.session.report_progress)
         except LtstError as problem:
             return failed(str(problem), type(problem).__name__)
         return await found.use(asked, given.arguments or {}, structured=self._structured)
@@ -90,31 +89,31 @@ class Desk:
     async def list_resources(
         self, _: Request, given: protocol.PaginatedRequestParams | None
     ) -> protocol.ListResourcesResult:
-        """The profile, and the list of conversations, of which each has an address of its own."""
+        """Return the profile and the list of conversations as resources."""
         if given is not None and given.cursor is not None:
             raise MCPError(protocol.INVALID_PARAMS, "cursor must be one that this list gave")
         return protocol.ListResourcesResult(resources=[*resources.FIXED])
 
     async def list_templates(self, _: Request, __: object) -> protocol.ListResourceTemplatesResult:
-        """How a conversation is named."""
+        """Return the template of a conversation's address."""
         return protocol.ListResourceTemplatesResult(resource_templates=[resources.TEMPLATE])
 
     async def read_resource(
         self, request: Request, given: protocol.ReadResourceRequestParams
     ) -> protocol.ReadResourceResult:
-        """What a resource says."""
+        """Return the contents of a resource."""
         return await _guarded(resources.read(self._whose(request), given.uri))
 
     async def list_prompts(self, _: Request, __: object) -> protocol.ListPromptsResult:
-        """The prompts, the same for everyone."""
+        """Return the prompts, which are the same for everyone."""
         return protocol.ListPromptsResult(prompts=[each.spec(name) for name, each in prompts.PROMPTS.items()])
 
     async def get_prompt(self, request: Request, given: protocol.GetPromptRequestParams) -> protocol.GetPromptResult:
-        """A prompt with its arguments."""
+        """Return a prompt with its arguments filled in."""
         return await _guarded(prompts.written(self._whose(request), given.name, given.arguments or {}))
 
     async def complete(self, request: Request, given: protocol.CompleteRequestParams) -> protocol.CompleteResult:
-        """Ids of conversations that begin with what was typed."""
+        """Return the ids of conversations that begin with what was typed."""
         if given.argument.name != "session_id":
             return protocol.CompleteResult(completion=protocol.Completion(values=[]))
         found = await _guarded(self._whose(request).sessions.list(limit=LOOKED_THROUGH))
@@ -124,7 +123,7 @@ class Desk:
 
 
 async def _guarded(answer: Awaitable[T]) -> T:
-    """The answer; what goes wrong is told in a sentence, or not at all."""
+    """Return the answer. Our own errors become a sentence; the reason of others is only logged."""
     try:
         return await answer
     except MCPError:

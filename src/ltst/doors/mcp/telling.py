@@ -13,9 +13,11 @@ from ltst.doors.mcp.quotes import PREAMBLE, quoted
 LONGEST_QUOTE = 4000  # characters of one memory; the structured answer has all of it
 ROLES = {"human": "user", "ai": "assistant"}
 
+Part = str | Callable[[Any], Any]  # the name of a field, or what is made of the record
+
 
 def tell(answer: Any, nothing: str = "There is nothing.") -> str:
-    """An answer as text: records as quoted blocks, numbers as they are, the rest as JSON in a block."""
+    """Return an answer as text: records as quoted blocks, counts as they are, the rest as quoted JSON."""
     if not isinstance(answer, Mapping):
         return "\n".join([PREAMBLE, _block(answer)])
     if "items" not in answer:
@@ -29,12 +31,12 @@ def tell(answer: Any, nothing: str = "There is nothing.") -> str:
 
 
 def blocks(found: Iterable[Any]) -> list[str]:
-    """A block for each thing."""
+    """Return a quoted block for each thing."""
     return [_block(each) for each in found]
 
 
 def in_json(value: Any, **attributes: str | None) -> str:
-    """Any JSON value, quoted."""
+    """Return a JSON value, quoted."""
     return _quoted(json.dumps(value, ensure_ascii=False, default=str), **attributes)
 
 
@@ -44,159 +46,108 @@ def _counted(answer: Mapping[str, int]) -> str:
 
 
 def _block(thing: Any) -> str:
-    """A record as it is told; of a message that was found, the message; of a value its key; any other thing as JSON."""
+    """Return the block of a record, of a found message, or of a working value; anything else as JSON."""
     if isinstance(thing, Mapping) and "message" in thing:
         thing = thing["message"]
     elif isinstance(thing, Mapping) and thing.keys() == {"key", "value"}:
         return in_json(thing["value"], kind="working", key=thing["key"])
-    shown = TELLERS.get(type(thing))
-    return in_json(thing) if shown is None else shown(thing)
+    if type(thing) not in TOLD:
+        return in_json(thing)
+    kind, content, beside = TOLD[type(thing)]
+    attributes = {name: _written(_part(thing, each)) for name, each in beside.items()}
+    return _quoted(_part(thing, content), **{"kind": kind, **attributes})
+
+
+def _part(record: Any, part: Part) -> Any:
+    return getattr(record, part) if isinstance(part, str) else part(record)
 
 
 def _quoted(content: str, **attributes: str | None) -> str:
-    """A long one is cut, and says so."""
+    """Quote a content. A long one is cut, and the block says so."""
     if len(content) > LONGEST_QUOTE:
         attributes["shortened"] = f"{LONGEST_QUOTE} of {len(content)} characters"
     return quoted(content[:LONGEST_QUOTE], **attributes)
 
 
-def _at(moment: datetime | None) -> str | None:
-    return None if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}"
+def _written(value: Any) -> str | None:
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M}"
+    return None if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
-def _session(session: records.ConversationSession) -> str:
-    return _quoted(
-        session.session_name or session.session_id,
-        kind="session",
-        id=session.session_id,
-        agent=session.agent_name,
-        status=session.status,
-        messages=str(session.session_length),
-        last=_at(session.last_activity),
-        summary=(session.context_summary or "")[:LONGEST_QUOTE] or None,
-    )
-
-
-def _message(message: records.ConversationMessage) -> str:
-    speaker = {"from": ROLES.get(message.role, message.role), "trust": None if message.trusted else "low"}
-    return _quoted(message.content, kind="message", id=message.message_id, at=_at(message.timestamp), **speaker)
-
-
-def _context(context: records.ConversationContext) -> str:
-    return _quoted(
-        context.context_value, kind=context.context_type, key=context.context_key, until=_at(context.expires_at)
-    )
-
-
-def _fact(fact: records.Fact) -> str:
-    return _quoted(
-        fact.fact_value,
-        kind="fact",
-        about=None if fact.about == records.ME else fact.about,
-        key=fact.fact_key,
-        since=_at(fact.valid_from),
-        until=_at(fact.valid_to),
-        rejected=_at(fact.rejected_at),
-        confidence=f"{fact.confidence:.2f}",
-        source=fact.source_message_id,
-    )
-
-
-def _statement(statement: records.Statement) -> str:
-    return _quoted(
-        statement.content,
-        kind=statement.kind,
-        id=statement.statement_id,
-        about=statement.about,
-        at=_at(statement.said_at),
-        until=_at(statement.superseded_at or statement.until),
-        rejected=_at(statement.rejected_at),
-        source=statement.message_id,
-    )
-
-
-def _preference(preference: records.UserPreference) -> str:
-    return _quoted(
-        preference.preference_value, kind="preference", key=preference.preference_key, type=preference.preference_type
-    )
-
-
-def _instruction(instruction: records.Instruction) -> str:
-    version = f"{instruction.version}{'' if instruction.active else ' (not in use)'}"
-    return _quoted(instruction.content, kind="instruction", agent=instruction.agent_name, version=version)
-
-
-def _entry(entry: records.MemoryEntry) -> str:
-    return _quoted(
-        entry.content, kind="entry", id=entry.entry_id, type=str(entry.memory_type), at=_at(entry.occurred_at)
-    )
-
-
-def _document(document: records.Document) -> str:
-    told = {"kind": "document", "id": document.document_id, "uri": document.uri, "at": _at(document.created_at)}
-    if not document.chunks:
-        return _quoted(document.title or document.uri or document.document_id, **told)
-    return _quoted(document.text, **told, title=document.title)
-
-
-def _hit(hit: records.Hit) -> str:
-    speaker = {"from": hit.speaker and ROLES.get(hit.speaker, hit.speaker), "trust": None if hit.trusted else "low"}
-    return _quoted(
-        hit.content,
-        kind=hit.kind,
-        id=hit.id,
-        at=_at(hit.occurred_at),
-        session=hit.session_id,
-        score=f"{hit.score:.2f}",
-        **speaker,
-    )
-
-
-def _relationship(link: records.SessionRelationship) -> str:
-    told = {"from": link.source_session_id, "to": link.target_session_id}
-    return _quoted(link.relationship_type, kind="relationship", **told, strength=f"{link.relationship_strength:.2f}")
+def _speaker(role: str) -> dict[str, Part]:
+    """Return the attributes that name the speaker, and mark words that are not the user's."""
+    return {
+        "from": lambda it: ROLES.get(getattr(it, role), getattr(it, role)),
+        "trust": lambda it: None if it.trusted else "low",
+    }
 
 
 def _counts(summary: records.SessionSummary) -> str:
-    counted = (
+    return (
         f"{summary.message_count} messages ({summary.human_messages} of the user, {summary.ai_messages} of the "
         f"assistant), {summary.token_count} tokens"
     )
-    return _quoted(
-        counted, kind="summary", id=summary.session_id, status=summary.status, last=_at(summary.last_activity)
-    )
 
 
-def _policy(policy: records.RetentionPolicy) -> str:
+def _spans(policy: records.RetentionPolicy) -> str:
     spans = {"archive": policy.archive_after, "delete": policy.delete_after}
-    told = ", ".join(f"{what} after {span}" for what, span in spans.items() if span is not None)
-    return _quoted(told, kind="retention", type=policy.session_type)
+    return ", ".join(f"{what} after {span}" for what, span in spans.items() if span is not None)
 
 
-def _event(event: records.Event) -> str:
-    told = f"{event.action} {event.noun} {event.row_id}"
-    return _quoted(told, kind="event", id=str(event.event_id), at=_at(event.occurred_at), by=event.actor)
+def _as(kind: str, content: Part, fields: str = "", **made: Part) -> tuple[str, Part, Mapping[str, Part]]:
+    """Return how to tell a record: its kind, what is quoted, and its attributes, as name or name=field."""
+    named = {name: field or name for name, _, field in (each.partition("=") for each in fields.split())}
+    return kind, content, {**named, **made}
 
 
-def _receipt(receipt: records.Receipt) -> str:
-    removed = f"removed {sum(receipt.removed.values())} rows, {sum(receipt.remaining.values())} remain"
-    return _quoted(removed, kind="receipt", id=receipt.receipt_id, at=_at(receipt.erased_at), digest=receipt.digest)
-
-
-TELLERS: Mapping[type, Callable[[Any], str]] = {
-    records.ConversationSession: _session,
-    records.ConversationMessage: _message,
-    records.ConversationContext: _context,
-    records.Fact: _fact,
-    records.Statement: _statement,
-    records.UserPreference: _preference,
-    records.Instruction: _instruction,
-    records.MemoryEntry: _entry,
-    records.Document: _document,
-    records.Hit: _hit,
-    records.SessionRelationship: _relationship,
-    records.SessionSummary: _counts,
-    records.RetentionPolicy: _policy,
-    records.Event: _event,
-    records.Receipt: _receipt,
+TOLD: Mapping[type, tuple[str, Part, Mapping[str, Part]]] = {
+    records.ConversationSession: _as(
+        "session",
+        lambda it: it.session_name or it.session_id,
+        "id=session_id agent=agent_name status messages=session_length last=last_activity",
+        summary=lambda it: (it.context_summary or "")[:LONGEST_QUOTE] or None,
+    ),
+    records.ConversationMessage: _as("message", "content", "id=message_id at=timestamp", **_speaker("role")),
+    records.ConversationContext: _as("context", "context_value", "kind=context_type key=context_key until=expires_at"),
+    records.Fact: _as(
+        "fact",
+        "fact_value",
+        "key=fact_key since=valid_from until=valid_to rejected=rejected_at confidence source=source_message_id",
+        about=lambda it: None if it.about == records.ME else it.about,
+    ),
+    records.Statement: _as(
+        "statement",
+        "content",
+        "kind id=statement_id about at=said_at rejected=rejected_at source=message_id",
+        until=lambda it: it.superseded_at or it.until,
+    ),
+    records.UserPreference: _as("preference", "preference_value", "key=preference_key type=preference_type"),
+    records.Instruction: _as(
+        "instruction",
+        "content",
+        "agent=agent_name",
+        version=lambda it: f"{it.version}{'' if it.active else ' (not in use)'}",
+    ),
+    records.MemoryEntry: _as("entry", "content", "id=entry_id type=memory_type at=occurred_at"),
+    records.Document: _as(
+        "document",
+        lambda it: it.text if it.chunks else it.title or it.uri or it.document_id,
+        "id=document_id uri at=created_at",
+        title=lambda it: it.title if it.chunks else None,
+    ),
+    records.Hit: _as("hit", "content", "kind id at=occurred_at session=session_id score", **_speaker("speaker")),
+    records.SessionRelationship: _as(
+        "relationship",
+        "relationship_type",
+        "from=source_session_id to=target_session_id strength=relationship_strength",
+    ),
+    records.SessionSummary: _as("summary", _counts, "id=session_id status last=last_activity"),
+    records.RetentionPolicy: _as("retention", _spans, "type=session_type"),
+    records.Event: _as("event", lambda it: f"{it.action} {it.noun} {it.row_id}", "id=event_id at=occurred_at by=actor"),
+    records.Receipt: _as(
+        "receipt",
+        lambda it: f"removed {sum(it.removed.values())} rows, {sum(it.remaining.values())} remain",
+        "id=receipt_id at=erased_at digest",
+    ),
 }

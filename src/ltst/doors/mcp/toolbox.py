@@ -39,7 +39,7 @@ LARGEST_TOLD = 1000
 
 
 @dataclass
-class Asked:
+class ToolCall:
     """Who asks, and how to tell them how far their work is."""
 
     user: AsyncUser
@@ -72,7 +72,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Tool:
+class VerbTool:
     """A verb as a tool of the protocol."""
 
     name: str
@@ -82,17 +82,17 @@ class Tool:
 
     @cached_property
     def arguments(self) -> type[BaseModel]:
-        """What it takes, as a model that takes nothing else."""
+        """Return its arguments as a model that takes nothing else."""
         own = [each for name, each in self.verb.arguments.items() if name not in UNSEEN]
         return model(self.name, own)
 
     @property
     def effect(self) -> Effect:
-        """What it does to what is stored."""
+        """Return what it does to what is stored."""
         return self.verb.effect
 
     def spec(self, *, structured: bool = False) -> protocol.Tool:
-        """The tool as the protocol describes one."""
+        """Return the tool as the protocol describes one."""
         effect = self.effect
         return protocol.Tool(
             name=self.name,
@@ -109,11 +109,13 @@ class Tool:
         )
 
     def input_schema(self) -> dict[str, Any]:
-        """What the tool takes, in as few words as a model needs."""
+        """Return the input schema, in as few words as a model needs."""
         schema: dict[str, Any] = light(self.arguments.model_json_schema())
         return {"type": "object", "properties": {}, **schema, "additionalProperties": False}
 
-    async def use(self, asked: Asked, given: Mapping[str, Any], *, structured: bool = False) -> protocol.CallToolResult:
+    async def use(
+        self, asked: ToolCall, given: Mapping[str, Any], *, structured: bool = False
+    ) -> protocol.CallToolResult:
         """Do it; what goes wrong is told to the model in a sentence, so that it can do better."""
         try:
             arguments = self._checked(given)
@@ -160,7 +162,7 @@ class Tool:
 
 
 def failed(sentence: str, kind: str) -> protocol.CallToolResult:
-    """A result that says what went wrong."""
+    """Return a result that says what went wrong."""
     return protocol.CallToolResult(content=[_text(sentence)], is_error=True, _meta={ERROR: kind})
 
 
@@ -211,7 +213,7 @@ def _text(said: str) -> protocol.TextContent:
 
 
 def _sentence(problem: ValidationError, arguments: type[BaseModel]) -> str:
-    """What of the arguments is not accepted, and why; never what was given."""
+    """Say which arguments are not accepted, and why, without repeating what was given."""
     said = [f"{_place(each['loc'])}: {each['msg']}" for each in problem.errors()[:FEW]]
     if any(each["type"] == "extra_forbidden" for each in problem.errors()):
         said.append(f"it takes {', '.join(arguments.model_fields) or 'nothing'}")
@@ -219,5 +221,5 @@ def _sentence(problem: ValidationError, arguments: type[BaseModel]) -> str:
 
 
 def _place(location: tuple[int | str, ...]) -> str:
-    """The argument, without the steps that pydantic takes within it; a name that was made up is cut short."""
+    """Return the name of the argument, cut short in case it was made up."""
     return str(location[0])[:60] if location else "arguments"

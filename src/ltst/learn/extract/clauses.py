@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ltst.learn.extract.tables import table
+from ltst.learn.extract.values import LISTS, PACKAGE
+from ltst.support.tables import Table
 
 MOST_SENTENCES = 400
 MOST_CLAUSES = 12
@@ -31,7 +32,7 @@ class Clause:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class ParsedSentence:
     """A sentence as written, whether it asks or supposes, and the clauses of it that state something."""
 
     text: str
@@ -40,29 +41,23 @@ class Sentence:
     clauses: tuple[Clause, ...]
 
 
-_TABLE = {heading[0]: lines for heading, lines in table("clauses")}
-
-
-def _pattern(before: str, name: str, after: str = "") -> re.Pattern[str]:
-    return re.compile(f"{before}(?:{'|'.join(_TABLE[name])}){after}", re.I)
-
-
+_TABLE = Table(PACKAGE, "clauses.txt", LISTS)
 _END = re.compile(
     r"(?<=[.!?…])(?<!\bMr\.)(?<!\bDr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)\)? +|\n+"
 )
-_ASKING, _JOINTS, _DATED = _pattern("", "asking"), _pattern("", "joints"), _pattern("", "dated")
-_LEADS = _pattern("", "leads", r"(?![\w'])[,:!.-]* ?")
-_TIME_LEAD = _pattern("", "times", r",? (?=I\b|I'|we\b|we'|my\b|our\b)")
-_DOUBTS, _GOVERNED = _pattern("", "doubts", r"(?![\w])"), _pattern("", "governed", r"\b")
-_PAST, _SARCASM = _pattern(r"\b", "past", r"\b"), _pattern(r"(?:\b|(?<= ))", "sarcasm", r"[.!) ]*$")
+_ASKING, _JOINTS, _DATED = _TABLE.pattern("asking"), _TABLE.pattern("joints"), _TABLE.pattern("dated")
+_LEADS = _TABLE.pattern("leads", after=r"(?![\w'])[,:!.-]* ?")
+_TIME_LEAD = _TABLE.pattern("times", after=r",? (?=I\b|I'|we\b|we'|my\b|our\b)")
+_DOUBTS, _GOVERNED = _TABLE.pattern("doubts", after=r"(?![\w])"), _TABLE.pattern("governed", after=r"\b")
+_PAST, _SARCASM = _TABLE.pattern("past", r"\b", r"\b"), _TABLE.pattern("sarcasm", r"(?:\b|(?<= ))", r"[.!) ]*$")
 _SUBJECT = re.compile(
     r"(?P<who>I|we)'(?P<tail>m|ve|d|ll|re)\b ?|(?P<bare>im(?! (?-i:[A-ZÀ-Þ]))|ive)\b ?|(?P<plain>I|we)\b(?!')[,]? ?",
     re.I,
 )
 _TAILS = {"m": "am", "re": "am", "ve": "have", "d": "would", "ll": "will", "im": "am", "ive": "have"}
-_ADVERBS = re.compile(f"(?:(?:{'|'.join(_TABLE['adverbs'])}) )+", re.I)
-_AUXILIARIES, _IMPLIED = _pattern("", "auxiliaries"), _pattern("", "implied", r"\b")
-_VERBAL, _MEANT = _pattern("", "verbal", "$"), _pattern("", "meant")
+_ADVERBS = _TABLE.pattern("adverbs", "(?:", " )+")
+_AUXILIARIES, _IMPLIED = _TABLE.pattern("auxiliaries"), _TABLE.pattern("implied", after=r"\b")
+_VERBAL, _MEANT = _TABLE.pattern("verbal", after="$"), _TABLE.pattern("meant")
 _NOT = re.compile(r"(?:not|never|hardly|barely|rarely)\b ?", re.I)
 _NO_LONGER = re.compile(r"(?:no longer|not any longer|not anymore|formerly|previously)\b ?", re.I)
 _USED_TO = re.compile(r"used to (?:(?P<be>be )|(?P<have>have |own ))?", re.I)
@@ -83,23 +78,23 @@ _TOGETHER = frozenset(("and", "or", "then", "and then"))
 _RESUMED = frozenset(("shared", "listed", "beside"))
 
 
-def sentences(text: str) -> Iterator[Sentence]:
-    """The sentences of the writer's own words, in order."""
+def sentences(text: str) -> Iterator[ParsedSentence]:
+    """Yields the sentences of the writer's own words, in order."""
     for raw in _END.split(text)[:MOST_SENTENCES]:
         sentence = raw.strip(" *_-").lstrip("# ")
         if sentence:
             yield _sentence(sentence[:LONGEST_SENTENCE])
 
 
-def _sentence(text: str) -> Sentence:
+def _sentence(text: str) -> ParsedSentence:
     asks = text.endswith("?") or bool(_ASKING.match(text))
     unstated = bool(_PAST.search(text)) or _is_sarcastic(text)
     clauses = () if unstated else tuple(_clauses(text))
-    return Sentence(text, asks, unstated or bool(_DOUBTS.match(text)), clauses)
+    return ParsedSentence(text, asks, unstated or bool(_DOUBTS.match(text)), clauses)
 
 
 def _is_sarcastic(text: str) -> bool:
-    """Whether the sentence takes itself back at its end, which alone is looked at."""
+    """Returns whether the sentence takes itself back at its end, which alone is looked at."""
     return _SARCASM.search(text, max(0, len(text.rstrip(".!) ")) - LONGEST_SARCASM)) is not None
 
 
@@ -163,7 +158,7 @@ def _asserted(pieces: list[_Piece], asks: bool) -> list[_Piece]:
 
 
 def _led(text: str) -> tuple[str, str]:
-    """The clause without its greetings and connectives, and the date that stood among them."""
+    """Returns the clause without its greetings and connectives, and the date that stood among them."""
     when = ""
     for _ in range(6):
         if _SUBJECT.match(text) and not _LEADS.match(text):
@@ -199,7 +194,7 @@ def _opened(piece: _Piece, before: Clause | None, first: bool) -> Clause | None:
 
 
 def _resumed(text: str, whole: str, before: Clause | None, kind: str) -> Clause | None:
-    """A verb without a subject of its own: "I'm 34 and live in Porto"."""
+    """Opens a clause whose subject stands in the one before: "I'm 34 and live in Porto"."""
     if before is None or before.opener not in ("am", "have", "do", "was", "can"):
         return None
     # "I have a sister living in Rome" says nothing of the writer's home.
@@ -241,7 +236,7 @@ def _verbed(rest: str, auxiliary: str, whole: str, plural: bool) -> Clause | Non
 
 
 def _ended(rest: str, auxiliary: str, whole: str, plural: bool) -> Clause | None:
-    """What is no longer so, with the opener that it would have if it were."""
+    """Returns what is no longer so, with the opener that it would have if it were."""
     if auxiliary not in ("", "am", "have", "do"):
         return None
     if found := _NO_LONGER.match(rest):

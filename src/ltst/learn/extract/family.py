@@ -9,58 +9,24 @@ from datetime import datetime
 from ltst.learn import when
 from ltst.learn.extract import values
 from ltst.learn.extract.rules import fact
-from ltst.learn.extract.words import alternatives
 from ltst.records import Claim
+from ltst.support.tables import Table
 
-_SPECIES = alternatives("species")
-_PARTNERS = (
-    "wife|husband|spouse|partner|girlfriend|boyfriend|fiancée|fiancee|fiancé|fiance|better half"
-    "|other half|hubby|significant other"
-)
-_CHILDREN = "daughter|son|stepson|stepdaughter|baby girl|baby boy|little girl|little boy|boy|baby|toddler|kid|child"
-_ADJECTIVES = (
-    r"(?:(?:two|three|four|five|little|older|elder|younger|big|oldest|eldest|youngest|middle|new|beloved|dear|late"
-    r"|lovely|sweet|old|twin|only|other|adopted|rescue|\d{1,2}[- ](?:year|month|week)[- ]old|black|white|orange|ginger"
-    r"|tabby|fluffy|tiny|cute) ){0,4}"
-)
-_NAME = r"(?-i:[A-ZÀ-ÖØ-ÞĀ-Ž])[\w'-]*"
-_KIND = rf"(?:(?P<partner>{_PARTNERS})|(?P<child>{_CHILDREN})|(?P<pet>{_SPECIES}))"
-_RELATIVE = re.compile(
-    rf"\b(?:my|our) {_ADJECTIVES}{_KIND}(?P<many>s|ies|ren)?(?:'s? name(?:s)?(?: is| are|'s)|'s? (?:called|named)"
-    rf"|,? (?:is|are)?,? ?(?:called|named)| are|, (?!I\b)|: | \(| )(?: )?(?P<names>{_NAME}.{{0,80}})",
-    re.I,
-)
-_APPOSED = re.compile(rf"{_NAME}(?:,| is\b| was\b|\)|'s\b| (?!and\b)[a-z]|$|[.!?;]| and\b)")
-_REVERSED = re.compile(
-    rf"(?<![\w'-])(?P<names>{_NAME})(?: is|(?P<apposed>,)) (?:my|our) {_ADJECTIVES}{_KIND}\b(?!'s)(?(apposed),)", re.I
-)
-_GONE = re.compile(
-    r"^[,)]?(?: (?:just|sadly|unexpectedly|finally|suddenly|recently)){0,3} (?:died|passed away|passed|ran away"
-    r"|crossed the rainbow bridge|was put down|was put to sleep|is gone|is no longer with us|has died|has passed)\b",
-    re.I,
-)
-_LOST = re.compile(
-    r"\b(?:put|lost|buried|rehomed|gave away|said goodbye to|say goodbye to|put down|euthani[sz]e) $", re.I
-)
-_LEFT = re.compile(r"\b(?:broke up with|split (?:up )?(?:with|from)|divorced|left|separated from) $", re.I)
+_TABLE = Table(values.PACKAGE, "family.txt", values.LISTS)
+_RELATIVE = _TABLE.pattern("relative")
+_APPOSED = _TABLE.pattern("apposed", flags=0)
+_REVERSED = _TABLE.pattern("reversed")
+_GONE = _TABLE.pattern("gone")
+_LOST = _TABLE.pattern("lost", r"\b", " $")
+_LEFT = _TABLE.pattern("left", r"\b", " $")
 _OTHERS = re.compile(r"\b(?:ex|friend|cousin|colleague|first|former)[- ]$", re.I)
 _KEYS = ("partner", "child", "pet")
-_TOGETHER = re.compile(
-    rf"(?<![\w'-])(?P<name>{_NAME}) and I(?:'ve| have)?(?: just| finally| recently)? (?:(?P<met>got married|got engaged"
-    rf"|are married|are engaged|tied the knot|are dating|started dating|have been together|are together)"
-    rf"|broke up|split up|separated|got divorced|divorced|are getting divorced)",
-    re.I,
-)
-_PRONAMED = re.compile(
-    rf"(?:his|her|its|their|the (?:puppy|kitten|dog|cat|baby)'s) names?(?: is| are|'s) (?P<a>{_NAME}.*)"
-    rf"|(?:he|she|it|they)(?:'s| is|'re| are) (?:called|named) (?P<b>{_NAME}.*)|(?:we|I) (?:named"
-    rf"|called) (?:him|her|it|them) (?P<c>{_NAME}.*)",
-    re.I,
-)
+_TOGETHER = _TABLE.pattern("together")
+_PRONAMED = _TABLE.pattern("pronamed")
 
 
 def named(text: str, said_at: datetime) -> Iterator[Claim]:
-    """Relatives and animals that the sentence names, wherever it does: "my daughter Mia starts school"."""
+    """Yields relatives and animals that the sentence names, wherever it does: "my daughter Mia starts school"."""
     for found in _RELATIVE.finditer(text):
         led = found[0][: found.start("names") - found.start()]
         # "Is my dog called Rex?" asks for what "food for my dog Rex?" knows.
@@ -98,7 +64,7 @@ def together(text: str, said_at: datetime) -> Iterator[Claim]:
 
 
 def pronamed(text: str) -> list[str]:
-    """The name that a following sentence gives: "We got a puppy! His name is Fig."."""
+    """Returns the name that a following sentence gives: "We got a puppy! His name is Fig."."""
     found = _PRONAMED.match(text)
     return values.names(found["a"] or found["b"] or found["c"]) if found else []
 

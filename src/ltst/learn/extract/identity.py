@@ -6,17 +6,11 @@ import re
 from collections.abc import Iterator
 
 from ltst.learn.extract import values
-from ltst.learn.extract.words import LISTS
+from ltst.learn.extract.values import LISTS
+from ltst.support.tables import Table
 
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
-)
-_DAY = re.compile(
-    rf"(?:on )?((?:{_MONTH}\.? (?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|(?:the )?\d{{1,2}}(?:st|nd|rd|th)? "
-    rf"(?:of )?{_MONTH}(?:,? \d{{4}})?|\d{{4}}-\d\d-\d\d|\d{{1,2}}[/.]\d{{1,2}}(?:[/.]\d{{2,4}})?))",
-    re.I,
-)
+_TABLE = Table(values.PACKAGE, "identity.txt")
+_DAY = _TABLE.pattern("day")
 _ENDS_NAME = re.compile(
     r"(?:$|[,.;:!?)(]| -| and (?:I|my|this|we)\b| from\b| but I\b| by the way\b| btw\b| here\b| not\b)"
 )
@@ -37,7 +31,7 @@ _diet = values.member("diets")
 
 
 def own_name(text: str) -> list[str]:
-    """A name after "I'm": only a name, and nothing that other words with capitals mean."""
+    """Returns a name after "I'm": only a name, and nothing that other words with capitals mean."""
     found = values.person(text)
     if not found or len(found[0].split()) > 3 or not _ENDS_NAME.match(text[text.find(found[0]) + len(found[0]) :]):
         return []
@@ -49,13 +43,13 @@ def own_name(text: str) -> list[str]:
 
 
 def introduced(text: str) -> list[str]:
-    """The name in a message that begins with "Hello, this is Ana"."""
+    """Returns the name in a message that begins with "Hello, this is Ana"."""
     found = _INTRODUCED.match(text)
     return own_name(re.split(r"[\n!?.,]", found["v"])[0]) if found else []
 
 
 def described(text: str) -> Iterator[tuple[str, str]]:
-    """What "vegan here" and "as a nurse, I ..." say: a key and its value."""
+    """Yields what "vegan here" and "as a nurse, I ..." say: a key and its value."""
     for pattern in (_HERE_IS, _AS_A):
         if found := pattern.match(text):
             value = found["v"]
@@ -104,14 +98,14 @@ def _employer(text: str) -> list[str]:
 
 
 def _with_role(text: str) -> list[str]:
-    """The company of "I'm a nurse at Mercy Hospital"."""
+    """Returns the company of "I'm a nurse at Mercy Hospital"."""
     found = re.match(r"((?:an? |the )[\w' -]{2,50}?) (?:at|for|with) ((?-i:[A-Z]|the [A-Z]|an? ).+)", text, re.I)
     known = found and "student" not in found[1] and (values.occupation(found[1]) or _title(found[1]))
     return _employer(found[2]) if found and known else []
 
 
 def _allergens(text: str) -> list[str]:
-    """What somebody is allergic to; not work and not Mondays."""
+    """Returns what somebody is allergic to; not work and not Mondays."""
     found: list[str] = []
     text = re.sub(r"^(?:both|all|most|certain|some kinds of|all kinds of) ", "", text, flags=re.I)
     for part in re.split(r",? (?:and|&|or) |, ", text[: values.LONGEST])[: values.MOST_LISTED]:
@@ -122,13 +116,7 @@ def _allergens(text: str) -> list[str]:
     return found
 
 
-_NO_ALLERGEN = re.compile(
-    r"(?:mondays?|work|mornings?|bullshit|drama|stupidity|exercise|people|fun|commitment|nonsense|idiots|meetings|math"
-    r"|early|effort|small talk|cardio|bs|responsibility|decisions|spreadsheets|paperwork|hype|cheap|bad|losing|rules"
-    r"|change|success|failure|happiness|hard|adulting|sundays|housework|cleaning|anything|everything|nothing|it|this"
-    r"|that|these|those|them|him|her|you|your|my|something|some|so|I|I'm|we|but|not|\w+ing|\w+ly)\b",
-    re.I,
-)
+_NO_ALLERGEN = _TABLE.pattern("no_allergen", after=r"\b")
 READERS: dict[str, values.Reader] = {
     "person": values.person,
     "own_name": own_name,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from ltst.learn.extract import family, identity, rules, wishes
-from ltst.learn.extract.clauses import Clause, Sentence, sentences
+from ltst.learn.extract.clauses import Clause, ParsedSentence, sentences
 from ltst.learn.extract.reading import own_words
 from ltst.records import Claim
 from ltst.support import validate
@@ -32,7 +32,7 @@ _Found = dict[tuple[str, str, str, str], Claim]
 
 
 def read(text: str, said_at: datetime) -> list[Claim]:
-    """What the message says about its writer, in the order of saying; nothing where nothing is said plainly."""
+    """Returns what the message says about its writer, in the order of saying; nothing where nothing is said plainly."""
     said_at = validate.moment(said_at, "said_at")
     found: _Found = {}
     last: Claim | None = None
@@ -57,7 +57,7 @@ def _identity(claim: Claim) -> tuple[str, str, str, str]:
     return claim.noun, claim.key, claim.value.lower(), claim.change
 
 
-def _read(sentence: Sentence, said_at: datetime, *, wishing: bool) -> Iterator[Claim]:
+def _read(sentence: ParsedSentence, said_at: datetime, *, wishing: bool) -> Iterator[Claim]:
     if wishing:
         yield from wishes.wishes(sentence.text)
     if not sentence.doubtful and _SELF.search(sentence.text):
@@ -74,7 +74,7 @@ def _read(sentence: Sentence, said_at: datetime, *, wishing: bool) -> Iterator[C
 
 
 def _corrected(claim: Claim, clause: Clause) -> Iterator[Claim]:
-    """What a correction ends: "I live in Porto, not Lisbon"."""
+    """Yields what a correction ends: "I live in Porto, not Lisbon"."""
     if claim.change == "ends" or not (claim.single_valued or claim.key in _CORRECTED):
         return
     article = "(?:an? |the )?" if claim.key == "pet" else r"(?!an?\b)"
@@ -85,7 +85,7 @@ def _corrected(claim: Claim, clause: Clause) -> Iterator[Claim]:
         yield replace(claim, value=found["v"].strip(" ."), change="ends", valid_from=None)
 
 
-def _named_later(sentence: Sentence, last: Claim | None, found: _Found) -> Claim | None:
+def _named_later(sentence: ParsedSentence, last: Claim | None, found: _Found) -> Claim | None:
     """Put the name that this sentence gives in place of "puppy" or "two kids" in the one before."""
     if last is None or last.value[:1].isupper() or sentence.asks:
         return None if sentence.asks else last

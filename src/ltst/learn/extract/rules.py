@@ -9,19 +9,16 @@ from datetime import datetime
 
 from ltst.learn import keys, when
 from ltst.learn.extract.clauses import Clause
-from ltst.learn.extract.tables import table
-from ltst.learn.extract.values import Reader
+from ltst.learn.extract.values import LISTS, PACKAGE, Reader
 from ltst.records import Claim
+from ltst.support.tables import Table, read_sections
 from ltst.support.timeline import ANY
 
+_TABLE = Table(PACKAGE, "rules.txt")
 CONFIDENCE = 0.9
 # Said of today only these are no facts: "I'm working at a café today".
 _STEADY = frozenset(("home", "employer", "diet", "cloud_provider"))
-_FLEETING = re.compile(
-    r"\b(?:today|tonight|this (?:week|weekend|morning|afternoon|evening)|for (?:the|an?) (?:week|weekend|day|night"
-    r"|while)|for now|at the moment|temporarily)\b",
-    re.I,
-)
+_FLEETING = _TABLE.pattern("fleeting", r"\b", r"\b")
 # "I'm at Acme" may be a visit; "I'm now at Acme" is a job.
 _NOW = re.compile(r"(?:I'm|im|I am) now\b", re.I)
 # "I've lived in Rome" is over, unless it says since when.
@@ -50,13 +47,13 @@ class Rule:
     dated: bool = True
 
     def values(self, found: re.Match[str]) -> list[str]:
-        """The values that the match holds; a pattern without one speaks of whatever is known."""
+        """Returns the values that the match holds; a pattern without one speaks of whatever is known."""
         return self.reader(found["v"] or "") if "v" in self.pattern.groupindex else [ANY]
 
 
 def ways(readers: Mapping[str, Reader]) -> Iterator[Rule]:
-    """The rules of the table `ways.txt`, whose headings name these readers."""
-    for (key, reader, *marks), lines in table("ways"):
+    """Yields the rules of the table `ways.txt`, whose headings name these readers."""
+    for (key, reader, *marks), lines in read_sections(PACKAGE, "ways.txt", LISTS):
         for line in lines:
             openers, pattern = line.split(" ", 1)
             pattern = pattern.replace("<any>", "(?P<v>.+)").replace("<name>", "(?P<v>(?-i:[A-Z]|the [A-Z]).+)")
@@ -67,7 +64,7 @@ def ways(readers: Mapping[str, Reader]) -> Iterator[Rule]:
 
 
 def by_opener(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
-    """The rules under each opener, in their order."""
+    """Returns the rules under each opener, in their order."""
     found: dict[str, list[Rule]] = {}
     for each in rules:
         for opener in each.openers:
@@ -76,7 +73,7 @@ def by_opener(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
 
 
 def apply(rules: dict[str, list[Rule]], clause: Clause, said_at: datetime) -> Iterator[Claim]:
-    """What the rules read in a clause; of each key and change, the first rule that reads something."""
+    """Yields what the rules read in a clause; of each key and change, the first rule that reads something."""
     done: set[tuple[str, str]] = set()
     past_only = clause.opener == "have" and _EXPERIENCE.match(clause.rest) and not _SINCE.search(clause.whole)
     skipped = (_LASTING if past_only else frozenset()) | (_PERSONAL if clause.plural else frozenset())
@@ -106,5 +103,5 @@ def _claims(
 def fact(
     key: str, value: str, change: str = "holds", start: datetime | None = None, details: dict[str, object] | None = None
 ) -> Claim:
-    """A claim about the user."""
+    """Returns a claim about the user."""
     return Claim("fact", key, value, change, key in keys.SINGLE_VALUED, CONFIDENCE, start, None, details or {})

@@ -5,27 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ltst.learn.extract.words import LISTS, alternatives, listed
+from ltst.learn.keys import NUMBERS
+from ltst.support.tables import Table
+
+PACKAGE = "ltst.learn.extract"
+_WORDS = Table(PACKAGE, "words.txt")
+# Closed lists that tell a job from a mood and a cat from a car.
+LISTS = {name: _WORDS.phrases(name) for name in _WORDS.lines}
+_TABLE = Table(PACKAGE, "values.txt", LISTS)
 
 Reader = Callable[[str], list[str]]
 
 LONGEST = 80
 MOST_LISTED = 8
 
-_MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
-# Where a value ends: punctuation, the next clause, or the when and why of it.
-_STOP = re.compile(
-    r"[,;:!?()\[\]{}\"…→|]|\.(?= |$)| [-–—]+ | (?:and|but|so|because|cause|cuz|since|although|though|while|which|who"
-    r"|whom|where|when|if|as|unless|until|till|these days|nowadays|right now|now|currently|at the moment|at present|too"
-    r"|any ?more|any longer|already|again|btw|by|please|lol|haha|today|yesterday|tomorrow|last|next|this|ago"
-    r"|(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|a|an|several) (?:day|week|month|year)s? ago|every|each"
-    r"|after|before|recently|lately|a few|a couple|for (?:a|the|about|almost|over|nearly|my|now"
-    rf"|\w+ (?:year|month|week|day)s?)|in (?:{_MONTHS}|\d{{4}}|the|my|order|a)|on (?:my|the|weekends"
-    rf"|{_MONTHS}|\w+days?)|with (?:my|a|an|the|two|three|some|our)|from \d|instead|rather than"
-    r"|actually|really|honestly|either|just|especially|mostly|mainly|even"
-    r"|that|all day|once|twice|daily|full[- ]time|part[- ]time|back in|here|not)\b",
-    re.I,
-)
+_STOP = _TABLE.pattern("stop")
 _ARTICLE = re.compile(r"(?:a|an|the|my|our|some|any|another|this|own|new|brand[- ]new)\s+", re.I)
 _JUNK = " .,;:!?'\"-–—*_()[]~"
 _CAPITAL = r"(?:[^\W\d_a-zß-öø-ÿ][\w'’.&-]*)"
@@ -34,27 +28,14 @@ _PLACE = re.compile(
     rf"(?:the )?((?:St\. |San |The )?{_CAPITAL}(?: (?:(?:de|of|upon|la|las|los|le|del|do|da|dos|di|am"
     rf"|an der|aan|den|el|al|on|sur|and the)(?: the)? )?{_CAPITAL})*)"
 )
-_WITHIN = re.compile(
-    r"(?:an? |the (?:city|town|village|suburbs|outskirts|north|south|east|west|middle|heart|cent(?:er|re))\b|near "
-    r"|outside |central |downtown |north |south |east |west |rural )"
-)
+_WITHIN = _TABLE.pattern("within", flags=0)
 _CALLED = re.compile(r"\b(?:called|named|outside(?: of)?|near|in|of) (?=(?:the )?[^\W\d_a-zß-öø-ÿ])")
 _NAME = re.compile(
     rf"((?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{_NAME_WORD}(?:(?: (?:de|da|van|von|der|del|la|bin|al))* {_NAME_WORD}){{0,3}})"
 )
 _TITLE = re.compile(r"^(?:Dr|Mr|Mrs|Ms|Prof)\.? ")
 _AND = re.compile(r",? (?:and|&|or|plus|as well as) |, ?")
-_HOW_WELL = re.compile(
-    r"(?:a (?:bit|little) (?:of )?|some |fluent |basic |also |both |native |conversational |decent |broken |and )+",
-    re.I,
-)
-NOWHERE = listed("""
-    I, Mars, Venus, Earth, Hell, Heaven, Hogwarts, Narnia, Neptune, Jupiter, Pluto, Denial, Neverland, Gotham, Wakanda,
-    Middle-earth, Middle Earth, Atlantis, Zoom, Python, Java, Mac, Linux, Windows, God, Westeros, Camelot, Tortuga,
-    Mordor, Rivendell, the Shire, Shire, Azeroth, Hyrule, Tatooine, Krypton, Asgard, Oz, Wonderland, Monday, Tuesday,
-    Wednesday, Thursday, Friday, Saturday, Sunday, January, February, March, April, June, July, August, September,
-    October, November, December, English, Spanish, French, German
-""")
+_HOW_WELL = _TABLE.pattern("how_well", "(?:", " )+")
 _NAMED_OTHERWISE = frozenset[str]().union(
     *(LISTS[name] for name in ("not_names", "programming", "software", "clouds", "languages", "demonyms"))
 )
@@ -79,13 +60,13 @@ def bare(text: str) -> str:
 
 
 def verbatim(text: str) -> list[str]:
-    """The words as they are, without outer punctuation and articles."""
+    """Returns the words as they are, without outer punctuation and articles."""
     value = bare(text)
     return [value] if 0 < len(value) <= LONGEST else []
 
 
 def members(name: str) -> Reader:
-    """All that are in a list, in an enumeration that begins with one of them; a plural counts as its singular."""
+    """Returns a reader for enumerations of words on a list, in the singular or the plural."""
     known = frozenset(entry.lower() for entry in LISTS[name])
 
     def one(text: str) -> list[str]:
@@ -109,13 +90,13 @@ def members(name: str) -> Reader:
 
 
 def member(name: str) -> Reader:
-    """The first of such an enumeration."""
+    """Returns the first of such an enumeration."""
     read = members(name)
     return lambda text: read(text)[:1]
 
 
 def place(text: str) -> list[str]:
-    """A place with a name of its own."""
+    """Returns a place with a name of its own."""
     text = text[:LONGEST].strip()
     called = _CALLED.search(text) if _WITHIN.match(text) else None
     found = _PLACE.match(text[called.end() :] if called else text)
@@ -123,11 +104,11 @@ def place(text: str) -> list[str]:
         value = cut(text)
         return [value] if value in LISTS["cities"] else []
     value = found[1].strip(_JUNK)
-    return [] if value in NOWHERE or value.lower() in _NAMED_OTHERWISE else [value]
+    return [] if value in LISTS["nowhere"] or value.lower() in _NAMED_OTHERWISE else [value]
 
 
 def person(text: str) -> list[str]:
-    """A name."""
+    """Returns a name."""
     found = _NAME.match(text[:LONGEST].strip())
     if not found:
         return []
@@ -141,7 +122,7 @@ def person(text: str) -> list[str]:
 
 
 def names(text: str) -> list[str]:
-    """One name or several: "Mia, Leo and Tom"."""
+    """Returns one name or several: "Mia, Leo and Tom"."""
     found: list[str] = []
     for part in re.split(r",? (?:and|&) |, ", text[: LONGEST * 2])[:MOST_LISTED]:
         value = person(part)
@@ -154,11 +135,11 @@ def names(text: str) -> list[str]:
 
 
 def organisation(text: str) -> list[str]:
-    """A company by its name, or the kind of it: "hospital"."""
+    """Returns a company by its name, or the kind of it: "hospital"."""
     text = text[:LONGEST].strip()
     if found := _PLACE.match(text):
         value = found[1].strip(_JUNK)
-        return [] if value.lower() in LISTS["not_names"] or value in NOWHERE else [value]
+        return [] if value.lower() in LISTS["not_names"] or value in LISTS["nowhere"] else [value]
     if not re.match(r"(?:an?|the|my|our|this)\b", text):
         return []
     if called := re.search(r" (?:called|named) (?=[A-Z])", text):
@@ -169,11 +150,7 @@ def organisation(text: str) -> list[str]:
     return [value] if known else []
 
 
-_ROLE_END = re.compile(
-    r" (?:at|for|in|from|on|with|by|working|living|based|speciali[sz]ing|who|near|of (?:my|a|an|two|three|the)|to|out"
-    r"|here|over|during|under)\b",
-    re.I,
-)
+_ROLE_END = _TABLE.pattern("role_end", " ", r"\b")
 _DESCRIBED = re.compile(
     r"^(?:\d{1,3}[- ]years?[- ]old |(?:first|second|third|fourth|final)[- ]year |very |really |fairly |pretty |big "
     r"|huge |proud |humble |simple |professional |full[- ]time |part[- ]time |certified |licensed |qualified )+",
@@ -182,20 +159,11 @@ _DESCRIBED = re.compile(
 _HEAD = re.compile(
     r"(?:deputy |assistant )?(?:head|director|vp|chief|manager|professor|editor|vice president) of [\w &]{2,40}", re.I
 )
-_NOT_REALLY = re.compile(
-    r" (?:in (?:the kitchen|bed|my head|another life|disguise|training|denial|name only)|at heart|when it comes"
-    r"|of nothing|of bad|to (?:my|the|his|her) |and didn't know it)",
-    re.I,
-)
-_TEACHERS = listed("teacher, tutor, professor, translator, interpreter, instructor")
-_STUDENTS = listed("""
-    student, grad student, graduate student, phd student, college student, university student, high school student,
-    full-time student, exchange student
-""")
+_NOT_REALLY = _TABLE.pattern("not_really")
 
 
 def occupation(text: str) -> list[str]:
-    """A job: its last word is on the list of jobs, and it is nothing that one merely is."""
+    """Returns a job: its last word is on the list of jobs, and it is nothing that one merely is."""
     value = bare(_DESCRIBED.sub("", bare(cut(_DESCRIBED.sub("", bare(text[: LONGEST * 2]))))))
     if head := _HEAD.match(value):
         return [head[0]]
@@ -203,7 +171,7 @@ def occupation(text: str) -> list[str]:
         return []
     value = _ROLE_END.split(value)[0].strip(_JUNK)
     tokens = value.lower().split()
-    if len(tokens) > 1 and tokens[0] in LISTS["demonyms"] and tokens[-1] not in _TEACHERS:
+    if len(tokens) > 1 and tokens[0] in LISTS["demonyms"] and tokens[-1] not in LISTS["teachers"]:
         value, tokens = value.partition(" ")[2], tokens[1:]
     return [value] if 0 < len(tokens) <= 5 and _is_job(tokens) else []
 
@@ -211,7 +179,7 @@ def occupation(text: str) -> list[str]:
 def _is_job(tokens: list[str]) -> bool:
     phrase, last, two = " ".join(tokens), tokens[-1], " ".join(tokens[-2:])
     if last == "student":
-        return phrase in _STUDENTS
+        return phrase in LISTS["students"]
     if phrase in LISTS["never_alone"] or tokens[0] in LISTS["would_be"] or {phrase, two} & LISTS["not_jobs"]:
         return False
     if last in LISTS["not_jobs"] and not tokens[0].startswith("stay-at-home"):
@@ -219,14 +187,7 @@ def _is_job(tokens: list[str]) -> bool:
     return bool({phrase, last, two} & LISTS["occupations"]) or last.endswith(("ologist", "ographer", "surgeon"))
 
 
-_ANIMAL = re.compile(
-    rf"(?:(?:an?|one|another|two|three|four|five|six|seven|eight|ten|\d{{1,2}}|several) )?"
-    rf"(?:(?!and\b|with\b|of\b|for\b)[\w-]+ ){{0,2}}?(?P<species>{alternatives('species')})(?:s|es)?\b"
-    r"(?! in (?:my|the|this)\b)(?=$|[,.;:!?)(]| (?:and|but|who|that|which|named|called|from|since|last|this|yesterday"
-    r"|today|two|three|an?|in|on|at|with|for|so|because|too|now|as|over|recently|these|again|he|she|they|my|his|her"
-    r"|any ?more|when|while|or|plus|I|we|though|if|then|puppy|kitten)\b)",
-    re.I,
-)
+_ANIMAL = _TABLE.pattern("animal")
 
 
 def pets(text: str) -> list[str]:
@@ -243,7 +204,7 @@ def pets(text: str) -> list[str]:
 
 
 def number(text: str) -> list[str]:
-    """An age, in digits."""
+    """Returns an age, in digits."""
     found = re.match(r"(\d{1,3}|[a-z]+(?:-[a-z]+)?)\b", text.strip(), re.I)
     if not found:
         return []
@@ -251,11 +212,8 @@ def number(text: str) -> list[str]:
     return [str(years)] if 3 <= years <= 110 else []
 
 
-_TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
-_ONES = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
-_TEENS = ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
-_SPELLED = {
-    **{word: value for value, word in enumerate(_TEENS, 10)},
-    **_TENS,
-    **{f"{ten}-{one}": value + more for ten, value in _TENS.items() for more, one in enumerate(_ONES, 1)},
+_ONES = {word: number for word, number in NUMBERS.items() if number < 10}
+_TENS = {word: number for word, number in NUMBERS.items() if 20 <= number < 100}
+_SPELLED = {word: number for word, number in NUMBERS.items() if 10 <= number < 100} | {
+    f"{ten}-{one}": value + more for ten, value in _TENS.items() for one, more in _ONES.items()
 }

@@ -11,37 +11,30 @@ import re
 from collections.abc import Iterator
 
 from ltst.learn.extract import values
-from ltst.learn.extract.tables import table
-from ltst.learn.extract.words import LISTS
+from ltst.learn.extract.values import LISTS, PACKAGE
 from ltst.learn.keys import PREFERENCES
 from ltst.records import Claim
+from ltst.support.tables import Table
 
 LONGEST = 300
 SHORTEST = 3  # words of an instruction
 MOST_WORDS = 18  # of a sentence that says no more than a preference
 CONFIDENCE = 0.9
 
-_TABLE = {heading[0]: lines for heading, lines in table("wishes")}
-_TOPICS = [(key, re.compile(line, re.I)) for key in PREFERENCES for line in _TABLE.get(key, ())]
+_TABLE = Table(PACKAGE, "wishes.txt", LISTS)
+_TOPICS = [(key, re.compile(line, re.I)) for key in PREFERENCES for line in _TABLE.lines.get(key, ())]
 
 
-def _pattern(before: str, name: str, after: str = r"\b") -> re.Pattern[str]:
-    return re.compile(f"{before}(?:{'|'.join(_TABLE[name])}){after}", re.I)
-
-
-_LEAD = _pattern("", "leads", r"(?![\w'])[,:]? ?")
-_CONDITION = _pattern("", "conditions", "")
-_UNDER = _pattern(r"\b", "under", r" \w")
-_VERB = _pattern(f"(?:(?:{'|'.join(_TABLE['orders'])}) )?(?:ever )?", "verbs")
-_STRONG = _pattern("", "strong")
-_ANY_VERB = _pattern("(?!", "subjects", r"\b)\w")
-_LASTING = _pattern(r"\b", "lasting")
-_ALWAYS, _GENERAL = _pattern("", "always"), _pattern("", "general", "")
-_PREFERS = _pattern(r"(?:(?:oh|and|but|so|plus|well|also|for \w+),? ){0,2}", "prefers")
-_SHORT = re.compile(rf"{_TABLE['answer_length'][0]}(?: only)?,? (?:please|from now on|always)\b", re.I)
-_ONCE = _pattern(r"\b", "once")
-_SAYING = _pattern("(?:(?:please|and|but|so|ok|okay) ){0,2}", "sayings")
-_NO_NAME = _pattern("", "no_names")
+_LEAD = _TABLE.pattern("leads", after=r"(?![\w'])[,:]? ?")
+_CONDITION, _UNDER = _TABLE.pattern("conditions"), _TABLE.pattern("under", r"\b", r" \w")
+_VERB = _TABLE.pattern("verbs", f"(?:(?:{'|'.join(_TABLE.lines['orders'])}) )?(?:ever )?", r"\b")
+_STRONG, _LASTING = _TABLE.pattern("strong", after=r"\b"), _TABLE.pattern("lasting", r"\b", r"\b")
+_ANY_VERB = _TABLE.pattern("subjects", "(?!", r"\b)\w")
+_ALWAYS, _GENERAL = _TABLE.pattern("always", after=r"\b"), _TABLE.pattern("general")
+_PREFERS = _TABLE.pattern("prefers", r"(?:(?:oh|and|but|so|plus|well|also|for \w+),? ){0,2}", r"\b")
+_SHORT = re.compile(rf"{_TABLE.lines['answer_length'][0]}(?: only)?,? (?:please|from now on|always)\b", re.I)
+_ONCE, _NO_NAME = _TABLE.pattern("once", r"\b", r"\b"), _TABLE.pattern("no_names", after=r"\b")
+_SAYING = _TABLE.pattern("sayings", "(?:(?:please|and|but|so|ok|okay) ){0,2}", r"\b")
 _NAMING = re.compile(
     r"(?:.{0,80}\b(?:please|just|so|but|and|to|can|may|should|seriously|really|prefer|rather)[,:]? |.{0,80}, )?"
     r"(?:call me|address me as|refer to me as|(?:to be|being) (?:called|addressed as)) (?:by )?(?P<v>.{1,60})"
@@ -54,7 +47,7 @@ _CALL_BY_OTHERS = re.compile(
 
 
 def wishes(text: str) -> Iterator[Claim]:
-    """The preferences or the instruction in a sentence; a wish for this once is neither."""
+    """Yields the preferences or the instruction in a sentence; a wish for this once is neither."""
     if len(text) > LONGEST or _ONCE.search(text) or _SAYING.match(text):
         return
     asks = text.endswith("?")
@@ -91,7 +84,7 @@ def _condition(text: str) -> list[str]:
 
 
 def _led(text: str) -> Iterator[str]:
-    """The sentence, and what is left of it after each thing that leads up to what is wanted."""
+    """Yields the sentence, and what is left of it after each thing that leads up to what is wanted."""
     yield text
     for _ in range(8):
         if not (lead := _LEAD.match(text) or _CONDITION.match(text)):
@@ -101,7 +94,7 @@ def _led(text: str) -> Iterator[str]:
 
 
 def _ordered(text: str) -> bool:
-    """Whether something is asked for; nothing is in "from now on I sleep more"."""
+    """Returns whether something is asked for; nothing is in "from now on I sleep more"."""
     *leads, order = _led(text)
     strong = any(_STRONG.match(each) for each in leads)
     return bool(_VERB.match(order) or (strong and _ANY_VERB.match(order)))
@@ -123,7 +116,7 @@ def _preferences(text: str) -> Iterator[Claim]:
 
 
 def _name(text: str) -> str | None:
-    """The name that the user wants to be called by."""
+    """Returns the name that the user wants to be called by."""
     found = _NAMING.match(text)
     if found is None:
         return None

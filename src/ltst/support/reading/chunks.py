@@ -14,10 +14,9 @@ from typing import Any
 
 from ltst.support.text import cut, sha256
 
-LONGEST = 1200
+LONGEST, LONGEST_HEADING = 1200, 120
 # From this part of the longest on a chunk may end, and does so the likelier the longer the piece is that it ends with.
-EARLIEST = 0.5
-SPREAD = 250
+EARLIEST, SPREAD = 0.5, 250
 # What is left over at the end of a section and is shorter than this part of the longest stays with what is before it.
 LEFTOVER = 0.2
 # A text of so many sections is no text that someone wrote: there, chunks go over the borders of sections.
@@ -38,6 +37,22 @@ class Block:
     heading: str | None = None
     title: bool = False
     rows: bool = False
+
+
+class Headings:
+    """The headings above the place where a reader is; `path` leads there, such as "Install > Linux"."""
+
+    def __init__(self) -> None:
+        self._open: list[tuple[int, str]] = []
+        self.path: str | None = None
+
+    def enter(self, level: int, title: str) -> None:
+        """Go on behind a heading, which ends those of its own level and below."""
+        shown = " ".join(title.split())[:LONGEST_HEADING]
+        self._open = [each for each in self._open if each[0] < level]
+        if shown:
+            self._open.append((level, shown))
+        self.path = " > ".join(title for _, title in self._open) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +102,7 @@ class _Packing:
                 yield from self._turn()
 
     def close(self) -> Iterator[Chunk]:
-        """The last chunks of a section."""
+        """Yields the last chunks of a section."""
         full, rest = self._full, self._taken()
         self._full = None
         if full and rest and len(rest.content) <= min(LEFTOVER * self._longest, self._longest - len(full.content)):
@@ -115,7 +130,7 @@ class _Packing:
         self._has_body = self._has_body or not (block.title or piece.isspace())
 
     def _cut(self, block: Block) -> Iterable[str]:
-        """The block whole if it fits; prose is cut as well where it would otherwise leave its heading alone."""
+        """Returns the block whole if it fits; prose is cut as well where it would otherwise leave its heading alone."""
         alone = self._has_body or block.rows
         room = self._longest - (0 if alone else self._size)
         return _fitting(block.text, room, self._longest, ROWS if block.rows else PROSE)

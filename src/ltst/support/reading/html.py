@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ltst.support.reading.chunks import Block
-from ltst.support.reading.headings import Headings
+from ltst.support.reading.chunks import Block, Headings
 from ltst.support.reading.tags import Tag, parts
 
 SKIPPED = frozenset(
@@ -29,7 +28,7 @@ DEEPEST = 8
 
 
 def read(page: str) -> tuple[str | None, list[Block]]:
-    """The title of a page and its blocks, which end with what stands between them."""
+    """Returns the title of a page and its blocks, which end with what stands between them."""
     reader = _Reader()
     for part in parts(page.replace("\x00", "")):
         if isinstance(part, Tag):
@@ -123,7 +122,7 @@ class _Reader:
             self._end_rows()
 
     def _mark(self) -> str:
-        """What stands before an item."""
+        """Returns what stands before an item."""
         indent = "  " * (min(len(self._lists) or 1, DEEPEST) - 1)
         last = self._lists[-1] if self._lists else None
         if last is None:
@@ -207,7 +206,7 @@ class _Reader:
             self.blocks.append(Block(said, self._headings.path, rows=True))
 
     def _taken(self) -> str:
-        """What was said since the last time, with white space as browsers show it."""
+        """Returns what was said since the last time, with white space as browsers show it."""
         said = " ".join("".join(self._said).split())
         self._said = []
         return said

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from ltst.support.reading.chunks import Block
-from ltst.support.reading.headings import Headings
+from ltst.support.reading.chunks import Block, Headings
 from ltst.support.text import PARAGRAPH_END, cut
 
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
@@ -19,18 +18,18 @@ LOOKS_WRITTEN = re.compile(r"^(?:#{2,6} \S|```|~~~)", re.MULTILINE)
 
 
 def is_markdown(text: str) -> bool:
-    """Whether a text of unknown kind looks like Markdown."""
+    """Returns whether a text of unknown kind looks like Markdown."""
     return text.lstrip().startswith("# ") or LOOKS_WRITTEN.search(text) is not None
 
 
 def paragraphs(text: str) -> Iterator[Block]:
-    """The blocks of a plain text."""
+    """Yields the blocks of a plain text."""
     for paragraph in cut(text, PARAGRAPH_END):
         yield Block(paragraph)
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The blocks of a Markdown text, of which each ends with the blank lines behind it."""
+    """Yields the blocks of a Markdown text, of which each ends with the blank lines behind it."""
     headings, lines = Headings(), _Lines(text)
     if lines.peek().rstrip() == "---":
         lines.take()
@@ -56,7 +55,7 @@ def _block(line: str, lines: _Lines, headings: Headings) -> Block:
 
 
 def _continues(line: str) -> bool:
-    """Whether a line belongs to the paragraph above it."""
+    """Returns whether a line belongs to the paragraph above it."""
     return bool(line.strip()) and not FENCE.match(line) and not HEADING.match(line)
 
 
@@ -66,7 +65,7 @@ def _closes(line: str, fence: str) -> bool:
 
 
 def _title(rest: str) -> str:
-    """The words of a heading, without the marks that may end it."""
+    """Returns the words of a heading, without the marks that may end it."""
     title = rest.strip()
     bare = title.rstrip("#")
     return bare.rstrip() if not bare or bare[-1] in " \t" else title
@@ -82,7 +81,7 @@ class _Lines:
         self._next = LINE.match(text, 0)
 
     def peek(self) -> str:
-        """The next line, or nothing at the end."""
+        """Returns the next line, or nothing at the end."""
         return self._next[0] if self._next else ""
 
     def take(self) -> str:
@@ -103,7 +102,7 @@ class _Lines:
             continue
 
     def taken(self) -> str:
-        """All lines since the last time, with the blank lines behind them."""
+        """Returns all lines since the last time, with the blank lines behind them."""
         self.take_while(str.isspace)
         start, self._start = self._start, self._end
         return self._text[start : self._end]

@@ -40,7 +40,7 @@ class Pdf:
             )
 
     def chunks(self) -> Iterator[list[Chunk]]:
-        """The chunks of each page, in order."""
+        """Yields the chunks of each page, in order."""
         said = False
         for number in range(self.pages):
             text = self._page(number)
@@ -50,7 +50,7 @@ class Pdf:
             raise Invalid(f"{self._name} holds no text: if it is a scan, let a program recognise its letters first")
 
     def _unpacked(self) -> Iterator[int]:
-        """The bytes that the pages unpack to, one page more each time: many may share what is packed once."""
+        """Yields the bytes that the pages unpack to, one page more each time: many may share what is packed once."""
         unpacked = 0
         for number in range(self.pages):
             with self._readable():

@@ -51,7 +51,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class Opened:
     """A source that is open: so many pages, if it has pages, and its title, if it has one."""
 
     pages: int = 0
@@ -59,14 +59,14 @@ class Begun:
 
 
 def of_text(text: str, media_type: str | None) -> Source:
-    """A text is taken as it is, whatever it looks like, unless it is said to be HTML."""
+    """Returns a text as a source, taken as it is unless it is said to be HTML."""
     if media_type == PDF:
         raise Invalid("a PDF is no text: give its path as a Path")
     return Source(text, media_type or (MARKDOWN if markdown.is_markdown(text[:SNIFFED_FOR_MARKS]) else TEXT))
 
 
 def of_file(file: Path, media_type: str | None) -> Source:
-    """The file, read whole; its kind is told by its suffix, else by how it begins."""
+    """Returns the file, read whole; its kind is told by its suffix, else by how it begins."""
     try:
         data, uri = _bytes(file), file.resolve().as_uri()
     except (OSError, ValueError) as problem:
@@ -79,7 +79,7 @@ def of_file(file: Path, media_type: str | None) -> Source:
 
 
 def of_bytes(data: bytes, media_type: str | None) -> Source:
-    """What a file holds, without the file."""
+    """Returns what a file holds, without the file."""
     if not data or len(data) > LARGEST_FILE:
         raise Invalid(f"a document must have 1 to {LARGEST_FILE:,} bytes, not {len(data):,}")
     kind = media_type or _sniffed(data, suffix="")
@@ -90,7 +90,7 @@ def _digest(kind: str, data: bytes) -> str:
     return sha256(f"{EDITION} {kind}\n".encode() + data).hexdigest()
 
 
-def read(source: Source, most_pages: int, most_unpacked: int) -> Iterator[Begun | list[Chunk]]:
+def read(source: Source, most_pages: int, most_unpacked: int) -> Iterator[Opened | list[Chunk]]:
     """Read a source: what is known of it at first, then its chunks, those of each page by themselves.
 
     A stranger's file can make this take as long and as much memory as there is: call it in a process that can be ended.
@@ -99,19 +99,19 @@ def read(source: Source, most_pages: int, most_unpacked: int) -> Iterator[Begun 
     if source.media_type == PDF:
         assert isinstance(source.given, bytes), "a PDF comes from a file"
         pdf = Pdf(source.given, name, most_pages, most_unpacked)
-        yield Begun(pdf.pages)
+        yield Opened(pdf.pages)
         yield from pdf.chunks()
         return
     text = source.given if isinstance(source.given, str) else _decoded(source.given, source.media_type, name)
     title, blocks = _blocks(text, source.media_type, name)
-    yield Begun(title=title)
+    yield Opened(title=title)
     found = chunks(blocks)
     while some := [*islice(found, CHUNKS_AT_ONCE)]:
         yield some
 
 
 def checked(text: object) -> str:
-    """A text that can be kept as a document."""
+    """Returns a text that can be kept as a document."""
     return validate.content(text, "the document", LARGEST_TEXT)
 
 

@@ -1,19 +1,28 @@
-"""Looking after a memory over HTTP, with an admin's key: keys, users, receipts, maintenance, statistics, health."""
+"""Looking after a server: whether it lives, what it counts and, with an admin's key, keys, users and maintenance."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, StrictBool, StrictStr
 
 from ltst.arguments import Letters
 from ltst.doors.http.callers import Administered, Guarded
-from ltst.doors.http.routes.answers import gone
+from ltst.doors.http.meters import Meters
+from ltst.doors.http.routes.common import gone
+from ltst.errors import Unavailable
+from ltst.memory import AsyncMemory
 from ltst.verbs import shapes
 from ltst.verbs.shapes import Page
 from ltst.verbs.wire import Id, Limit, Moment, Shape, told
 
+# Who watches does not wait until a database that restarts is back.
+READY_SECONDS = 2.0
+
+open_router = APIRouter(tags=["operations"])
 router = APIRouter(route_class=Guarded, prefix="/v1/admin", tags=["administration"])
 
 
@@ -57,7 +66,7 @@ class Verified(shapes.Verification):  # type: ignore[misc]
 
 @router.get("/keys", response_model=Page[shapes.Key])
 async def list_keys(memory: Administered) -> Any:
-    """All keys, oldest first, revoked ones included."""
+    """Return all keys, oldest first, including revoked ones."""
     return {"items": await memory.keys.list()}
 
 
@@ -75,32 +84,32 @@ async def revoke_key(memory: Administered, key_id: Id) -> Response:
 
 @router.get("/users", response_model=Users)
 async def list_users(memory: Administered, limit: Limit = 100, after: Id | None = None) -> Any:
-    """Everyone of whom something is stored, by id."""
+    """Return every user with stored data, by id."""
     found = await memory.users.list(limit=limit, after=after)
     return {"items": found, "next": found[-1].user_id if len(found) == limit else None}
 
 
 @router.post("/verify", response_model=Verified)
 async def verify(memory: Administered, receipt: ReceiptGiven) -> Any:
-    """Whether a receipt of an erasure is genuine, and nothing of its user is in any table now."""
+    """Check that a receipt of an erasure is genuine, and that no table holds anything of its user now."""
     return await memory.verify(receipt.model_dump())
 
 
 @router.post("/maintain")
 async def maintain(memory: Administered) -> dict[str, int]:
-    """One pass of expiry, retention and pruning over all users; how many rows each step touched."""
+    """Apply expiry, retention and pruning for all users; return how many rows each step touched."""
     return await memory.maintain()
 
 
 @router.get("/stats", response_model=shapes.Stats)
 async def stats(memory: Administered) -> Any:
-    """How fast each operation is, and how large the tables are."""
+    """Return how fast each operation is, and how large the tables are."""
     return await memory.stats()
 
 
 @router.get("/health", response_model=shapes.Health)
 async def health(memory: Administered) -> Any:
-    """Schema, indexes, isolation, slow queries, disk and derived work, each with its state."""
+    """Return the state of schema, indexes, isolation, slow queries, disk and derived work."""
     return await memory.health()
 
 
@@ -108,3 +117,31 @@ async def health(memory: Administered) -> Any:
 async def retry(memory: Administered) -> dict[str, int]:
     """Try again what was set aside because it failed too often."""
     return {"retried": await memory.retry()}
+
+
+@open_router.get("/healthz")
+async def healthz() -> dict[str, str]:
+    """Return whether the process is alive."""
+    return {"status": "ok"}
+
+
+@open_router.get("/readyz")
+async def readyz(request: Request) -> dict[str, Any]:
+    """Return whether it can serve: database, schema and worker."""
+    memory: AsyncMemory = request.app.state.memory
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            state = await memory.ready()
+    except TimeoutError:
+        raise Unavailable("the database does not answer") from None
+    if not state.ok:
+        raise Unavailable("; ".join(f"{each.name}: {each.detail}" for each in state.checks if each.status == "error"))
+    return {"status": "ready", "checks": {each.name: each.detail for each in state.checks}}
+
+
+@open_router.get("/metrics", response_class=Response)
+async def metrics(request: Request, _: Administered) -> Response:
+    """Return this server's metrics, for Prometheus."""
+    meters: Meters = request.app.state.meters
+    await meters.store.look(request.app.state.memory)
+    return Response(meters.page(), media_type=CONTENT_TYPE_LATEST)

@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
 from ltst.agents.turns import Turn, TurnResult, Turns
 from ltst.doors.http import problems
 from ltst.doors.http.callers import Guarded, User
-from ltst.doors.http.routes.headers import IdempotencyKey
-from ltst.doors.http.streams import EVENT_STREAM, STREAMED, event
+from ltst.doors.http.routes.common import EVENT_STREAM, STREAMED, IdempotencyKey, event
 from ltst.errors import LtstError
 from ltst.support.logs import LOGGER
 from ltst.verbs.shapes import Page
@@ -76,13 +75,13 @@ async def chat(request: Request, user: User, said: Said, key: IdempotencyKey = N
 
 @router.get("/agents", response_model=Page[AgentShown])
 async def list_agents(request: Request, user: User) -> Any:
-    """The agents that can be talked with."""
+    """Return the agents that a user can talk with."""
     turns: Turns = request.app.state.turns
     return {"items": turns.agents.list()}
 
 
 async def _told(turn: Turn, request_id: str) -> AsyncIterator[str]:
-    """The turn as events; an error is one too, since the status was sent with the first."""
+    """Yield the turn as events. An error is an event too: the status has already been sent."""
     yield event({"chat_id": turn.chat_id, "message_id": turn.message_id, "agent_name": turn.agent.name}, name="start")
     try:
         async for piece in turn.pieces():
@@ -96,12 +95,6 @@ async def _told(turn: Turn, request_id: str) -> AsyncIterator[str]:
 
 
 def _answer(result: TurnResult) -> dict[str, Any]:
-    return {
-        "chat_id": result.chat_id,
-        "agent_name": result.agent,
-        "model": result.model,
-        "reply": result.reply,
-        "message_id": result.message_id,
-        "reply_id": result.reply_id,
-        "memories": [dict(each) for each in result.memories],
-    }
+    told = {name: getattr(result, name) for name in ("model", "reply", "message_id", "reply_id")}
+    memories = [dict(each) for each in result.memories]
+    return {"chat_id": result.chat_id, "agent_name": result.agent, **told, "memories": memories}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request, Response
@@ -12,10 +13,11 @@ from pydantic import BaseModel, TypeAdapter
 
 from ltst.doors.http import problems
 from ltst.doors.http.callers import Administered, Guarded, User
-from ltst.doors.http.changes import Changes
-from ltst.doors.http.streams import EVENT_STREAM, STREAMED, event
+from ltst.doors.http.routes.common import EVENT_STREAM, STREAMED, event
 from ltst.errors import Invalid, LtstError
+from ltst.memory import AsyncMemory
 from ltst.records import Event
+from ltst.support.logs import LOGGER
 from ltst.verbs import shapes
 from ltst.verbs.wire import Limit
 
@@ -24,6 +26,7 @@ router = APIRouter(route_class=Guarded, tags=["events"])
 # A comment now and then keeps proxies from closing a line on which nothing happens.
 KEEP_ALIVE_SECONDS = 15.0
 BATCH = 500
+POLL_SECONDS = 0.5
 EVENT: TypeAdapter[Any] = TypeAdapter(shapes.Event)
 
 PLACE = "^(0|[1-9][0-9]{0,17})(-(0|[1-9][0-9]{0,17})){0,2}$"
@@ -70,7 +73,7 @@ async def events(
     last_event_id: LastEventId = None,
     accept: Accept = "application/json",
 ) -> Any:
-    """What changed in this user's memory after an event: nothing is skipped, nothing repeated."""
+    """Return what changed in this user's memory after an event; nothing is skipped or repeated."""
 
     async def read(place: int | str, most: int) -> list[Event]:
         told = user.events.feed if settled else user.events.list
@@ -90,7 +93,7 @@ async def events_of_all(
     last_event_id: LastEventId = None,
     accept: Accept = "application/json",
 ) -> Any:
-    """What changed in everyone's memory after an event."""
+    """Return what changed in everyone's memory after an event."""
 
     async def read(place: int | str, most: int) -> list[Event]:
         return await memory.feed(after=place, limit=most)
@@ -111,9 +114,9 @@ async def _answer(
 
 
 async def _stream(request: Request, read: Read, place: int | str, user_id: str | None) -> AsyncIterator[str]:
-    """Every event as it happens, until the listener leaves or the server stops."""
+    """Yield every event as it happens, until the listener leaves or the server stops."""
     stopping: asyncio.Event = request.app.state.stopping
-    changes: Changes = request.app.state.changes
+    changes: Listeners = request.app.state.changes
     yield ": listening\n\n"
     with changes.listening(user_id) as news:
         while not stopping.is_set():
@@ -136,9 +139,66 @@ def _told(each: Event) -> str:
 
 
 async def _heard(news: asyncio.Event) -> bool:
-    """Whether there may be news, before it is time for a sign of life."""
+    """Return whether there may be news, or False when it is time for a sign of life."""
     try:
         async with asyncio.timeout(KEEP_ALIVE_SECONDS):
             return await news.wait()
     except TimeoutError:
         return False
+
+
+class Listeners:
+    """Wakes the streams whose users' memories changed, with one question to the database for all of them.
+
+    It costs nothing while nobody listens.
+    """
+
+    def __init__(self, memory: AsyncMemory, stopping: asyncio.Event) -> None:
+        self._memory = memory
+        self._stopping = stopping
+        self._listeners: dict[asyncio.Event, str | None] = {}
+        self._watching: asyncio.Task[None] | None = None
+
+    @contextmanager
+    def listening(self, user_id: str | None) -> Iterator[asyncio.Event]:
+        """Yield an event that is set when the user's memory, or anyone's for None, may have changed."""
+        news = asyncio.Event()
+        self._listeners[news] = user_id
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch())
+        try:
+            yield news
+        finally:
+            del self._listeners[news]
+            if not self._listeners and self._watching is not None:
+                self._watching.cancel()
+                self._watching = None
+
+    async def _watch(self) -> None:
+        place: str | None = None
+        while not self._stopping.is_set():
+            try:
+                place = await self._look(place)
+            except LtstError as problem:  # it may be back at the next look
+                LOGGER.warning("changes cannot be read", extra={"reason": str(problem)})
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), POLL_SECONDS)
+        self._wake(None)
+
+    async def _look(self, place: str | None) -> str:
+        found = await self._memory.changed(place)
+        # In the beginning and after a restore, what listeners read before may be older than the place.
+        if place is None or _epoch(place) != _epoch(found.cursor):
+            self._wake(None)
+        elif found.user_ids:
+            self._wake(found.user_ids)
+        return found.cursor
+
+    def _wake(self, user_ids: frozenset[str] | None) -> None:
+        for news, user_id in self._listeners.items():
+            if user_ids is None or user_id is None or user_id in user_ids:
+                news.set()
+
+
+def _epoch(cursor: str) -> str:
+    return cursor.partition("-")[0]

@@ -17,8 +17,7 @@ from ltst.agents.relay import LEADING, Relay, Relayed, checked, conversation_id,
 from ltst.agents.turns import Turn, Turns
 from ltst.doors.http import problems
 from ltst.doors.http.callers import Calling, memory_of
-from ltst.doors.http.routes.headers import IdempotencyKey
-from ltst.doors.http.streams import EVENT_STREAM, event
+from ltst.doors.http.routes.common import EVENT_STREAM, IdempotencyKey, event
 from ltst.errors import Invalid, LtstError, NotFound
 from ltst.handles.callers import USER_HEADER, Caller
 from ltst.memory import AsyncUser
@@ -121,7 +120,7 @@ async def complete(
 
 @router.get("/models", responses=ANSWER, response_class=Response)
 async def models(request: Request, caller: Calling) -> Response:
-    """The models that can be asked for: those behind this server, and its own agents."""
+    """Return the models to choose from: those behind this server, and its own agents."""
     turns: Turns = request.app.state.turns
     own = [_model(f"{OWN}{agent.name}") for agent in turns.agents.list()]
     relay: Relay = request.app.state.relay
@@ -151,7 +150,7 @@ async def _read(request: Request) -> Mapping[str, Any]:
 
 
 def _acting(request: Request, caller: Caller, body: Mapping[str, Any]) -> Caller:
-    """The caller, acting for the end user that the field `user` names."""
+    """Return the caller, acting for the end user that the field `user` names."""
     named = body.get("user")
     if named is None or named == "":
         return caller

@@ -12,8 +12,7 @@ from pydantic import BaseModel
 
 from ltst.arguments import Argument
 from ltst.doors.http.callers import Guarded, User
-from ltst.doors.http.routes.answers import gone
-from ltst.doors.http.routes.headers import IdempotencyKey
+from ltst.doors.http.routes.common import IdempotencyKey, gone
 from ltst.verbs.catalog import VERBS
 from ltst.verbs.outside import NewMessage
 from ltst.verbs.verb import OPENING, Verb
@@ -36,7 +35,7 @@ def _add(verb: Verb, tag: str) -> None:
 
 
 def _endpoint(verb: Verb) -> Callable[..., Any]:
-    """The function of a route: FastAPI reads its signature, and calls it with what a request says."""
+    """Return the function of a route. FastAPI reads its signature and calls it with the request."""
 
     async def answer(user: User, given: BaseModel | None = None, **named: Any) -> Any:
         asked = {verb.renamed.get(name, name): value for name, value in named.items()}
@@ -52,7 +51,7 @@ def _endpoint(verb: Verb) -> Callable[..., Any]:
 
 
 def _parameters(verb: Verb) -> Iterator[inspect.Parameter]:
-    """Where each argument stands in a request: in the path, in the body, in the query or in a header."""
+    """Yield a parameter for each argument: in the path, the body, the query or a header."""
     path = {name: verb.renamed.get(name, name) for name in NAMED.findall(verb.http)}
     rest = {name: each for name, each in verb.arguments.items() if name not in (*path.values(), HEADER)}
     # What may begin a conversation says of it in the address; what only reads one has it in its question.

@@ -1,0 +1,186 @@
+"""Verbs as commands: what each takes stands in the signature of its verb; a page says how it is called and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperCommand
+
+from ltst.doors.cli import show
+from ltst.doors.cli.options import (
+    AgentName,
+    ChatId,
+    ChatName,
+    Options,
+    informed,
+    remembered,
+    signed,
+    typed,
+)
+from ltst.doors.cli.parameters import WHERE, conditions, parameter, reads_text, taken
+from ltst.errors import NotFound
+
+if TYPE_CHECKING:
+    from ltst.arguments import Argument
+    from ltst.sync import User
+
+Given = Mapping[str, Any]
+Shown = Callable[[bool, Any, Given], None]
+
+# Where the handles are that have no module of their own name.
+HOMES = {"user": "ltst.memory", "chat": "ltst.memory", "working": "ltst.handles.contexts"}
+READING = ("list", "get", "history", "end")  # the verbs that ask for what was learnt
+OPENING: Mapping[str, Any] = {"agent": AgentName, "name": ChatName}
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerbCommand:
+    """How a verb is a command."""
+
+    does: str  # the path to it from the user: facts.set, chat.contexts.set
+    shown: Shown
+    flags: Mapping[str, str] = field(default_factory=dict)  # of what is no argument, or is not called like its argument
+    told: Mapping[str, str] = field(default_factory=dict)  # what help says instead of the signature's words
+    own: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)  # options that say how to show it, with defaults
+    missing: str = ""  # what there is not, where it finds nothing: fact {key!r}
+    never_empty: bool = False  # whether a list of nothing is missing too
+    learnt: bool = False  # whether what was said is to be learnt before
+    chat: tuple[Any, ...] = (ChatId,)  # how the conversation is named, and which it is if it is not
+    opens: tuple[str, ...] = ()  # what can be said of a conversation that it may begin
+    asks: Callable[[Given], Given] | None = None  # what the verb is given instead, by name
+    beside: Callable[[User, Any, Given], Any] | None = None  # reads what `shown` finds in given["beside"]
+
+    @cached_property
+    def arguments(self) -> Mapping[str, Argument]:
+        """Return the arguments of the verb."""
+        from ltst.arguments import read
+
+        *owners, name = ("user", *self.does.split("."))
+        owner = owners[-1]
+        handle = getattr(import_module(HOMES.get(owner, f"ltst.handles.{owner}")), f"Async{owner.capitalize()}")
+        return read(getattr(handle, name))
+
+    def run(self, options: Options, **given: Any) -> None:
+        """Do what was asked for, and show what came of it."""
+        for name, each in self.arguments.items():
+            if reads_text(each) and given[name] is not None:
+                given[name] = typed(given[name], ask=name.capitalize())
+            elif name == WHERE:
+                given[name] = conditions(given[name]) if given[name] else None
+        if self.asks is not None:
+            given |= self.asks(given)
+        with (informed if self.learnt else remembered)(options) as user:
+            done = self._done(user, given)
+            if self.missing and (done is None or done is False or (done == [] and self.never_empty)):
+                raise NotFound(f"there is no {self.missing.format(**given)}")
+            if self.beside is not None:
+                given["beside"] = self.beside(user, done, given)
+        self.shown(options.json, done, given)
+
+    def command(self) -> Callable[..., None]:
+        """Return the function with the signature that Typer reads: the arguments of the verb, then the options."""
+        chat = [parameter("chat", *self.chat)] if self.does.startswith("chat.") else []
+        own = [taken(each, self.flags.get(name, ""), self.told.get(name, "")) for name, each in self.arguments.items()]
+        opening = [parameter(name, OPENING[name], None) for name in self.opens]
+        more = [parameter(name, *told) for name, told in self.own.items()]
+        return signed(self.run, [*chat, *own, *opening, *more], user=True)
+
+    def _done(self, user: User, given: Given) -> Any:
+        handle: Any = user
+        *owners, name = self.does.split(".")
+        for owner in owners:
+            opening = {name: given[name] for name in self.opens}
+            handle = handle.chat(given["chat"], **opening) if owner == "chat" else getattr(handle, owner)
+        # A switch that is on as long as nobody says otherwise has a flag that turns it off.
+        asked = {
+            name: not given[name] if each.kind is bool and each.default is True else given[name]
+            for name, each in self.arguments.items()
+        }
+        return getattr(handle, name)(**asked)
+
+
+class DeferredCommand(TyperCommand):
+    """A command that is put together when its options are asked for: the help of its group needs no verb's module."""
+
+    def __init__(self, verb: VerbCommand, **given: Any) -> None:
+        super().__init__(**given)
+        self._verb = verb
+        del self.params, self.callback
+
+    @cached_property
+    def _whole(self) -> Any:
+        app = typer.Typer(add_completion=False)
+        app.command()(self._verb.command())
+        return typer.main.get_command(app)
+
+    @cached_property
+    def params(self) -> Any:  # type: ignore[override]
+        """Return its arguments and options."""
+        return self._whole.params
+
+    @cached_property
+    def callback(self) -> Any:  # type: ignore[override]
+        """Return what it does."""
+        return self._whole.callback
+
+
+class Noun(typer.Typer):
+    """The page of a noun, of whose verbs commands are made."""
+
+    def __init__(
+        self,
+        noun: str,
+        about: str,
+        example: str = "",
+        *,
+        path: str | None = None,
+        missing: str = "",
+        learns: bool = False,
+    ) -> None:
+        """Begin a page. The `path` leads from the user to the handle; it is the noun unless it is given.
+
+        `missing` is what does not exist if a verb finds nothing, such as fact {key!r}. With `learns`, what was said is
+        learnt before anything is read.
+        """
+        super().__init__(no_args_is_help=True, help=_helping(about, noun, example))
+        self._noun, self._path = noun, noun if path is None else path
+        self._missing, self._learns = missing, learns
+
+    def verb(self, name: str, about: str, example: str, shown: Shown, *, does: str = "", **way: Any) -> None:
+        """Make a command of the verb of this name, or of the one that it `does`. The example continues the command."""
+        does = does or f"{self._path}.{name.replace('-', '_')}".removeprefix(".")
+        learnt = self._learns and does.rpartition(".")[2] in READING
+        told = {"missing": self._missing, "learnt": learnt, **way}
+        made: Any = partial(DeferredCommand, VerbCommand(does=does, shown=shown, **told))
+        self.command(name, cls=made, help=_helping(about, f"{self._noun} {name}", example))(lambda: None)
+
+
+def _helping(about: str, command: str, example: str) -> str:
+    return f"{about}\n\nExample: ltst {command.strip()} {example}".rstrip()
+
+
+def listed(columns: show.Columns, title: str, empty: str = "") -> Shown:
+    """Show records as a table; title and sentence may name what was given."""
+    return lambda as_json, done, given: show.records(
+        as_json, done, columns, title=title.format(**given), empty=empty.format(**given)
+    )
+
+
+def lined(columns: show.Columns) -> Shown:
+    """Show one record, a line for each of its fields."""
+    return lambda as_json, done, given: show.record(as_json, done, columns)
+
+
+def said(sentence: str | Callable[[Any, Given], str], **told: str) -> Shown:
+    """Say what came of it: `it`, and what was given, by name. As JSON, `it`, or what is told: forgotten="key"."""
+
+    def shown(as_json: bool, done: Any, given: Given) -> None:
+        words = sentence.format(it=done, **given) if isinstance(sentence, str) else sentence(done, given)
+        show.done(as_json, {name: {"it": done, **given}[each] for name, each in told.items()} or done, words)
+
+    return shown

@@ -1,0 +1,84 @@
+"""What routes have in common: ids in paths, headers, streams of events, problems, and answers without a body."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+from urllib.parse import quote, unquote
+
+from fastapi import Header, Response
+from starlette.convertors import Convertor, register_url_convertor
+
+from ltst.doors.http.problems import MEDIA_TYPE
+from ltst.errors import NotFound
+
+EVENT_STREAM = "text/event-stream"
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        pattern=r"^[\x21-\x7e]+$",
+        description="Sent again with the same key, the request has its effect once.",
+    ),
+]
+STREAMED: dict[str, Any] = {
+    EVENT_STREAM: {
+        "schema": {
+            "type": "object",
+            "description": "Each event of the stream; its data is JSON.",
+            "properties": {"id": {"type": "string"}, "event": {"type": "string"}, "data": {"type": "string"}},
+            "required": ["data"],
+        }
+    }
+}
+
+
+def _told(description: str) -> dict[str, Any]:
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {"description": description, "content": {MEDIA_TYPE: {"schema": schema}}}
+
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    400: _told("The request cannot be read"),
+    401: _told("No key, or one that opens nothing"),
+    403: _told("This caller may not do that"),
+    404: _told("There is no such thing for this user"),
+    409: _told("The request contradicts what is stored"),
+    413: _told("The request is too large"),
+    421: _told("The request is meant for another host"),
+    422: _told("The request says something that is not accepted"),
+    502: _told("A model did not answer"),
+    503: _told("The database is not there; try again"),
+}
+
+
+def event(data: Any, *, name: str | None = None, id: str | None = None) -> str:
+    """Return one event. Its data is one line of JSON, so nothing in it can end the event."""
+    head = "".join(f"{field}: {value}\n" for field, value in (("id", id), ("event", name)) if value is not None)
+    return f"{head}data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n"
+
+
+def gone(done: bool, what: str) -> Response:
+    """Nothing, once something was removed."""
+    if not done:
+        raise NotFound(f"there is no {what}")
+    return Response(status_code=204)
+
+
+class Segment(Convertor[str]):
+    """An id or a key in a path: any character, slashes too, percent-encoded, and decoded once the route is found."""
+
+    regex = "[^/]+"
+
+    def convert(self, value: str) -> str:
+        """Decode a segment."""
+        return unquote(value, errors="strict")
+
+    def to_string(self, value: str) -> str:
+        """Encode a value as a segment."""
+        return quote(value, safe="")
+
+
+register_url_convertor("segment", Segment())

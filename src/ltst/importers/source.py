@@ -1,0 +1,192 @@
+"""The source of an import while it is read: its name for errors, what was asked for, and what was passed over."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple, TypeVar
+
+from ltst.errors import Invalid
+from ltst.importers.shapes import mapping, name
+from ltst.importers.words import Words, clean, session_id, title
+from ltst.records import ImportedConversation, ImportedMessage, MemoryEntry
+from ltst.support import validate
+
+T = TypeVar("T")
+
+MOST_NOTES = 20
+LONGEST_WORD = 200
+
+
+class PlacedValue(NamedTuple):
+    """A value of a file, and where it stands: in a list, on a line, or alone."""
+
+    place: str
+    value: Any
+
+
+class LtstExport(NamedTuple):
+    """A whole export of ltst."""
+
+    rows: Mapping[str, Any]
+
+
+Found = ImportedConversation | MemoryEntry | LtstExport
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMessage:
+    """A message as it was read: when it was said may be missing."""
+
+    role: str
+    content: str
+    at: datetime | None
+    metadata: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Wishes:
+    """What was asked for, for all files of an import."""
+
+    now: datetime
+    largest: int
+    of: str | None = None
+    skip_invalid: bool = False
+    user: str | None = None
+    """Whose the import is: the first that is named in it."""
+    named_at: str = ""
+    copies: int = 0
+    """How many messages branches repeat so far."""
+    passed_over: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class SourceFile:
+    """A file that is read."""
+
+    name: str
+    stem: str
+    wishes: Wishes
+    _where: str = ""
+
+    def pass_over(self, what: str) -> None:
+        """Count something that is left out."""
+        self.wishes.passed_over[what] += 1
+
+    def attempt(self, place: str, convert: Callable[[], T]) -> T | None:
+        """Make something of a value; where it cannot be, the fault names the file and the place, or is passed over."""
+        self._where = f"{self.name}: {place}" if place else self.name
+        try:
+            return convert()
+        except Invalid as problem:
+            fault = clean(f"{self._where}: {problem}")
+        except RecursionError:
+            fault = f"{self._where}: this is nested too deeply"
+        self.leave_out(fault)
+        return None
+
+    def leave_out(self, fault: str) -> None:
+        """Note what cannot be read, if that may be left out."""
+        if not self.wishes.skip_invalid:
+            raise Invalid(fault) from None
+        self.pass_over("invalid ones")
+        if len(self.wishes.faults) < MOST_NOTES:
+            self.wishes.faults.append(fault)
+
+    def readable(self, items: Iterator[PlacedValue]) -> Iterator[PlacedValue]:
+        """Yield the values of a file up to the first that cannot be read."""
+        try:
+            yield from items
+        except Invalid as problem:
+            self.leave_out(str(problem))
+
+    def each(self, items: Iterator[PlacedValue], convert: Callable[[PlacedValue], Found | None]) -> Iterator[Found]:
+        """Make something of each value."""
+        for item in items:
+            found = self.attempt(item.place, lambda item=item: convert(item))  # type: ignore[misc]
+            if found is not None:
+                yield found
+
+    def each_conversation(
+        self,
+        items: Iterator[PlacedValue],
+        ids: Sequence[str],
+        convert: Callable[[dict[str, Any], str | None, SourceFile], Found | None],
+    ) -> Iterator[Found]:
+        """Make a conversation of each value, and name it by the first of its `ids` where it cannot be one."""
+
+        def one(item: PlacedValue) -> Found | None:
+            given = mapping(item.value, "it")
+            foreign = next((known for each in ids if (known := name(given.get(each), each))), None)
+            try:
+                return convert(given, foreign, self)
+            except Invalid as problem:
+                raise Invalid(f"conversation {foreign or f'without {ids[0]}'}: {problem}") from None
+
+        return self.each(items, one)
+
+    def is_wanted(self, user: object, what: str = "rows") -> bool:
+        """Return whether this user's rows are wanted. One import is for one person; a second is a fault."""
+        whose = name(user, "user_id")
+        if self.wishes.of is not None:
+            if whose != self.wishes.of:
+                self.pass_over(f"{what} without a user" if whose is None else f"{what} of other users")
+            return whose == self.wishes.of
+        if whose is None:
+            return True
+        if self.wishes.user is None:
+            self.wishes.user, self.wishes.named_at = whose, self._where
+        if whose != self.wishes.user:
+            raise Invalid(
+                f"it belongs to {whose!r}, what stands before ({self.wishes.named_at}) to {self.wishes.user!r}; "
+                "say whose is wanted: --of ID"
+            )
+        return True
+
+    def said(
+        self, role: str, words: Words, at: datetime | None, path: str, metadata: dict[str, Any] | None = None
+    ) -> ReadMessage | None:
+        """Return a message, or None if nothing was said in it."""
+        if not words:
+            self.pass_over("empty messages")
+            return None
+        text, kept = words.text, metadata or {}
+        content = clean(text)
+        if content != text:
+            kept["mended"] = True
+        if len(content) * 4 > self.wishes.largest and len(content.encode()) > self.wishes.largest:
+            size = len(content.encode())
+            raise Invalid(f"{path} has {size:,} bytes of text; a message may have up to {self.wishes.largest:,}")
+        if words.parts:
+            kept["parts"] = words.parts
+        if kept:
+            self._check(kept, path)
+        return ReadMessage(role, content, at, kept)
+
+    def conversation(
+        self,
+        format: str,
+        foreign: str,
+        messages: Sequence[ImportedMessage],
+        *,
+        name: str | None = None,
+        began: datetime | None = None,
+        current: str | None = None,
+        **about: str,
+    ) -> ImportedConversation:
+        """Return a conversation of a format, which keeps where it is from, under the id that it has there."""
+        imported = {"format": format, "id": clean(foreign), "file": self.name}
+        kept = {name: clean(value)[:LONGEST_WORD] for name, value in about.items() if value}
+        metadata = {"imported": imported, **kept}
+        own = session_id(format, foreign)
+        return ImportedConversation(own, messages, title(name), began or messages[0].at, current, metadata)
+
+    def _check(self, metadata: dict[str, Any], path: str) -> None:
+        """See that metadata will be taken, also once it says that the message has no time."""
+        try:
+            validate.metadata({**metadata, "undated": True}, self.wishes.largest)
+        except Invalid as problem:
+            raise Invalid(f"{path}: {problem}") from None

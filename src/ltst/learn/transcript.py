@@ -1,0 +1,107 @@
+"""Transcripts: the turns of a conversation as a language model is shown them, in a prompt that it has room for."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from ltst.learn import pasted
+from ltst.records import ConversationMessage
+
+# In characters: what a model with a window of 8,000 tokens reads beside the prompt, with room for the answer.
+LONGEST_INPUT = 10_000
+LONGEST_TURN = 4_000
+LONGEST_REPLY = 600  # of an assistant's turn, which is there to understand the user's
+
+SPEAKERS = {"human": "user", "ai": "assistant"}
+THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.S)
+FENCE = re.compile(r"\A```\w*+|```\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A turn as the model sees it: under a short number, and no longer than it may be."""
+
+    number: int
+    message: ConversationMessage
+    text: str
+
+    def as_data(self) -> dict[str, Any]:
+        """Returns the turn as it stands in the prompt."""
+        data: dict[str, Any] = {"id": self.number, "by": SPEAKERS[self.message.role]}
+        if self.message.timestamp is not None:
+            data["on"] = f"{self.message.timestamp:%Y-%m-%d}"
+        return {**data, "text": self.text}
+
+
+def batches(turns: Iterable[ConversationMessage]) -> list[list[ConversationMessage]]:
+    """Returns the turns in batches, each short enough for one prompt."""
+    found: list[list[ConversationMessage]] = []
+    room = 0
+    for turn in turns:
+        size = _size(turn)
+        if not found or size > room:
+            found.append([])
+            room = LONGEST_INPUT
+        found[-1].append(turn)
+        room -= size
+    return found
+
+
+def shown_turns(turns: Sequence[ConversationMessage]) -> list[Shown]:
+    """Returns what a model is shown: the user's own words, the assistant's cut short, and no output of tools."""
+    said = [(turn, text) for turn in turns if turn.role in SPEAKERS and turn.message_id and (text := _words(turn))]
+    return latest([Shown(at, turn, cut(text, _limit(turn))) for at, (turn, text) in enumerate(said, 1)])
+
+
+def _words(turn: ConversationMessage) -> str:
+    """Returns what the speaker of a turn says themself."""
+    return pasted.own_words(turn.content).strip() if turn.role == "human" else turn.content.strip()
+
+
+def messages(package: str, prompt: str, data: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Returns the messages of a request: the prompt, a file of a package, and the data as JSON.
+
+    The first is always the same, which the caches of endpoints like.
+    """
+    quoted = json.dumps(data, ensure_ascii=False)
+    return [{"role": "system", "content": _prompt(package, prompt)}, {"role": "user", "content": quoted}]
+
+
+@cache
+def _prompt(package: str, name: str) -> str:
+    return (resources.files(package) / name).read_text(encoding="utf-8").strip()
+
+
+def latest(shown: Sequence[Shown]) -> list[Shown]:
+    """Returns the latest turns that fit into one prompt together."""
+    room, kept = LONGEST_INPUT, list[Shown]()
+    for each in reversed(shown):
+        room -= len(each.text)
+        if room < 0:
+            break
+        kept.append(each)
+    return kept[::-1]
+
+
+def _size(turn: ConversationMessage) -> int:
+    return min(len(turn.content), _limit(turn)) if turn.role in SPEAKERS else 0
+
+
+def _limit(turn: ConversationMessage) -> int:
+    return LONGEST_TURN if turn.role == "human" else LONGEST_REPLY
+
+
+def cut(text: str, longest: int) -> str:
+    """Returns the beginning of a text that is too long, else the text."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def bare_answer(answer: str) -> str:
+    """Returns an answer without the model's thoughts and the fence around it."""
+    return FENCE.sub("", THOUGHT.sub("", answer).strip()).strip()

@@ -1,0 +1,93 @@
+"""The joined embedder: reads each text by the local model and by the multilingual one, and makes one vector of both.
+
+The local model knows English better, the multilingual one 16 languages; together they find more than either. What is
+fitted to lives by `evaluation/joined.py` lies beside: how the multilingual model reads what is told and what is asked,
+and the projection that brings both vectors to the length of one.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING, Any
+
+from ltst.providers import local, multilingual
+from ltst.providers.local import QUESTION, LocalEmbedder
+from ltst.providers.runtime import LOADING
+from ltst.providers.vectors import check_vectors
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ltst.providers.vectors import Vectors
+
+NAME = "ltst-joined-1"
+DIMENSIONS = local.DIMENSIONS
+FILE = "joined.npz"
+TOLD, ASKED = "told", "asked"
+# The matrices of the multilingual model that are changed: those behind the sum of a text's pieces.
+MATRICES = ("cnn_W", "d0", "d1", "p1", "d2", "p3", "d3")
+
+
+class JoinedEmbedder(LocalEmbedder):
+    """all-MiniLM-L6-v2 and the universal sentence encoder in one vector: no key, no network, 16 languages."""
+
+    name = NAME
+    dimensions = DIMENSIONS
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return a vector for each text, of which the first 256 word pieces count."""
+        if not texts:
+            return check_vectors([], 0, DIMENSIONS)
+        import numpy as np
+
+        both = np.hstack([super().embed(texts), _read(texts)])
+        return check_vectors(both @ _changes()["projection"], len(texts), DIMENSIONS)
+
+    def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
+        """Load both models in a few steps, before each of which it asks whether to go on."""
+        readers = (partial(_reader, way) for way in (ASKED, TOLD))  # questions come first
+        for step in (multilingual.tokenizer, multilingual.model, _changes, *readers):
+            if not go_on():
+                return
+            with LOADING:
+                step()
+        super().warm(go_on)
+
+
+def _read(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Return the vectors of the multilingual model, which reads questions in a way of their own."""
+    import numpy as np
+
+    vectors = np.empty((len(texts), multilingual.READ), dtype=np.float32)
+    for way in (TOLD, ASKED):
+        chosen = [number for number, text in enumerate(texts) if text.startswith(QUESTION) == (way == ASKED)]
+        if chosen:
+            vectors[chosen] = _reader(way).encode([texts[number].removeprefix(QUESTION) for number in chosen])
+    return vectors
+
+
+@cache
+def _reader(way: str) -> Any:
+    """Return the multilingual model as it reads what is told or asked; all share the table of its pieces."""
+    with LOADING:
+        reader = copy.copy(multilingual.model())
+        for name in MATRICES:
+            setattr(reader, name, getattr(reader, name) + _changes()[f"{way}.{name}"])
+        return reader
+
+
+@cache
+def _changes() -> Mapping[str, NDArray[np.float32]]:
+    """Return what is added to each matrix, and the projection; they are stored as bytes with scales."""
+    import numpy as np
+
+    with as_file(files("ltst.providers.data") / FILE) as beside, np.load(beside) as stored:
+        packed = {name: stored[name] for name in stored.files}
+    whole = {name: packed[name] * packed[f"{name}_scale"] for name in packed if f"{name}_scale" in packed}
+    changed = [f"{way}.{name}" for way in (TOLD, ASKED) for name in MATRICES]
+    products = {name: (whole[f"{name}.down"] @ whole[f"{name}.up"]).astype(np.float32) for name in changed}
+    return products | {"projection": whole["projection"].astype(np.float32)}

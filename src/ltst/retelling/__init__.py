@@ -1,0 +1,1 @@
+"""Retelling: episodes, summaries and what becomes of them, in the words that were said."""

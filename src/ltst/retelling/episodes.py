@@ -1,0 +1,159 @@
+"""Episodes: what a conversation was about, told once it rests; and the running summary of one that has grown long."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from ltst.db.pool import Database, SingleCall, Transaction, user_scope
+from ltst.errors import ModelUnavailable
+from ltst.learn.weigh import ACTOR
+from ltst.protocols import LanguageModel
+from ltst.records import ConversationMessage
+from ltst.retelling.composing import EPISODE_TOKENS, SUMMARY_TOKENS, Episode, composed, condensed, said
+from ltst.retelling.importance import importance
+from ltst.rooms import entries, events, messages, search, sessions, work
+from ltst.rooms.sessions import Progress
+from ltst.rooms.work import Lease, LeaseLost, Rules
+from ltst.support import tokens
+from ltst.support.child import Limits
+from ltst.support.children import LEARNING
+from ltst.support.ids import new_id
+from ltst.support.logs import LOGGER
+
+# What one episode tells of, in tokens.
+PORTION_TOKENS = 3_000
+READ = 400
+FEWEST_WORDS = 12
+
+
+async def tell(database: Database, lease: Lease, rules: Rules, model: LanguageModel | None = None) -> None:
+    """Write the episodes of a session that rests, and its running summary if it is long."""
+    calls = database.user(lease.user_id)
+    progress = await sessions.progress(calls, lease.subject)
+    if progress is None:
+        await work.finish(calls, lease)
+        return
+    told = await _new_episodes(calls, lease.subject, progress, rules, model)
+    running = await _running(calls, lease.subject, progress, rules, model)
+    async with database.transaction(user_scope(lease.user_id)) as tx:
+        if told is not None:
+            await _keep(tx, lease.subject, progress, *told)
+        if running is not None and not await sessions.summarised(
+            tx, lease.subject, progress.summarised_index, *running
+        ):
+            raise LeaseLost("the session was summarised by another")
+        await work.finish(tx, lease)
+
+
+async def _new_episodes(
+    calls: SingleCall, session_id: str, progress: Progress, rules: Rules, model: LanguageModel | None
+) -> tuple[list[Episode], int] | None:
+    """Returns the episodes of what was not told yet, and up to where they tell; none while the conversation goes on."""
+    if progress.last_activity >= progress.now - rules.idle:
+        return None
+    unread = await messages.after(calls, session_id, progress.episode_index, READ)
+    if not unread:
+        return [], progress.last_index
+    vectors = await search.vectors(calls, [str(each.message_id) for each in unread])
+    found = [await _episode(calls, portion, vectors, rules.limits, model) for portion in portions(unread)]
+    return [each for each in found if each is not None], unread[-1].message_index or 0
+
+
+async def _episode(
+    calls: SingleCall,
+    portion: Sequence[ConversationMessage],
+    vectors: dict[str, list[float]],
+    limits: Limits,
+    model: LanguageModel | None,
+) -> Episode | None:
+    user_id = str(calls.scope.user_id)
+    spoken = await LEARNING.one(said, portion, limits=limits, owner=user_id)
+    if sum(len(each.content.split()) for each in spoken) < FEWEST_WORDS:
+        return None
+    written = await _written(model, spoken, EPISODE_TOKENS, limits, user_id)
+    return await LEARNING.one(composed, spoken, vectors, written, limits=limits, owner=user_id)
+
+
+async def _running(
+    calls: SingleCall, session_id: str, progress: Progress, rules: Rules, model: LanguageModel | None
+) -> tuple[int, str] | None:
+    """Up to where the running summary of a long conversation tells, and the summary; the newer half stays raw."""
+    unread = await messages.after(calls, session_id, progress.summarised_index, READ)
+    # As many as can be read at once are enough, however short they are.
+    long = sum(each.token_count for each in unread) > rules.tokens or len(unread) == READ
+    if not long or len(unread) < 2:
+        return None
+    older = unread[: _half(unread)]
+    user_id, before = str(calls.scope.user_id), progress.context_summary
+    spoken = await LEARNING.one(said, older, limits=rules.limits, owner=user_id)
+    written = await _written(model, spoken, SUMMARY_TOKENS, rules.limits, user_id)
+    text = "\n".join([before or "", written]).strip() if written else ""
+    if not text or tokens.count(text) > SUMMARY_TOKENS:
+        text = await LEARNING.one(condensed, before, spoken, limits=rules.limits, owner=user_id)
+    return older[-1].message_index or 0, text
+
+
+async def _written(
+    model: LanguageModel | None, spoken: Sequence[ConversationMessage], max_tokens: int, limits: Limits, user_id: str
+) -> str | None:
+    """Returns a summary in a model's own words; without one, or if it cannot or errs, the words that were said do."""
+    if model is None or not spoken:
+        return None
+    from ltst.retelling.summaries import summarised
+
+    try:
+        return await summarised(model, spoken, max_tokens, limits=limits, owner=user_id)
+    except ModelUnavailable as problem:
+        LOGGER.warning("a summary goes without the model", extra={"reason": str(problem)})
+        return None
+
+
+async def _keep(tx: Transaction, session_id: str, progress: Progress, told: Sequence[Episode], end: int) -> None:
+    if not await sessions.told(tx, session_id, progress.episode_index, end):
+        raise LeaseLost("the session was told by another")
+    for episode in told:
+        entry_id = new_id()
+        await entries.learn(
+            tx,
+            entry_id,
+            episode.content,
+            session_id=session_id,
+            agent=progress.agent_name,
+            importance=importance(episode.content),
+            metadata=json.dumps(_metadata(episode), ensure_ascii=False),
+            occurred_at=episode.first.timestamp or progress.last_activity,
+        )
+        await events.add(tx, ACTOR, "learn", "entry", entry_id, {"session_id": session_id})
+
+
+def portions(unread: Sequence[ConversationMessage]) -> Iterator[list[ConversationMessage]]:
+    """Yields a conversation in parts that one episode can tell."""
+    part: list[ConversationMessage] = []
+    held = 0
+    for message in unread:
+        if part and held + message.token_count > PORTION_TOKENS:
+            yield part
+            part, held = [], 0
+        part.append(message)
+        held += message.token_count
+    if part:
+        yield part
+
+
+def _metadata(episode: Episode) -> dict[str, object]:
+    return {
+        "messages": [episode.first.message_index, episode.last.message_index],
+        "sources": episode.sources,
+        "topics": episode.topics,
+    }
+
+
+def _half(unread: Sequence[ConversationMessage]) -> int:
+    """Returns how many of the oldest messages hold half of the tokens."""
+    total, held = sum(each.token_count for each in unread), 0
+    for count, message in enumerate(unread, start=1):
+        held += message.token_count
+        if held >= total / 2:
+            return min(count, len(unread) - 1)
+    return len(unread) - 1

@@ -1,0 +1,48 @@
+"""Importance: how much a text is worth remembering, from what can be seen in it; no model is asked."""
+
+from __future__ import annotations
+
+import re
+
+from ltst.support.tables import Table
+
+_TABLE = Table("ltst.retelling", "importance.txt")
+
+# What each sign is worth; together they are at most 1.
+NAMES, NUMBERS, DATES, DECISION, SELF, ASKED = 0.2, 0.15, 0.15, 0.2, 0.25, -0.1
+LEAST = 0.05
+MIDDLING = 0.5
+SPOKEN = {"human": 0.1, "ai": 0.0, "system": 0.0, "tool": 0.0}
+SHORT_WORDS = 4
+# A long text is read at its beginning: where it is important, it is so from the first page on.
+READ = 4_000
+
+NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-zA-Z'’-]+")
+NUMBER = re.compile(r"\d")
+DATE = _TABLE.pattern("date", r"\b", r"\b")
+DECIDED = _TABLE.pattern("decided", r"\b", r"\b")
+ABOUT_SELF = _TABLE.pattern("about_self", r"\b", r"\b")
+QUESTION = re.compile(r"\?\s*$")
+
+
+def importance(text: str, role: str | None = None) -> float:
+    """From 0, an empty phrase, to 1: names, numbers, dates, decisions and what people say of themselves count."""
+    read = text[:READ]
+    score = SPOKEN.get(role or "", 0.1)
+    score += min(2, len(NAME.findall(read))) * NAMES / 2
+    score += NUMBERS * bool(NUMBER.search(read)) + DATES * bool(DATE.search(read))
+    score += DECISION * bool(DECIDED.search(read)) + SELF * bool(ABOUT_SELF.search(read)) * (role != "ai")
+    score += ASKED * bool(QUESTION.search(read))
+    if len(read.split()) < SHORT_WORDS:
+        score /= 2
+    return round(max(LEAST, min(1.0, score)), 3)
+
+
+def kept(text: str) -> float:
+    """Returns how much a text is worth that somebody took the trouble to keep: middling at the least."""
+    return round(MIDDLING + (1 - MIDDLING) * importance(text), 3)
+
+
+def decided(sentence: str) -> bool:
+    """Returns whether a sentence tells of a decision."""
+    return bool(DECIDED.search(sentence)) and not QUESTION.search(sentence)

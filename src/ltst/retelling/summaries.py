@@ -1,0 +1,107 @@
+"""Summaries by a language model, kept only where the conversation bears them out."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ltst.learn.grounding import NUMBER, NUMBER_WORDS, SENTENCE_END, WORD, plain
+from ltst.learn.keys import words
+from ltst.learn.transcript import LONGEST_INPUT, SPEAKERS, Shown, bare_answer, cut, latest, messages
+from ltst.providers.language import ask
+from ltst.records import ConversationMessage
+from ltst.support import tokens
+from ltst.support.child import Limits
+from ltst.support.children import LEARNING
+from ltst.support.logs import LOGGER
+from ltst.support.terms import STOP_WORDS, terms
+
+if TYPE_CHECKING:
+    from ltst.protocols import LanguageModel
+
+SHORTEST_TURN = 80
+THINKING_TOKENS = 512
+WORDS_PER_TOKEN = 0.6
+LIMITS = Limits(10.0)  # for the check of a summary, where nothing else is said
+WHOLE = re.compile(r".*(?:[.!?…][\"'”’)]*(?=\s|\Z)|[。！？])", re.S)
+# What a sentence of a summary may begin with though nobody said it; any other capital is held for a name.
+OPENERS = words(
+    """
+    user users assistant ai conversation discussion chat summary later then also next finally additionally moreover
+    however meanwhile afterwards afterward overall today currently still together it they both plans topics questions
+    open decided instead first second third lastly eventually furthermore since although despite one i
+    """
+)
+LEAST_SHARED = 0.5  # of what a summary says in the words of the conversation
+
+
+async def summarised(
+    model: LanguageModel,
+    turns: Sequence[ConversationMessage],
+    max_tokens: int,
+    *,
+    limits: Limits = LIMITS,
+    owner: str = "",
+) -> str | None:
+    """Returns a model's summary of at most `max_tokens`; None if it has names or numbers that nobody said."""
+    said = [turn for turn in turns if turn.role in SPEAKERS and turn.content.strip()]
+    if not said or max_tokens < 1:
+        return None
+    longest = max(SHORTEST_TURN, LONGEST_INPUT // len(said))
+    shown = latest([Shown(at, turn, cut(turn.content, longest)) for at, turn in enumerate(said, 1)])
+    data = {"words": max(1, int(max_tokens * WORDS_PER_TOKEN)), "turns": [each.as_data() for each in shown]}
+    room = 2 * max_tokens + THINKING_TOKENS
+    answer = await asyncio.to_thread(ask, model, messages("ltst.retelling", "summarise.md", data), max_tokens=room)
+    summary = _whole(answer.text, max_tokens, answer.output_tokens < room)
+    if summary and summary.isprintable():
+        borne_out = await LEARNING.one(_borne_out, summary, shown, limits=limits, owner=owner)
+        if borne_out:
+            return summary
+    LOGGER.info("summary_refused")
+    return None
+
+
+def _borne_out(summary: str, shown: Sequence[Shown]) -> bool:
+    texts = [each.text for each in shown]
+    days = [f"{day:%Y-%m-%d %B} {day.day}" for each in shown if (day := each.message.timestamp)]
+    return _shares_words(summary, texts) and not strangers(summary, [*texts, *days])
+
+
+def _whole(text: str, max_tokens: int, complete: bool) -> str:
+    """Returns as many of its sentences as fit, without one that breaks off."""
+    text = _without_repetition(" ".join(bare_answer(text).split()))
+    if complete and tokens.count(text) <= max_tokens:
+        return text
+    room = max_tokens * tokens.BYTES_PER_TOKEN
+    found = WHOLE.match(text.encode()[:room].decode(errors="ignore"))
+    return found.group().strip() if found else ""
+
+
+def strangers(summary: str, texts: Iterable[str]) -> list[str]:
+    """Returns the names and numbers of a summary that none of the texts has."""
+    said, told = plain("\n".join(texts)), plain(summary)
+    known = {word.casefold() for word in WORD.findall(said)} | {*terms(said)}
+    numbers = {part for number in NUMBER.findall(said) for part in (number, *re.split("[-/:]", number))}
+    numbers |= {NUMBER_WORDS[word] for word in known & NUMBER_WORDS.keys()}
+    found = [number for number in NUMBER.findall(told) if number not in numbers]
+    found += [word for word in WORD.findall(told.casefold()) if NUMBER_WORDS.get(word, "") not in {"", *numbers}]
+    return found + [name for name in _names(told) if not {name.casefold(), *terms(name)} & known]
+
+
+def _without_repetition(text: str) -> str:
+    """Returns each sentence once: small models say the same until they are stopped."""
+    return " ".join(dict.fromkeys(SENTENCE_END.split(text)))
+
+
+def _shares_words(summary: str, texts: Iterable[str]) -> bool:
+    """Returns whether a summary speaks of what the texts speak of."""
+    told, said = {*terms(summary)}, {*terms("\n".join(texts))}
+    return bool(told) and len(told & said) >= LEAST_SHARED * len(told)
+
+
+def _names(text: str) -> list[str]:
+    """Returns the words with a capital, but for those that have it from the beginning of a sentence."""
+    common = OPENERS | STOP_WORDS | NUMBER_WORDS.keys()
+    return [word for word in WORD.findall(text) if word[0].isupper() and word.casefold() not in common]

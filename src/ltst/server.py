@@ -1,0 +1,5 @@
+"""The HTTP server, to be run inside another application: `create(Serving(settings))` returns a FastAPI application."""
+
+from ltst.doors.http.app import Serving, create
+
+__all__ = ["Serving", "create"]
