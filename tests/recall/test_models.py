@@ -441,7 +441,7 @@ class TestRefused:
             many = [{"role": "user", "content": f"UNSPEAKABLE {number}"} for number in range(70)]
             await user.chat("tuesday").add_many(many)
             assert (await contents(user, "ship"))[0] == "A ship lies in the harbour."
-            for _ in range(4):  # each search embeds a handful
+            for _ in range(16):  # each search embeds a handful
                 await user.search("bakery")
             assert (await contents(user, "vessel"))[0] == "A ship lies in the harbour."
         assert (value(database, LACKING), value(database, WITHOUT_WORDS)) == (70, 0)
