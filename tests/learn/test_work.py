@@ -747,10 +747,9 @@ class TestTwoWorkers:
         self, settings: Settings, database: Connection, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         noted = Noted()
-        for module, name, kind in (("listen", "listen", "learn"), ("episodes", "tell", "tell")):
-            path = f"ltst.learn.{module}.{name}"
-            original = getattr(__import__(f"ltst.learn.{module}", fromlist=[name]), name)
-            monkeypatch.setattr(path, noted.around(kind, original))
+        for module, name, kind in (("learn.listen", "listen", "learn"), ("retelling.episodes", "tell", "tell")):
+            original = getattr(__import__(f"ltst.{module}", fromlist=[name]), name)
+            monkeypatch.setattr(f"ltst.{module}.{name}", noted.around(kind, original))
         busy = replace(settings, worker=True)
         async with (
             opened(busy, noted.embed) as one,

@@ -29,9 +29,9 @@ WORDED_SOON = 64_000
 # How many rows get their vectors at once, and of how many characters: a second or two of work.
 BATCH = 256
 MOST_CHARACTERS = 32_000
-# What a search embeds before it looks, in every way that it is read: a short conversation, about two tenths of a second
-# of the processors. A row counts some characters by itself.
-SOON_CHARACTERS = 3_000
+# What a search embeds before it looks, in every way that it is read: a short conversation, some tenths of a second of
+# the processors. A row counts some characters by itself.
+SOON_CHARACTERS = 4_000
 LEAST_COST = 100
 # What is embedded before messages are compared by their vectors alone: what has none is not found.
 COMPARED_CHARACTERS = 64_000
