@@ -17,7 +17,7 @@ from ltst.support.terms import terms
 
 MOST = 3
 # Below this relevance the best is only the least far-fetched: better nothing than that.
-LEAST_RELEVANCE = 0.3
+LEAST_RELEVANCE = 0.23
 # What a memory counts by, beside the score of the search: the question's words in it, its kind of answer, its meaning.
 WORDS, SHAPE, MEANING = 0.3, 0.1, 0.7
 # How near to the best the others must come to be told at all, and to be told as the newer or older word on the same.

@@ -20,7 +20,7 @@ from ltst.support.terms import terms
 MOST = 3
 SEARCHED = 5
 # So relevant a fact answers although it has no word of the question.
-LEAST_RELEVANCE = 0.3
+LEAST_RELEVANCE = 0.23
 ABOUT_ME = re.compile(
     r"\b(?:i|i['’]m|my|me|mine|we|our|us|ich|mein\w{0,2}|mir|mich|wir|unser\w{0,2}|uns)\b", re.IGNORECASE
 )
