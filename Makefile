@@ -13,13 +13,26 @@ DATA ?= $(firstword $(wildcard data ../shared/eval))
 # Folders with the chats of REALTALK and the conversations of BEAM; without one it is left out.
 REALTALK ?= $(wildcard $(DATA)/realtalk)
 BEAM ?= $(wildcard $(DATA)/beam)
+# Where `make run` listens.
+PORT ?= 8000
 # How the whole suite is run; one test alone is faster without workers.
 WORKERS ?= -n 4 --dist worksteal
 
-.PHONY: run demo test full check sync docs bench contract mcp-check openapi-check minimums crash attack soak rehearsal eval clean
+.PHONY: help run demo test full check sync docs bench contract mcp-check openapi-check typescript typescript-check agents-check minimums adapters crash attack soak rehearsal eval clean
 
 run: $(INSTALLED)
-	$(BIN)/ltst serve
+	$(BIN)/ltst serve --port $(PORT)
+
+help:
+	@echo 'make run        the server and its page; PORT=8011 takes another port than 8000'
+	@echo 'make demo       a conversation that is remembered, in the terminal'
+	@echo 'make test       all tests (some minutes)'
+	@echo 'make check      linters, types, and whether generated files are fresh'
+	@echo 'make sync       writes sync.py, docs/verbs.md and docs/llms.txt again'
+	@echo 'make docs       the documentation as a site, in site/'
+	@echo 'make bench      speed beside plain psycopg and pgvector'
+	@echo 'make clean      removes .venv and everything else that was made here'
+	@echo 'CONTRIBUTING.md lists the others.'
 
 demo: $(INSTALLED)
 	$(BIN)/ltst demo
@@ -39,6 +52,7 @@ check: $(DEVELOPED)
 	$(BIN)/python scripts/generate_sync.py --check
 	$(BIN)/python scripts/generate_verbs.py --check
 	$(BIN)/python scripts/generate_llms.py --check
+	$(BIN)/python scripts/generate_typescript.py --check
 
 sync: $(DEVELOPED)
 	$(BIN)/python scripts/generate_sync.py
@@ -71,6 +85,20 @@ mcp-check: $(DEVELOPED)
 openapi-check: $(DEVELOPED)
 	$(BIN)/python scripts/check_openapi.py
 
+# Other people's suites against ltst's classes for their frameworks, each in an environment of its own; ONLY= names some.
+adapters: $(DEVELOPED)
+	$(BIN)/python scripts/adapters.py $(ONLY)
+
+# The verbs and types of clients/typescript, from the catalog and the server's document.
+typescript: $(DEVELOPED)
+	$(BIN)/python scripts/generate_typescript.py
+
+typescript-check: $(DEVELOPED)
+	$(BIN)/python scripts/check_typescript.py
+
+agents-check: $(DEVELOPED)
+	$(BIN)/python scripts/check_agents.py
+
 # Goes through every door with the lowest versions that pyproject.toml allows; pytest-xdist is not among them.
 minimums: $(LOWEST)/.installed
 	$(LOWEST)/bin/pytest -o addopts= -q tests/test_smoke.py
@@ -94,6 +122,7 @@ clean:
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("ltst needs Python 3.11 or newer: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
+	@echo 'Installing into $(VENV) (about a minute) …'
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) '.[mcp,openai,server]'
 	touch $@

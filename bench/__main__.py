@@ -11,19 +11,20 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench import commands, embedding, http, imports, lengths, search, start, windows, writes
+from bench import commands, embedding, growth, http, imports, lengths, search, start, windows, writes
 from bench.report import Report, Row, readable
-from bench.stage import QUICK, Plan, Stage
+from bench.stage import FULL, QUICK, Plan, Stage
 from ltst import Memory, Settings
 from ltst.db.embedded import EmbeddedServer
 
 PARTS = ("writes", "imports", "windows", "search", "embedding", "http")
+APART = ("growth",)  # takes long, and is run where it is named
 
 
 def main() -> int:
     """Measure, print, save; the exit code says something about the bounds only when asked."""
     options = _options()
-    plan = QUICK if options.quick else Plan()
+    plan = QUICK if options.quick else Plan(sizes=FULL) if options.full else Plan()
     with tempfile.TemporaryDirectory(prefix="ltst-bench-", ignore_cleanup_errors=True) as folder:
         report = Report([*_rows(Path(folder), plan, options.only or PARTS)])
     report.show(readable())
@@ -35,7 +36,9 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a look in two minutes, with fewer repetitions and rows")
-    parser.add_argument("--only", action="append", choices=PARTS, help="measure this part; may be given several times")
+    parser.add_argument("--full", action="store_true", help="grow to 10,000,000 messages instead of 1,000,000")
+    chosen = [*PARTS, *APART]
+    parser.add_argument("--only", action="append", choices=chosen, help="measure this part; may be given several times")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write the figures there")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a bound does not hold")
     return parser.parse_args()
@@ -48,6 +51,7 @@ def _rows(home: Path, plan: Plan, parts: Collection[str]) -> Iterator[Row]:
         "windows": plan.window_steps,
         "search": plan.search_steps,
         "http": plan.http_steps,
+        "growth": len(plan.sizes),
     }
     steps = sum(planned.get(part, 0) for part in parts)
     with _progress(steps) as (say, tick):
@@ -59,19 +63,12 @@ def _rows(home: Path, plan: Plan, parts: Collection[str]) -> Iterator[Row]:
             yield from embedding.readings()
         if "writes" in parts:
             yield from _writes(home / "writes", plan, say, tick)
-        if "imports" in parts:
-            with _stage(home / "imports", plan, say, tick) as stage:
-                yield from imports.rows(stage)
-        if "windows" in parts:
-            with _stage(home / "windows", plan, say, tick) as stage:
-                yield from windows.rows(stage)
-        if "search" in parts:
-            # A server of its own: a database has one embedding model, and here it is one that takes no time.
-            with _stage(home / "search", plan, say, tick) as stage:
-                yield from search.rows(stage)
-        if "http" in parts:
-            with _stage(home / "http", plan, say, tick) as stage:
-                yield from http.rows(stage)
+        for part in (imports, windows, search, http, growth):
+            name = part.__name__.removeprefix("bench.")
+            # Each has a server of its own: a database has one embedding model, and some use one that takes no time.
+            if name in parts:
+                with _stage(home / name, plan, say, tick) as stage:
+                    yield from part.rows(stage)
 
 
 def _writes(home: Path, plan: Plan, say: Callable[[str], None], tick: Callable[[], None]) -> Iterator[Row]:

@@ -6,7 +6,6 @@ back. Any difference ends it.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -19,7 +18,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from bench import legacy
+from bench import commands, legacy
 from ltst import Memory, Settings
 from ltst.protocols import Embedder
 
@@ -167,8 +166,8 @@ def _returned(play: Rehearsal, memory: Memory, url: str, before: Seen, after: Se
 
 def main() -> int:
     """Rehearse, tell; 1 if anything is not as it should be."""
-    parser = argparse.ArgumentParser(prog="python -m bench.adoption", description=__doc__)
-    parser.add_argument("--rows", type=int, default=ROWS, metavar="N", help=f"rows of each table (default {ROWS:,})")
+    parser = commands.parser("adoption", __doc__)
+    commands.numbers(parser, rows=(ROWS, "rows of each table"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ltst-adoption-", ignore_cleanup_errors=True) as folder:
         home = Path(folder).resolve() / "home"

@@ -285,8 +285,9 @@ def _slow(most: int | None) -> Iterator[str]:
 def _options() -> argparse.Namespace:
     parser = commands.parser("attack", __doc__)
     plan = Plan()
-    parser.add_argument("--half-open", type=int, default=plan.half_open, metavar="N", help="half-open connections")
-    parser.add_argument("--streams", type=int, default=plan.streams, metavar="N", help="event streams")
+    commands.numbers(
+        parser, half_open=(plan.half_open, "half-open connections"), streams=(plan.streams, "event streams")
+    )
     parser.add_argument("--texts", type=int, metavar="N", help="pump so many patterns (default: every one)")
     return parser.parse_args()
 

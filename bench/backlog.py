@@ -197,12 +197,13 @@ def _part(part: str, options: argparse.Namespace, home: Path, tell: Tell) -> lis
 def _options() -> argparse.Namespace:
     parser = commands.parser("backlog", __doc__)
     parser.add_argument("--only", action="append", choices=PARTS, help="measure this part; may be given several times")
-    parser.add_argument("--messages", type=int, default=16_000, metavar="N", help="imported before a search (16,000)")
-    parser.add_argument("--backlog", type=int, default=20_000, metavar="N", help="due while others speak (20,000)")
-    parser.add_argument("--tries", type=int, default=7, metavar="N", help="names that are to be learnt (7)")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the figures there")
-    parser.add_argument("--strict", action="store_true", help="exit with 1 if a bound does not hold")
-    return parser.parse_args()
+    commands.numbers(
+        parser,
+        messages=(16_000, "imported before a search"),
+        backlog=(20_000, "due while others speak"),
+        tries=(7, "names that are to be learnt"),
+    )
+    return commands.measuring(parser)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ import argparse
 import statistics
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import psycopg
 
@@ -28,8 +28,7 @@ BUDGETS = (1_000, 2_000, 4_000)
 USER = "costs"
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """One message of a conversation."""
 
     session: str
@@ -37,8 +36,7 @@ class Said:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Corpus:
+class Corpus(NamedTuple):
     """Messages, and questions about them."""
 
     name: str

@@ -127,19 +127,17 @@ def _check(outcome: Outcome, dsn: str) -> None:
 def main() -> int:
     """Play the rounds, then the control, and sum up; 1 if something was lost, or the control lost nothing."""
     options = _options()
-    console = Console(highlight=False, soft_wrap=True)
-    seed = random.randrange(2**32) if options.seed is None else options.seed
-    console.print(f"seed {seed}; killed every time: the server (its client lives on), the client, or both")
+    told = "killed every time: the server (its client lives on), the client, or both"
+    console, seed = commands.begun(options.seed, told)
     good = options.control or _rounds(console, options.rounds, seed)
     return 0 if _control(console, seed) and good else 1
 
 
 def _options() -> argparse.Namespace:
     parser = commands.parser("crash", __doc__)
-    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=f"how many (default {ROUNDS})")
-    parser.add_argument("--seed", type=int, metavar="N", help="repeat the choices of an earlier run")
+    commands.numbers(parser, rounds=(ROUNDS, "how many"))
     parser.add_argument("--control", action="store_true", help="only the control, which is otherwise played at the end")
-    return parser.parse_args()
+    return commands.seeded(parser)
 
 
 def _rounds(console: Console, rounds: int, seed: int) -> bool:

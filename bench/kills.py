@@ -122,9 +122,8 @@ async def _undisturbed(url: str, users: range) -> None:
 def main() -> int:
     """Kill, compare, and sum up; 1 if anything is not as it should be."""
     options = _options()
-    console = Console(highlight=False, soft_wrap=True)
-    seed = random.randrange(2**32) if options.seed is None else options.seed
-    console.print(f"seed {seed}; {options.kills} workers are killed, {WORKERS} are at work at a time")
+    told = f"{options.kills} workers are killed, {WORKERS} are at work at a time"
+    console, seed = commands.begun(options.seed, told)
     with tempfile.TemporaryDirectory(prefix="ltst-kills-", ignore_cleanup_errors=True) as folder:
         server = EmbeddedServer.acquire(Path(folder).resolve() / "home")
         try:
@@ -144,9 +143,8 @@ def _database(server: EmbeddedServer, name: str) -> str:
 
 def _options() -> argparse.Namespace:
     parser = commands.parser("kills", __doc__)
-    parser.add_argument("--kills", type=int, default=KILLS, metavar="N", help=f"how many (default {KILLS})")
-    parser.add_argument("--seed", type=int, metavar="N", help="repeat the choices of an earlier run")
-    return parser.parse_args()
+    commands.numbers(parser, kills=(KILLS, "how many"))
+    return commands.seeded(parser)
 
 
 def _sum_up(console: Console, outcome: Outcome) -> None:
@@ -154,8 +152,7 @@ def _sum_up(console: Console, outcome: Outcome) -> None:
     console.print(f"{outcome.kills} kills; work that somebody was at then: {middle}")
     console.print(f"most attempts at one piece of work: {outcome.most_attempts}; set aside: {outcome.set_aside}")
     console.print(", ".join(f"{noun} {count:,}" for noun, count in outcome.counts.items()))
-    for problem in outcome.problems[:50]:
-        console.print(f"  {problem}", style="red", markup=False)
+    commands.complain(console, outcome.problems)
     console.print(f"{len(outcome.problems)} problems")
 
 

@@ -21,7 +21,7 @@ import signal
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache
 from itertools import islice, pairwise, takewhile
@@ -29,7 +29,7 @@ from multiprocessing.connection import Connection
 from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import ltst
 from ltst.agents import intents, passages
@@ -71,8 +71,7 @@ ENDS = ("", "\0", "\n\0!")
 _LETTERS = " \t\n\raAzZ09_-'\".,:;!?()[]|/@#*<>&+=%~`{}\\^$é日’“”"
 
 
-@dataclass(frozen=True)
-class Pattern:
+class Pattern(NamedTuple):
     """A regular expression, where it was found, and the methods that are called on it."""
 
     where: str
@@ -80,8 +79,7 @@ class Pattern:
     methods: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Attack:
+class Attack(NamedTuple):
     """A text that repeats one fragment."""
 
     begin: str
@@ -97,9 +95,20 @@ class Attack:
 
 
 def modules() -> list[ModuleType]:
-    """Every module of the package."""
-    found = pkgutil.walk_packages(ltst.__path__, "ltst.")
-    return [ltst, *(importlib.import_module(each.name) for each in found if not each.name.endswith("__main__"))]
+    """Every module of the package, those of frameworks that are not installed excepted."""
+    found = pkgutil.walk_packages(ltst.__path__, "ltst.", onerror=lambda _: None)
+    imported = (_imported(each.name) for each in found if not each.name.endswith("__main__"))
+    return [ltst, *(each for each in imported if each is not None)]
+
+
+def _imported(name: str) -> ModuleType | None:
+    try:
+        return importlib.import_module(name)
+    except ImportError as problem:
+        missing = problem.__cause__ or problem
+        if not isinstance(missing, ModuleNotFoundError) or (missing.name or "").partition(".")[0] == "ltst":
+            raise
+        return None
 
 
 def patterns() -> list[Pattern]:
@@ -150,6 +159,8 @@ def _parts(value: object, home: str) -> Iterable[tuple[str, object]]:
     """What an object holds, each under the name by which it is reached."""
     if isinstance(value, dict):
         return [(f"[{key!r}]", each) for key, each in value.items()]
+    if isinstance(value, tuple) and hasattr(value, "_fields"):  # a NamedTuple, which is read by its names
+        return [(f".{name}", each) for name, each in zip(value._fields, value, strict=True)]
     if isinstance(value, list | tuple | set | frozenset):
         return [(f"[{at}]", each) for at, each in enumerate(value)]
     if isinstance(value, FunctionType) and value.__module__ == home:
@@ -373,8 +384,7 @@ _CATEGORIES = {
 # --- how long they take ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(NamedTuple):
     """Something that reads a text, the texts to try it on, and the lengths at which its time is compared."""
 
     where: str
@@ -486,7 +496,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "statements": lambda text: statements.read(text, _NOW),
     "a quotation by a model": lambda text: model.weigh(_QUOTING, model.shown_turns([_said(f"{text} I have a cat.")])),
     "turns for a model": lambda text: model.shown_turns([_said(text)]),
-    "an answer of a model": lambda text: model.weigh(text, [model.Shown(1, _said("Hello."), "Hello.")]),
+    "an answer of a model": lambda text: model.weigh(text, [model.ShownTurn(1, _said("Hello."), "Hello.")]),
     "grounds of a fact": lambda text: grounding.says_fact(text[:LONGEST_TURN], "home", "Porto", "holds"),
     "importance": importance,
     "times in a question": lambda text: temporal.intervals(text, _NOW),

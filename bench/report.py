@@ -39,13 +39,13 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One thing measured beside another, and how far they may be apart."""
+    """One thing measured beside another, and how far they may be apart, if that is bounded."""
 
     name: str
     ours: Figure
     other_name: str
     other: Figure
-    bound: float
+    bound: float | None
 
     @property
     def ratio(self) -> float:
@@ -55,12 +55,14 @@ class Comparison:
     @property
     def ok(self) -> bool:
         """Whether the bound holds; time should be little, throughput much."""
+        if self.bound is None:
+            return True
         return self.ratio <= self.bound if self.ours.unit == "ms" else self.ratio >= self.bound
 
     @property
     def rule(self) -> str:
         """The bound with its direction."""
-        return f"{'≤' if self.ours.unit == 'ms' else '≥'} {self.bound:g}"
+        return "" if self.bound is None else f"{'≤' if self.ours.unit == 'ms' else '≥'} {self.bound:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +186,11 @@ def _reading_table(readings: Sequence[Reading]) -> Table:
     for heading in ("figure", "bound", ""):
         table.add_column(heading, justify="right", no_wrap=True)
     for each in readings:
-        table.add_row(each.name, str(each), each.rule, _verdict(each) if each.rule else "")
+        table.add_row(each.name, str(each), each.rule, _verdict(each))
     return table
 
 
 def _verdict(row: Row) -> str:
+    if not row.rule:
+        return ""
     return "[green]ok[/]" if row.ok else "[red]over[/]"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -28,8 +28,7 @@ EXACT, NEAREST = 1.0, 0.98
 ROUNDING = 1e-6  # two vectors may be as near as each other but for the last bit
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """A question, and its vector for whoever asks by hand."""
 
     text: str

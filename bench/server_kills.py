@@ -24,7 +24,6 @@ from typing import Literal
 
 import psutil
 import psycopg
-from rich.console import Console
 
 from bench import commands
 from bench.chatters import Notes, chat
@@ -175,9 +174,8 @@ def _lives(process: psutil.Process) -> bool:
 def main() -> int:
     """Kill, look, and sum up; 1 if anything is not as it should be."""
     options = _options()
-    console = Console(highlight=False, soft_wrap=True)
-    seed = random.randrange(2**32) if options.seed is None else options.seed
-    console.print(f"seed {seed}; {options.kills} kills of a server with {PROCESSES} processes and {CLIENTS} clients")
+    told = f"{options.kills} kills of a server with {PROCESSES} processes and {CLIENTS} clients"
+    console, seed = commands.begun(options.seed, told)
     with tempfile.TemporaryDirectory(prefix="ltst-server-kills-", ignore_cleanup_errors=True) as folder:
         outcome = run(options.kills, seed, Path(folder).resolve() / "home", tell=console.print)
     killed = ", ".join(f"{kind} {times}" for kind, times in outcome.kills.items())
@@ -185,16 +183,14 @@ def main() -> int:
         f"killed: {killed}; {outcome.acknowledged:,} turns acknowledged, {outcome.broken:,} attempts broken off, "
         f"{outcome.missing} missing, {len(outcome.problems)} other problems"
     )
-    for problem in outcome.problems[:50]:
-        console.print(f"  {problem}", style="red", markup=False)
+    commands.complain(console, outcome.problems)
     return 1 if outcome.missing or outcome.problems else 0
 
 
 def _options() -> argparse.Namespace:
     parser = commands.parser("server_kills", __doc__)
-    parser.add_argument("--kills", type=int, default=KILLS, metavar="N", help=f"how many (default {KILLS})")
-    parser.add_argument("--seed", type=int, metavar="N", help="repeat the choices of an earlier run")
-    return parser.parse_args()
+    commands.numbers(parser, kills=(KILLS, "how many"))
+    return commands.seeded(parser)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 SESSION = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Shelf:
+class Shelf(NamedTuple):
     """A user with so many messages; a search of them may take so many times as long as the bare query beside it."""
 
     name: str
@@ -37,8 +36,7 @@ class Shelf:
         return f"{self.messages:,}"
 
 
-@dataclass(frozen=True, slots=True)
-class Crowd:
+class Crowd(NamedTuple):
     """One user among so many others, of whom each wrote as much; it may take so many times as long as it does alone."""
 
     users: int

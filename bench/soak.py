@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import random
 import tempfile
 import time
 from collections import Counter
@@ -17,6 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import psutil
@@ -40,8 +40,7 @@ MOST_GROWTH, MOST_MEGABYTES = 0.05, 12.0
 MOST_CONNECTIONS = 2 * 32 + 10  # two pools and whoever looks
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """What was seen at one moment: the memory of each process in MB, and the connections of Postgres."""
 
     at: float
@@ -64,8 +63,7 @@ class Soak:
         return sum(map(len, self.seconds.values()))
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """Memory of one process after the warm-up, as a straight line."""
 
     began: float
@@ -189,23 +187,20 @@ def _complaints(said: str) -> list[str]:
 def main() -> int:
     """Load, measure, sum up; 1 if anything is not as it should be."""
     options = _options()
-    console = Console(highlight=False, soft_wrap=True)
-    seed = random.randrange(2**32) if options.seed is None else options.seed
-    console.print(f"seed {seed}; {options.minutes:g} minutes, {VISITORS} visitors, {PROCESSES} server processes")
+    told = f"{options.minutes:g} minutes, {VISITORS} visitors, {PROCESSES} server processes"
+    console, seed = commands.begun(options.seed, told)
     with tempfile.TemporaryDirectory(prefix="ltst-soak-", ignore_cleanup_errors=True) as folder:
         soak, wrong = run(options.minutes, seed, Path(folder).resolve() / "home", tell=console.print)
     _sum_up(console, soak, 60 * options.minutes)
-    for problem in wrong[:50]:
-        console.print(f"  {problem}", style="red", markup=False)
+    commands.complain(console, wrong)
     console.print(f"{len(wrong)} problems")
     return 1 if wrong else 0
 
 
 def _options() -> argparse.Namespace:
     parser = commands.parser("soak", __doc__)
-    parser.add_argument("--minutes", type=float, default=MINUTES, metavar="N", help=f"how long (default {MINUTES:g})")
-    parser.add_argument("--seed", type=int, metavar="N", help="repeat the choices of an earlier run")
-    return parser.parse_args()
+    commands.numbers(parser, minutes=(MINUTES, "how long"))
+    return commands.seeded(parser)
 
 
 def _sum_up(console: Console, soak: Soak, seconds: float) -> None:

@@ -53,12 +53,13 @@ class Plan:
     http_blocks: int = 12
     http_clients: Sequence[int] = (1, 8, 32)
     http_operations: int = 15
+    sizes: Sequence[int] = (10_000, 100_000, 1_000_000)
 
     @property
     def write_steps(self) -> int:
         """How many steps the writes make, for the display of their progress."""
         fill = self.long // self.bulk
-        crowds = len(self.crowds) * self.crowd_blocks + self.learning_blocks
+        crowds = 2 * len(self.crowds) * self.crowd_blocks + self.learning_blocks
         return 4 * self.blocks + crowds + self.bulk_blocks + fill
 
     @property
@@ -99,7 +100,9 @@ QUICK = Plan(
     embedding_blocks=3,
     http_blocks=3,
     http_operations=8,
+    sizes=(10_000, 50_000),
 )
+FULL = (10_000, 100_000, 1_000_000, 10_000_000)
 
 
 @dataclass(slots=True)

@@ -153,12 +153,9 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = commands.parser("turns", __doc__)
     parser.add_argument("--before", type=Path, required=True, metavar="CHECKOUT", help="the folder to compare with")
-    parser.add_argument("--history", type=int, default=1_000, metavar="N", help="messages before it begins (1,000)")
-    parser.add_argument("--blocks", type=int, default=10, metavar="N", help="blocks of each side (10)")
-    parser.add_argument("--turns", type=int, default=20, metavar="N", help="turns of a block (20)")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the figures there")
-    parser.add_argument("--strict", action="store_true", help="exit with 1 if the bound does not hold")
-    return parser.parse_args()
+    sizes = {"blocks": (10, "blocks of each side"), "turns": (20, "turns of a block")}
+    commands.numbers(parser, history=(1_000, "messages before it begins"), **sizes)
+    return commands.measuring(parser)
 
 
 if __name__ == "__main__":

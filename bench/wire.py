@@ -7,8 +7,7 @@ import json
 import socket
 import struct
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 LONGEST_HEAD = 1 << 20
 NO_LINGERING = struct.pack("ii", 1, 0)
@@ -18,8 +17,7 @@ class Broken(ConnectionError):
     """The connection ended before the answer did."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What came back."""
 
     status: int
@@ -31,8 +29,7 @@ class Answer:
         return json.loads(self.body)
 
 
-@dataclass(frozen=True, slots=True)
-class Happening:
+class Happening(NamedTuple):
     """One event of a stream."""
 
     name: str

@@ -27,6 +27,7 @@ def rows(stage: Stage) -> Iterator[Comparison]:
     for size in stage.plan.crowds:
         stage.say(f"{size} writers")
         yield crowd(stage, size)
+        yield crowd(stage, size, of_one=True)
     stage.say("add while learning")
     yield learning(stage)
     stage.say("add_many")
@@ -73,16 +74,20 @@ def add_sync(stage: Stage) -> Comparison:
     return Comparison("add, Memory", figures[0], "sync INSERT", figures[1], SYNC_BOUND)
 
 
-def crowd(stage: Stage, size: int) -> Comparison:
-    """Many writers on sessions of their own: tasks on one memory beside as many connections."""
-    each_does = stage.plan.crowd_operations
+def crowd(stage: Stage, size: int, *, of_one: bool = False) -> Comparison:
+    """Many writers on sessions of their own: tasks on one memory beside as many connections.
+
+    Each writes for a user of its own, or all write for one, whose writes may wait for each other: that has no bound.
+    """
+    each_does, whose = stage.plan.crowd_operations, "one user" if of_one else "a user each"
     with (
         asyncio.Runner() as runner,
         stage.memory(runner) as memory,
         stage.connections(runner, size) as connections,
     ):
-        chats = [memory.user("ltst").chat(f"crowd-{size}-{number}") for number in range(size)]
-        sessions = [stage.bare_session(f"crowd-{size}-{number}") for number in range(size)]
+        names = [f"crowd-{size}-{number}-{whose}" for number in range(size)]
+        chats = [memory.user("ltst" if of_one else name).chat(name) for name in names]
+        sessions = [stage.bare_session(name) for name in names]
 
         def add() -> Block:
             work = [[partial(chat.add, "user", bare.text(each)) for each in range(each_does)] for chat in chats]
@@ -97,7 +102,8 @@ def crowd(stage: Stage, size: int) -> Comparison:
 
         ours, other = stage.alternate(stage.plan.crowd_blocks, add, insert)
     figures = throughput(ours.rates(), ours.seconds), throughput(other.rates(), other.seconds)
-    return Comparison(f"add, {size} writers", figures[0], f"{size} connections", figures[1], CROWD_BOUND)
+    bound = None if of_one else CROWD_BOUND
+    return Comparison(f"add, {size} writers, {whose}", figures[0], f"{size} connections", figures[1], bound)
 
 
 def learning(stage: Stage) -> Comparison:

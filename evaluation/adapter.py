@@ -70,7 +70,7 @@ class Score:
     after: Placing
 
 
-def sets(sources: Sources, embedder: Embedder) -> list[DataSet]:
+def read(sources: Sources, embedder: Embedder) -> list[DataSet]:
     """Return the data sets that there are, with the vectors of the plain model."""
     own = training.read()
     ids = {life.history.id for life in own}
@@ -98,12 +98,12 @@ def public(sources: Sources) -> Iterator[tuple[Benchmark, bool]]:
         yield lives.read(sources.data / LIVES), False
 
 
-def train(found: Sequence[DataSet], embedder: Embedder, *, epochs: int, tell: Tell) -> tuple[list[Score], MiniLM]:
-    """Train a change of the model on the data sets that are to be trained on; the scores, and the changed model."""
+def train(found: Sequence[DataSet], *, epochs: int, tell: Tell) -> tuple[list[Score], dict[str, Thin]]:
+    """Train a change of the model on the data sets that are to be trained on; the scores, and the change."""
     minilm, tuning, torch = with_torch()
     torch.manual_seed(SEED)
     model: MiniLM = minilm.MiniLM(local.weights_file(), RANK)
-    _check(model, embedder)
+    _check(model)
     before = _placings(found, model)
     chosen = [history for each in found if each.trained for history in each.histories if history.questions]
     if not chosen:
@@ -111,7 +111,7 @@ def train(found: Sequence[DataSet], embedder: Embedder, *, epochs: int, tell: Te
     tuning.tune(model, chosen, epochs=epochs, seed=SEED, tell=lambda epoch, loss: tell(f"{epoch}: loss {loss:.3f}"))
     after = _placings(found, model)
     compared = zip(found, before, after, strict=True)
-    return [Score(each.name, each.trained, first, second) for each, first, second in compared], model
+    return [Score(each.name, each.trained, first, second) for each, first, second in compared], model.change()
 
 
 def with_torch() -> tuple[Any, Any, Any]:
@@ -127,9 +127,9 @@ def with_torch() -> tuple[Any, Any, Any]:
     return minilm, tuning, torch
 
 
-def _check(model: MiniLM, embedder: Embedder) -> None:
+def _check(model: MiniLM) -> None:
     """Refuse to train a model that is not the product's."""
-    alike = (model.vectors(SAMPLE) * embedder.embed(SAMPLE)).sum(axis=1).min()
+    alike = (model.vectors(SAMPLE) * local.LocalEmbedder().embed(SAMPLE)).sum(axis=1).min()
     if alike < ALIKE:
         raise ModelUnavailable(f"the model in torch is not {local.NAME} as ltst runs it: their vectors differ")
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Level = Literal["turn", "session"]
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """One message of a history, under the id that evidence knows it by; its time is its session's where it has none."""
 
     id: str
@@ -23,8 +22,7 @@ class Turn:
     at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(NamedTuple):
     """One conversation of a history; an id may come twice, when the same was held on two days."""
 
     id: str
@@ -75,8 +73,7 @@ class History:
         return {turn.id: session.id for session in self.sessions for turn in session.turns}
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """Metrics that are shown side by side, all of one level."""
 
     title: str

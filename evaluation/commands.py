@@ -13,7 +13,8 @@ import typer
 
 from ltst.doors.cli import show
 from ltst.doors.cli.help import Reporting
-from ltst.doors.cli.options import DatabaseUrl, Home, Options, command
+from ltst.doors.cli.options import DatabaseUrl, Home, Options, command, signed
+from ltst.doors.cli.parameters import parameter
 from ltst.errors import NotFound
 
 if TYPE_CHECKING:
@@ -72,31 +73,39 @@ def main(context: typer.Context, database_url: DatabaseUrl = None, home: Home = 
     context.obj = Options(database_url, home=home)
 
 
+# What every command takes that measures on a Postgres, and every one that trains how texts are read.
+MEASURING = (
+    parameter("out", Out, None),
+    parameter("cache", Cache, None),
+    parameter("no_baselines", NoBaselines, False),
+    parameter("fresh", Fresh, False),
+)
+TRAINING = (
+    parameter("data", Labelled),
+    parameter("realtalk", Realtalk, None),
+    parameter("beam", Beam, None),
+    parameter("leave_out", LeaveOut, None),
+    parameter("write", Write, False),
+    parameter("cache", Cache, None),
+)
+
+
 def _recall(name: str, takes: Any, what: str, example: str) -> None:
     """Add the command that measures recall on one public benchmark, which the module of its name reads."""
 
-    def measure(
-        options: Options,
-        data: Path,
-        sample: Sample = None,
-        out: Out = None,
-        cache: Cache = None,
-        no_baselines: NoBaselines = False,
-        fresh: Fresh = False,
-    ) -> None:
+    def measure(options: Options, data: Path, sample: int | None, **wishes: Any) -> None:
         # Late: numpy and the driver take longer than --help may.
         from evaluation.run import run
 
         benchmark = import_module(f"evaluation.{name}").read(data)
-        plan = _plan(options, benchmark, sample, out, cache, not no_baselines, fresh)
+        plan = _plan(options, benchmark if sample is None else benchmark.sample(sample), **wishes)
         with _progress(benchmark.name, plan.steps) as tick:
             report = run(plan, tick)
-        _present(options, report.document, report.show, out)
+        _present(options, report.document, report.show, wishes["out"])
         _tell_journal(plan)
 
-    measure.__annotations__["data"] = takes
     measure.__doc__ = f"Measure recall of {what}.\n\n{OWN_POSTGRES}\n\nExample: python -m evaluation {name} {example}"
-    command(app, name)(measure)
+    app.command(name)(signed(measure, [parameter("data", takes), parameter("sample", Sample, None), *MEASURING]))
 
 
 _recall("locomo", Data, "single turns in long conversations", "--data locomo10.json")
@@ -105,17 +114,7 @@ _recall("realtalk", Folder, "single turns in chats of real people", "--data REAL
 _recall("beam", Folder, "single turns in long working conversations", "--data BEAM/chats/100K")
 
 
-@command(app, "lives")
-def lives(
-    options: Options,
-    data: Folder,
-    by_kind: ByKind = False,
-    worst: Worst = 0,
-    out: Out = None,
-    cache: Cache = None,
-    no_baselines: NoBaselines = False,
-    fresh: Fresh = False,
-) -> None:
+def lives(options: Options, data: Path, by_kind: bool, worst: int, **wishes: Any) -> None:
     """Measure what is given back of a year: search, contexts and replies.
 
     Made-up people: what changed, was corrected, and was never said. On a Postgres of its own, unless --database-url
@@ -127,11 +126,15 @@ def lives(
     from evaluation.lives import data as lives_data
     from evaluation.lives.run import run, steps
 
-    plan = _plan(options, lives_data.read(data), None, out, cache, not no_baselines, fresh)
+    plan = _plan(options, lives_data.read(data), **wishes)
     with _progress(plan.benchmark.name, steps(plan)) as tick:
         report = run(plan, tick)
-    _present(options, report.document, lambda: report.show(by_kind=by_kind, worst=worst), out)
+    _present(options, report.document, lambda: report.show(by_kind=by_kind, worst=worst), wishes["out"])
     _tell_journal(plan)
+
+
+WHOLE = (parameter("data", Folder), parameter("by_kind", ByKind, False), parameter("worst", Worst, 0), *MEASURING)
+app.command("lives")(signed(lives, WHOLE))
 
 
 @command(app, "extraction")
@@ -154,69 +157,43 @@ def extraction(options: Options, data: Labelled) -> None:
         statements.present(scores, least)
 
 
-@command(app, "adapter")
-def adapter(
-    options: Options,
-    data: Labelled,
-    realtalk: Realtalk = None,
-    beam: Beam = None,
-    epochs: Epochs = 3,
-    leave_out: LeaveOut = None,
-    write: Write = False,
-    cache: Cache = None,
-) -> None:
-    """Train the weights that questions are read by.
+def _reading(name: str, often: int, what: str, told: str) -> None:
+    """Add the command that trains how an embedder reads texts, by the module of its name."""
 
-    On the training lives, LoCoMo, and REALTALK and BEAM where they are named; the lives of the folder are only
-    measured. Tells before and after how the cosine alone places the evidence. It needs torch, and some minutes.
+    def train(options: Options, epochs: int, leave_out: list[str] | None, write: bool, **given: Any) -> None:
+        from evaluation import adapter  # late: numpy takes longer than --help may
+        from ltst.providers.local import LocalEmbedder
 
-    Example: python -m evaluation adapter --data data --realtalk REALTALK/data --leave-out locomo
-    """
-    from evaluation import adapter as training  # late: numpy takes longer than --help may
-    from ltst.providers.local import LocalEmbedder
+        training = import_module(f"evaluation.{name}")
+        adapter.with_torch()  # before anything takes long
+        cache = given.pop("cache")
+        sources = adapter.Sources(**given, left_out=leave_out or ())
+        with _vectors(LocalEmbedder(), options, cache) as embedder, show.working("Embedding what is not known yet"):
+            found = training.read(sources, embedder)
+        scores, made = training.train(found, epochs=epochs, tell=show.hint)
+        _present(options, lambda: [asdict(score) for score in scores], lambda: adapter.present(scores), None)
+        if write:
+            show.hint(f"Wrote {training.write(made)}.")
 
-    training.with_torch()  # before anything takes long
-    with _vectors(LocalEmbedder(), options, cache) as embedder:
-        with show.working("Embedding what is not known yet"):
-            sources = training.Sources(data=data, realtalk=realtalk, beam=beam, left_out=leave_out or ())
-            found = training.sets(sources, embedder)
-        scores, model = training.train(found, embedder, epochs=epochs, tell=show.hint)
-    _present(options, lambda: [asdict(score) for score in scores], lambda: training.present(scores), None)
-    if write:
-        show.hint(f"Wrote {training.write(model.change())}.")
+    example = f"python -m evaluation {name} --data data --realtalk REALTALK/data --leave-out locomo"
+    train.__doc__ = f"Train {what}.\n\n{told} It needs torch, and some minutes.\n\nExample: {example}"
+    app.command(name)(signed(train, [*TRAINING, parameter("epochs", Epochs, often)]))
 
 
-@command(app, "joined")
-def joined(
-    options: Options,
-    data: Labelled,
-    realtalk: Realtalk = None,
-    beam: Beam = None,
-    epochs: Epochs = 4,
-    leave_out: LeaveOut = None,
-    write: Write = False,
-    cache: Cache = None,
-) -> None:
-    """Train how the joined embedder reads what is told and what is asked.
-
-    On the training lives and pairs, LoCoMo, and REALTALK and BEAM where they are named; the lives of the folder are
-    only measured. Tells how the cosine alone places the evidence, by the local model and by both. It needs torch, and
-    some minutes.
-
-    Example: python -m evaluation joined --data data --realtalk REALTALK/data --leave-out locomo
-    """
-    from evaluation import adapter as local  # late: numpy takes longer than --help may
-    from evaluation import joined as training
-    from ltst.providers.local import LocalEmbedder
-
-    local.with_torch()  # before anything takes long
-    with _vectors(LocalEmbedder(), options, cache) as embedder, show.working("Reading all texts by both models"):
-        sources = local.Sources(data=data, realtalk=realtalk, beam=beam, left_out=leave_out or ())
-        found = training.read(sources, embedder)
-    scores, made = training.train(found, epochs=epochs, tell=show.hint)
-    _present(options, lambda: [asdict(score) for score in scores], lambda: local.present(scores), None)
-    if write:
-        show.hint(f"Wrote {training.write(made)}.")
+_reading(
+    "adapter",
+    3,
+    "the weights that questions are read by",
+    "On the training lives, LoCoMo, and REALTALK and BEAM where they are named; the lives of the folder are only "
+    "measured. Tells before and after how the cosine alone places the evidence.",
+)
+_reading(
+    "joined",
+    4,
+    "how the joined embedder reads what is told and what is asked",
+    "On the training lives and pairs, LoCoMo, and REALTALK and BEAM where they are named; the lives of the folder are "
+    "only measured. Tells how the cosine alone places the evidence, by the local model and by both.",
+)
 
 
 @command(app, "superseding")
@@ -246,6 +223,26 @@ def superseding(options: Options, write: Write = False, cache: Cache = None) -> 
         show.hint(f"Wrote {training.write(training.trained(read_pairs))}.")
 
 
+@command(app, "later")
+def later(options: Options, cache: Cache = None) -> None:
+    """Train what tells, of two hits, whether the later one took the place of the other.
+
+    On the training lives, which the product keeps and is asked about; each is judged by weights trained without it. The
+    weights stand in ltst/recall/later.py. It takes half an hour.
+
+    Example: python -m evaluation later
+    """
+    from evaluation import later as training  # late: numpy takes longer than --help may
+    from evaluation.training import read
+    from ltst.providers.joined import JoinedEmbedder
+
+    settings = replace(options.settings, database_url=options.database_url)
+    with _vectors(JoinedEmbedder(), options, cache) as embedder, _progress("lives", len(read())) as tick:
+        scores, weights = training.run(embedder, settings, tick)
+    _present(options, lambda: [asdict(score) for score in scores], lambda: training.present(scores), None)
+    show.hint(f"WEIGHTS = {tuple(round(float(each), 2) for each in weights)}")
+
+
 @contextmanager
 def _vectors(embedder: Embedder, options: Options, cache: Path | None) -> Iterator[CachedEmbedder]:
     """An embedder whose vectors are kept."""
@@ -256,13 +253,7 @@ def _vectors(embedder: Embedder, options: Options, cache: Path | None) -> Iterat
 
 
 def _plan(
-    options: Options,
-    benchmark: Benchmark,
-    sample: int | None,
-    out: Path | None,
-    cache: Path | None,
-    baselines: bool,
-    fresh: bool,
+    options: Options, benchmark: Benchmark, *, out: Path | None, cache: Path | None, no_baselines: bool, fresh: bool
 ) -> Plan:
     from evaluation.run import Plan
 
@@ -270,11 +261,11 @@ def _plan(
         raise NotFound(f"there is no folder {out.parent} to write {out.name} into")
     folder = options.settings.home / FOLDER
     return Plan(
-        benchmark=benchmark if sample is None else benchmark.sample(sample),
+        benchmark=benchmark,
         settings=replace(options.settings, database_url=options.database_url),
         cache=cache or folder / CACHE,
         journal=out.with_suffix(".journal.jsonl") if out else folder / f"{benchmark.name}.jsonl",
-        baselines=baselines,
+        baselines=not no_baselines,
         fresh=fresh,
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from evaluation import gate
 from ltst.doors.cli import show
@@ -22,8 +22,7 @@ ENOUGH = 0.75  # the recall at which precisions are compared
 Level = Literal["sentence", "message"]
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """A sentence, or a message as its surest sentence: how likely it states something, and whether readers say so."""
 
     message: str

@@ -6,7 +6,7 @@ It begins at the sum of a text's pieces, which stays as it is; everything above 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
+from evaluation.minilm import SCALE, Tensor, ThinChange
 from ltst.providers import multilingual
 from ltst.providers.joined import MATRICES
 
@@ -24,9 +25,7 @@ AT_ONCE = 120  # questions
 SHARPNESS = 0.05  # the temperature of the softmax over all that is told
 # What it costs a question, and what is told, to leave the vector that the model gives it as it is.
 NEAR_ASKED, NEAR_TOLD = 2.0, 4.0
-SCALE = 2.0  # of the change; with it the usual pace of learning fits
 
-Tensor = Any  # torch is no part of what developers install
 Floats = NDArray[np.float32]
 Tell = Callable[[int, float], None]
 
@@ -40,7 +39,7 @@ class Sums:
     asked: Sequence[tuple[Tensor, Sequence[int]]]
 
 
-class Head:
+class Head(ThinChange):
     """The upper part of the model with a thin change of each matrix; of rank 0 it is the model as it is."""
 
     def __init__(self, rank: int) -> None:
@@ -48,16 +47,7 @@ class Head:
         whole = multilingual.model()
         self._bias = torch.tensor(whole.cnn_b)
         self._plain = {name: torch.tensor(getattr(whole, name)) for name in MATRICES}
-        self.thin = {name: _thin(each.shape, rank) for name, each in self._plain.items()} if rank else {}
-
-    @property
-    def parameters(self) -> list[Tensor]:
-        """What is trained."""
-        return [each for thin in self.thin.values() for each in thin]
-
-    def change(self) -> dict[str, tuple[Floats, Floats]]:
-        """Return the two thin matrices by the name of the one that their product is added to."""
-        return {name: ((down * SCALE).detach().numpy(), up.detach().numpy()) for name, (down, up) in self.thin.items()}
+        super().__init__(self._plain if rank else {}, rank)
 
     def __call__(self, sums: Tensor) -> Tensor:
         """Return a vector of length one for each sum; its last number is the root of how many pieces there were."""
@@ -151,11 +141,3 @@ def _with(reader: Any, **changed: object) -> Any:
     for name, value in changed.items():
         setattr(found, name, value)
     return found
-
-
-def _thin(shape: Sequence[int], rank: int) -> tuple[Tensor, Tensor]:
-    height, width = shape
-    return (torch.randn(height, rank) / height**0.5).requires_grad_(), torch.zeros(rank, width).requires_grad_()
-
-
-Thin = Mapping[str, tuple[Floats, Floats]]

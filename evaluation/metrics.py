@@ -9,15 +9,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 FITTING_CHARACTERS = 8_000
 
 Evidence = frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """One result: the ids of what it shows, and the length of its text."""
 
     ids: tuple[str, ...]

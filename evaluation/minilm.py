@@ -38,16 +38,16 @@ Tensor = Any  # torch is no part of what developers install
 Thin = tuple[Tensor, Tensor]
 
 
-class MiniLM:
-    """The model with a thin change of each of its matrices, all of one rank."""
+def _thin(shape: Sequence[int], rank: int) -> Thin:
+    height, width = shape
+    return (torch.randn(height, rank) / height**0.5).requires_grad_(), torch.zeros(rank, width).requires_grad_()
 
-    def __init__(self, file: Path, rank: int) -> None:
-        """Read the weights of a file, and begin with a change that is none."""
-        model = bytearray(file.read_bytes())
-        self._plain = {name: torch.tensor(np.array(value)) for name, value in _plain(model).items()}
-        self._matrices = {name: torch.tensor(value) for name, value in _matrices(model).items()}
-        self._names = [*self._matrices]
-        self.thin: dict[str, Thin] = {name: _thin(each.shape, rank) for name, each in self._matrices.items()}
+
+class ThinChange:
+    """A thin change of some matrices, all of one rank; it begins as none."""
+
+    def __init__(self, matrices: Mapping[str, Tensor], rank: int) -> None:
+        self.thin: dict[str, Thin] = {name: _thin(each.shape, rank) for name, each in matrices.items()}
 
     @property
     def parameters(self) -> list[Tensor]:
@@ -57,6 +57,18 @@ class MiniLM:
     def change(self) -> dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]]:
         """Return the two thin matrices by the name of the one that their product is added to."""
         return {name: ((down * SCALE).detach().numpy(), up.detach().numpy()) for name, (down, up) in self.thin.items()}
+
+
+class MiniLM(ThinChange):
+    """The model with a thin change of each of its matrices, all of one rank."""
+
+    def __init__(self, file: Path, rank: int) -> None:
+        """Read the weights of a file, and begin with a change that is none."""
+        model = bytearray(file.read_bytes())
+        self._plain = {name: torch.tensor(np.array(value)) for name, value in _plain(model).items()}
+        self._matrices = {name: torch.tensor(value) for name, value in _matrices(model).items()}
+        self._names = [*self._matrices]
+        super().__init__(self._matrices, rank)
 
     def embed(self, texts: Sequence[str]) -> Tensor:
         """Return a vector of length one for each text."""
@@ -111,11 +123,6 @@ class MiniLM:
     def _normed(self, name: str, states: Tensor) -> Tensor:
         weight, bias = (self._plain[f"inner.{name}.{each}"] for each in ("weight", "bias"))
         return functional.layer_norm(states, (DIMENSIONS,), weight, bias, TINY)
-
-
-def _thin(shape: Sequence[int], rank: int) -> Thin:
-    height, width = shape
-    return (torch.randn(height, rank) / height**0.5).requires_grad_(), torch.zeros(rank, width).requires_grad_()
 
 
 def _matrices(model: bytearray) -> dict[str, NDArray[np.float32]]:

@@ -72,10 +72,10 @@ class Report:
         for table in self.benchmark.tables:
             columns: show.Columns = {"Category": "name", "Questions": "questions", **_columns(table)}
             title = f"{table.title}: ltst on {self.benchmark.file.name}"
-            show.records(False, self.rows, columns, title=title, empty="")
+            show.records(False, self.rows, columns, title=title)
         for table in self.benchmark.tables if self.baselines else ():
             columns = {"Ranked by": "name", **_columns(table)}
-            show.records(False, self._beside(), columns, title=f"{table.title}: beside the baselines", empty="")
+            show.records(False, self._beside(), columns, title=f"{table.title}: beside the baselines")
         show.say("The relevance floor", "bold")
         show.record(False, self.floor, FLOOR)
         show.say("The cost", "bold")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from evaluation import baselines
 from evaluation.benchmark import Benchmark, History, Question
@@ -54,8 +54,7 @@ class Plan:
         return embedder_named(given.embedder, given.embedder_api_key, given.embedder_threads)
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(NamedTuple):
     """What is still to be asked about one history: its own questions, a stranger's, and its own of the baselines."""
 
     history: History

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch.nn import functional
@@ -21,8 +21,7 @@ NEAR = 2.0  # what it costs a question to leave the vector that the plain model 
 Tell = Callable[[int, float], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """Some questions about one history."""
 
     history: Remembered

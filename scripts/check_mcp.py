@@ -16,8 +16,8 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import node
 
@@ -56,8 +56,7 @@ REASONS = {
 BY_NAME = ("server-stateless", "tools-call-", "json-schema-", "resources-read-", "resources-templates-", "prompts-get-")
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How one check went: passed, failed or not applying, with what there is to say about it."""
 
     check: str

@@ -12,6 +12,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+from generated import settle
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 TARGET = DOCS / "llms.txt"
@@ -21,14 +23,7 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 
 def main() -> int:
     """Write the file, or compare with it."""
-    fresh = "".join(f"{line}\n" for line in _lines())
-    if "--check" not in sys.argv:
-        TARGET.write_text(fresh)
-        return 0
-    if TARGET.exists() and TARGET.read_text() == fresh:
-        return 0
-    print("docs/llms.txt is not what the pages say: run make sync", file=sys.stderr)
-    return 1
+    return settle(TARGET, "".join(f"{line}\n" for line in _lines()), "the pages say")
 
 
 def _lines() -> Iterator[str]:

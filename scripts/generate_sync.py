@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from generated import settle
+
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "ltst"
 TARGET = SOURCE / "sync.py"
 FILES = [SOURCE / "memory.py", *sorted((SOURCE / "handles").glob("*.py"))]
@@ -28,13 +30,13 @@ import builtins
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import Any, Unpack
 
 {imports}
 from ltst.protocols import Embedder, LanguageModel, Reranker, WindowCache
 from ltst.recall.context import Context
 from ltst.settings import Settings
-from ltst.support.portal import Portal
+from ltst.support.portal import Synchronous, SynchronousOpenable
 
 
 '''
@@ -44,14 +46,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 def main() -> int:
     """Write the file, or compare with it."""
-    fresh = _formatted(generate())
-    if "--check" not in sys.argv:
-        TARGET.write_text(fresh)
-        return 0
-    if TARGET.exists() and TARGET.read_text() == fresh:
-        return 0
-    print("src/ltst/sync.py is not what memory.py and the handles say: run make sync", file=sys.stderr)
-    return 1
+    return settle(TARGET, _formatted(generate()), "memory.py and the handles say")
 
 
 def generate() -> str:
@@ -111,55 +106,24 @@ class Plain(ast.NodeTransformer):
 
 
 def _twin(node: ast.ClassDef) -> str:
-    lines = [f"class {_renamed(node.name)}:", _docstring(node)]
-    lines += _memory_lifetime(node) if node.name == "AsyncMemory" else _handle_beginning(node)
+    whole = node.name == "AsyncMemory"
+    kind = "SynchronousOpenable" if whole else "Synchronous"
+    lines = [
+        f"class {_renamed(node.name)}({kind}[{node.name}]):",
+        _docstring(node),
+        *(_beginning(node) if whole else ()),
+    ]
     for member in node.body:
         if isinstance(member, Function) and not member.name.startswith("_") and member.name not in ("open", "close"):
             lines += _method(member)
     return "\n".join(lines)
 
 
-def _handle_beginning(node: ast.ClassDef) -> Iterator[str]:
-    yield f"    def __init__(self, portal: Portal, inner: {node.name}) -> None:"
-    yield '        """Made by what it belongs to."""'
-    yield "        self._portal = portal"
-    yield "        self._inner = inner"
-
-
-def _memory_lifetime(node: ast.ClassDef) -> Iterator[str]:
+def _beginning(node: ast.ClassDef) -> Iterator[str]:
     initialiser = _initialiser(node)
     yield f"    def __init__({ast.unparse(initialiser.args)}) -> None:"
     yield f"        {_docstring(initialiser).strip()}"
-    yield f"        self._inner = AsyncMemory({_passed_on(initialiser.args)})"
-    yield "        self._portal = Portal()"
-    yield '''
-    def __enter__(self) -> Self:
-        """Open."""
-        self.open()
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        """Close."""
-        self.close()
-
-    def open(self) -> None:
-        """Start or join the embedded Postgres, or connect to the one that was given; bring the schema up to date."""
-        if not self._portal.is_open:
-            self._portal.open()
-            try:
-                self._portal.run(self._inner.open())
-            except BaseException:
-                self.close()
-                raise
-
-    def close(self) -> None:
-        """Write what is pending and let go; the last one to leave stops the embedded Postgres."""
-        if self._portal.is_open:
-            try:
-                self._portal.run(self._inner.close())
-            finally:
-                self._portal.close()
-'''
+    yield f"        super().__init__(AsyncMemory({_passed_on(initialiser.args)}))"
 
 
 def _method(function: Function) -> Iterator[str]:

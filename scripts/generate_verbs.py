@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from generated import settle
+
 from ltst.doors.mcp import tools
 from ltst.verbs.catalog import VERBS
 from ltst.verbs.verb import Verb
@@ -26,14 +28,7 @@ PLACES = {"User": "user", "Chat": "chat", "Working": "chat.working", "Contexts":
 
 def main() -> int:
     """Write the file, or compare with it."""
-    fresh = HEADER + "".join(_section(noun, verbs) for noun, verbs in VERBS.items())
-    if "--check" not in sys.argv:
-        TARGET.write_text(fresh)
-        return 0
-    if TARGET.exists() and TARGET.read_text() == fresh:
-        return 0
-    print("docs/verbs.md is not what the catalog says: run make sync", file=sys.stderr)
-    return 1
+    return settle(TARGET, HEADER + "".join(_section(noun, verbs) for noun, verbs in VERBS.items()), "the catalog says")
 
 
 def _section(noun: str, verbs: tuple[Verb, ...]) -> str:

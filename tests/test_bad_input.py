@@ -366,10 +366,9 @@ CALLS: dict[str, tuple[Callable[[Memory, Any], Any], Bad]] = {
 
 
 @pytest.fixture(scope="module")
-def memory_of_owner(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+def memory_of_owner(module_settings: Settings) -> Iterator[Memory]:
     """One session with one message, and no metrics, so that every row that appears is a fault."""
-    settings = Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"), metrics=False)
-    with Memory(settings=settings) as opened:
+    with Memory(settings=replace(module_settings, metrics=False)) as opened:
         opened.user("owner").chat("kept").add("user", "hello")
         opened.user("owner").chat("other").add("user", "hello")
         yield opened

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ import httpx
 import pytest
 
 from bench.pdf import pdf, sharing
+from helpers.probes import free_port
 from ltst import AsyncMemory, Invalid, Memory, Settings
 
 PATIENCE = 300.0
@@ -107,12 +107,6 @@ def test_progress_is_told_page_by_page(sync_memory: Memory) -> None:
 
 
 # --- A server in the middle of it
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 import ltst
 from bench.pdf import pdf
-from helpers.probes import Connection, superuser, tables, value
+from helpers.probes import Connection, tables, value
 from ltst import AsyncMemory, Memory, Settings, User
 
 WORDS = [
@@ -51,12 +50,6 @@ def _lines(page: int) -> list[str]:
 @pytest.fixture
 def user(sync_memory: Memory) -> User:
     return sync_memory.user("ana")
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Connection]:
-    with superuser(database_url) as connection:
-        yield connection
 
 
 def written(database: Connection) -> list[Any]:
@@ -99,11 +92,11 @@ def test_300_pages_are_ingested_with_progress_found_by_search_and_written_once(
     before = written(database)
     told: list[tuple[int, int]] = []
     assert user.documents.add(file, progress=lambda *step: told.append(step)) == document
-    moved = tmp_path / "copy.pdf"
-    moved.write_bytes(file.read_bytes())
-    assert user.documents.add(moved) == document
     assert user.documents.add(document.text) == document
     assert (written(database), told) == (before, [])
+    copy = tmp_path / "copy.pdf"
+    copy.write_bytes(file.read_bytes())
+    assert user.documents.add(copy).uri == copy.as_uri() != document.uri
 
 
 def test_a_changed_page_changes_its_own_chunks_only(
@@ -220,16 +213,34 @@ def test_the_name_of_a_file_does_not_replace_a_title(user: User, tmp_path: Path)
     assert user.documents.add(file).title == "Mine"
 
 
-def test_an_address_that_comes_to_hold_another_document_s_text_is_that_document(user: User, tmp_path: Path) -> None:
+def test_one_text_at_two_addresses_is_two_documents(user: User, tmp_path: Path) -> None:
     one, two = tmp_path / "one.txt", tmp_path / "two.txt"
     one.write_text("first")
     two.write_text("second")
-    gone, stays = user.documents.add(one), user.documents.add(two)
+    first, second = user.documents.add(one), user.documents.add(two)
     one.write_text("second")
-    assert user.documents.add(one) == stays
-    assert [each.document_id for each in user.documents.list()] == [stays.document_id]
-    assert last_event(user) == ("forget", {"same_as": stays.document_id})
-    assert user.documents.get(gone.document_id) is None
+    assert user.documents.add(one).document_id == first.document_id
+    assert user.documents.add(two) == second
+    found = [(each.document_id, each.uri) for each in user.documents.list()]
+    assert {*found} == {(first.document_id, one.as_uri()), (second.document_id, two.as_uri())}
+    assert {hit.id for hit in user.search("second", kinds=["document"])} == {first.document_id, second.document_id}
+    assert user.documents.forget(first.document_id)
+    assert user.documents.get(second.document_id) == second
+
+
+def test_one_text_without_an_address_is_any_document_that_says_it(user: User) -> None:
+    named = user.documents.add("the same", uri="note:1")
+    assert user.documents.add("the same") == named
+    assert user.documents.add("another") == user.documents.add("another")
+    assert user.documents.add("another", uri="note:2").document_id != user.documents.add("another").document_id
+
+
+def test_what_is_exported_comes_back_with_both_addresses(sync_memory: Memory, user: User) -> None:
+    both = {user.documents.add("the same", uri=uri).uri for uri in ("note:1", "note:2")}
+    other = sync_memory.user("someone else")
+    other.restore(user.export())
+    other.restore(user.export())
+    assert {each.uri for each in other.documents.list()} == both and len(other.documents.list()) == 2
 
 
 def test_addresses_are_compared_whole_and_may_be_long(user: User) -> None:

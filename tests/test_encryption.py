@@ -23,7 +23,7 @@ import pytest
 
 import ltst
 from helpers.household import SECRET_KEY, furnish
-from helpers.probes import Connection, holding, logger_restored, superuser, value
+from helpers.probes import Connection, holding, left_out_with_a_note, logger_restored, superuser, value
 from helpers.waiting import soon
 from ltst import AsyncMemory, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
@@ -517,12 +517,7 @@ def test_a_value_whose_key_is_lost_is_left_out_with_a_note(settings: Settings, t
         listed = {each.key: each for each in user.preferences.list()}
         assert (listed["diet"].value, listed["editor"].value, listed["editor"].note) == ("", "vim", None)
         assert "key" in str(listed["diet"].note)
-        assert profile["preferences"] == {"editor": "vim"}
-        assert ("vim" in context.text, "diet" in context.text) == (True, False)
-        assert [row["preference_key"] for row in document["preferences"]] == ["editor"]
-        for notes in (profile["notes"], context.notes, document["notes"]):
-            (note,) = notes
-            assert note.startswith("the preference 'diet' is left out: ")
+        left_out_with_a_note(profile, context, document)
         memory.user("bob").restore(document)
         assert memory.user("bob").profile()["preferences"] == {"editor": "vim"}
         assert user.preferences.forget("diet")

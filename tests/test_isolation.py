@@ -111,6 +111,7 @@ PROBES: dict[str, Probe] = {
     "Chat.history": lambda user, ids: user.chat(ids["session"]).history(),
     "Chat.context": lambda user, ids: user.chat(ids["session"]).context("who moved?"),
     "Chat.keyed": lambda user, ids: user.chat(ids["session"]).keyed("answer"),
+    "User.keyed": lambda user, ids: user.keyed("answer"),
     "User.search": lambda user, ids: user.search(MARK),
     "User.similar": lambda user, ids: user.similar(MARK, session_id=ids["session"], threshold=0),
     "Chat.search": lambda user, ids: user.chat(ids["session"]).search(MARK),
@@ -174,6 +175,28 @@ PROBES: dict[str, Probe] = {
     "Documents.get": lambda user, ids: user.documents.get(ids["document"]),
     "Documents.list": lambda user, ids: user.documents.list(),
     "Documents.forget": lambda user, ids: user.documents.forget(ids["document"]),
+    "Items.put": lambda user, ids: [
+        *both(
+            lambda: user.items.put(("notes", ids["namespace"]), "theme", "mine", revision=1),
+            lambda: user.items.put(("notes", ids["namespace"]), "theme", "mine", revision=0),
+        )
+    ],
+    "Items.get": lambda user, ids: user.items.get(("notes", ids["namespace"]), "theme", refresh=True),
+    "Items.delete": lambda user, ids: user.items.delete(("notes", ids["namespace"]), "theme"),
+    "Items.list": lambda user, ids: [user.items.list(), user.items.list(("notes", ids["namespace"]))],
+    "Items.list_namespaces": lambda user, ids: user.items.list_namespaces(("notes",)),
+    "Items.search": lambda user, ids: [
+        user.items.search(("notes", ids["namespace"])),
+        user.items.search(("notes",), MARK, floor=0),
+        user.items.search(vector=[0.5, 1]),
+    ],
+    "Items.batch": lambda user, ids: user.items.batch(
+        [
+            {"do": "get", "namespace": ["notes", ids["namespace"]], "key": "theme"},
+            {"do": "delete", "namespace": ["notes", ids["namespace"]], "key": "theme"},
+            {"do": "list_namespaces"},
+        ]
+    ),
     "Retention.set": lambda user, ids: user.retention.set(delete_after=1),
     "Retention.list": lambda user, ids: user.retention.list(),
     "Retention.forget": lambda user, ids: user.retention.forget(),
@@ -267,12 +290,17 @@ def test_what_belongs_to_another_answers_as_what_does_not_exist(
     missing = {
         **dict.fromkeys(ids, MISSING),
         "session": "mooday",
+        "namespace": "DIFFERENT-WORD",
         "event": 2**62,
         "document_of_all": without_ids(before),
         "known_text": "DIFFERENT-WORD the oven runs hot",
         "rejected_value": "DIFFERENT-WORD Paris",
     }
-    given = [str(these[name]) for these in (foreign, missing) for name in ("session", "known_text", "rejected_value")]
+    given = [
+        str(these[name])
+        for these in (foreign, missing)
+        for name in ("session", "known_text", "rejected_value", "namespace")
+    ]
 
     def asked(these: Ids) -> str:
         stranger = shared.user(f"stranger-{uuid.uuid4().hex}")
@@ -437,7 +465,7 @@ def rows_of(connection: Connection, relation: str, user_id: str) -> int:
 def test_the_working_role_sees_its_own_rows_in_every_table_and_view_and_no_others(url: str) -> None:
     with superuser(url) as all_seeing, acting(url, EVE) as eve:
         relations = owned(all_seeing) + [name for name in views(all_seeing) if name != "chat_message_history"]
-        assert len(relations) == 30
+        assert len(relations) == 31
         for relation in relations:
             assert rows_of(all_seeing, relation, ANA) > 0, f"{relation} has nothing to hide"
             assert rows_of(eve, relation, ANA) == 0, relation
@@ -475,7 +503,8 @@ def test_a_row_cannot_be_inserted_for_another_user(url: str) -> None:
         for table in owned(all_seeing):
             name = sql.Identifier(table)
             row = value(all_seeing, sql.SQL("SELECT to_jsonb(t) FROM {} AS t WHERE user_id = %s").format(name), ANA)
-            written = {*columns(all_seeing, table)} - {"ranked"}  # which is computed
+            computed = {"ranked", "path", "unlearnt", "unrefined", "untold"}
+            written = {*columns(all_seeing, table)} - computed
             given = sql.SQL(", ").join(map(sql.Identifier, written))
             insert = sql.SQL(
                 "INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM jsonb_populate_record(NULL::{}, %s::jsonb)"
@@ -542,6 +571,7 @@ GRANTED = {
         "derived_work",
         "document_chunks",
         "documents",
+        "items",
         "memory_entries",
         "memory_performance_metrics",
         "memory_retrieval_cache",
@@ -614,7 +644,8 @@ def test_the_working_role_has_these_rights_and_no_more(url: str) -> None:
         "DELETE FROM user_keys",
         "UPDATE event_ledger SET action = 'x'",
         "DELETE FROM event_ledger",
-        "INSERT INTO event_ledger (user_id, actor, action, noun, row_id, xact) VALUES ('eve', 'a', 'b', 'c', 'd', '1')",
+        "INSERT INTO event_ledger (user_id, actor, action, noun, row_id, position) "
+        "VALUES ('eve', 'a', 'b', 'c', 'd', 1)",
         "INSERT INTO event_ledger (user_id, actor, action, noun, row_id, occurred_at) "
         "VALUES ('eve', 'a', 'b', 'c', 'd', now())",
         "UPDATE adopted_messages SET shown = '{}'",
@@ -682,7 +713,7 @@ def test_row_level_security_is_forced_on_every_table(url: str) -> None:
             "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') "
             "AND NOT (relrowsecurity AND relforcerowsecurity)"
         ).fetchall()
-        assert len(tables(connection)) == 34
+        assert len(tables(connection)) == 35
     assert open_tables == []
 
 

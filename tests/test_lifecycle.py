@@ -27,12 +27,6 @@ DAY = timedelta(days=1)
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
-@pytest.fixture
-def database(database_url: str) -> Iterator[Connection]:
-    with superuser(database_url) as connection:
-        yield connection
-
-
 def test_a_memory_can_be_opened_and_closed_twice_and_again(settings: Settings) -> None:
     memory = Memory(settings=settings)
     memory.open()
@@ -270,6 +264,9 @@ def test_maintenance_removes_what_has_expired_for_everyone(settings: Settings, d
             user.chat("one").contexts.set("project", "over", "x", expires_at=LONG_AGO)
             user.entries.add("over", expires_at=LONG_AGO)
             user.entries.add("stays")
+            user.items.put(("a",), "over", 1, ttl=60)
+            user.items.put(("a",), "stays", 1)
+        database.execute("UPDATE items SET expires_at = %s WHERE key = 'over'", (LONG_AGO,))
         database.execute(
             "INSERT INTO memory_performance_metrics "
             "(user_id, operation_type, operation_name, operation_hash, execution_time_ms, created_at) "
@@ -281,10 +278,12 @@ def test_maintenance_removes_what_has_expired_for_everyone(settings: Settings, d
             "contexts_pruned": 0,
             "entries_expired": 2,
             "entries_pruned": 0,
+            "items_expired": 2,
             "cache_expired": 0,
             "sessions_deleted": 0,
             "sessions_archived": 0,
             "metrics_pruned": 2,
+            "events_pruned": 0,
             "failures_forgotten": 0,
         }
         assert set(memory.maintain().values()) == {0}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 import ltst
 from helpers import probes
-from helpers.probes import Connection, holding, superuser, value
+from helpers.probes import Connection, holding, value
 from helpers.waiting import soon
 from ltst import AsyncMemory, Memory, NotFound, Settings
 from ltst.measurements import Measurement
@@ -21,12 +20,6 @@ from ltst.rooms import metrics
 
 COUNT = "SELECT count(*) FROM memory_performance_metrics"
 WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Connection]:
-    with superuser(database_url) as connection:
-        yield connection
 
 
 async def test_calls_write_no_metrics_until_they_are_flushed(settings: Settings, database: Connection) -> None:

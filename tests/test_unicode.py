@@ -139,11 +139,14 @@ def test_the_id_of_a_session(shared: Memory, name: str) -> None:
     assert user.sessions.delete(name) is True
 
 
-@checked
-@given(IDENTIFIER, CONTENT)
-@example("'; --", "'; --")
-@example("%", "👩‍👩‍👧‍👦")
-@example("שלום", "مرحبا")
+def keyed(test: Any) -> Any:
+    """Try a test with any key and value, and with some of the worst."""
+    for pair in (("'; --", "'; --"), ("%", "👩‍👩‍👧‍👦"), ("שלום", "مرحبا")):
+        test = example(*pair)(test)
+    return checked(given(IDENTIFIER, CONTENT)(test))
+
+
+@keyed
 def test_the_keys_and_values_of_facts(shared: Memory, key: str, text: str) -> None:
     user = shared.user(fresh())
     assert user.facts.set(key, text).value == text
@@ -153,11 +156,7 @@ def test_the_keys_and_values_of_facts(shared: Memory, key: str, text: str) -> No
     assert user.facts.get(key) is None
 
 
-@checked
-@given(IDENTIFIER, CONTENT)
-@example("'; --", "'; --")
-@example("%", "👩‍👩‍👧‍👦")
-@example("שלום", "مرحبا")
+@keyed
 def test_the_keys_and_values_of_preferences_and_instructions(shared: Memory, key: str, text: str) -> None:
     user = shared.user(fresh())
     user.preferences.set(key, text)

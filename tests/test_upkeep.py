@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -13,14 +13,8 @@ import pytest
 
 import ltst
 from helpers.household import furnish
-from helpers.probes import Connection, superuser, value
+from helpers.probes import Connection, value
 from ltst import Memory, Receipt, Settings, Verification
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Connection]:
-    with superuser(database_url) as connection:
-        yield connection
 
 
 def status(seen: Verification) -> dict[str, str]:
@@ -29,6 +23,38 @@ def status(seen: Verification) -> dict[str, str]:
 
 def detail(seen: Verification, name: str) -> str:
     return next(check.detail for check in seen.checks if check.name == name)
+
+
+class TestAge:
+    def test_old_measurements_and_events_are_removed(self, settings: Settings, database: Connection) -> None:
+        with Memory(settings=replace(settings, metrics_days=2, ledger_days=3)) as memory:
+            ana, receipt = memory.user("ana"), _erased(memory, "ben")
+            ana.chat("monday").add_many({"role": "user", "content": f"tea {number}"} for number in range(3))
+            ana.facts.set("home", "Lisbon")
+            memory.stats()
+            seen = ana.events.feed()
+            database.execute("UPDATE event_ledger SET occurred_at = occurred_at - interval '4 days'")
+            database.execute("UPDATE memory_performance_metrics SET created_at = created_at - interval '3 days'")
+            memory.user("cem").facts.set("home", "Porto")
+            memory.stats()
+            done = memory.maintain()
+            assert done["events_pruned"] == len(seen) - 1 > 0
+            assert done["metrics_pruned"] > 0
+            for left in (ana.events.feed(), ana.events.feed(after=seen[0].cursor)):
+                assert [event.event_id for event in left] == [seen[-1].event_id], "the version of the memory"
+            assert value(database, "SELECT count(*) FROM event_ledger WHERE user_id = 'cem'") > 0
+            assert value(database, "SELECT count(*) FROM memory_performance_metrics") > 0
+            assert memory.verify(receipt).ok
+            assert memory.maintain()["events_pruned"] == 0
+
+    def test_events_are_kept_for_good_unless_somebody_says_otherwise(
+        self, sync_memory: Memory, database: Connection
+    ) -> None:
+        user = sync_memory.user("ana")
+        user.chat("monday").add("user", "tea")
+        user.facts.set("home", "Lisbon")
+        database.execute("UPDATE event_ledger SET occurred_at = occurred_at - interval '20 years'")
+        assert sync_memory.maintain()["events_pruned"] == 0
 
 
 class TestSpace:

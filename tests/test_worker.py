@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from helpers.embedders import hashed
-from helpers.probes import UNINDEXED, Connection, superuser, tables, value
+from helpers.embedders import hashed, opened
+from helpers.probes import UNINDEXED, Connection, tables, value
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Memory, ModelUnavailable, Settings
 from ltst.indexing.index import BATCH
 from ltst.providers.vectors import TextRefused
@@ -35,16 +35,6 @@ def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 def busy(settings: Settings) -> Settings:
     """Settings with the worker on."""
     return replace(settings, worker=True)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Connection]:
-    with superuser(database_url) as connection:
-        yield connection
-
-
-def opened(settings: Settings, function: Callable[[Sequence[str]], Any] = hashed) -> AsyncMemory:
-    return AsyncMemory(settings=settings, embedder=CallableEmbedder(function, "hashed", 384))
 
 
 def lacking(database: Connection) -> set[str]:

@@ -101,10 +101,10 @@ class Report:
     def show(self, *, by_kind: bool = False, worst: int = 0) -> None:
         """Tables on standard output."""
         name = self.benchmark.file.name
-        show.records(False, self.beside, SEARCH, title=f"Search in {name}: beside the baselines", empty="")
-        show.records(False, [*self.by_life, self.overall], WHOLE, title="By life", empty="")
+        show.records(False, self.beside, SEARCH, title=f"Search in {name}: beside the baselines")
+        show.records(False, [*self.by_life, self.overall], WHOLE, title="By life")
         if by_kind:
-            show.records(False, self.by_kind, WHOLE, title="By kind of question", empty="")
+            show.records(False, self.by_kind, WHOLE, title="By kind of question")
         show.record(False, self.overall, REST)
         if worst:
             show.records(False, self.worst(worst), FAILURES, title="Failures", empty="There are no failures.")

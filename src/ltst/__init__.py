@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ltst.adoption.outcomes import Adoption, AdoptionFault, Restitution
-    from ltst.doors.manager.config import MemoryConfig
-    from ltst.doors.manager.manager import MemoryManager
     from ltst.doors.storage import ConversationStorage
+    from ltst.manager.config import MemoryConfig
+    from ltst.manager.manager import MemoryManager
     from ltst.measurements import OperationStats, Stats, TableStats
     from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
     from ltst.providers.embedding import CallableEmbedder, LocalEmbedder, OpenAIEmbedder
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         ImportedConversation,
         ImportedMessage,
         Instruction,
+        Item,
         KnownUser,
         MemoryEntry,
         MemoryTypes,
@@ -56,6 +57,7 @@ from ltst.errors import (
     LtstError,
     ModelUnavailable,
     NotFound,
+    OutcomeUnknown,
     Unavailable,
 )
 
@@ -91,6 +93,7 @@ __all__ = [
     "ImportedMessage",
     "Instruction",
     "Invalid",
+    "Item",
     "KnownUser",
     "LocalEmbedder",
     "LtstError",
@@ -104,6 +107,7 @@ __all__ = [
     "OpenAIEmbedder",
     "OpenAILanguageModel",
     "OperationStats",
+    "OutcomeUnknown",
     "ProcessWindowCache",
     "Receipt",
     "RedisWindowCache",
@@ -127,8 +131,8 @@ _LATE = {
     name: module
     for module, names in {
         "ltst.adoption.outcomes": ("Adoption", "AdoptionFault", "Restitution"),
-        "ltst.doors.manager.config": ("MemoryConfig",),
-        "ltst.doors.manager.manager": ("MemoryManager",),
+        "ltst.manager.config": ("MemoryConfig",),
+        "ltst.manager.manager": ("MemoryManager",),
         "ltst.doors.storage": ("ConversationStorage",),
         "ltst.measurements": ("OperationStats", "Stats", "TableStats"),
         "ltst.memory": ("AsyncChat", "AsyncMemory", "AsyncUser"),

@@ -27,6 +27,7 @@ CONTEXT_TYPES = ("conversation", "preference", "project", "user_info", "working"
 MESSAGE_TYPES = ("message", "system", "context", "preference")
 SESSION_STATES = ("active", "archived")
 STRATEGIES = ("sliding_window", "sliding_window_summary")
+DISTANCES = ("cosine", "inner_product", "l2")
 
 
 class Bounds(NamedTuple):
@@ -37,10 +38,11 @@ class Bounds(NamedTuple):
 
 
 class Letters(NamedTuple):
-    """How long a text may be, None for as long as a message; and whether it may be blank."""
+    """How long a text may be, None for as long as a message; whether it may be blank; and what it looks like."""
 
     most: int | None = None
     blank: bool = False
+    pattern: str = ""
 
 
 class Choices(NamedTuple):
@@ -58,6 +60,7 @@ Score = Annotated[float, Bounds(0, 1)]
 Weight = Annotated[float, Bounds(-1e300, 1e300)]
 Index = Annotated[int, Bounds(1, LARGEST)]
 Few = Annotated[int, Bounds(1, 200), "How many at most."]
+Passed = Annotated[int, Bounds(0, 1000), "How many of the best to pass over."]
 Limit = Annotated[int, Bounds(1, 100_000), "How many at most."]
 Offset = Annotated[int, Bounds(0, LARGEST), "How many to pass over."]
 Budget = Annotated[int, Bounds(FEWEST_TOKENS, LARGEST), "How many tokens it may have."]
@@ -78,21 +81,29 @@ SessionId = Annotated[Identifier, "The id of the conversation, such as monday."]
 MessageId = Annotated[Identifier, "The id of the message."]
 SaidAt = Annotated[datetime | None, "When it was said; now, if left out."]
 Metadata = Annotated[Mapping[str, Any], "Anything else to keep with it: an object of JSON values."]
+Namespace = Annotated[Iterable[Identifier], Bounds(1, 32), "Where it lies: a path of labels, such as users, ana."]
+Prefix = Annotated[Iterable[Identifier], Bounds(0, 32), "Only what lies in this namespace and below it."]
+ItemKey = Annotated[str, Letters(1024), "The name of the item in its namespace."]
+Revision = Annotated[int, Bounds(0, 2**53)]
+Number = Annotated[float, Bounds(-3.4028234e38, 3.4028234e38)]
+VectorOfAny = Annotated[Iterable[Number], Bounds(1, 16_000)]
+Distance = Annotated[str, Choices(DISTANCES), "How vectors are compared."]
 Agent = Annotated[Identifier | None, "The agent that the user talks with, for a new conversation."]
 SessionName = Annotated[Line | None, "What to call a new conversation."]
+Where = Annotated[
+    Mapping[str, Any] | None, 'Conditions on metadata: {"topic": "food"} or {"price": {"gte": 5, "lt": 10}}.'
+]
 
 
 class SearchFilters(TypedDict, total=False):
     """What a search can be narrowed to. A filter that is added here is one of every door."""
 
-    kinds: Annotated[Iterable[Kind] | None, Bounds(1, 10), "Only these kinds; else all but statements."]
+    kinds: Annotated[Iterable[Kind] | None, Bounds(1, 10), "Only these kinds; else all but statements and items."]
     entry_type: Annotated[EntryType | None, "Only entries of this type."]
     session_id: Annotated[Identifier | None, "Only in this conversation and those related to it."]
     since: Annotated[datetime | None, "Only what happened at this time or later."]
     until: Annotated[datetime | None, "Only what happened before this time."]
-    where: Annotated[
-        Mapping[str, Any] | None, 'Conditions on metadata: {"topic": "food"} or {"price": {"gte": 5, "lt": 10}}.'
-    ]
+    where: Where
     floor: Annotated[Score | None, "The least relevance, from 0 to 1, of the best."]
     now: Annotated[datetime | None, "The time that “last week” counts from; now, if left out."]
     without: Annotated[Content | None, "Leave out messages that say exactly this."]
@@ -111,6 +122,7 @@ class Filters:
     equal: str = "{}"  # metadata that must be there, as JSON
     ranges: Sequence[tuple[str, str, str]] = ()  # a key of the metadata, gt, gte, lt or lte, and a bound as JSON
     without: str | None = None  # the hash of a content: messages that say exactly this are left out
+    items: str | None = None  # the namespace of items and conditions on their values, as JSON
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ LtstError
 ├── Invalid               bad input; the sentence says what is accepted
 ├── Denied                this caller may not do that
 └── Unavailable           something outside is missing; trying again may help
-    ├── DatabaseUnavailable
+    ├── DatabaseUnavailable   nothing was written, unless it is an
+    │   └── OutcomeUnknown    the connection broke before the database answered to a write
     └── ModelUnavailable
         └── Unanswered    the user's message is stored, the answer to it is missing
 """
@@ -48,6 +49,10 @@ class Unavailable(LtstError):
 
 class DatabaseUnavailable(Unavailable):
     """Postgres cannot be reached, started or used as it is set up."""
+
+
+class OutcomeUnknown(DatabaseUnavailable):
+    """The connection broke after a write was sent and before its answer came: it may have been made or not."""
 
 
 class ModelUnavailable(Unavailable):

@@ -65,3 +65,16 @@ class Stats:
     database_bytes: int
     models: tuple[Usage, ...] = ()
     sessions: Lifetimes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What was done in a stretch of time, which began `at` so many seconds after 1970."""
+
+    at: int
+    operations: int
+    errors: int
+    p50_ms: float
+    p95_ms: float
+    cache_hit_rate: float | None
+    written: int

@@ -15,7 +15,17 @@ from typing import Annotated, Any, Self, Unpack
 from weakref import WeakSet
 
 from ltst.adoption.outcomes import Adoption, Predecessor, Restitution
-from ltst.arguments import Agent, Content, Few, Identifier, MessageId, SearchFilters, SessionName
+from ltst.arguments import (
+    Agent,
+    Content,
+    Few,
+    Identifier,
+    MessageId,
+    Passed,
+    SearchFilters,
+    SessionName,
+    VectorOfAny,
+)
 from ltst.db import migrate
 from ltst.db.opening import Connected
 from ltst.db.pool import Database
@@ -28,6 +38,7 @@ from ltst.handles.entries import AsyncEntries
 from ltst.handles.events import AsyncEvents, checked_place
 from ltst.handles.facts import AsyncFacts
 from ltst.handles.instructions import AsyncInstructions
+from ltst.handles.items import AsyncItems
 from ltst.handles.keys import AsyncKeys
 from ltst.handles.learning import AsyncLearning
 from ltst.handles.models import Models
@@ -131,7 +142,9 @@ class AsyncMemory:
         if self.settings.log:
             logs.speak(self.settings.log)
         try:
-            self._core.opened = await self._held.enter_async_context(Connected(self.settings))
+            connected = Connected(self.settings)
+            self._core.opened = await self._held.enter_async_context(connected)
+            self._core.standby = connected.standby
             await migrate.migrate(self._core.opened)
             self._core.windows = await self._opened_windows(self._core.opened)
         except BaseException:
@@ -158,12 +171,12 @@ class AsyncMemory:
             await self._rest()
             await self._core.models.close()
         finally:
-            self._core.opened = self._core.windows = self._flusher = self._warming = None
+            self._core.opened = self._core.standby = self._core.windows = self._flusher = self._warming = None
             LEFT_OPEN.discard(self)
             await self._held.aclose()
 
     def user(self, user_id: str) -> AsyncUser:
-        """The memory of one user; nothing reaches another's."""
+        """Return the memory of one user; nothing reaches another's."""
         return AsyncUser(Desk(self._core, checked_user(user_id)))
 
     @property
@@ -173,16 +186,16 @@ class AsyncMemory:
 
     @property
     def users(self) -> AsyncUsers:
-        """Everyone of whom something is stored."""
+        """The users of this memory."""
         return AsyncUsers(self._core)
 
     async def feed(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
-        """The changes of all users that follow one, for a program that follows the ledger; see `user.events.feed`."""
+        """Return the changes of all users after one, to a program that follows the ledger; see `user.events.feed`."""
         place, most = checked_place(after), validate.limit(limit)
         return await events.list_of_all(self._core.database.keeper(), place, limit=most)
 
     async def changed(self, after: str | None = None) -> Changes:
-        """Returns whose memories changed after a cursor of the feed, and the cursor to ask from next.
+        """Return whose memories changed after a cursor of the feed, and the cursor to ask from next.
 
         Without a cursor nobody's did: it begins now. One call tells a program with many listeners whom to wake.
         """
@@ -208,14 +221,14 @@ class AsyncMemory:
         await self._core.models.warm(self._core.database)
 
     async def embedder_model(self) -> str | None:
-        """The name of the embedding model whose vectors the database holds; None before the first is made."""
+        """Return the name of the embedding model whose vectors the database holds; None before the first is made."""
         active = await search.model(self._core.database.keeper())
         return active.name if active else None
 
     async def switch_embedder(
         self, embedder: Embedder | str, *, progress: Callable[[int, int], None] | None = None
     ) -> int:
-        """Change the embedding model in place, while reads and writes go on; the number of rows that got a vector.
+        """Change the embedding model in place, while reads and writes go on; return how many rows got a vector.
 
         A name (joined, local, multilingual, local:FOLDER, openai:MODEL, openai:MODEL@BASE_URL) is one that every
         process can follow by itself; an embedder of your own must be given to each as `embedder`. Stopped, it goes on
@@ -225,13 +238,13 @@ class AsyncMemory:
         return await self._core.models.switch(self._core.database, embedder, progress)
 
     async def cancel_switch(self) -> bool:
-        """Give up a change of the embedding model that was begun and stopped; whether there was one."""
+        """Give up a change of the embedding model that was begun and stopped; return whether there was one."""
         from ltst.indexing.switch import cancel
 
         return await cancel(self._core.database)
 
     async def maintain(self) -> dict[str, int]:
-        """One pass of expiry, retention and pruning over all users; how many rows each step touched."""
+        """Expire, archive, delete and prune once, for all users; return how many rows each step touched."""
         return await upkeep.maintain(self._core)
 
     async def verify(self, receipt: Receipt | Mapping[str, Any]) -> Verification:
@@ -243,15 +256,15 @@ class AsyncMemory:
         return await receipts.verify(self._core, receipt)
 
     async def health(self) -> Health:
-        """Schema, extension, indexes, triggers, isolation, queries, work, master key, disk: each with its state."""
+        """Check schema, extension, indexes, isolation, queries, work, master key and disk; return the state of each."""
         return await health.look(self._core)
 
     async def ready(self) -> Health:
-        """Whether this process can serve: the database answers, its schema is up to date, the worker runs."""
+        """Return whether this process can serve: the database answers, its schema is up to date, the worker runs."""
         return Health((await health.migrations(self._core.database), self._worker.check()))
 
     async def stats(self) -> Stats:
-        """Percentiles of each operation over the last day, sizes and growth of the tables."""
+        """Return percentiles of each operation over the last day, and sizes and growth of the tables."""
         return await upkeep.stats(self._core)
 
     def watch(self, watcher: Callable[[Measurement], None]) -> None:
@@ -262,25 +275,25 @@ class AsyncMemory:
         self._core.watchers.append(watcher)
 
     async def retry(self) -> int:
-        """Try again what was set aside because it failed too often or took too long; how much that is."""
+        """Try again what was set aside because it failed too often or took too long; return how much that is."""
         again = int(await self._core.database.keeper().value("work.retry"))
         for user_id in await self._worker.due():
             self._core.written(user_id)
         return again
 
     async def embed(self, texts: Iterable[str]) -> builtins.list[builtins.list[float]]:
-        """The vectors of texts by the model of this database, each of length one: for queries of your own.
+        """Return the vectors of texts, each of length one, by the model of this database: for queries of your own.
 
         A long text has the mean of the vectors of its parts.
         """
         return await embedded(self._core, texts)
 
     async def sole_user(self) -> str:
-        """The one user who has sessions; Conflict where several do, NotFound where nobody has. Likewise."""
+        """Return the one user who has sessions; Conflict where several do, NotFound where nobody does."""
         return await upkeep.sole_user(self._core)
 
     async def session_owner(self, session_id: str) -> str:
-        """The one user who has this session; Conflict where several do. For callers that know no users."""
+        """Return the one user who has this session; Conflict where several do. For callers that know no users."""
         return await upkeep.owner_of(self._core, validate.identifier(session_id, "session_id"))
 
     async def adopt(
@@ -338,7 +351,7 @@ class AsyncMemory:
         return await adoption.give_predecessor_back(self._core, schema, user_id, zone=zone, drop=drop)
 
     async def rotate_master_key(self) -> int:
-        """Wrap every user's data key with a new master key, while reads go on; how many were wrapped anew.
+        """Wrap every user's data key with a new master key, while reads go on; return how many were wrapped anew.
 
         Data keys whose master key is not here stay as they are; `health` tells of them.
         """
@@ -444,6 +457,11 @@ class AsyncUser:
         return AsyncDocuments(self._desk)
 
     @property
+    def items(self) -> AsyncItems:
+        """JSON values under namespaces and keys, such as a program keeps them."""
+        return AsyncItems(self._desk)
+
+    @property
     def learning(self) -> AsyncLearning:
         """What is learnt about the user."""
         return AsyncLearning(self._desk)
@@ -465,7 +483,7 @@ class AsyncUser:
         agent: Agent = None,
         name: SessionName = None,
     ) -> AsyncChat:
-        """One conversation, created on its first write; without an id it gets a new one."""
+        """Return a conversation, which its first write creates; without an id it gets a new one."""
         return AsyncChat(
             self._desk,
             new_id() if session_id is None else validate.identifier(session_id, "session_id"),
@@ -475,13 +493,17 @@ class AsyncUser:
 
     async def search(
         self,
-        query: Annotated[Content, "What to look for, as a question or in words. Dates count: last May."],
+        query: Annotated[Content | None, "What to look for, as a question or in words. Dates count: last May."] = None,
         *,
         limit: Few = 10,
+        offset: Passed = 0,
+        vector: Annotated[VectorOfAny | None, "The vector of the question, of the model that the memory uses."] = None,
         **filters: Unpack[SearchFilters],
     ) -> builtins.list[Hit]:
-        """What is remembered about a question, the best first; nothing when nothing is relevant.
+        """Return what is remembered about a question, the best first; nothing when nothing is relevant.
 
+        Without a question it is the newest that passes the filters. A `vector` of the memory's own model, such as
+        `memory.embed` makes, is compared instead of the question's; the words of a question count beside it.
         `kinds` are message, fact, entry, document and context; statements, which stand in the messages, are found where
         they are named too. `entry_type` keeps to the entries that are long_term or episodic. A session also brings the
         sessions related to it. `where` asks for metadata: {"topic": "food"} for equal values, {"price": {"gte": 5,
@@ -489,12 +511,12 @@ class AsyncUser:
         `floor` is the least relevance, from 0 to 1, that the best must have. Messages that say exactly `without` are
         left out: a question that is stored already would find itself.
         """
-        return await find(self._desk, checked(self._desk, query, limit, filters))
+        return await find(self._desk, checked(self._desk, query, limit, filters, offset=offset, vector=vector))
 
     async def similar(
         self, query: str, *, session_id: str | None = None, limit: int = 10, threshold: float | None = None
     ) -> builtins.list[tuple[ConversationMessage, float]]:
-        """Messages by the cosine similarity of their words and the question, from -1 to 1, the most similar first.
+        """Return messages with their cosine similarity to the question, from -1 to 1, the most similar first.
 
         `search` finds more: it weighs words, time and speakers too. Without a `session_id` all conversations are
         compared. Less similar ones than the `threshold` are left out; without one it is the preference
@@ -503,14 +525,20 @@ class AsyncUser:
         return await similar(self._desk, query, session_id=session_id, limit=limit, threshold=threshold)
 
     async def message(self, message_id: MessageId) -> ConversationMessage | None:
-        """A message by its id, in whichever conversation it stands, or None: what the source of a fact says."""
+        """Return a message by its id, from whichever conversation, or None: what the source of a fact says."""
         if not is_id(message_id):
             return None
         async with self._desk.reading("messages.get") as calls:
             return await calls.row("messages.get_many", ConversationMessage, message_ids=[message_id])
 
+    async def keyed(self, key: str) -> ConversationMessage | None:
+        """Return the message that was added under a key, in whichever conversation; the first, or None."""
+        wanted = validate.identifier(key, "key")
+        async with self._desk.reading("messages.keyed") as calls:
+            return await calls.row("messages.keyed_anywhere", ConversationMessage, key=wanted)
+
     async def profile(self) -> dict[str, Any]:
-        """The user's own facts that hold now and the preferences, ready for JSON; `notes` say which cannot be read."""
+        """Return the user's own facts that hold now and the preferences, for JSON; `notes` say which cannot be read."""
         known = await self.facts.list(about=ME)
         wanted = await self.preferences.list()
         return {
@@ -529,7 +557,7 @@ class AsyncUser:
         }
 
     async def export(self) -> dict[str, Any]:
-        """Everything the user owns, as a document for JSON that `restore` reads back identically.
+        """Return everything the user owns, as a document for JSON that `restore` reads back identically.
 
         Sensitive values are in clear in it; `notes` say which are left out because their key is lost. The ledger,
         metrics and vectors stay behind: they belong to the database.
@@ -539,11 +567,11 @@ class AsyncUser:
     async def restore(
         self, document: Annotated[Mapping[str, Any], "What an export gave, all of it."]
     ) -> dict[str, int]:
-        """Put an exported document into this user's memory; what is there already stays. The rows added, by noun."""
+        """Put an exported document into this user's memory; what is there stays. Return the rows added, by noun."""
         return await archive.restore(self._desk, document)
 
     async def erase(self) -> Receipt:
-        """Remove everything the user owns, the data key included, and clear the space it took; the receipt proves it.
+        """Remove everything the user owns, the data key too, and clear its space; return a receipt that proves it.
 
         `memory.verify` checks a receipt later. A user who does not exist gets one too, whose `notes` say so.
         """

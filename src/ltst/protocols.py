@@ -30,7 +30,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """A vector of length one for each text; ModelUnavailable if the model cannot."""
+        """Return a vector of length one for each text; ModelUnavailable if the model cannot."""
         ...
 
 
@@ -38,7 +38,7 @@ class Reranker(Protocol):
     """Judges how well texts answer a question. It may block, so it is never asked on an event loop."""
 
     def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """A score for each text, higher for better; ModelUnavailable if the model cannot."""
+        """Return a score for each text, higher for better; ModelUnavailable if the model cannot."""
         ...
 
 
@@ -64,11 +64,11 @@ class Cipher(Protocol):
     """Seals and opens the values of one user; `row` names the row that the value belongs to."""
 
     def seal(self, plaintext: str, row: str) -> str:
-        """The ciphertext of a value, bound to its row."""
+        """Return the ciphertext of a value, bound to its row."""
         ...
 
     def open(self, sealed: str, row: str) -> str:
-        """The value; anything tampered with or moved from another row is refused."""
+        """Return the value; anything tampered with or moved from another row is refused."""
         ...
 
 
@@ -80,7 +80,7 @@ class WindowCache(Protocol):
     """
 
     async def get(self, user: str, session: str) -> bytes | None:
-        """What was put under these names, if it is still there."""
+        """Return what was put under these names, if it is still there."""
         ...
 
     async def put(self, user: str, session: str, window: bytes) -> None:

@@ -16,9 +16,9 @@ Metadata = Mapping[str, Any]
 # Where the words of a message come from elsewhere, as its metadata may say.
 FOREIGN = ("tool", "web", "document", "email", "file", "paste")
 # What can be found.
-KINDS = ("message", "fact", "entry", "document", "context", "statement")
-# What a search looks for unless it is told: statements lie in the messages that it finds.
-SEARCHED = tuple(kind for kind in KINDS if kind != "statement")
+KINDS = ("message", "fact", "entry", "document", "context", "statement", "item")
+# What a search looks for unless it is told: statements lie in the messages that it finds, items are what programs keep.
+SEARCHED = tuple(kind for kind in KINDS if kind not in ("statement", "item"))
 # Whom a fact or a statement is about, where that is the user.
 ME = "me"
 STATEMENT_KINDS = ("about_me", "person", "activity", "taste", "event", "plan", "order")
@@ -178,6 +178,14 @@ class Stated:
     since: datetime | None = None
     until: datetime | None = None
     origin: str = "gate"
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What a user said before, in the same conversation."""
+
+    message_id: str
+    content: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,6 +400,26 @@ class Document:
     def text(self) -> str:
         """The whole text, from the chunks."""
         return "".join(chunk.content for chunk in self.chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A JSON value under a namespace and a key. `revision` counts how often it was put since it was created.
+
+    It lives for good, or until `expires_at`. `score` is there where a search compared it with something.
+    """
+
+    namespace: tuple[str, ...]
+    key: str
+    value: Any
+    created_at: datetime
+    updated_at: datetime
+    revision: int
+    ttl: timedelta | None
+    expires_at: datetime | None
+    item_id: str
+    user_id: str
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

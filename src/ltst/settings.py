@@ -22,7 +22,7 @@ FORMER = "inference"
 
 
 def default_home() -> Path:
-    """The folder for the user's data on this platform; for root the machine's."""
+    """Return the folder for the user's data on this platform; for root the machine's."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "ltst"
     if hasattr(os, "geteuid") and os.geteuid() == 0:
@@ -36,6 +36,9 @@ class Settings:
 
     database_url: str | None = None
     """DATABASE_URL: a Postgres 15 or newer with pgvector 0.8.4 or newer; unset means the embedded one."""
+    read_database_url: str | None = field(default=None, repr=False)
+    """LTST_READ_DATABASE_URL: a standby of that Postgres, which reads may go to; it is asked only once it has what the
+    reader wrote. Unset sends everything to DATABASE_URL."""
     home: Path = field(default_factory=default_home)
     """LTST_HOME: where the embedded Postgres and the key file live."""
     user: str = "local"
@@ -54,10 +57,18 @@ class Settings:
     statement_timeout: float = 60.0
     """LTST_STATEMENT_TIMEOUT: seconds that the database may take to answer before a call gives up; migrations,
     maintenance, erasing and adopting take as long as they need while the server lives."""
+    failover_timeout: float = 60.0
+    """LTST_FAILOVER_TIMEOUT: seconds that a call waits for a database that was there before and cannot be reached: it
+    may be restarting, or another of the hosts in DATABASE_URL may take its place."""
     max_content_bytes: int = ONE_MEBIBYTE
     """The longest content of one message, entry or value, in bytes of UTF-8."""
     metrics: bool = True
     """Whether the time of each operation is recorded."""
+    metrics_days: int = 30
+    """LTST_METRICS_DAYS: days after which `maintain` removes measurements."""
+    ledger_days: int | None = None
+    """LTST_LEDGER_DAYS: days after which `maintain` removes events from the ledger, which is the audit trail and the
+    feed; unset keeps them for good. The records of erasures and each user's newest event stay."""
     worker: bool = True
     """LTST_WORKER: whether derived work is done in the background of this process; on or off."""
     warm: bool = True
@@ -184,16 +195,14 @@ class Settings:
         self._check_proxy()
 
     def _check_numbers(self) -> None:
-        for name in WHOLE_NUMBERS:
+        for name, kind in KINDS.items():
             value = getattr(self, name)
             if value is None and name in MAY_BE_UNSET:
                 continue
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            if kind == "int" and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
                 raise Invalid(f"{name} must be at least 1, a whole number, not {shown(value)}")
-        for name in SECONDS:
-            value = getattr(self, name)
-            if not _is_number(value) or value <= 0:
-                raise Invalid(f"{name} must be a number of seconds above 0, not {shown(value)}")
+            if kind == "float":
+                _check_real(name, value)
 
     def _check_server(self) -> None:
         for name in ("allowed_hosts", "allowed_origins"):
@@ -220,12 +229,6 @@ class Settings:
             raise Invalid(
                 "llm_base_url must begin with http:// or https:// and a host, such as http://localhost:8080/v1"
             )
-        if not _is_number(self.llm_timeout) or self.llm_timeout <= 0:
-            raise Invalid(f"llm_timeout must be a number of seconds above 0, not {shown(self.llm_timeout)}")
-        for name in ("llm_input_price", "llm_output_price"):
-            price = getattr(self, name)
-            if price is not None and (not _is_number(price) or price < 0):
-                raise Invalid(f"{name} must be the price of a million tokens, 0 or more, not {shown(price)}")
 
     def _check_proxy(self) -> None:
         if self.proxy_base_url is not None and not _is_address(self.proxy_base_url):
@@ -237,10 +240,10 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None, **arguments: Any) -> Settings:
-        """The settings of the environment, each of which an argument overrides (None means: not given)."""
+        """Return the settings of the environment, each of which an argument overrides (None means: not given)."""
         known = os.environ if environment is None else environment
         values: dict[str, Any] = {
-            name: convert(known[variable]) for variable, (name, convert) in VARIABLES.items() if known.get(variable)
+            name: _read(name, variable, known[variable]) for variable, name in VARIABLES.items() if known.get(variable)
         }
         values.update({name: value for name, value in arguments.items() if value is not None})
         unknown = values.keys() - {each.name for each in fields(cls)}
@@ -250,7 +253,7 @@ class Settings:
 
 
 def _features(given: object) -> frozenset[str]:
-    """What is to be learnt; LTST_LEARN says it in one line."""
+    """Return what is to be learnt; LTST_LEARN says it in one line."""
     named = [each.strip() for each in given.lower().split(",")] if isinstance(given, str) else given
     if named in (["all"], ["off"]):
         named = FEATURES if named == ["all"] else ()
@@ -267,33 +270,21 @@ def _listed(given: object, name: str) -> tuple[str, ...]:
     return tuple(each.strip() for each in named if each.strip())
 
 
-def _switch(variable: str) -> Callable[[str], bool]:
-    def convert(value: str) -> bool:
-        if value.lower() not in SWITCH:
-            raise Invalid(f"{variable} must be one of {', '.join(SWITCH)}, not {shown(value)}")
-        return SWITCH[value.lower()]
-
-    return convert
-
-
-def _whole(variable: str) -> Callable[[str], int]:
-    def convert(value: str) -> int:
-        try:
-            return int(value)
-        except ValueError:
-            raise Invalid(f"{variable} must be a whole number, not {shown(value)}") from None
-
-    return convert
+def _read(name: str, variable: str, text: str) -> Any:
+    """Return the value of a setting as its variable says it."""
+    called, read = READERS.get(name) or READERS.get(KINDS[name], ("a text", str))
+    try:
+        return read(text)
+    except (ValueError, KeyError):
+        raise Invalid(f"{variable} must be {called}, not {shown(text)}") from None
 
 
-def _number(variable: str) -> Callable[[str], float]:
-    def convert(value: str) -> float:
-        try:
-            return float(value)
-        except ValueError:
-            raise Invalid(f"{variable} must be a number, not {shown(value)}") from None
-
-    return convert
+def _check_real(name: str, value: Any) -> None:
+    if name.endswith("_price"):
+        if not _is_number(value) or value < 0:
+            raise Invalid(f"{name} must be the price of a million tokens, 0 or more, not {shown(value)}")
+    elif not _is_number(value) or value <= 0:
+        raise Invalid(f"{name} must be a number of seconds above 0, not {shown(value)}")
 
 
 def _is_number(value: object) -> bool:
@@ -324,80 +315,31 @@ def _is_redis(value: object) -> bool:
 EMBEDDERS = ("joined", "local", "multilingual", "local:FOLDER", "openai:MODEL")
 WINDOW_CACHES = ("off", "memory", "redis")
 SWITCH = {"on": True, "off": False, "1": True, "0": False, "true": True, "false": False}
-WHOLE_NUMBERS = (
-    "pool_size",
-    "max_content_bytes",
-    "embedded_parts",
-    "large_memory",
-    "summary_tokens",
-    "episode_budget",
-    "executors",
-    "max_body_bytes",
-    "max_connections",
-    "document_memory",
-    "document_pages",
-    "document_unpacked_bytes",
-    "embedder_threads",
-)
-MAY_BE_UNSET = ("embedder_threads",)
-SECONDS = (
-    "pool_timeout",
-    "statement_timeout",
-    "learn_seconds",
-    "idle_after",
-    "lease",
-    "executor_ttl",
-    "header_timeout",
-    "body_timeout",
-    "document_seconds",
-)
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
-VARIABLES: Mapping[str, tuple[str, Any]] = {
-    "DATABASE_URL": ("database_url", str),
-    "LTST_HOME": ("home", lambda folder: Path(folder).expanduser()),
-    "LTST_USER": ("user", str),
-    "LTST_MASTER_KEY": ("master_key", str),
-    "LTST_LOG": ("log", str),
-    "LTST_STATEMENT_TIMEOUT": ("statement_timeout", _number("LTST_STATEMENT_TIMEOUT")),
-    "LTST_WORKER": ("worker", _switch("LTST_WORKER")),
-    "LTST_WARM": ("warm", _switch("LTST_WARM")),
-    "LTST_RETENTION": ("retention", _switch("LTST_RETENTION")),
-    "LTST_LEARN": ("learn", str),
-    "LTST_LEARN_SECONDS": ("learn_seconds", _number("LTST_LEARN_SECONDS")),
-    "LTST_IDLE_AFTER": ("idle_after", _number("LTST_IDLE_AFTER")),
-    "LTST_LEASE": ("lease", _number("LTST_LEASE")),
-    "LTST_REDIS_URL": ("redis_url", str),
-    "LTST_WINDOW_CACHE": ("window_cache", str.lower),
-    "LTST_EMBEDDED_PARTS": ("embedded_parts", _whole("LTST_EMBEDDED_PARTS")),
-    "LTST_EMBEDDER": ("embedder", str),
-    "LTST_EMBEDDER_API_KEY": ("embedder_api_key", str),
-    "LTST_EMBEDDER_THREADS": ("embedder_threads", _whole("LTST_EMBEDDER_THREADS")),
-    "LTST_LLM_MODEL": ("llm_model", str),
-    "LTST_LLM_BASE_URL": ("llm_base_url", str),
-    "LTST_LLM_API_KEY": ("llm_api_key", str),
-    "LTST_LLM_TIMEOUT": ("llm_timeout", _number("LTST_LLM_TIMEOUT")),
-    "LTST_LLM_INPUT_PRICE": ("llm_input_price", _number("LTST_LLM_INPUT_PRICE")),
-    "LTST_ALLOWED_HOSTS": ("allowed_hosts", str),
-    "LTST_ALLOWED_ORIGINS": ("allowed_origins", str),
-    "LTST_MAX_BODY_BYTES": ("max_body_bytes", _whole("LTST_MAX_BODY_BYTES")),
-    "LTST_HEADER_TIMEOUT": ("header_timeout", _number("LTST_HEADER_TIMEOUT")),
-    "LTST_BODY_TIMEOUT": ("body_timeout", _number("LTST_BODY_TIMEOUT")),
-    "LTST_MAX_CONNECTIONS": ("max_connections", _whole("LTST_MAX_CONNECTIONS")),
-    "LTST_DOCUMENT_SECONDS": ("document_seconds", _number("LTST_DOCUMENT_SECONDS")),
-    "LTST_DOCUMENT_MEMORY": ("document_memory", _whole("LTST_DOCUMENT_MEMORY")),
-    "LTST_DOCUMENT_PAGES": ("document_pages", _whole("LTST_DOCUMENT_PAGES")),
-    "LTST_DOCUMENT_UNPACKED_BYTES": ("document_unpacked_bytes", _whole("LTST_DOCUMENT_UNPACKED_BYTES")),
-    "LTST_JWT_SECRET": ("jwt_secret", str),
-    "LTST_JWT_KEYS": ("jwt_keys", str),
-    "LTST_JWT_CLAIM": ("jwt_claim", str),
-    "LTST_JWT_AUDIENCE": ("jwt_audience", str),
-    "LTST_JWT_ISSUER": ("jwt_issuer", str),
-    "LTST_LLM_OUTPUT_PRICE": ("llm_output_price", _number("LTST_LLM_OUTPUT_PRICE")),
-    "LTST_AGENTS": ("agents", lambda folder: Path(folder).expanduser()),
-    "LTST_AGENT": ("agent", str),
-    "LTST_EXECUTORS": ("executors", _whole("LTST_EXECUTORS")),
-    "LTST_EXECUTOR_TTL": ("executor_ttl", _number("LTST_EXECUTOR_TTL")),
-    "LTST_PROXY_BASE_URL": ("proxy_base_url", str),
-    "LTST_PROXY_API_KEY": ("proxy_api_key", str),
+# How variables are read: of a kind, or of one setting.
+READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "bool": (f"one of {', '.join(SWITCH)}", lambda value: SWITCH[value.lower()]),
+    "int": ("a whole number", int),
+    "float": ("a number", float),
+    "Path": ("a folder", lambda folder: Path(folder).expanduser()),
+    "window_cache": ("a word", str.lower),
+}
+KINDS = {each.name: str(each.type).removesuffix(" | None") for each in fields(Settings)}
+MAY_BE_UNSET = {each.name for each in fields(Settings) if each.default is None}
+ARGUMENTS_ALONE = {  # they have no variable
+    "actor",
+    "pool_size",
+    "pool_timeout",
+    "max_content_bytes",
+    "metrics",
+    "summary_tokens",
+    "episode_budget",
+    "large_memory",
+    "token_counter",
+}
+VARIABLES = {
+    "DATABASE_URL" if name == "database_url" else f"LTST_{name.upper()}": name
+    for name in KINDS
+    if name not in ARGUMENTS_ALONE
 }

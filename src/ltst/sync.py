@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import Any, Unpack
 
 from ltst.adoption.outcomes import Adoption, Predecessor, Restitution
 from ltst.arguments import SearchFilters
@@ -20,6 +20,7 @@ from ltst.handles.entries import AsyncEntries
 from ltst.handles.events import AsyncEvents
 from ltst.handles.facts import AsyncFacts
 from ltst.handles.instructions import AsyncInstructions
+from ltst.handles.items import AsyncItems
 from ltst.handles.keys import AsyncKeys
 from ltst.handles.learning import AsyncLearning
 from ltst.handles.preferences import AsyncPreferences
@@ -45,6 +46,7 @@ from ltst.records import (
     Imported,
     ImportedConversation,
     Instruction,
+    Item,
     KnownUser,
     MemoryEntry,
     Receipt,
@@ -56,10 +58,10 @@ from ltst.records import (
     Verification,
 )
 from ltst.settings import Settings
-from ltst.support.portal import Portal
+from ltst.support.portal import Synchronous, SynchronousOpenable
 
 
-class Memory:
+class Memory(SynchronousOpenable[AsyncMemory]):
     """Long-term and short-term memory in one Postgres: use it inside `with`, or call `open` and `close`."""
 
     def __init__(
@@ -79,42 +81,16 @@ class Memory:
         `language_model`, given or named by the settings, helps to learn; without one everything works too. A
         `window_cache`, given or chosen by the settings, makes reading the window cheaper.
         """
-        self._inner = AsyncMemory(
-            database_url,
-            embedder=embedder,
-            reranker=reranker,
-            language_model=language_model,
-            window_cache=window_cache,
-            settings=settings,
+        super().__init__(
+            AsyncMemory(
+                database_url,
+                embedder=embedder,
+                reranker=reranker,
+                language_model=language_model,
+                window_cache=window_cache,
+                settings=settings,
+            )
         )
-        self._portal = Portal()
-
-    def __enter__(self) -> Self:
-        """Open."""
-        self.open()
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        """Close."""
-        self.close()
-
-    def open(self) -> None:
-        """Start or join the embedded Postgres, or connect to the one that was given; bring the schema up to date."""
-        if not self._portal.is_open:
-            self._portal.open()
-            try:
-                self._portal.run(self._inner.open())
-            except BaseException:
-                self.close()
-                raise
-
-    def close(self) -> None:
-        """Write what is pending and let go; the last one to leave stops the embedded Postgres."""
-        if self._portal.is_open:
-            try:
-                self._portal.run(self._inner.close())
-            finally:
-                self._portal.close()
 
     @property
     def settings(self) -> Settings:
@@ -127,7 +103,7 @@ class Memory:
         return self._inner.database_url
 
     def user(self, user_id: str) -> User:
-        """The memory of one user; nothing reaches another's."""
+        """Return the memory of one user; nothing reaches another's."""
         return User(self._portal, self._inner.user(user_id))
 
     @property
@@ -137,15 +113,15 @@ class Memory:
 
     @property
     def users(self) -> Users:
-        """Everyone of whom something is stored."""
+        """The users of this memory."""
         return Users(self._portal, self._inner.users)
 
     def feed(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
-        """The changes of all users that follow one, for a program that follows the ledger; see `user.events.feed`."""
+        """Return the changes of all users after one, to a program that follows the ledger; see `user.events.feed`."""
         return self._portal.run(self._inner.feed(after=after, limit=limit))
 
     def changed(self, after: str | None = None) -> Changes:
-        """Returns whose memories changed after a cursor of the feed, and the cursor to ask from next.
+        """Return whose memories changed after a cursor of the feed, and the cursor to ask from next.
 
         Without a cursor nobody's did: it begins now. One call tells a program with many listeners whom to wake.
         """
@@ -167,11 +143,11 @@ class Memory:
         self._portal.run(self._inner.warm())
 
     def embedder_model(self) -> str | None:
-        """The name of the embedding model whose vectors the database holds; None before the first is made."""
+        """Return the name of the embedding model whose vectors the database holds; None before the first is made."""
         return self._portal.run(self._inner.embedder_model())
 
     def switch_embedder(self, embedder: Embedder | str, *, progress: Callable[[int, int], None] | None = None) -> int:
-        """Change the embedding model in place, while reads and writes go on; the number of rows that got a vector.
+        """Change the embedding model in place, while reads and writes go on; return how many rows got a vector.
 
         A name (joined, local, multilingual, local:FOLDER, openai:MODEL, openai:MODEL@BASE_URL) is one that every
         process can follow by itself; an embedder of your own must be given to each as `embedder`. Stopped, it goes on
@@ -180,11 +156,11 @@ class Memory:
         return self._portal.run(self._inner.switch_embedder(embedder, progress=progress))
 
     def cancel_switch(self) -> bool:
-        """Give up a change of the embedding model that was begun and stopped; whether there was one."""
+        """Give up a change of the embedding model that was begun and stopped; return whether there was one."""
         return self._portal.run(self._inner.cancel_switch())
 
     def maintain(self) -> dict[str, int]:
-        """One pass of expiry, retention and pruning over all users; how many rows each step touched."""
+        """Expire, archive, delete and prune once, for all users; return how many rows each step touched."""
         return self._portal.run(self._inner.maintain())
 
     def verify(self, receipt: Receipt | Mapping[str, Any]) -> Verification:
@@ -196,15 +172,15 @@ class Memory:
         return self._portal.run(self._inner.verify(receipt))
 
     def health(self) -> Health:
-        """Schema, extension, indexes, triggers, isolation, queries, work, master key, disk: each with its state."""
+        """Check schema, extension, indexes, isolation, queries, work, master key and disk; return the state of each."""
         return self._portal.run(self._inner.health())
 
     def ready(self) -> Health:
-        """Whether this process can serve: the database answers, its schema is up to date, the worker runs."""
+        """Return whether this process can serve: the database answers, its schema is up to date, the worker runs."""
         return self._portal.run(self._inner.ready())
 
     def stats(self) -> Stats:
-        """Percentiles of each operation over the last day, sizes and growth of the tables."""
+        """Return percentiles of each operation over the last day, and sizes and growth of the tables."""
         return self._portal.run(self._inner.stats())
 
     def watch(self, watcher: Callable[[Measurement], None]) -> None:
@@ -215,22 +191,22 @@ class Memory:
         self._inner.watch(watcher)
 
     def retry(self) -> int:
-        """Try again what was set aside because it failed too often or took too long; how much that is."""
+        """Try again what was set aside because it failed too often or took too long; return how much that is."""
         return self._portal.run(self._inner.retry())
 
     def embed(self, texts: Iterable[str]) -> builtins.list[builtins.list[float]]:
-        """The vectors of texts by the model of this database, each of length one: for queries of your own.
+        """Return the vectors of texts, each of length one, by the model of this database: for queries of your own.
 
         A long text has the mean of the vectors of its parts.
         """
         return self._portal.run(self._inner.embed(texts))
 
     def sole_user(self) -> str:
-        """The one user who has sessions; Conflict where several do, NotFound where nobody has. Likewise."""
+        """Return the one user who has sessions; Conflict where several do, NotFound where nobody does."""
         return self._portal.run(self._inner.sole_user())
 
     def session_owner(self, session_id: str) -> str:
-        """The one user who has this session; Conflict where several do. For callers that know no users."""
+        """Return the one user who has this session; Conflict where several do. For callers that know no users."""
         return self._portal.run(self._inner.session_owner(session_id))
 
     def adopt(
@@ -292,20 +268,15 @@ class Memory:
         return self._portal.run(self._inner.give_predecessor_back(schema, user_id=user_id, zone=zone, drop=drop))
 
     def rotate_master_key(self) -> int:
-        """Wrap every user's data key with a new master key, while reads go on; how many were wrapped anew.
+        """Wrap every user's data key with a new master key, while reads go on; return how many were wrapped anew.
 
         Data keys whose master key is not here stay as they are; `health` tells of them.
         """
         return self._portal.run(self._inner.rotate_master_key())
 
 
-class User:
+class User(Synchronous[AsyncUser]):
     """The memory of one user."""
-
-    def __init__(self, portal: Portal, inner: AsyncUser) -> None:
-        """Made by what it belongs to."""
-        self._portal = portal
-        self._inner = inner
 
     @property
     def user_id(self) -> str:
@@ -348,6 +319,11 @@ class User:
         return Documents(self._portal, self._inner.documents)
 
     @property
+    def items(self) -> Items:
+        """JSON values under namespaces and keys, such as a program keeps them."""
+        return Items(self._portal, self._inner.items)
+
+    @property
     def learning(self) -> Learning:
         """What is learnt about the user."""
         return Learning(self._portal, self._inner.learning)
@@ -363,12 +339,22 @@ class User:
         return Events(self._portal, self._inner.events)
 
     def chat(self, session_id: str | None = None, *, agent: str | None = None, name: str | None = None) -> Chat:
-        """One conversation, created on its first write; without an id it gets a new one."""
+        """Return a conversation, which its first write creates; without an id it gets a new one."""
         return Chat(self._portal, self._inner.chat(session_id, agent=agent, name=name))
 
-    def search(self, query: str, *, limit: int = 10, **filters: Unpack[SearchFilters]) -> builtins.list[Hit]:
-        """What is remembered about a question, the best first; nothing when nothing is relevant.
+    def search(
+        self,
+        query: str | None = None,
+        *,
+        limit: int = 10,
+        offset: int = 0,
+        vector: Iterable[float] | None = None,
+        **filters: Unpack[SearchFilters],
+    ) -> builtins.list[Hit]:
+        """Return what is remembered about a question, the best first; nothing when nothing is relevant.
 
+        Without a question it is the newest that passes the filters. A `vector` of the memory's own model, such as
+        `memory.embed` makes, is compared instead of the question's; the words of a question count beside it.
         `kinds` are message, fact, entry, document and context; statements, which stand in the messages, are found where
         they are named too. `entry_type` keeps to the entries that are long_term or episodic. A session also brings the
         sessions related to it. `where` asks for metadata: {"topic": "food"} for equal values, {"price": {"gte": 5,
@@ -376,12 +362,12 @@ class User:
         `floor` is the least relevance, from 0 to 1, that the best must have. Messages that say exactly `without` are
         left out: a question that is stored already would find itself.
         """
-        return self._portal.run(self._inner.search(query, limit=limit, **filters))
+        return self._portal.run(self._inner.search(query, limit=limit, offset=offset, vector=vector, **filters))
 
     def similar(
         self, query: str, *, session_id: str | None = None, limit: int = 10, threshold: float | None = None
     ) -> builtins.list[tuple[ConversationMessage, float]]:
-        """Messages by the cosine similarity of their words and the question, from -1 to 1, the most similar first.
+        """Return messages with their cosine similarity to the question, from -1 to 1, the most similar first.
 
         `search` finds more: it weighs words, time and speakers too. Without a `session_id` all conversations are
         compared. Less similar ones than the `threshold` are left out; without one it is the preference
@@ -390,15 +376,19 @@ class User:
         return self._portal.run(self._inner.similar(query, session_id=session_id, limit=limit, threshold=threshold))
 
     def message(self, message_id: str) -> ConversationMessage | None:
-        """A message by its id, in whichever conversation it stands, or None: what the source of a fact says."""
+        """Return a message by its id, from whichever conversation, or None: what the source of a fact says."""
         return self._portal.run(self._inner.message(message_id))
 
+    def keyed(self, key: str) -> ConversationMessage | None:
+        """Return the message that was added under a key, in whichever conversation; the first, or None."""
+        return self._portal.run(self._inner.keyed(key))
+
     def profile(self) -> dict[str, Any]:
-        """The user's own facts that hold now and the preferences, ready for JSON; `notes` say which cannot be read."""
+        """Return the user's own facts that hold now and the preferences, for JSON; `notes` say which cannot be read."""
         return self._portal.run(self._inner.profile())
 
     def export(self) -> dict[str, Any]:
-        """Everything the user owns, as a document for JSON that `restore` reads back identically.
+        """Return everything the user owns, as a document for JSON that `restore` reads back identically.
 
         Sensitive values are in clear in it; `notes` say which are left out because their key is lost. The ledger,
         metrics and vectors stay behind: they belong to the database.
@@ -406,24 +396,19 @@ class User:
         return self._portal.run(self._inner.export())
 
     def restore(self, document: Mapping[str, Any]) -> dict[str, int]:
-        """Put an exported document into this user's memory; what is there already stays. The rows added, by noun."""
+        """Put an exported document into this user's memory; what is there stays. Return the rows added, by noun."""
         return self._portal.run(self._inner.restore(document))
 
     def erase(self) -> Receipt:
-        """Remove everything the user owns, the data key included, and clear the space it took; the receipt proves it.
+        """Remove everything the user owns, the data key too, and clear its space; return a receipt that proves it.
 
         `memory.verify` checks a receipt later. A user who does not exist gets one too, whose `notes` say so.
         """
         return self._portal.run(self._inner.erase())
 
 
-class Chat:
+class Chat(Synchronous[AsyncChat]):
     """One conversation of a user."""
-
-    def __init__(self, portal: Portal, inner: AsyncChat) -> None:
-        """Made by what it belongs to."""
-        self._portal = portal
-        self._inner = inner
 
     @property
     def user_id(self) -> str:
@@ -476,15 +461,15 @@ class Chat:
         return self._portal.run(self._inner.add_interaction(user_msg, ai_msg))
 
     def window(self, limit: int = 50, *, max_tokens: int | None = None) -> builtins.list[ConversationMessage]:
-        """The newest messages of the conversation, oldest first: at most `limit`, together at most `max_tokens`."""
+        """Return the newest messages, oldest first: at most `limit` of them, with at most `max_tokens` together."""
         return self._portal.run(self._inner.window(limit, max_tokens=max_tokens))
 
     def history(self, *, limit: int = 100, offset: int = 0) -> builtins.list[ConversationMessage]:
-        """The messages from the beginning on, page by page."""
+        """Return the messages from the beginning on, page by page."""
         return self._portal.run(self._inner.history(limit=limit, offset=offset))
 
     def fork(self, at: int | None = None, *, session_id: str | None = None) -> Chat:
-        """A new conversation that begins with a copy of this one, up to the message with index `at`.
+        """Begin a new conversation with a copy of this one, up to the message with index `at`, and return it.
 
         Messages and living contexts are copied by value, so that each conversation can be deleted by itself; the two
         are linked as a fork.
@@ -492,11 +477,11 @@ class Chat:
         return Chat(self._portal, self._portal.run(self._inner.fork(at, session_id=session_id)))
 
     def summary(self) -> SessionSummary:
-        """Messages by role, tokens, first and last message, average relevance."""
+        """Count messages by role and tokens; return them with the first and last message and the average relevance."""
         return self._portal.run(self._inner.summary())
 
     def snapshot(self) -> dict[str, Any]:
-        """The short-term window, ready for JSON, with the roles that models know."""
+        """Return the newest messages, ready for JSON, with the roles that models know."""
         return self._portal.run(self._inner.snapshot())
 
     def store(self, message: ConversationMessage) -> ConversationMessage:
@@ -506,16 +491,16 @@ class Chat:
     def replace(
         self, message_id: str, content: str, *, metadata: Mapping[str, Any] | None = None
     ) -> ConversationMessage:
-        """Let a message say something else, in its place: it keeps its id, index, role, time and key.
+        """Change what a message says. It keeps its id, index, role, time and key.
 
-        What was learnt from its old words alone is forgotten, and what tells of them is made anew; the new ones are
-        indexed and learnt from. Without `metadata` it keeps its own. A message that this conversation does not have is
+        What was learned from its old words alone is forgotten, and what tells of them is made anew; the new ones are
+        indexed and learned from. Without `metadata` it keeps its own. A message that this conversation does not have is
         NotFound.
         """
         return self._portal.run(self._inner.replace(message_id, content, metadata=metadata))
 
     def remove(self, message_id: str) -> None:
-        """Remove a message, with what was learnt from it alone and what tells of it, which is made anew without it.
+        """Remove a message and what was learned from it alone; summaries that told of it are made anew.
 
         The others keep their indexes, and its own is not given again. What answered it answers what stood before it.
         Its key is free. A message that this conversation does not have is NotFound; copies in forks stay.
@@ -523,7 +508,7 @@ class Chat:
         self._portal.run(self._inner.remove(message_id))
 
     def keyed(self, key: str) -> ConversationMessage | None:
-        """The message of this conversation that was added under a key, or None."""
+        """Return the message of this conversation that was added under a key, or None."""
         return self._portal.run(self._inner.keyed(key))
 
     def context(
@@ -535,7 +520,7 @@ class Chat:
         window: int | None = None,
         about: str | None = None,
     ) -> Context:
-        """What to send to a model: instructions, preferences, facts, what is recalled, working memory and the window.
+        """Return what to send to a model: instructions, preferences, facts, memories, working memory and the window.
 
         Never more than `max_tokens`. The parts that change seldom stand first, so that prompt caches hit. With a
         `query`, what is remembered about it is recalled; with `about`, what is remembered about that, and nothing is
@@ -551,17 +536,12 @@ class Chat:
     def search(
         self, query: str, *, limit: int = 10, threshold: float = 0.0, where: Mapping[str, Any] | None = None
     ) -> builtins.list[tuple[ConversationMessage, float]]:
-        """Messages of this conversation with their relevance, from 0 to 1, the best first; `where` is for metadata."""
+        """Return messages of this conversation with their relevance, 0 to 1, best first; `where` filters metadata."""
         return self._portal.run(self._inner.search(query, limit=limit, threshold=threshold, where=where))
 
 
-class Contexts:
+class Contexts(Synchronous[AsyncContexts]):
     """Typed keys and values attached to a conversation."""
-
-    def __init__(self, portal: Portal, inner: AsyncContexts) -> None:
-        """Made by what it belongs to."""
-        self._portal = portal
-        self._inner = inner
 
     def set(
         self,
@@ -573,60 +553,50 @@ class Contexts:
         expires_at: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> ConversationContext:
-        """Write a value under its type and key, in place of the one before."""
+        """Keep a value under its type and key, in place of the one before."""
         return self._portal.run(
             self._inner.set(type, key, value, relevance=relevance, expires_at=expires_at, metadata=metadata)
         )
 
     def get(self, type: str, key: str) -> ConversationContext | None:
-        """One context, or None if there is none or it has expired."""
+        """Return a context, or None if there is none or it has expired."""
         return self._portal.run(self._inner.get(type, key))
 
     def list(self, type: str | None = None) -> builtins.list[ConversationContext]:
-        """The living contexts, by type and key."""
+        """Return the contexts that have not expired, by type and key."""
         return self._portal.run(self._inner.list(type))
 
     def forget(self, type: str, key: str | None = None) -> int:
-        """Remove one context, or all of a type; how many there were."""
+        """Remove one context, or all of a type; return how many there were."""
         return self._portal.run(self._inner.forget(type, key))
 
 
-class Working:
+class Working(Synchronous[AsyncWorking]):
     """Working memory of a conversation: JSON values under keys, kept for as long as they are needed."""
-
-    def __init__(self, portal: Portal, inner: AsyncWorking) -> None:
-        """Made by what it belongs to."""
-        self._portal = portal
-        self._inner = inner
 
     def set(self, key: str, value: Any, *, ttl: timedelta | float | None = None) -> None:
         """Keep any JSON value, for `ttl` seconds or a timedelta if given."""
         self._portal.run(self._inner.set(key, value, ttl=ttl))
 
     def get(self, key: str) -> Any:
-        """The value, or None."""
+        """Return a value, or None."""
         return self._portal.run(self._inner.get(key))
 
     def all(self) -> dict[str, Any]:
-        """Every living value by its key."""
+        """Return every value that has not expired, by its key."""
         return self._portal.run(self._inner.all())
 
     def forget(self, key: str) -> bool:
-        """Remove one value; whether there was one."""
+        """Remove a value; return whether there was one."""
         return self._portal.run(self._inner.forget(key))
 
     def clear(self) -> int:
-        """Remove every value; how many there were."""
+        """Remove every value; return how many there were."""
         return self._portal.run(self._inner.clear())
 
 
-class Documents:
+class Documents(Synchronous[AsyncDocuments]):
     """Knowledge that a user gave as text or files."""
-
-    def __init__(self, portal: Portal, inner: AsyncDocuments) -> None:
-        """Made by what it belongs to."""
-        self._portal = portal
-        self._inner = inner
 
     def add(
         self,
@@ -640,9 +610,9 @@ class Documents:
     ) -> Document:
         """Keep a text, or what a file says, given as a `Path` or its bytes: text, Markdown, HTML or PDF.
 
-        The same text is kept once. Another text of the same `uri`, which for a file is the file's own, changes that
-        document: the parts that are the same stay as they are. `progress` is told how many pages of how many are read,
-        if there are pages, and then how many chunks of how many are stored.
+        The same text is kept once for each `uri`, which for a file is the file's own. Another text of the same `uri`
+        changes its document: the parts that are the same stay as they are. `progress` is told how many pages of how
+        many are read, if there are pages, and then how many chunks of how many are stored.
         """
         return self._portal.run(
             self._inner.add(
@@ -651,25 +621,20 @@ class Documents:
         )
 
     def get(self, document_id: str) -> Document | None:
-        """A document with its chunks, or None."""
+        """Return a document with its chunks, or None."""
         return self._portal.run(self._inner.get(document_id))
 
     def list(self, *, limit: int = 50, offset: int = 0) -> builtins.list[Document]:
-        """The documents without their chunks, the latest first."""
+        """Return the documents without their chunks, the latest first."""
         return self._portal.run(self._inner.list(limit=limit, offset=offset))
 
     def forget(self, document_id: str) -> bool:
-        """Remove a document with its chunks; whether there was one."""
+        """Remove a document with its chunks; return whether there was one."""
         return self._portal.run(self._inner.forget(document_id))
 
 
-class Entries:
+class Entries(Synchronous[AsyncEntries]):
     """Free-standing memories of a user."""
-
-    def __init__(self, portal: Portal, inner: AsyncEntries) -> None:
-        """Made by what it belongs to."""
-        self._portal = portal
-        self._inner = inner
 
     def add(
         self,
@@ -703,46 +668,37 @@ class Entries:
         return self._portal.run(self._inner.add_many(given))
 
     def get(self, entry_id: str) -> MemoryEntry | None:
-        """An entry, or None."""
+        """Return an entry, or None."""
         return self._portal.run(self._inner.get(entry_id))
 
     def list(self, type: str | None = None, *, limit: int = 50, offset: int = 0) -> builtins.list[MemoryEntry]:
-        """The entries, the latest first; `type` is long_term or episodic."""
+        """Return the entries, the latest first; `type` is long_term or episodic."""
         return self._portal.run(self._inner.list(type, limit=limit, offset=offset))
 
     def forget(self, entry_id: str) -> bool:
-        """Remove an entry; whether there was one."""
+        """Remove an entry; return whether there was one."""
         return self._portal.run(self._inner.forget(entry_id))
 
 
-class Events:
+class Events(Synchronous[AsyncEvents]):
     """Every change of a user's memory, in order, without contents."""
 
-    def __init__(self, portal: Portal, inner: AsyncEvents) -> None:
-        """Made by what it belongs to."""
-        self._portal = portal
-        self._inner = inner
-
     def list(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
-        """The events that follow one, oldest first; `after` is its event_id or cursor, 0 for the first."""
+        """Return the events after one, oldest first; `after` is its event_id or cursor, 0 for the first."""
         return self._portal.run(self._inner.list(after=after, limit=limit))
 
     def feed(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
-        """The same for a program that follows the ledger: from the last one it saw on, none is skipped or repeated.
+        """Return the same to a program that follows the ledger: after the last one it saw, none is skipped or repeated.
 
-        An event appears once every change that was begun before it has ended: at once, or a moment later. A cursor
-        stays good when the database is restored from a backup; one that this database cannot place is a ForeignCursor.
+        An event appears once every change of this user that was begun before it has ended: at once, or a moment later.
+        A cursor stays good when the database is restored from a backup; one that this database cannot place is a
+        ForeignCursor.
         """
         return self._portal.run(self._inner.feed(after=after, limit=limit))
 
 
-class Facts:
+class Facts(Synchronous[AsyncFacts]):
     """What is known about a user, and about others, each key of a person on a line of time."""
-
-    def __init__(self, portal: Portal, inner: AsyncFacts) -> None:
-        """Made by what it belongs to."""
-        self._portal = portal
-        self._inner = inner
 
     def set(
         self,
@@ -774,79 +730,150 @@ class Facts:
         )
 
     def get(self, key: str, *, as_of: datetime | None = None, about: str = "me") -> Fact | None:
-        """The value that holds now, or held on a day."""
+        """Return the value that holds now, or held on a day."""
         return self._portal.run(self._inner.get(key, as_of=as_of, about=about))
 
     def list(self, *, as_of: datetime | None = None, about: str | None = None) -> builtins.list[Fact]:
-        """Everything that holds now, or held on a day, about everyone or one person; the user's own first, by key."""
+        """Return what holds now, or held on a day, about everyone or one person; the user's own first, by key."""
         return self._portal.run(self._inner.list(as_of=as_of, about=about))
 
     def history(self, key: str, *, about: str = "me") -> builtins.list[Fact]:
-        """Every value there ever was, closed and rejected ones included, oldest first."""
+        """Return every value there ever was, closed and rejected ones too, oldest first."""
         return self._portal.run(self._inner.history(key, about=about))
 
     def end(
         self, key: str, value: str | None = None, *, at: datetime | None = None, about: str = "me"
     ) -> builtins.list[Fact]:
-        """Say that a value, or whatever holds, is over although nothing takes its place; what was ended."""
+        """End a value, or all that hold, where nothing takes its place; return what was ended."""
         return self._portal.run(self._inner.end(key, value, at=at, about=about))
 
     def reject(self, key: str, value: str, *, about: str = "me") -> builtins.list[Fact]:
-        """Strike a value out for good: it is never learnt again. What it had replaced holds again."""
+        """Strike a value out for good: it is never learned again, and what it had replaced holds again."""
         return self._portal.run(self._inner.reject(key, value, about=about))
 
     def forget(self, key: str, *, about: str = "me") -> bool:
-        """Remove a key with its history and its rejections; whether there was one."""
+        """Remove a key with its history and its rejections; return whether there was one."""
         return self._portal.run(self._inner.forget(key, about=about))
 
 
-class Instructions:
+class Instructions(Synchronous[AsyncInstructions]):
     """What a user tells agents to always do."""
-
-    def __init__(self, portal: Portal, inner: AsyncInstructions) -> None:
-        """Made by what it belongs to."""
-        self._portal = portal
-        self._inner = inner
 
     def set(self, agent: str, content: str) -> Instruction:
         """Make this the active instruction for an agent; the versions before stay in the history."""
         return self._portal.run(self._inner.set(agent, content))
 
     def get(self, agent: str) -> Instruction | None:
-        """The active instruction for an agent, or None."""
+        """Return the active instruction for an agent, or None."""
         return self._portal.run(self._inner.get(agent))
 
     def list(self) -> builtins.list[Instruction]:
-        """The active instruction for every agent."""
+        """Return the active instruction for every agent."""
         return self._portal.run(self._inner.list())
 
     def history(self, agent: str) -> builtins.list[Instruction]:
-        """Every version for an agent, oldest first."""
+        """Return every version for an agent, oldest first."""
         return self._portal.run(self._inner.history(agent))
 
     def forget(self, agent: str) -> bool:
-        """Remove all versions for an agent; whether there were any."""
+        """Remove all versions for an agent; return whether there were any."""
         return self._portal.run(self._inner.forget(agent))
 
 
-class Keys:
-    """The keys to this memory."""
+class Items(Synchronous[AsyncItems]):
+    """JSON values of a user under a namespace and a key, such as a program keeps them."""
 
-    def __init__(self, portal: Portal, inner: AsyncKeys) -> None:
-        """Made by what it belongs to."""
-        self._portal = portal
-        self._inner = inner
+    def put(
+        self,
+        namespace: Iterable[str],
+        key: str,
+        value: Any,
+        *,
+        ttl: timedelta | float | None = None,
+        fields: Iterable[str] | None = None,
+        vectors: Iterable[Iterable[float]] | None = None,
+        revision: int | None = None,
+    ) -> Item:
+        """Keep a value under its namespace and key, in place of the one before; returns it with its revision."""
+        return self._portal.run(
+            self._inner.put(namespace, key, value, ttl=ttl, fields=fields, vectors=vectors, revision=revision)
+        )
+
+    def get(self, namespace: Iterable[str], key: str, *, refresh: bool = False) -> Item | None:
+        """Return an item, or None if there is none or it has expired."""
+        return self._portal.run(self._inner.get(namespace, key, refresh=refresh))
+
+    def delete(self, namespace: Iterable[str], key: str, *, revision: int | None = None) -> bool:
+        """Remove an item; return whether there was one."""
+        return self._portal.run(self._inner.delete(namespace, key, revision=revision))
+
+    def list(self, namespace: Iterable[str] = (), *, limit: int = 100, offset: int = 0) -> builtins.list[Item]:
+        """Return the items in a namespace and below it, by namespace and key."""
+        return self._portal.run(self._inner.list(namespace, limit=limit, offset=offset))
+
+    def list_namespaces(
+        self,
+        prefix: Iterable[str] = (),
+        *,
+        suffix: Iterable[str] = (),
+        max_depth: int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> builtins.list[tuple[str, ...]]:
+        """Return the namespaces that hold items, in order."""
+        return self._portal.run(
+            self._inner.list_namespaces(prefix, suffix=suffix, max_depth=max_depth, limit=limit, offset=offset)
+        )
+
+    def search(
+        self,
+        namespace: Iterable[str] = (),
+        query: str | None = None,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        vector: Iterable[float] | None = None,
+        distance: str = "cosine",
+        floor: float | None = None,
+        refresh: bool = False,
+        limit: int = 10,
+        offset: int = 0,
+    ) -> builtins.list[Item]:
+        """Return items in a namespace and below it that meet a filter, the best first, with scores if compared."""
+        return self._portal.run(
+            self._inner.search(
+                namespace,
+                query,
+                filter=filter,
+                vector=vector,
+                distance=distance,
+                floor=floor,
+                refresh=refresh,
+                limit=limit,
+                offset=offset,
+            )
+        )
+
+    def batch(self, operations: Iterable[Mapping[str, Any]]) -> builtins.list[Any]:
+        """Do several things one after another, all or none; returns what each comes to, in order.
+
+        A search in it has no query: what was put right before cannot be found by its meaning yet.
+        """
+        return self._portal.run(self._inner.batch(operations))
+
+
+class Keys(Synchronous[AsyncKeys]):
+    """The keys to this memory."""
 
     def create(self, user_id: str | None = None, *, admin: bool = False, name: str = "") -> ApiKey:
         """Make a key for one user's memory, or with `admin` for everyone's; its `secret` is shown only this once."""
         return self._portal.run(self._inner.create(user_id, admin=admin, name=name))
 
     def list(self, user_id: str | None = None) -> builtins.list[ApiKey]:
-        """The keys of a user or of all, oldest first, revoked ones included; none with its secret."""
+        """Return the keys of a user or of all, oldest first, revoked ones too; none with its secret."""
         return self._portal.run(self._inner.list(user_id))
 
     def revoke(self, key_id: str) -> bool:
-        """End a key for good; whether there was one to end."""
+        """End a key for good; return whether there was one to end."""
         return self._portal.run(self._inner.revoke(key_id))
 
     def required(self) -> bool:
@@ -861,24 +888,19 @@ class Keys:
         self._portal.run(self._inner.lift_requirement())
 
     def still_open(self, key_ids: Iterable[str]) -> set[str]:
-        """Those of the keys that were neither revoked nor erased."""
+        """Return those of the keys that were neither revoked nor erased."""
         return self._portal.run(self._inner.still_open(key_ids))
 
     def check(self, secret: str) -> ApiKey | None:
-        """The key with this secret, or None if there is none or it was revoked."""
+        """Return the key with this secret, or None if there is none or it was revoked."""
         return self._portal.run(self._inner.check(secret))
 
 
-class Learning:
-    """What is learnt about a user."""
-
-    def __init__(self, portal: Portal, inner: AsyncLearning) -> None:
-        """Made by what it belongs to."""
-        self._portal = portal
-        self._inner = inner
+class Learning(Synchronous[AsyncLearning]):
+    """What is learned about a user."""
 
     def get(self) -> dict[str, bool]:
-        """Which features are on for this user: extraction, episodes, relationships, consolidation."""
+        """Return which features are on for this user: extraction, episodes, relationships, consolidation."""
         return self._portal.run(self._inner.get())
 
     def set(
@@ -889,9 +911,9 @@ class Learning:
         relationships: bool | None = None,
         consolidation: bool | None = None,
     ) -> dict[str, bool]:
-        """Switch features on or off for this user alone; what is not named stays as it is. All of them, as they are.
+        """Switch features on or off for this user alone, and return all of them; what is not named stays as it is.
 
-        What was learnt stays; what is said while a feature is off is learnt when it is switched on again.
+        What was learned stays; what is said while a feature is off is learned when it is switched on again.
         """
         return self._portal.run(
             self._inner.set(
@@ -900,7 +922,7 @@ class Learning:
         )
 
     def catch_up(self, session_id: str | None = None) -> builtins.int:
-        """Learn what was said since, by the local rules, without waiting for vectors; how many conversations were read.
+        """Learn what was said since, by rules and without vectors; return how many conversations were read.
 
         With `session_id`, of that conversation alone: what waits elsewhere may be much. A worker that is at it just now
         is waited for, some seconds. Otherwise what another worker is at is left to it; `memory.settle` waits for that,
@@ -909,20 +931,15 @@ class Learning:
         return self._portal.run(self._inner.catch_up(session_id))
 
     def restart(self) -> builtins.int:
-        """Forget what was learnt, and let it be learnt anew from the messages; the number of conversations.
+        """Forget what was learned, to learn it anew from the messages; return the number of conversations.
 
         What was set by hand stays, and what was rejected stays rejected.
         """
         return self._portal.run(self._inner.restart())
 
 
-class Preferences:
+class Preferences(Synchronous[AsyncPreferences]):
     """How a user wants things."""
-
-    def __init__(self, portal: Portal, inner: AsyncPreferences) -> None:
-        """Made by what it belongs to."""
-        self._portal = portal
-        self._inner = inner
 
     def set(
         self,
@@ -943,31 +960,26 @@ class Preferences:
         )
 
     def get(self, key: str) -> UserPreference | None:
-        """The user's own preference, else the default, else None.
+        """Return the user's own preference, else the default, else None.
 
         A sensitive one whose key is lost raises Unavailable.
         """
         return self._portal.run(self._inner.get(key))
 
     def list(self, type: str | None = None, *, defaults: bool = False) -> builtins.list[UserPreference]:
-        """The user's own preferences by key; with `defaults` also those that apply because none was set.
+        """Return the user's own preferences by key; with `defaults` also those that apply because none was set.
 
         A sensitive one whose key is lost comes without its value; its `note` says why.
         """
         return self._portal.run(self._inner.list(type, defaults=defaults))
 
     def forget(self, key: str) -> bool:
-        """Remove a preference; whether there was one."""
+        """Remove a preference; return whether there was one."""
         return self._portal.run(self._inner.forget(key))
 
 
-class Retention:
+class Retention(Synchronous[AsyncRetention]):
     """After how long the sessions of a user are archived and deleted; `maintain` does it."""
-
-    def __init__(self, portal: Portal, inner: AsyncRetention) -> None:
-        """Made by what it belongs to."""
-        self._portal = portal
-        self._inner = inner
 
     def set(
         self,
@@ -976,25 +988,20 @@ class Retention:
         archive_after: timedelta | float | None = None,
         delete_after: timedelta | float | None = None,
     ) -> RetentionPolicy:
-        """The policy of a session type, or of all types that have none; spans count from the last activity."""
+        """Set the policy of a session type, or of all types that have none; spans count from the last activity."""
         return self._portal.run(self._inner.set(session_type, archive_after=archive_after, delete_after=delete_after))
 
     def list(self) -> builtins.list[RetentionPolicy]:
-        """The policies, by session type."""
+        """Return the policies, by session type."""
         return self._portal.run(self._inner.list())
 
     def forget(self, session_type: str = "*") -> bool:
-        """Remove a policy; whether there was one."""
+        """Remove a policy; return whether there was one."""
         return self._portal.run(self._inner.forget(session_type))
 
 
-class Sessions:
+class Sessions(Synchronous[AsyncSessions]):
     """The conversations of a user."""
-
-    def __init__(self, portal: Portal, inner: AsyncSessions) -> None:
-        """Made by what it belongs to."""
-        self._portal = portal
-        self._inner = inner
 
     def put(self, session: ConversationSession) -> ConversationSession:
         """Create a session; of one that has its id already, change what is given, its status and its activity.
@@ -1013,17 +1020,26 @@ class Sessions:
         return self._portal.run(self._inner.add_many(conversations))
 
     def get(self, session_id: str) -> ConversationSession | None:
-        """A session, or None."""
+        """Return a session, or None."""
         return self._portal.run(self._inner.get(session_id))
 
     def list(
-        self, *, status: str | None = None, limit: int = 50, offset: int = 0
+        self,
+        *,
+        status: str | None = None,
+        prefix: str | None = None,
+        type: str | None = None,
+        where: Mapping[str, Any] | None = None,
+        limit: int = 50,
+        offset: int = 0,
     ) -> builtins.list[ConversationSession]:
-        """The sessions, the most recently active first; `status` is active or archived."""
-        return self._portal.run(self._inner.list(status=status, limit=limit, offset=offset))
+        """Return the sessions, the last active first; `status` is active or archived, `where` filters metadata."""
+        return self._portal.run(
+            self._inner.list(status=status, prefix=prefix, type=type, where=where, limit=limit, offset=offset)
+        )
 
     def delete(self, session_id: str) -> bool:
-        """Remove a session with its messages, contexts and all else that hangs on it; whether there was one."""
+        """Remove a session with its messages, contexts and all else that hangs on it; return whether there was one."""
         return self._portal.run(self._inner.delete(session_id))
 
     def archive(self, session_id: str) -> ConversationSession:
@@ -1031,7 +1047,7 @@ class Sessions:
         return self._portal.run(self._inner.archive(session_id))
 
     def touch(self, session_id: str, *, at: datetime | None = None) -> bool:
-        """Set the time of the last activity; whether there was such a session."""
+        """Set the time of the last activity; return whether there is such a session."""
         return self._portal.run(self._inner.touch(session_id, at=at))
 
     def link(
@@ -1053,21 +1069,16 @@ class Sessions:
         )
 
     def related(self, session_id: str) -> builtins.list[SessionRelationship]:
-        """The links from and to a session, the strongest first."""
+        """Return the links from and to a session, the strongest first."""
         return self._portal.run(self._inner.related(session_id))
 
     def summary(self, session_id: str) -> SessionSummary:
-        """Messages by role, tokens, first and last message, average relevance."""
+        """Count messages by role and tokens; return them with the first and last message and the average relevance."""
         return self._portal.run(self._inner.summary(session_id))
 
 
-class Statements:
+class Statements(Synchronous[AsyncStatements]):
     """What a user said of their life."""
-
-    def __init__(self, portal: Portal, inner: AsyncStatements) -> None:
-        """Made by what it belongs to."""
-        self._portal = portal
-        self._inner = inner
 
     def list(
         self,
@@ -1078,7 +1089,7 @@ class Statements:
         session_id: str | None = None,
         limit: int = 100,
     ) -> builtins.list[Statement]:
-        """What was said, the newest first, at most 1000.
+        """Return what was said, the newest first, at most 1000.
 
         `about` is "me", or a name or relation as said; `kind` one of about_me, person, activity, taste, event, plan and
         order. With `current=True` only what holds: nothing that something said later took the place of, and no plan
@@ -1089,22 +1100,17 @@ class Statements:
         )
 
     def get(self, statement_id: str) -> Statement | None:
-        """One statement, also one that was rejected; None if there is none."""
+        """Return a statement, even a rejected one; None if there is none."""
         return self._portal.run(self._inner.get(statement_id))
 
     def reject(self, statement_id: str) -> Statement:
-        """Strike a statement out for good: it is never read from that span again. What it had replaced holds again."""
+        """Strike a statement out for good: it is not read from that span again; what it had replaced holds again."""
         return self._portal.run(self._inner.reject(statement_id))
 
 
-class Users:
-    """Everyone of whom something is stored."""
-
-    def __init__(self, portal: Portal, inner: AsyncUsers) -> None:
-        """Made by what it belongs to."""
-        self._portal = portal
-        self._inner = inner
+class Users(Synchronous[AsyncUsers]):
+    """The users of this memory."""
 
     def list(self, *, limit: int = 100, after: str | None = None) -> builtins.list[KnownUser]:
-        """The users by their id; `after` is the last id of the page before."""
+        """Return the users by their id; `after` is the last id of the page before."""
         return self._portal.run(self._inner.list(limit=limit, after=after))

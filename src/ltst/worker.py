@@ -113,10 +113,10 @@ class Worker:
         # The background and who waits for it would stand in each other's way.
         self._turns = {"learning": asyncio.Lock(), "vectors": asyncio.Lock()}
         if self._core.settings.worker:
-            learning = Round(self.due, self._learn_some)
-            vectors = Round(self.due, self._embed_some)
+            learning = Round(self.due, partial(self._do_some, "learning"))
+            vectors = Round(self.due, partial(self._do_some, "vectors"))
             self._rounds = learning, vectors
-            self._core.written = self._ring
+            self._core.ring = self._ring
             self._tasks = [background(each) for each in (learning.run(), vectors.run(), self._maintained())]
 
     async def stop(self) -> None:
@@ -126,7 +126,7 @@ class Worker:
             await end(task)
 
     def check(self) -> Check:
-        """Whether the background works, where it is meant to."""
+        """Return whether the background works, where it is meant to."""
         if not self._core.settings.worker:
             return Check("worker", "ok", "off: another process works, or nobody")
         alive = bool(self._tasks) and not any(task.done() for task in self._tasks)
@@ -172,7 +172,7 @@ class Worker:
             raise ModelUnavailable(f"not all is indexed, and it is tried again in a while: {reason}")
 
     def _quiet_since(self, deeds: int) -> bool:
-        """Whether the background is idle and has done nothing since; what it does may make more work due."""
+        """Return whether the background is idle and has done nothing since; what it does may make more work due."""
         return self._deeds == deeds and not any(turn.locked() for turn in self._turns.values())
 
     def _ring(self, user_id: str) -> None:
@@ -182,37 +182,35 @@ class Worker:
     async def _maintained(self) -> None:
         while True:
             await asyncio.sleep(MAINTENANCE_SECONDS)
+            if self._core.database.read_only:
+                continue
             try:
                 await self._maintain()
             except Exception as problem:  # noqa: BLE001 - it is tried again
                 await put_off(problem)
 
     async def due(self) -> list[str]:
-        """Users for whom something is due that nobody is at."""
+        """Users for whom something is due that nobody is at; none where nothing can be written."""
+        if self._core.database.read_only:
+            return []
         return await work.due_users(self._core.database.keeper(), self._rules, USERS_AT_ONCE)
 
-    async def _learn_some(self, user_id: str) -> bool:
-        """Index words, then learn a little, so that other users have their turn soon; vectors follow later."""
-        done, missing = await self._do_steps("learning", user_id, some=True)
-        if done:
-            self._deeds += 1
-            self._rounds[1].ring(user_id)
-        if missing is not None:
-            await put_off(missing)
-        return done
+    async def _do_some(self, what: str, user_id: str) -> bool:
+        """Do a little, so that other users have their turn soon: words and what is learnt, or one batch of vectors.
 
-    async def _embed_some(self, user_id: str) -> bool:
-        """One batch of vectors; what waited for them goes on."""
-        done, missing = await self._do_steps("vectors", user_id, some=True)
+        Vectors follow what was learnt, and what waited for vectors goes on after them.
+        """
+        done, missing = await self._do_steps(what, user_id, some=True)
         if done:
             self._deeds += 1
-            self._rounds[0].ring(user_id)
+            learning, vectors = self._rounds
+            (vectors if what == "learning" else learning).ring(user_id)
         if missing is not None:
             await put_off(missing)
         return done
 
     async def _work_for(self, user_id: str) -> tuple[bool, ModelUnavailable | None]:
-        """Do all that is due for a user; whether there was something."""
+        """Do all that is due for a user; return whether there was something."""
         # First, though the background may be at them: what has no words yet is not seen to lack vectors.
         worded = await self._words(user_id)
         vectors, missing = await self._do_steps("vectors", user_id, some=False)
@@ -241,7 +239,7 @@ class Worker:
         return done, missing
 
     def _rests(self, name: str) -> bool:
-        """Whether the model of a step failed a moment ago; waiting for it again would hold up other users."""
+        """Return whether the model of a step failed a moment ago; waiting for it again would hold up other users."""
         return time.monotonic() < self._resting.get(name, 0.0)
 
     def _vectors(self, user_id: str, todo: Todo, some: bool) -> Iterator[tuple[str, Step]]:
@@ -316,7 +314,7 @@ class Worker:
         return done or single
 
     async def _refine(self, user_id: str, most: int) -> bool:
-        """The same with a language model, where there is one."""
+        """Do the same with a language model, where there is one."""
         model = self._core.models.language
         if model is None:
             return False
@@ -368,14 +366,14 @@ class Worker:
         return await self._do(await self._taken(claiming), action)
 
     async def _singly(self, user_id: str, task: str, most: int, action: Action) -> bool:
-        """A task for single messages of a user, some at a time."""
+        """Do a task for single messages of a user, some at a time."""
         done = False
         for message_id in await work.unread(self._core.database.user(user_id), user_id, task, most):
             done |= await self._do(await self._claimed(user_id, task, message_id), action)
         return done
 
     async def _claimed(self, user_id: str, task: str, subject: str = "") -> list[Lease]:
-        """The right to a task of a user, if it can be had."""
+        """Return the right to a task of a user, if it can be had."""
         return await self._taken(work.claim(self._core.database.user(user_id), self._rules, user_id, task, subject))
 
     async def _taken(self, claiming: Coroutine[Any, Any, list[Lease]]) -> list[Lease]:

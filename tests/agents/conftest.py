@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -9,9 +10,10 @@ from dataclasses import replace
 import pytest
 
 from helpers.embedders import opened
-from helpers.language_server import LanguageServer, language_server
+from helpers.language_server import LanguageServer
 from helpers.probes import cloned
 from ltst import AsyncMemory, AsyncUser, Settings
+from ltst.agents.relay import Relay
 from ltst.agents.turns import Turns
 from ltst.db.embedded import EmbeddedServer
 
@@ -20,12 +22,6 @@ from ltst.db.embedded import EmbeddedServer
 def database_url(server: EmbeddedServer, template: str) -> Iterator[str]:
     with cloned(server, template) as url:
         yield url
-
-
-@pytest.fixture
-def upstream() -> Iterator[LanguageServer]:
-    with language_server() as played:
-        yield played
 
 
 @pytest.fixture
@@ -54,6 +50,21 @@ async def turns(modelled: AsyncMemory) -> AsyncIterator[Turns]:
     made = Turns(modelled)
     yield made
     await made.close(grace=5)
+
+
+@pytest.fixture
+async def relay(modelled: AsyncMemory) -> AsyncIterator[Relay]:
+    made = Relay(modelled)
+    yield made
+    await made.close(grace=5)
+
+
+@pytest.fixture
+def go() -> Iterator[threading.Event]:
+    """Lets a stream that waits go on; at the end in any case."""
+    made = threading.Event()
+    yield made
+    made.set()
 
 
 @pytest.fixture

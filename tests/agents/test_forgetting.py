@@ -8,7 +8,7 @@ import pytest
 
 from helpers.chats import say
 from ltst import AsyncMemory, AsyncUser
-from ltst.agents.forgetting import ALL, KEPT, NOT_KNOWN
+from ltst.agents.forgetting import ALL, KEPT, MOST, NOT_KNOWN, NOT_OFFERED
 from ltst.agents.turns import Turns
 from ltst.agents.wording import NOTHING
 
@@ -29,7 +29,8 @@ async def test_what_was_said_is_forgotten_after_a_yes(recall: Turns, ana: AsyncU
     await say(recall, ana, "What is my locker code?", "tuesday")
     offer = await say(recall, ana, "Forget my locker code")
     assert offer.reply == (
-        "I would forget “My locker code is 4417.”. Say yes and it is gone; anything else leaves all as it is."
+        "I would forget “My locker code is 4417.”, and the replies and requests that repeat it. "
+        "Say yes and it is gone; anything else leaves all as it is."
     )
     assert "4417" in await words(ana, "monday"), "nothing is gone before the yes"
     assert (await say(recall, ana, "yes")).reply.startswith("Done")
@@ -45,7 +46,7 @@ async def test_anything_else_leaves_all_as_it_is(recall: Turns, ana: AsyncUser, 
     await say(recall, ana, "please forget my locker code")
     answer = (await say(recall, ana, then)).reply
     assert answer == KEPT or then not in ("no", "Nein")
-    assert (await say(recall, ana, "yes")).reply == "All right.", "the offer was for the next message only"
+    assert (await say(recall, ana, "yes")).reply == NOT_OFFERED, "the offer was for the next message only"
     assert await ana.facts.get("locker_code") is not None and "4417" in await words(ana, "monday")
 
 
@@ -73,7 +74,7 @@ async def test_the_yes_may_come_to_another_process(plain: AsyncMemory, recall: T
 async def test_a_yes_in_another_chat_is_no_yes(recall: Turns, ana: AsyncUser) -> None:
     await ana.facts.set("locker_code", "4417")
     await say(recall, ana, "Forget my locker code")
-    await say(recall, ana, "yes", "elsewhere")
+    assert (await say(recall, ana, "yes", "elsewhere")).reply == NOT_OFFERED
     assert await ana.facts.get("locker_code") is not None
 
 
@@ -86,25 +87,125 @@ async def test_a_request_that_is_repeated_forgets_once(recall: Turns, ana: Async
     assert first.reply == again.reply and await ana.facts.get("locker_code") is not None
 
 
-async def test_a_key_goes_with_the_messages_it_was_learnt_from(recall: Turns, ana: AsyncUser) -> None:
+async def known(user: AsyncUser) -> list[str]:
+    """All that is known by key, now and before."""
+    return sorted({past.line for each in await user.facts.list() for past in await user.facts.history(each.key)})
+
+
+async def test_a_value_goes_with_its_message_and_the_one_before_holds_again(recall: Turns, ana: AsyncUser) -> None:
+    await say(recall, ana, "I'm Kim, I live in Leeds and my wife is called Sue.", "monday")
+    await say(recall, ana, "I live in York.", "tuesday")
+    offer = await say(recall, ana, "Bitte vergiss, dass ich in York wohne", "tuesday")
+    assert offer.reply.startswith("I would forget “home: York”, “I live in York.”, and the replies and requests that")
+    await say(recall, ana, "ja", "tuesday")
+    assert await known(ana) == ["home: Leeds", "name: Kim", "partner: Sue"]
+    assert "my wife is called Sue" in await words(ana, "monday")
+    assert "York" not in await words(ana, "monday", "tuesday")
+
+
+async def test_a_key_goes_with_all_of_its_values(recall: Turns, ana: AsyncUser) -> None:
     await say(recall, ana, "I live in Porto.", "monday")
     await say(recall, ana, "I moved to Lisbon.", "tuesday")
-    offer = await say(recall, ana, "Bitte vergiss, dass ich in Lisbon wohne")
-    assert "Lisbon" in offer.reply
-    await say(recall, ana, "ja")
-    assert await ana.facts.get("home") is None
+    offer = (await say(recall, ana, "Forget my home")).reply
+    for shown in ("“home: Lisbon”", "“home: Porto”", "“I live in Porto.”", "“I moved to Lisbon.”"):
+        assert shown in offer
+    await say(recall, ana, "yes")
+    assert await known(ana) == []
+    assert not {"Porto", "Lisbon"} & {*(await words(ana, "monday", "tuesday", "today")).replace(".", " ").split()}
+
+
+async def test_one_of_several_values_goes_alone(recall: Turns, ana: AsyncUser) -> None:
+    await ana.facts.set("allergy", "peanuts", single_valued=False)
+    await ana.facts.set("allergy", "penicillin", single_valued=False)
+    assert "penicillin" not in (await say(recall, ana, "Forget my peanuts allergy")).reply
+    await say(recall, ana, "yes")
+    assert await known(ana) == ["allergy: penicillin"]
+
+
+async def test_what_else_goes_with_a_message_is_shown(recall: Turns, ana: AsyncUser) -> None:
+    long = "My name is Max. The weather was awful on the whole way. I have a dog called Rex."
+    await say(recall, ana, long, "monday")
+    offer = (await say(recall, ana, "Forget my dog.")).reply
+    assert "“I have a dog called Rex.” (with the rest of that message, which also says name: Max)" in offer
+    await say(recall, ana, "yes")
+    assert await known(ana) == [] and await words(ana, "monday") == ""
+
+
+async def test_every_message_that_says_it_is_shown(recall: Turns, ana: AsyncUser) -> None:
+    await say(recall, ana, "I live in York.", "monday")
+    await say(recall, ana, "We had rain again. By the way, I live in York with two cats.", "tuesday")
+    offer = (await say(recall, ana, "Forget my home")).reply
+    assert "“I live in York.”" in offer and "two cats" in offer
+    await say(recall, ana, "yes")
+    assert await known(ana) == [] and "York" not in await words(ana, "monday", "tuesday")
+
+
+async def test_what_is_too_much_to_be_shown_stays(recall: Turns, ana: AsyncUser) -> None:
+    for day in range(MOST + 2):
+        await ana.chat(f"day-{day}").add("user", f"I live in York. It is day {day}.")
+    offer = (await say(recall, ana, "Forget my home")).reply
+    assert "2 more messages say it too: ask me again after that." in offer and "“home: York”" not in offer
+    await say(recall, ana, "yes")
+    left = [await words(ana, f"day-{day}") for day in range(MOST + 2)]
+    assert len([each for each in left if each]) == 2 and await known(ana) == ["home: York"]
+    assert "“home: York”" in (await say(recall, ana, "Forget my home")).reply
+    await say(recall, ana, "yes")
+    assert await known(ana) == []
+
+
+async def test_what_repeats_it_goes_and_other_replies_stay(recall: Turns, ana: AsyncUser) -> None:
+    await say(recall, ana, "I live in Leeds.", "monday")
+    await say(recall, ana, "I live in York.", "monday")
+    await say(recall, ana, "My name is Kim.", "monday")
+    await say(recall, ana, "What do you know about me?", "tuesday")
+    await say(recall, ana, "What is my name?", "tuesday")
+    await say(recall, ana, "Forget that I live in York.", "tuesday")
+    await say(recall, ana, "no", "tuesday")
+    essay = "York is an old city in the north."
+    await ana.chat("essays").add("assistant", essay)
+    await ana.chat("essays").add("assistant", "You wrote: I live in York.")
+    assert "York" in await words(ana, "tuesday")
+    await say(recall, ana, "Forget that I live in York.")
+    await say(recall, ana, "yes")
+    assert "York" not in await words(ana, "monday", "tuesday", "today")
+    assert await words(ana, "essays") == essay, "what does not repeat it is not its echo"
+    assert "home: Leeds" in await words(ana, "monday") and "Your name is Kim." in await words(ana, "tuesday")
+    assert {hit.content for hit in await ana.search("York", kinds=("message",)) if "York" in hit.content} == {essay}
+
+
+async def test_what_was_told_before_what_holds_goes_too(recall: Turns, ana: AsyncUser) -> None:
+    await say(recall, ana, "I live in York.", "monday")
+    await say(recall, ana, "I moved to Leeds.", "tuesday")
+    assert "York" in (await say(recall, ana, "Where do I live?", "wednesday")).reply
+    assert "“home: York”" in (await say(recall, ana, "Forget that I live in York.")).reply
+    await say(recall, ana, "yes")
+    assert "York" not in await words(ana, "monday", "tuesday", "wednesday", "today")
+    assert await known(ana) == ["home: Leeds"]
+
+
+async def test_a_removed_request_takes_nothing_else_along(recall: Turns, ana: AsyncUser) -> None:
+    await say(recall, ana, "The tea is green.")
+    await ana.facts.set("locker_code", "4417")
+    offer = await say(recall, ana, "Forget my locker code")
+    await ana.chat("today").remove(offer.message_id)
+    await say(recall, ana, "yes")
+    assert await ana.facts.get("locker_code") is None and "The tea is green." in await words(ana, "today")
 
 
 async def test_what_was_said_last_can_be_pointed_to(recall: Turns, ana: AsyncUser) -> None:
     await say(recall, ana, "The vault opens with 9931.")
     assert "“The vault opens with 9931.”" in (await say(recall, ana, "Forget that")).reply
+    await say(recall, ana, "yes")
+    assert "9931" not in await words(ana, "today")
+    await say(recall, ana, "I live in Bonn.")
+    assert "“I live in Bonn.” (which also says home: Bonn)" in (await say(recall, ana, "Forget that")).reply
 
 
 async def test_what_is_not_known_cannot_be_forgotten(recall: Turns, ana: AsyncUser) -> None:
     assert (await say(recall, ana, "Forget my locker code")).reply == NOT_KNOWN
     await say(recall, ana, "The sourdough needs eleven hours.")
     assert (await say(recall, ana, "Forget my locker code")).reply == NOT_KNOWN
-    assert (await say(recall, ana, "yes")).reply == "All right."
+    assert (await say(recall, ana, "yes")).reply == NOT_OFFERED
 
 
 async def test_everything_is_not_forgotten_in_a_chat(recall: Turns, ana: AsyncUser) -> None:

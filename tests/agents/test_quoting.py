@@ -10,6 +10,7 @@ import pytest
 
 from helpers.chats import say
 from ltst import AsyncMemory, AsyncUser
+from ltst.agents.intents import ABLE, ABLE_IN_GERMAN
 from ltst.agents.turns import Turns
 from ltst.agents.wording import KNOWN, NOTED, NOTHING
 
@@ -91,6 +92,20 @@ async def test_facts_are_sentences_and_the_one_that_holds_comes_first(recall: Tu
     assert "Porto" in (await say(recall, ana, "Where did I live in June 2025?")).reply
 
 
+async def test_a_correction_is_understood_and_what_was_wrong_is_not_what_was_before(
+    recall: Turns, ana: AsyncUser
+) -> None:
+    await say(recall, ana, "I live in Berlin.")
+    assert (await say(recall, ana, "Actually it's Hamburg.")).reply == f"{NOTED} I now know: home: Hamburg."
+    assert (await say(recall, ana, "Where do I live?")).reply.startswith("Your home is Hamburg")
+    assert "Before" not in (await say(recall, ana, "Where do I live?")).reply
+    await say(recall, ana, "No, that's wrong, I live in Porto.")
+    reply = (await say(recall, ana, "Where do I live?")).reply
+    assert reply.startswith("Your home is Porto") and "Before" not in reply
+    await say(recall, ana, "My cat is called Lena.")
+    assert (await say(recall, ana, "No, her name is Luna.")).reply == f"{NOTED} I now know: pet: Luna."
+
+
 async def test_a_fact_is_no_answer_to_another_question(recall: Turns, ana: AsyncUser) -> None:
     await ana.facts.set("job", "nurse")
     assert (await say(recall, ana, "Which antibiotics must my daughter not get?")).reply == NOTHING
@@ -152,8 +167,7 @@ async def test_what_do_you_know_about_me(recall: Turns, ana: AsyncUser) -> None:
     await ana.facts.set("pet", "Bo", valid_from=datetime(2026, 6, 2, tzinfo=UTC), single_valued=False)
     assert (await say(recall, ana, "What do you know about me?")).reply.splitlines() == [
         KNOWN,
-        "- One pet of yours is Bo, since 2 Jun 2026.",
-        "- One pet of yours is Mia, since 2 May 2026.",
+        "- Your pets are Mia (since 2 May 2026) and Bo (since 2 Jun 2026).",
         "- Your home is Lisbon, since March 2026.",
         "- Your name is Ana.",
     ]
@@ -195,3 +209,50 @@ async def test_what_is_known_of_others_is_not_what_is_known_of_the_user(recall: 
     await ana.facts.set("home", "Leeds", about="Dani")
     reply = (await say(recall, ana, "What do you know about me?")).reply
     assert reply.startswith(KNOWN) and "Ana" in reply and "Leeds" not in reply
+
+
+async def test_that_nothing_is_known_from_before_is_said(recall: Turns, ana: AsyncUser) -> None:
+    await ana.facts.set("home", "Lisbon", valid_from=datetime(2026, 3, 1, tzinfo=UTC))
+    for asked in ("Where did I live before?", "Where did I use to live?"):
+        assert (await say(recall, ana, asked)).reply == (
+            "I don't know your home before that; you never told me. Your home is Lisbon, since March 2026."
+        )
+    await say(recall, ana, "I lived in Oslo until 2022.")
+    before = (await say(recall, ana, "Where did I live before?")).reply
+    assert "“I lived in Oslo until 2022.”" in before and "don't know" not in before
+
+
+async def test_what_names_the_time_that_is_asked_for_is_told(recall: Turns, ana: AsyncUser) -> None:
+    for told in ("I live in York.", "My sister lives in Bath.", "I lived in Oslo until 2022."):
+        await say(recall, ana, told)
+    reply = (await say(recall, ana, "Where did I live in 2020?")).reply
+    assert "Oslo" in reply and "York" not in reply and "Bath" not in reply
+
+
+async def test_what_somebody_did_since_is_no_newer_word_on_what_is_asked_of_them(recall: Turns, ana: AsyncUser) -> None:
+    for told in ("Leila got engaged to Omar.", "Leila moved to London for a job."):
+        await say(recall, ana, told)
+    reply = (await say(recall, ana, "Who is Leila engaged to?")).reply
+    assert reply.index("Omar") < (reply + "London").index("London") and "Before that" not in reply
+
+
+async def test_what_was_told_before_a_move_is_where_the_user_lived_before(recall: Turns, ana: AsyncUser) -> None:
+    for told in ("I live in Headingley.", "We moved to Leeds last week.", "I lived in Oslo until 2022."):
+        await say(recall, ana, told)
+    reply = (await say(recall, ana, "Where do I live?")).reply
+    assert reply.startswith("Your home is Leeds, since ") and "Before that it was Headingley." in reply
+    assert "Oslo" not in reply
+
+
+async def test_the_same_words_are_quoted_once(recall: Turns, ana: AsyncUser) -> None:
+    for chat in ("a", "b"):
+        await ana.chat(chat).add("user", "The lighthouse stands behind the harbour.")
+    reply = (await say(recall, ana, "Where does the lighthouse stand?")).reply
+    assert reply.count("lighthouse") == 1
+
+
+async def test_it_says_what_it_can_do(recall: Turns, ana: AsyncUser) -> None:
+    for asked in ("What can you do?", "Hi, who are you?", "help"):
+        assert (await say(recall, ana, asked)).reply == ABLE, asked
+    assert (await say(recall, ana, "Was kannst du?")).reply == ABLE_IN_GERMAN
+    assert (await say(recall, ana, "What can you do about the boiler?")).reply == NOTHING

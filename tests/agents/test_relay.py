@@ -6,17 +6,18 @@ import asyncio
 import json
 import threading
 import uuid
-from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from helpers.chats import stored
 from helpers.embedders import opened
 from helpers.language_server import Close, Events, LanguageServer, Raw, Status, Tools, event, events
-from ltst import AsyncMemory, AsyncUser, ConversationMessage, Invalid, ModelUnavailable, Settings, Unavailable
+from ltst import AsyncUser, ConversationMessage, Invalid, ModelUnavailable, Settings, Unavailable
+from ltst.agents.completions import merged
 from ltst.agents.history import fresh, turn
-from ltst.agents.relay import Relay, conversation_id, is_newest_alone, merged
+from ltst.agents.relay import CHAT_COMPLETIONS, Relay, conversation_id, is_newest_alone
 
 Body = dict[str, Any]
 
@@ -182,27 +183,9 @@ def test_which_chat_and_whether_the_history_is_left_out() -> None:
     assert conversation_id([user([{"type": "text", "text": "b"}])]) == conversation_id([user("b")]) != first
 
 
-@pytest.fixture
-def go() -> Iterator[threading.Event]:
-    made = threading.Event()
-    yield made
-    made.set()
-
-
-@pytest.fixture
-async def relay(modelled: AsyncMemory) -> AsyncIterator[Relay]:
-    made = Relay(modelled)
-    yield made
-    await made.close(grace=5)
-
-
-async def stored(ana: AsyncUser, chat: str) -> list[tuple[str, str]]:
-    return [(each.role, each.content) for each in await ana.chat(chat).history()]
-
-
 async def send(relay: Relay, ana: AsyncUser, *messages: Body, **more: Any) -> tuple[str, bytes]:
     body = {"model": "theirs", "messages": [*messages], "seed": 7, **more.pop("body", {})}
-    relayed = await relay.complete(ana, body, **more)
+    relayed = await relay.answer(CHAT_COMPLETIONS, ana, body, **more)
     received = b"".join([each async for each in relayed.aiter_bytes()])
     await relayed.done()
     return relayed.chat_id, received
@@ -229,7 +212,9 @@ async def test_a_request_goes_on_with_memory_in_it(relay: Relay, ana: AsyncUser,
 async def test_a_stream_goes_through_byte_for_byte(relay: Relay, ana: AsyncUser, upstream: LanguageServer) -> None:
     whole = b": hello\r\n\r\n" + b"".join(events("You live in Lisbon."))
     upstream.script = [Events([whole[:50], whole[50:51], whole[51:]])]
-    relayed = await relay.complete(ana, {"model": "m", "stream": True, "messages": [user("Where?")]}, chat_id="c")
+    relayed = await relay.answer(
+        CHAT_COMPLETIONS, ana, {"model": "m", "stream": True, "messages": [user("Where?")]}, chat_id="c"
+    )
     assert relayed.status == 200 and relayed.headers["content-type"] == "text/event-stream"
     assert b"".join([each async for each in relayed.aiter_bytes()]) == whole
     reply = await relayed.done()
@@ -294,6 +279,21 @@ async def test_tools_of_the_client(relay: Relay, ana: AsyncUser, upstream: Langu
     assert spoken == [user("Weather?"), calling, tool("rain")]
 
 
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_tool_that_takes_a_text_is_kept(
+    relay: Relay, ana: AsyncUser, upstream: LanguageServer, stream: bool
+) -> None:
+    call = {"index": 0, "id": "call_0", "type": "custom", "custom": {"name": "sql", "input": "SELECT 1"}}
+    whole = {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [call]}}]}
+    upstream.script = [
+        Events([event({"tool_calls": [call]}), event({}, "tool_calls")]) if stream else Raw(json.dumps(whole).encode())
+    ]
+    await send(relay, ana, user("How many?"), chat_id="c", body={"stream": stream})
+    (_, calling) = await ana.chat("c").history()
+    assert calling.content == "sql(SELECT 1)"
+    assert calling.metadata["tool_calls"] == [{"id": "call_0", "name": "sql", "arguments": "SELECT 1"}]
+
+
 async def test_a_request_that_is_sent_many_times_at_once_is_stored_once(
     relay: Relay, ana: AsyncUser, upstream: LanguageServer
 ) -> None:
@@ -333,14 +333,14 @@ async def test_what_is_no_answer_goes_to_the_client_and_is_not_kept(
 
 async def test_the_status_of_a_refusal(relay: Relay, ana: AsyncUser, upstream: LanguageServer) -> None:
     upstream.script = [Status(429, {"error": {"message": "slow down"}}, {"Retry-After": "7"})]
-    relayed = await relay.complete(ana, {"messages": [user("A")]})
+    relayed = await relay.answer(CHAT_COMPLETIONS, ana, {"messages": [user("A")]})
     assert (relayed.status, relayed.headers["retry-after"]) == (429, "7")
     assert await relayed.done() is None
 
 
 async def test_an_answer_that_breaks_off(relay: Relay, ana: AsyncUser, upstream: LanguageServer) -> None:
     upstream.script = [Close()]
-    relayed = await relay.complete(ana, {"messages": [user("A")]}, chat_id="c")
+    relayed = await relay.answer(CHAT_COMPLETIONS, ana, {"messages": [user("A")]}, chat_id="c")
     with pytest.raises(ModelUnavailable):
         [each async for each in relayed.aiter_bytes()]
     assert await stored(ana, "c") == [("human", "A")]
@@ -351,7 +351,7 @@ async def test_a_client_that_disconnects(
 ) -> None:
     head, *rest = events("You live in Lisbon.")
     upstream.script = [Events([head, b"".join(rest)], go)]
-    relayed = await relay.complete(ana, {"stream": True, "messages": [user("Where?")]}, chat_id="c")
+    relayed = await relay.answer(CHAT_COMPLETIONS, ana, {"stream": True, "messages": [user("Where?")]}, chat_id="c")
     async for _ in relayed.aiter_bytes():
         break
     assert relay.under_way == 1
@@ -360,14 +360,14 @@ async def test_a_client_that_disconnects(
     assert await stored(ana, "c") == [("human", "Where?"), ("ai", "You live in Lisbon.")]
     assert relay.under_way == 0
     with pytest.raises(Unavailable, match="shutting down"):
-        await relay.complete(ana, {"messages": [user("A")]})
+        await relay.answer(CHAT_COMPLETIONS, ana, {"messages": [user("A")]})
 
 
 @pytest.mark.parametrize("after", [0.0, 0.01, 0.05, 0.2])
 async def test_a_client_that_disconnects_before_the_answer_begins(
     relay: Relay, ana: AsyncUser, upstream: LanguageServer, after: float
 ) -> None:
-    sending = asyncio.create_task(relay.complete(ana, {"messages": [user("Where?")]}, chat_id="c"))
+    sending = asyncio.create_task(relay.answer(CHAT_COMPLETIONS, ana, {"messages": [user("Where?")]}, chat_id="c"))
     await asyncio.sleep(after)
     sending.cancel()
     await asyncio.gather(sending, return_exceptions=True)
@@ -381,7 +381,7 @@ async def test_a_client_that_disconnects_before_the_answer_begins(
 )
 async def test_what_is_no_request(relay: Relay, ana: AsyncUser, upstream: LanguageServer, body: Any) -> None:
     with pytest.raises(Invalid, match="messages"):
-        await relay.complete(ana, body)
+        await relay.answer(CHAT_COMPLETIONS, ana, body)
     assert upstream.asked == []
 
 
@@ -395,7 +395,7 @@ async def test_other_paths_go_through(relay: Relay, upstream: LanguageServer) ->
 async def test_the_upstream_of_the_settings(settings: Settings, upstream: LanguageServer) -> None:
     async with opened(settings) as memory:
         with pytest.raises(ModelUnavailable, match="LTST_PROXY_BASE_URL or LTST_LLM_MODEL"):
-            await Relay(memory).complete(memory.user(uuid.uuid4().hex), {"messages": [user("A")]})
+            await Relay(memory).answer(CHAT_COMPLETIONS, memory.user(uuid.uuid4().hex), {"messages": [user("A")]})
     named = replace(settings, proxy_base_url=upstream.url, proxy_api_key="sk-proxy")
     async with opened(named) as memory:
         relay = Relay(memory)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from helpers.chats import stored
 from helpers.embedders import opened
 from helpers.language_server import Asked, Events, Hang, LanguageServer, Status, event, events
 from helpers.probes import superuser
@@ -19,22 +20,10 @@ from ltst.agents.turns import Turn, Turns
 from ltst.errors import Unanswered
 
 
-@pytest.fixture
-def go() -> Iterator[threading.Event]:
-    """Lets a stream that waits go on; at the end in any case."""
-    made = threading.Event()
-    yield made
-    made.set()
-
-
 def slowly(text: str, go: threading.Event) -> Events:
     """The first word at once, the rest when it may."""
     head, first, *rest = events(text)
     return Events([head + first, b"".join(rest)], go)
-
-
-async def stored(user: AsyncUser, chat: str = "today") -> list[tuple[str, str]]:
-    return [(each.role, each.content) for each in await user.chat(chat).history()]
 
 
 async def first_piece(turn: Turn) -> str:
@@ -293,12 +282,18 @@ async def test_two_messages_in_one_chat_are_answered_in_order(
     assert last == ["Question one", "Answer one.", "Question two"], "the newest stands once, and last"
 
 
-async def test_closing_waits_for_what_is_under_way(
-    turns: Turns, ana: AsyncUser, upstream: LanguageServer, go: threading.Event
-) -> None:
+@pytest.fixture
+async def under_way(turns: Turns, ana: AsyncUser, upstream: LanguageServer, go: threading.Event) -> Turn:
+    """A turn whose answer has begun, and ends when it may go on."""
     upstream.script = [slowly("A long answer.", go)]
     turn = await turns.begin(ana, "Go on", chat_id="today")
     await first_piece(turn)
+    return turn
+
+
+async def test_closing_waits_for_what_is_under_way(
+    turns: Turns, ana: AsyncUser, under_way: Turn, go: threading.Event
+) -> None:
     closing = asyncio.create_task(turns.close(grace=10))
     await asyncio.sleep(0.05)
     with pytest.raises(Unavailable, match="shutting down"):
@@ -306,7 +301,7 @@ async def test_closing_waits_for_what_is_under_way(
     assert not closing.done()
     go.set()
     await closing
-    assert (await turn.done()).reply == "A long answer."
+    assert (await under_way.done()).reply == "A long answer."
     assert len(await stored(ana)) == 2
 
 
@@ -320,15 +315,12 @@ async def test_closing_does_not_wait_for_ever(turns: Turns, ana: AsyncUser, upst
 
 
 async def test_a_user_who_is_erased_meanwhile_gets_nothing_back(
-    turns: Turns, ana: AsyncUser, upstream: LanguageServer, go: threading.Event
+    ana: AsyncUser, under_way: Turn, go: threading.Event
 ) -> None:
-    upstream.script = [slowly("A long answer.", go)]
-    turn = await turns.begin(ana, "Go on", chat_id="today")
-    await first_piece(turn)
     await ana.erase()
     go.set()
     with pytest.raises(NotFound):
-        await turn.done()
+        await under_way.done()
     assert await ana.sessions.list() == []
 
 

@@ -8,7 +8,6 @@ import json
 import os
 import sys
 import threading
-import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -19,34 +18,23 @@ import pytest
 import typer
 
 import ltst
-from behaviour.http import record, written
-from behaviour.plain import Plain, furnish
+from behaviour.http import written
+from behaviour.plain import Plain, PlainUser, sent_operations, told_item, told_result
+from behaviour.wired import record
 from ltst import Settings
 from ltst.doors.cli.main import app
 from ltst.handles.documents import AsyncDocuments
 from ltst.handles.entries import AsyncEntries
 from ltst.handles.facts import AsyncFacts
 from ltst.handles.instructions import AsyncInstructions
+from ltst.handles.items import AsyncItems
 from ltst.handles.learning import AsyncLearning
 from ltst.handles.preferences import AsyncPreferences
 from ltst.handles.retention import AsyncRetention
 from ltst.handles.sessions import AsyncSessions
 from ltst.handles.statements import AsyncStatements
 from ltst.recall.context import Context
-from ltst.records import (
-    ConversationContext,
-    ConversationMessage,
-    ConversationSession,
-    Document,
-    Event,
-    Fact,
-    Hit,
-    Instruction,
-    Receipt,
-    SessionSummary,
-    Statement,
-    UserPreference,
-)
+from ltst.support import lossless
 from ltst.verbs.verb import Verb
 
 R = TypeVar("R")
@@ -58,6 +46,7 @@ ABSENT = {
     "Sessions.add_many": "`ltst import` reads them from files",
     "Entries.add_many": "`ltst import` reads them from files",
     "User.similar": "`ltst search` finds more; a bare number is for programs that go by it",
+    "User.keyed": "keys are for programs: `ltst add --key` returns the message that is there",
     "User.message": "`ltst facts history` and `ltst search` show the words that something rests on",
 }
 # The system gives an argument 128 KiB at most; what is longer comes by standard input, as it would in a shell.
@@ -243,25 +232,31 @@ def _named(user_id: Any) -> str:
     return user_id
 
 
-class CliUser:
+class CliUser(PlainUser):
     actor = "cli"
 
     def __init__(self, line: Line) -> None:
-        furnish(self, line, globals(), "Cli")
-
-    def chat(self, session_id: str | None = None, *, agent: str | None = None, name: str | None = None) -> CliChat:
-        return CliChat(self._line, session_id or uuid.uuid4().hex, agent, name)
+        super().__init__(line, globals(), "Cli")
 
     async def search(
-        self, query: str, *, kinds: list[str] | None = None, session_id: str | None = None, **more: Any
-    ) -> list[Hit]:
-        return await self._line.all(Hit, "search", say=text(query), kind=kinds, chat=session_id, **more)
+        self,
+        query: str | None = None,
+        *,
+        kinds: list[str] | None = None,
+        session_id: str | None = None,
+        **more: Any,
+    ) -> list[ltst.Hit]:
+        say = query if query is None else text(query)
+        return await self._line.all(ltst.Hit, "search", say=say, kind=kinds, chat=session_id, **more)
 
     async def similar(self, *arguments: Any, **more: Any) -> NoReturn:
         absent("User.similar")
 
     async def message(self, message_id: str) -> NoReturn:
         absent("User.message")
+
+    async def keyed(self, key: str) -> NoReturn:
+        absent("User.keyed")
 
     async def profile(self) -> Any:
         return await self._line.ask("profile", reveal=True)
@@ -272,8 +267,8 @@ class CliUser:
     async def restore(self, document: Mapping[str, Any]) -> Any:
         return await self._line.run(["import", "-", "--user", self.user_id, "--json"], written(document))
 
-    async def erase(self) -> Receipt:
-        return record(Receipt, await self._line.ask("erase", yes=True))
+    async def erase(self) -> ltst.Receipt:
+        return record(ltst.Receipt, await self._line.ask("erase", yes=True))
 
 
 class Noun(Plain):
@@ -316,7 +311,7 @@ def command_of(noun: str, verb: str) -> str:
 class CliSessions(Noun):
     owner = AsyncSessions
 
-    async def put(self, session: ConversationSession) -> ConversationSession:
+    async def put(self, session: ltst.ConversationSession) -> ltst.ConversationSession:
         told = {
             "name": session.session_name,
             "type": session.session_type,
@@ -328,16 +323,27 @@ class CliSessions(Noun):
             "at": session.last_activity,
             "metadata": session.metadata,
         }
-        return record(ConversationSession, await self._line.ask("sessions", "put", say=session.session_id, **told))
+        return record(ltst.ConversationSession, await self._line.ask("sessions", "put", say=session.session_id, **told))
 
     async def add_many(self, conversations: Any) -> NoReturn:
         absent("Sessions.add_many")
 
-    async def get(self, session_id: str) -> ConversationSession | None:
-        return await self._line.one(ConversationSession, "sessions", "show", say=session_id, limit=1)
+    async def get(self, session_id: str) -> ltst.ConversationSession | None:
+        return await self._line.one(ltst.ConversationSession, "sessions", "show", say=session_id, limit=1)
 
     async def delete(self, session_id: str) -> bool:
         return await self._line.gone("sessions", "delete", say=session_id, yes=True)
+
+    async def list(self, *, where: Mapping[str, Any] | None = None, **narrowed: Any) -> list[ltst.ConversationSession]:
+        told = [f"{key}{sign}{value}" for key, each in (where or {}).items() for sign, value in _compared(each)]
+        return await self._line.all(ltst.ConversationSession, "sessions", "list", where=told, **narrowed)
+
+
+def _compared(condition: Any) -> list[tuple[str, str]]:
+    """A condition as it is written on a command line."""
+    signs = {"gte": ">=", "gt": ">", "lte": "<=", "lt": "<"}
+    ranges = condition if isinstance(condition, dict) else {"": condition}
+    return [(signs.get(name, "="), json.dumps(bound)) for name, bound in ranges.items()]
 
 
 class CliChat:
@@ -347,52 +353,52 @@ class CliChat:
         self.contexts = CliContexts(line, session_id, agent)
         self.working = CliWorking(line, session_id, agent)
 
-    async def add(self, role: str, content: str, **more: Any) -> ConversationMessage:
+    async def add(self, role: str, content: str, **more: Any) -> ltst.ConversationMessage:
         opening = {"chat": self.session_id, "agent": self.agent, "name": self._name}
         said = await self._line.ask("add", values=[role], say=text(content), **opening, **more)
-        return record(ConversationMessage, said)
+        return record(ltst.ConversationMessage, said)
 
-    async def replace(self, message_id: str, content: str, **more: Any) -> ConversationMessage:
+    async def replace(self, message_id: str, content: str, **more: Any) -> ltst.ConversationMessage:
         said = await self._line.ask(
             "messages", "replace", values=[message_id], say=text(content), chat=self.session_id, **more
         )
-        return record(ConversationMessage, said)
+        return record(ltst.ConversationMessage, said)
 
     async def remove(self, message_id: str) -> None:
         await self._line.ask("messages", "remove", values=[message_id], chat=self.session_id, yes=True)
 
-    async def add_many(self, messages: Iterable[Mapping[str, Any]]) -> list[ConversationMessage]:
+    async def add_many(self, messages: Iterable[Mapping[str, Any]]) -> list[ltst.ConversationMessage]:
         lines = b"\n".join(written(each) for each in messages)
         given = options(user=self.user_id, chat=self.session_id, agent=self.agent, name=self._name, json=True)
         stored = await self._line.run(["add-many", "-", *given], lines)
-        return [record(ConversationMessage, each) for each in stored]
+        return [record(ltst.ConversationMessage, each) for each in stored]
 
-    async def add_interaction(self, user_msg: str, ai_msg: str) -> list[ConversationMessage]:
+    async def add_interaction(self, user_msg: str, ai_msg: str) -> list[ltst.ConversationMessage]:
         said = [("user", text(user_msg)), ("assistant", text(ai_msg))]
         return await self.add_many({"role": role, "content": content} for role, content in said)
 
-    async def store(self, message: ConversationMessage) -> NoReturn:
+    async def store(self, message: ltst.ConversationMessage) -> NoReturn:
         absent("Chat.store")
 
     async def keyed(self, key: str) -> NoReturn:
         absent("Chat.keyed")
 
-    async def window(self, limit: int = 50, *, max_tokens: int | None = None) -> list[ConversationMessage]:
+    async def window(self, limit: int = 50, *, max_tokens: int | None = None) -> list[ltst.ConversationMessage]:
         given = {"chat": self.session_id, "limit": limit, "max_tokens": max_tokens}
-        return await self._line.all(ConversationMessage, "window", **given)
+        return await self._line.all(ltst.ConversationMessage, "window", **given)
 
-    async def history(self, *, limit: int = 100, offset: int = 0) -> list[ConversationMessage]:
+    async def history(self, *, limit: int = 100, offset: int = 0) -> list[ltst.ConversationMessage]:
         try:
             shown = await self._line.ask("sessions", "show", say=self.session_id, limit=limit, offset=offset)
         except ltst.NotFound:
             return []
-        return [record(ConversationMessage, each) for each in shown["messages"]]
+        return [record(ltst.ConversationMessage, each) for each in shown["messages"]]
 
     async def fork(self, at: int | None = None, *, session_id: str | None = None) -> CliChat:
         made = await self._line.ask("sessions", "fork", say=self.session_id, at=at, as_=session_id)
         return CliChat(self._line, made["session_id"])
 
-    async def summary(self) -> SessionSummary:
+    async def summary(self) -> ltst.SessionSummary:
         return await CliSessions(self._line).summary(self.session_id)
 
     async def snapshot(self) -> Any:
@@ -402,9 +408,9 @@ class CliChat:
         found = await self._line.ask("context", say=query, chat=self.session_id, agent=self.agent, **more)
         return record(Context, found)
 
-    async def search(self, query: str, **more: Any) -> list[tuple[ConversationMessage, float]]:
+    async def search(self, query: str, **more: Any) -> list[tuple[ltst.ConversationMessage, float]]:
         hits = await self._line.ask("sessions", "search", values=[self.session_id], say=text(query), **more)
-        return [(record(ConversationMessage, hit["message"]), hit["score"]) for hit in hits]
+        return [(record(ltst.ConversationMessage, hit["message"]), hit["score"]) for hit in hits]
 
 
 class CliContexts:
@@ -413,16 +419,16 @@ class CliContexts:
 
     async def set(
         self, type: str, key: str, value: str, *, expires_at: datetime | None = None, **more: Any
-    ) -> ConversationContext:
+    ) -> ltst.ConversationContext:
         given = {"chat": self._chat, "agent": self._agent, "expires": expires_at, **more}
         stored = await self._line.ask("contexts", "set", values=[type, key], say=text(value), **given)
-        return record(ConversationContext, stored)
+        return record(ltst.ConversationContext, stored)
 
-    async def get(self, type: str, key: str) -> ConversationContext | None:
-        return await self._line.one(ConversationContext, "contexts", "get", values=[type, key], chat=self._chat)
+    async def get(self, type: str, key: str) -> ltst.ConversationContext | None:
+        return await self._line.one(ltst.ConversationContext, "contexts", "get", values=[type, key], chat=self._chat)
 
-    async def list(self, type: str | None = None) -> list[ConversationContext]:
-        return await self._line.all(ConversationContext, "contexts", "list", chat=self._chat, type=type)
+    async def list(self, type: str | None = None) -> list[ltst.ConversationContext]:
+        return await self._line.all(ltst.ConversationContext, "contexts", "list", chat=self._chat, type=type)
 
     async def forget(self, type: str, key: str | None = None) -> int:
         values = [type] if key is None else [type, key]
@@ -457,17 +463,39 @@ class CliStatements(Noun):
     owner = AsyncStatements
 
     async def list(
-        self,
-        *,
-        about: str | None = None,
-        kind: str | None = None,
-        current: bool | None = None,
-        session_id: str | None = None,
-        limit: int | None = None,
-    ) -> list[Statement]:
+        self, *, current: bool | None = None, session_id: str | None = None, **given: Any
+    ) -> list[ltst.Statement]:
         held = {} if current is None else {"current" if current else "over": True}
-        wanted: dict[str, Any] = {"about": about, "kind": kind, "chat": session_id, "limit": limit, **held}
-        return await self._line.all(Statement, "statements", "list", **wanted)
+        return await self._line.all(ltst.Statement, "statements", "list", chat=session_id, **held, **given)
+
+
+class CliItems(Noun):
+    owner = AsyncItems
+
+    def __init__(self, line: Line) -> None:
+        super().__init__(line)
+        self._record = told_item
+
+    async def put(self, namespace: Any, key: str, value: Any, *, fields: Any = None, **more: Any) -> ltst.Item:
+        vectors = more.pop("vectors", None)
+        searched = {"unsearched": True} if fields == [] else {"fields": fields}
+        given = {"in": listed(namespace), "vectors": vectors and json.dumps(vectors), **searched, **more}
+        said = written(lossless.sent(value)).decode()
+        return told_item(ltst.Item, await self._line.ask("items", "put", values=[key], say=said, **given))
+
+    async def search(self, namespace: Any = (), query: str | None = None, *, vector: Any = None, **more: Any) -> Any:
+        given = {"in": listed(namespace), "query": query, "vector": vector and json.dumps(vector), **more}
+        return [told_item(ltst.Item, each) for each in await self._line.ask("items", "search", **given)]
+
+    async def batch(self, operations: Any) -> list[Any]:
+        said = written(sent_operations(operations)).decode()
+        return [told_result(each) for each in await self._line.ask("items", "batch", say=said)]
+
+
+def listed(labels: Any) -> list[str]:
+    if isinstance(labels, str):
+        raise ltst.Invalid("a namespace is a list of labels: an option names one")
+    return [*labels]
 
 
 class CliFacts(Noun):
@@ -478,49 +506,47 @@ class CliFacts(Noun):
         key: str,
         value: str,
         *,
-        confidence: float | None = None,
         source_message_id: str | None = None,
         valid_from: datetime | None = None,
         single_valued: bool = True,
-        about: str | None = None,
-    ) -> Fact:
-        given = {"confidence": confidence, "source": source_message_id, "from_": valid_from, "also": not single_valued}
-        given["about"] = about
-        return record(Fact, await self._line.ask("facts", "set", values=[key], say=text(value), **given))
+        **given: Any,
+    ) -> ltst.Fact:
+        given |= {"source": source_message_id, "from_": valid_from, "also": not single_valued}
+        return record(ltst.Fact, await self._line.ask("facts", "set", values=[key], say=text(value), **given))
 
-    async def history(self, key: str, *, about: str | None = None) -> Iterable[Fact]:
-        return await self._line.all(Fact, "facts", "history", say=key, about=about)
+    async def history(self, key: str, *, about: str | None = None) -> Iterable[ltst.Fact]:
+        return await self._line.all(ltst.Fact, "facts", "history", say=key, about=about)
 
     async def end(
         self, key: str, value: str | None = None, *, at: datetime | None = None, about: str | None = None
-    ) -> Iterable[Fact]:
+    ) -> Iterable[ltst.Fact]:
         words = [key, *([value] if value else [])]
-        return await self._line.all(Fact, "facts", "end", values=words, at=at, about=about)
+        return await self._line.all(ltst.Fact, "facts", "end", values=words, at=at, about=about)
 
 
 class CliPreferences(Noun):
     owner = AsyncPreferences
 
-    async def set(self, key: str, value: str, *, sensitive: bool = False, **more: Any) -> UserPreference:
+    async def set(self, key: str, value: str, *, sensitive: bool = False, **more: Any) -> ltst.UserPreference:
         if not sensitive:
             stored = await self._line.ask("preferences", "set", values=[key], say=text(value), **more)
-            return record(UserPreference, stored)
+            return record(ltst.UserPreference, stored)
         # It is typed, not written on the command line, and not shown.
         given = [*options(user=self._line.user_id, sensitive=True, json=True, **more), "--", key]
         shown = await self._line.run(["preferences", "set", *given], text(value).encode() + b"\n")
         assert shown["preference_value"] is None
-        return record(UserPreference, await self._line.ask("preferences", "get", say=key))
+        return record(ltst.UserPreference, await self._line.ask("preferences", "get", say=key))
 
-    async def list(self, type: str | None = None, *, defaults: bool = False) -> list[UserPreference]:
+    async def list(self, type: str | None = None, *, defaults: bool = False) -> list[ltst.UserPreference]:
         given = {"type": type, "defaults": defaults, "reveal": True}
-        return await self._line.all(UserPreference, "preferences", "list", **given)
+        return await self._line.all(ltst.UserPreference, "preferences", "list", **given)
 
 
 class CliInstructions(Noun):
     owner = AsyncInstructions
 
-    async def history(self, agent: str) -> Iterable[Instruction]:
-        return await self._line.all(Instruction, "instructions", "history", say=agent)
+    async def history(self, agent: str) -> Iterable[ltst.Instruction]:
+        return await self._line.all(ltst.Instruction, "instructions", "history", say=agent)
 
 
 class CliEntries(Noun):
@@ -533,16 +559,18 @@ class CliEntries(Noun):
 class CliDocuments(Noun):
     owner = AsyncDocuments
 
-    async def add(self, text_or_path: str | Path, **more: Any) -> Document:
+    async def add(self, text_or_path: str | Path, **more: Any) -> ltst.Document:
         given = options(user=self._line.user_id, json=True, **more)
         if isinstance(text_or_path, Path):
             (added,) = await self._line.run(["documents", "add", *given, "--", str(text_or_path)])
         else:
             (added,) = await self._line.run(["documents", "add", "-", *given], text(text_or_path).encode())
-        return record(Document, await self._line.ask("documents", "show", say=added["document_id"], limit=EVERYTHING))
+        return record(
+            ltst.Document, await self._line.ask("documents", "show", say=added["document_id"], limit=EVERYTHING)
+        )
 
-    async def get(self, document_id: str) -> Document | None:
-        return await self._line.one(Document, "documents", "show", say=document_id, limit=EVERYTHING)
+    async def get(self, document_id: str) -> ltst.Document | None:
+        return await self._line.one(ltst.Document, "documents", "show", say=document_id, limit=EVERYTHING)
 
 
 class CliRetention(Noun):
@@ -568,8 +596,8 @@ class CliEvents:
     def __init__(self, line: Line) -> None:
         self._line = line
 
-    async def list(self, **place: Any) -> list[Event]:
-        return await self._line.all(Event, "events", "list", **place)
+    async def list(self, **place: Any) -> list[ltst.Event]:
+        return await self._line.all(ltst.Event, "events", "list", **place)
 
-    async def feed(self, **place: Any) -> Iterable[Event]:
-        return await self._line.all(Event, "events", "feed", **place)
+    async def feed(self, **place: Any) -> Iterable[ltst.Event]:
+        return await self._line.all(ltst.Event, "events", "feed", **place)

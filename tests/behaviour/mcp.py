@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import uuid
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import fields
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import httpx2
 import pytest
@@ -21,39 +18,16 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST
 
 import ltst
-from behaviour.http import MOST_PER_PAGE, given, record, records
-from behaviour.plain import PLAIN, Plain
+from behaviour.plain import PLAIN
+from behaviour.wired import Chat, Documents, Noun, Paged, Sessions, User, record, records
 from ltst import Settings
 from ltst.doors.mcp.app import PATH, Serving, application
 from ltst.doors.mcp.toolbox import ERROR
-from ltst.handles.contexts import AsyncContexts, AsyncWorking
-from ltst.handles.documents import AsyncDocuments
-from ltst.handles.entries import AsyncEntries
-from ltst.handles.facts import AsyncFacts
-from ltst.handles.instructions import AsyncInstructions
-from ltst.handles.learning import AsyncLearning
-from ltst.handles.preferences import AsyncPreferences
-from ltst.handles.retention import AsyncRetention
-from ltst.handles.sessions import AsyncSessions
-from ltst.handles.statements import AsyncStatements
-from ltst.memory import AsyncChat, AsyncUser
 from ltst.recall.context import Context
-from ltst.records import (
-    ConversationMessage,
-    ConversationSession,
-    Document,
-    Event,
-    Hit,
-    Receipt,
-    SessionSummary,
-)
-from ltst.support.reading.source import SUFFIXES, TEXT
 from ltst.verbs.verb import Verb
 
-R = TypeVar("R")
 T = TypeVar("T")
 
-PUT_SESSION = PLAIN["put_session"]
 ABSENT = {
     "Sessions.add_many": "conversations from elsewhere come in files: `ltst import`",
     "Entries.add_many": "memories from elsewhere come in files: `ltst import`",
@@ -132,7 +106,7 @@ def sendable(value: Any) -> Any:
     return value
 
 
-class Line:
+class Line(Paged):
     """Calls for one user."""
 
     def __init__(self, client: Client, user_id: str) -> None:
@@ -160,31 +134,10 @@ class Line:
             raise getattr(ltst, (result.meta or {})[ERROR])(said.text)
         return result.structured_content
 
-    async def verb(self, verb: Verb, given: dict[str, Any]) -> Any:
+    async def once(self, verb: Verb, arguments: dict[str, Any]) -> Any:
         """The answer of the tool of a verb; of one that only tells whether it was done, that."""
-        name = verb.tool or verb.name
-        if "offset" in verb.arguments:
-            return {"items": await self.pages(name, **{"limit": 50, "offset": 0, **given})}
-        answer = await self.call(name, **given)
+        answer = await self.call(verb.tool or verb.name, **arguments)
         return answer["done"] if verb.shape is None else answer
-
-    async def pages(self, name: str, /, *, limit: int, offset: int, **arguments: Any) -> list[Any]:
-        """So many records, in as many calls as it takes."""
-        found: list[Any] = []
-        while True:
-            most = limit
-            if isinstance(limit, int) and limit > MOST_PER_PAGE:
-                most = min(MOST_PER_PAGE, limit - len(found))
-            answer = await self.call(name, limit=most, offset=offset, **arguments)
-            found += answer["items"]
-            if answer.get("next_offset") is None or len(found) >= limit:
-                return found
-            offset = answer["next_offset"]
-
-
-def plain(owner: type, line: Line) -> Plain:
-    """The verbs of a handle that are tools as they are."""
-    return Plain(owner, line.verb, record)
 
 
 def absent(verb: str) -> NoReturn:
@@ -203,161 +156,59 @@ class McpDoor:
         return McpUser(Line(self.client, user_id))
 
 
-class McpUser(Plain):
-    def __init__(self, line: Line) -> None:
-        super().__init__(AsyncUser, line.verb, record)
-        self._line = line
-        self.user_id = line.user_id
-        self.actor = "mcp"
-        self.sessions = McpSessions(AsyncSessions, line.verb, record)
-        self.facts = plain(AsyncFacts, line)
-        self.statements = plain(AsyncStatements, line)
-        self.preferences = plain(AsyncPreferences, line)
-        self.instructions = plain(AsyncInstructions, line)
-        self.entries = McpEntries(AsyncEntries, line.verb, record)
-        self.documents = McpDocuments(line)
-        self.retention = plain(AsyncRetention, line)
-        self.learning = plain(AsyncLearning, line)
-        self.events = McpEvents(line)
-
-    def chat(self, session_id: str | None = None, *, agent: str | None = None, name: str | None = None) -> McpChat:
-        return McpChat(self._line, uuid.uuid4().hex if session_id is None else session_id, agent, name)
-
-    async def search(self, query: str, **wanted: Any) -> list[Hit]:
-        return records(Hit, await self._line.call("search_memory", query=query, **wanted))
-
-    async def erase(self) -> Receipt:
-        return record(Receipt, await self._line.call("erase_memory", confirm=self.user_id))
-
-
-class McpSessions(Plain):
-    async def put(self, session: ConversationSession) -> ConversationSession:
-        told = {
-            each.name: getattr(session, each.name)
-            for each in fields(session)
-            if each.name not in ("user_id", "session_length")
-        }
-        return record(ConversationSession, await self._call(PUT_SESSION, told))
-
+class McpSessions(Sessions):
     async def add_many(self, conversations: Any) -> NoReturn:
         absent("Sessions.add_many")
 
 
-class McpEntries(Plain):
+class McpEntries(Noun):
     async def add_many(self, entries: Any) -> NoReturn:
         absent("Entries.add_many")
 
 
-class McpChat(Plain):
-    def __init__(self, line: Line, session_id: str, agent: str | None = None, name: str | None = None) -> None:
-        super().__init__(AsyncChat, self._said, record)
-        self._line = line
-        self.user_id, self.session_id, self.agent = line.user_id, session_id, agent
-        self._opening = given(agent=agent, name=name)
-        self.contexts = Plain(AsyncContexts, self._said, record)
-        self.working = McpWorking(AsyncWorking, self._said, record)
+class McpDocuments(Documents):
+    async def add_text(self, text: str, **about: Any) -> ltst.Document:
+        return record(ltst.Document, await self._line.call("add_document", text=text, **about))
 
-    async def _said(self, verb: Verb, arguments: dict[str, Any]) -> Any:
-        opening = self._opening if verb.opens else {}
-        return await self._line.verb(verb, {"session_id": self.session_id, **arguments, **opening})
+    async def add_file(self, data: bytes, kind: str, about: dict[str, Any]) -> ltst.Document:
+        told = {"data": base64.b64encode(data).decode(), "media_type": kind, **about}
+        return record(ltst.Document, await self._line.call("add_document", **told))
 
-    async def _tool(self, name: str, /, **arguments: Any) -> Any:
-        return await self._line.call(name, session_id=self.session_id, **arguments)
 
-    async def add_many(self, messages: Iterable[Mapping[str, Any]]) -> list[ConversationMessage]:
-        batch = [dict(each) for each in messages]
-        answer = await self._tool("add_messages", messages=batch, **self._opening)
-        told = records(ConversationMessage, answer)
-        if len(told) == len(batch):
-            return told
-        # An answer holds as many as clients take; the others are read.
-        return [*told, *await self.history(limit=len(batch) - len(told), offset=told[-1].message_index)]
+class McpEvents(Noun):
+    async def list(self, *, after: int | str = 0, limit: int = 100) -> list[ltst.Event]:
+        return records(ltst.Event, await self._line.call("list_events", after=after, limit=limit))
 
-    async def add_interaction(self, user_msg: str, ai_msg: str) -> list[ConversationMessage]:
-        said = {"user_msg": user_msg, "ai_msg": ai_msg, **self._opening}
-        return records(ConversationMessage, await self._tool("add_interaction", **said))
+    async def feed(self, *, after: int | str = 0, limit: int = 100) -> Iterable[ltst.Event]:
+        return records(ltst.Event, await self._line.call("list_events", after=after, limit=limit, settled=True))
 
-    async def store(self, message: ConversationMessage) -> ConversationMessage:
-        answer = await self._tool(
-            "store_message",
-            role=message.role,
-            content=message.content,
-            message_type=message.message_type,
-            message_index=message.message_index,
-            parent=message.parent_message_id,
-            metadata=dict(message.metadata),
-            embedding=message.embedding,
-            relevance_score=message.relevance_score,
-            is_context_message=message.is_context_message,
-            at=message.timestamp,
-        )
-        return record(ConversationMessage, answer)
 
-    async def history(self, *, limit: int = 100, offset: int = 0) -> list[ConversationMessage]:
-        more = {"session_id": self.session_id, "vectors": True}
-        found = await self._line.pages("list_messages", limit=limit, offset=offset, **more)
-        return [record(ConversationMessage, each) for each in found]
+class McpChat(Chat):
+    async def history(self, *, limit: int = 100, offset: int = 0) -> list[ltst.ConversationMessage]:
+        wanted = {"limit": limit, "offset": offset, "vectors": True}
+        return records(ltst.ConversationMessage, await self._said(PLAIN["list_messages"], wanted))
 
     async def fork(self, at: int | None = None, *, session_id: str | None = None) -> McpChat:
-        made = await self._tool("fork_session", at=at, new_session_id=session_id)
-        return McpChat(self._line, made["session_id"])
-
-    async def summary(self) -> SessionSummary:
-        return record(SessionSummary, await self._tool("count_session"))
+        wanted = {"at": at, "new_session_id": session_id}
+        return McpChat(self._line, (await self._said(PLAIN["fork_session"], wanted))["session_id"])
 
     async def context(self, query: str | None = None, **more: Any) -> Context:
-        wanted = {"query": query, "agent": self.agent, **more}
-        return record(Context, await self._tool("get_context", **wanted))
-
-    async def search(self, query: str, **more: Any) -> list[tuple[ConversationMessage, float]]:
-        answer = await self._tool("search_session", query=query, **more)
-        return [(record(ConversationMessage, each["message"]), each["score"]) for each in answer["items"]]
+        wanted = {"session_id": self.session_id, "query": query, "agent": self.agent, **more}
+        return record(Context, await self._line.call("get_context", **wanted))
 
 
-class McpWorking(Plain):
-    async def set(self, key: str, value: Any, *, ttl: timedelta | float | None = None) -> None:
-        await self._call(PLAIN["AsyncWorking.set"], {"key": key, "value": value, "ttl": ttl})
+class McpUser(User):
+    actor = "mcp"
+    chat_by = McpChat
+    own: ClassVar[Mapping[str, type[Noun]]] = {
+        "sessions": McpSessions,
+        "entries": McpEntries,
+        "documents": McpDocuments,
+        "events": McpEvents,
+    }
 
-    async def get(self, key: str) -> Any:
-        try:
-            return (await self._call(PLAIN["get_working"], {"key": key}))["value"]
-        except ltst.NotFound:
-            return None
+    async def search(self, query: str | None = None, **wanted: Any) -> list[ltst.Hit]:
+        return records(ltst.Hit, await self._line.call("search_memory", query=query, **wanted))
 
-    async def all(self) -> dict[str, Any]:
-        found = await self._call(PLAIN["AsyncWorking.all"], {})
-        return {each["key"]: each["value"] for each in found["items"]}
-
-
-class McpDocuments(Plain):
-    def __init__(self, line: Line) -> None:
-        super().__init__(AsyncDocuments, line.verb, record)
-        self._line = line
-
-    async def add(self, text_or_path: str | Path, **more: Any) -> Document:
-        if isinstance(text_or_path, Path):
-            return await self._send(text_or_path, **more)
-        return record(Document, await self._line.call("add_document", text=text_or_path, **more))
-
-    async def _send(
-        self, file: Path, *, title: str | None = None, uri: str | None = None, metadata: Any = None
-    ) -> Document:
-        """The bytes of a file, which is here and not where the server is."""
-        try:
-            data = base64.b64encode(await asyncio.to_thread(file.read_bytes)).decode()
-        except OSError as problem:
-            raise ltst.Invalid(f"no readable file of UTF-8 text can be sent: {problem}") from None
-        told = {"title": title or file.name, "uri": uri or file.as_uri(), "metadata": metadata}
-        kind = SUFFIXES.get(file.suffix, TEXT)
-        return record(Document, await self._line.call("add_document", data=data, media_type=kind, **told))
-
-
-class McpEvents:
-    def __init__(self, line: Line) -> None:
-        self._line = line
-
-    async def list(self, *, after: int | str = 0, limit: int = 100) -> list[Event]:
-        return records(Event, await self._line.call("list_events", after=after, limit=limit))
-
-    async def feed(self, *, after: int | str = 0, limit: int = 100) -> Iterable[Event]:
-        return records(Event, await self._line.call("list_events", after=after, limit=limit, settled=True))
+    async def erase(self) -> ltst.Receipt:
+        return record(ltst.Receipt, await self._line.call("erase_memory", confirm=self.user_id))

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
+from pydantic import TypeAdapter
+
 import ltst
+from ltst.records import Item
+from ltst.support import lossless
 from ltst.verbs.catalog import VERBS
 from ltst.verbs.verb import Verb
 
@@ -18,15 +23,42 @@ Record = Callable[[Any, Any], Any]
 
 NOUNS = (
     *("sessions", "facts", "statements", "preferences", "instructions"),
-    *("entries", "documents", "retention", "learning", "events"),
+    *("entries", "documents", "items", "retention", "learning", "events"),
 )
 
 
-def furnish(user: Any, line: Any, known: Mapping[str, Any], prefix: str) -> None:
-    """Give a user the handles of a door, which are called by its prefix and the noun."""
-    user._line, user.user_id = line, line.user_id
-    for noun in NOUNS:
-        setattr(user, noun, known[f"{prefix}{noun.capitalize()}"](line))
+class PlainUser:
+    """A user with the handles of a door, which are called by its prefix and the noun."""
+
+    def __init__(self, line: Any, known: Mapping[str, Any], prefix: str) -> None:
+        self._line, self.user_id = line, line.user_id
+        self._chat = known[f"{prefix}Chat"]
+        for noun in NOUNS:
+            setattr(self, noun, known[f"{prefix}{noun.capitalize()}"](line))
+
+    def chat(self, session_id: str | None = None, *, agent: str | None = None, name: str | None = None) -> Any:
+        return self._chat(self._line, session_id or uuid.uuid4().hex, agent, name)
+
+
+def told_item(kind: Any, value: Any) -> Any:
+    """An item, a namespace, or whether there was one, from its JSON."""
+    if isinstance(value, bool | None):
+        return value
+    if kind is not Item:
+        return tuple(value["namespace"] if isinstance(value, Mapping) else value)
+    return TypeAdapter(Item).validate_python({**value, "value": lossless.received(value["value"])})
+
+
+def told_result(value: Any) -> Any:
+    """What came of an operation of a batch, from its JSON."""
+    if isinstance(value, list):
+        return [told_result(tuple(each) if isinstance(each, list) else each) for each in value]
+    return told_item(Item if isinstance(value, Mapping) and "item_id" in value else tuple, value)
+
+
+def sent_operations(operations: Any) -> list[Any]:
+    """The operations of a batch, as JSON has them."""
+    return [{**each, "value": lossless.sent(each["value"])} if "value" in each else dict(each) for each in operations]
 
 
 class Plain:

@@ -172,6 +172,15 @@ WRITES: dict[str, tuple[Change, list[str]]] = {
         ["add document"],
     ),
     "Documents.forget": (forget_document, ["add document", "forget document"]),
+    "Items.put": (lambda user: user.items.put(("notes",), "key", {"m": CANARY}), ["put item"]),
+    "Items.delete": (
+        lambda user: after(user.items.put(("notes",), "key", CANARY), user.items.delete(("notes",), "key")),
+        ["put item", "delete item"],
+    ),
+    "Items.batch": (
+        lambda user: user.items.batch([{"do": "put", "namespace": ("notes",), "key": "key", "value": CANARY}]),
+        ["put item"],
+    ),
     "Retention.set": (lambda user: user.retention.set(delete_after=timedelta(days=1)), ["set retention"]),
     "Retention.forget": (
         lambda user: after(user.retention.set(delete_after=timedelta(days=1)), user.retention.forget()),
@@ -186,7 +195,7 @@ LEARNT = {"Statements.reject"}
 # Tools that only read are tried for that: test_mcp.py. These are none.
 READS = {
     "Chat.history", "Chat.summary", "Chat.keyed", "Events.list", "Events.feed", "Working.get", "User.chat",
-    "User.similar",
+    "User.similar", "User.keyed",
 }  # fmt: skip
 READS |= {name.removeprefix("Async") for name, verb in PLAIN.items() if verb.effect.reads and "." in name}
 # What the page of a noun says of its own verbs.

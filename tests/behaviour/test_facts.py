@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import ltst
+from helpers.learning import timeline
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -25,15 +26,6 @@ def year(number: int) -> datetime:
 async def value(user: Any, key: str = "home", *, as_of: datetime | None = None) -> str | None:
     found = await user.facts.get(key, as_of=as_of)
     return found.value if found else None
-
-
-async def timeline(user: Any, key: str = "home") -> list[tuple[str, datetime, datetime | None]]:
-    """The values that are not struck out, with the time in which each holds; without those that hold at no time."""
-    return [
-        (fact.value, fact.valid_from, fact.valid_to)
-        for fact in await user.facts.history(key)
-        if fact.rejected_at is None and fact.valid_from != fact.valid_to
-    ]
 
 
 async def test_a_fact_holds_from_now_on(user: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ltst
-from helpers.probes import Connection, pass_time
+from helpers.probes import Connection, left_out_with_a_note, pass_time
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -331,12 +331,7 @@ async def test_a_sensitive_value_whose_key_is_lost_is_left_out_with_a_note(user:
     await user.preferences.set("diet", "no nuts", sensitive=True)
     database.execute("DELETE FROM user_keys WHERE user_id = %s", (user.user_id,))
     profile, context, document = await user.profile(), await user.chat().context(), await user.export()
-    assert profile["preferences"] == {"editor": "vim"}
-    assert ("vim" in context.text, "diet" in context.text) == (True, False)
-    assert [row["preference_key"] for row in document["preferences"]] == ["editor"]
-    for notes in (profile["notes"], context.notes, document["notes"]):
-        (note,) = notes
-        assert note.startswith("the preference 'diet' is left out: ")
+    left_out_with_a_note(profile, context, document)
     assert [bool(each.note) for each in await user.preferences.list()] == [True, False]
     with pytest.raises(ltst.Unavailable, match="cannot be read any more"):
         await user.preferences.get("diet")
@@ -356,3 +351,26 @@ async def test_a_retention_policy_is_set_listed_and_forgotten(user: Any) -> None
     assert await user.retention.forget() is True
     assert await user.retention.forget() is False
     assert [each.session_type for each in await user.retention.list()] == ["support"]
+
+
+async def test_a_search_goes_on_page_by_page(user: Any) -> None:
+    for number in range(12):
+        await user.chat("monday").add("user", f"The ferry number {number} is late.")
+    whole = [hit.id for hit in await user.search("ferry", limit=12, floor=0.0)]
+    assert len({*whole}) == 12
+    pages = [await user.search("ferry", limit=5, offset=offset, floor=0.0) for offset in (0, 5, 10, 15)]
+    assert [[hit.id for hit in page] for page in pages] == [whole[:5], whole[5:10], whole[10:], []]
+
+
+async def test_without_a_question_a_search_finds_the_newest_that_passes_the_filters(user: Any) -> None:
+    for number in range(4):
+        at = datetime(2026, 3, 1 + number, tzinfo=UTC)
+        await user.chat("monday").add("user", f"Note {number}", at=at, metadata={"even": number % 2 == 0})
+    await user.entries.add("An entry.")
+    said = [hit.content for hit in await user.search(kinds=["message"])]
+    assert said == ["Note 3", "Note 2", "Note 1", "Note 0"]
+    found = await user.search(kinds=["message"], until=datetime(2026, 3, 4, tzinfo=UTC), limit=1, offset=1)
+    assert [hit.content for hit in found] == ["Note 1"]
+    assert {hit.kind for hit in await user.search()} == {"message", "entry"}
+    with pytest.raises(ltst.Invalid, match="floor is the least relevance to a question"):
+        await user.search(floor=0.5)

@@ -47,6 +47,28 @@ async def test_sessions_are_listed_by_the_time_of_their_last_message(any_user: A
     assert [each.session_id for each in await any_user.sessions.list(limit=1)] == [first.session_id]
 
 
+async def test_sessions_are_listed_by_prefix_type_and_metadata(user: Any) -> None:
+    told = [("app/1", "support", {"team": "blue", "size": 3}), ("app/2", "support", {"team": "red", "size": 8})]
+    told += [("app%", "conversation", {"team": "blue"}), ("other", "support", {})]
+    for number, (session_id, type_, metadata) in enumerate(told):
+        at = THEN + number * DAY
+        session = ltst.ConversationSession(
+            session_id, user.user_id, session_type=type_, metadata=metadata, created_at=at, last_activity=at
+        )
+        await user.sessions.put(session)
+
+    async def listed(**narrowed: Any) -> list[str]:
+        return [each.session_id for each in await user.sessions.list(**narrowed)]
+
+    assert await listed(prefix="app/") == ["app/2", "app/1"]
+    assert await listed(prefix="app%") == ["app%"]
+    assert await listed(type="support", limit=2) == ["other", "app/2"]
+    assert await listed(where={"team": "blue"}) == ["app%", "app/1"]
+    assert await listed(where={"size": {"gte": 3, "lt": 8}}, type="support", prefix="app") == ["app/1"]
+    assert await listed(where={"size": {"gt": 3}}, limit=1) == ["app/2"]
+    assert await listed(status="archived", prefix="app") == []
+
+
 async def test_an_old_message_does_not_turn_the_last_activity_back(user: Any) -> None:
     chat = user.chat()
     await chat.add("user", "new", at=THEN)

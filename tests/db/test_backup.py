@@ -6,8 +6,7 @@ import re
 import socket
 import stat
 import subprocess
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +14,14 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from helpers.probes import connected
 from ltst import AsyncMemory, Conflict, Invalid, NotFound, Settings, Unavailable
 from ltst.db import backup, migrate
 from ltst.db.connections import ConnectionPool
 from ltst.db.embedded import EmbeddedServer, binaries
-from ltst.db.pool import Database
 from ltst.errors import DatabaseUnavailable
 
 PASSWORD = "correct horse 'battery' \\staple"
-
-
-@asynccontextmanager
-async def connected(url: str) -> AsyncIterator[Database]:
-    database = Database(ConnectionPool(url, size=2, timeout=60))
-    yield database
-    await database.close()
 
 
 async def write(url: str, file: Path, **options: bool) -> int:

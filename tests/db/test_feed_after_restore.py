@@ -12,12 +12,10 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from helpers.probes import cloned
+from helpers.probes import cloned, connected
 from ltst import AsyncMemory, Conflict, Settings
 from ltst.db import backup
-from ltst.db.connections import ConnectionPool
 from ltst.db.embedded import EmbeddedServer, binaries
-from ltst.db.pool import Database
 
 # Far more than any server gives out in these tests, so that one of the two is always ahead.
 TRANSACTIONS = 20_000
@@ -56,13 +54,6 @@ def places(
 async def opened(url: str, home: Path) -> AsyncIterator[AsyncMemory]:
     async with AsyncMemory(settings=Settings(worker=False, database_url=url, home=home)) as memory:
         yield memory
-
-
-@asynccontextmanager
-async def connected(url: str) -> AsyncIterator[Database]:
-    database = Database(ConnectionPool(url, size=2, timeout=60))
-    yield database
-    await database.close()
 
 
 async def back_up(url: str, file: Path) -> Path:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import psycopg
 import pytest
 
 from helpers.embedders import hashed
-from helpers.probes import Connection, superuser, value
+from helpers.probes import Connection, value
 from ltst import AsyncMemory, CallableEmbedder, Settings
 from ltst.db.pool import user_scope
 from ltst.rooms.preferences import OPERATOR_SETTINGS, operator_setting
@@ -20,12 +19,6 @@ WHERE user_id = 'system' AND preference_key = ANY(%s) ORDER BY preference_key
 """
 CHANGE = "UPDATE user_preferences SET preference_value = %s WHERE user_id = 'system' AND preference_key = %s"
 LIVES = "SELECT expires_at - created_at FROM memory_retrieval_cache WHERE user_id = 'ada'"
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Connection]:
-    with superuser(database_url) as connection:
-        yield connection
 
 
 def test_they_are_preferences_of_the_system(database: Connection) -> None:

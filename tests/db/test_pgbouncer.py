@@ -19,8 +19,9 @@ import pytest
 
 import ltst
 from helpers.household import SECRET_KEY, furnish
-from helpers.probes import superuser, value
-from ltst import AsyncMemory, ConversationStorage, Memory, Settings
+from helpers.probes import connected, free_port, superuser, value
+from ltst import AsyncMemory, CallableEmbedder, ConversationStorage, Memory, Settings
+from ltst.db import vectors
 from ltst.db.embedded import EmbeddedServer
 
 BOUNCER = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/usr/local/sbin")
@@ -50,12 +51,6 @@ class Behind:
 
     straight: str
     url: str
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def await_port(port: int, process: subprocess.Popen[bytes]) -> None:
@@ -180,6 +175,45 @@ def test_everything_works_through_the_bouncer(behind: Behind, tmp_path: Path) ->
         user.erase()
     with ConversationStorage(behind.url) as storage:
         assert storage.get_user_sessions("household") == []
+
+
+async def test_a_search_finds_the_same_through_the_bouncer(behind: Behind, tmp_path: Path) -> None:
+    """What waits for its index is indexed on the way, and what is found by its meaning is found."""
+    said = ["I moved to Lisbon in March.", "My sister is a nurse."]
+    said += [f"I like tea number {number}." for number in range(40)]
+    found = {}
+    for name, url in (("bounced", behind.url), ("straight", behind.straight)):
+        async with AsyncMemory(settings=Settings(worker=False, database_url=url, home=tmp_path)) as memory:
+            user = memory.user(name)
+            await user.chat("one").add_many({"role": "user", "content": each} for each in said)
+            first = await user.search("tea number 7")
+            await memory.settle(name)
+            found[name] = [
+                [hit.content for hit in hits]
+                for hits in (first, *[await user.search(each) for each in ("where do I live?", "sister", "tea")])
+            ]
+    assert found["bounced"] == found["straight"]
+    assert found["bounced"][0][0] == "I like tea number 7."
+    assert found["bounced"][1][0] == said[0]
+
+
+async def test_the_model_is_changed_through_the_bouncer(behind: Behind, tmp_path: Path) -> None:
+    """Also while another process asks for the same, and so that nobody is shut out afterwards."""
+
+    def embedder(size: int) -> CallableEmbedder:
+        return CallableEmbedder(lambda texts: [[len(each) % 7 + 1.0] * size for each in texts], f"of {size}", size)
+
+    settings = Settings(worker=False, database_url=behind.url, home=tmp_path)
+    async with AsyncMemory(settings=settings, embedder=embedder(8)) as memory:
+        await memory.user("switching").chat("one").add("user", "My dog is called Rex.")
+        await memory.settle("switching")
+        for size in (16, 8):
+            assert await memory.switch_embedder(embedder(size)) > 0
+            assert await memory.embedder_model() == f"of {size}"
+        async with connected(behind.url) as database, vectors.switching(database):
+            with pytest.raises(ltst.Conflict, match="another process"):
+                await memory.switch_embedder(embedder(16))
+        assert [hit.content for hit in await memory.user("switching").search("dog")] == ["My dog is called Rex."]
 
 
 def test_no_connection_behind_the_bouncer_remembers_a_user(behind: Behind, tmp_path: Path) -> None:

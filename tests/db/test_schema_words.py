@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
 import pytest
 
-from helpers.probes import Connection, columns, superuser, value
+from helpers.probes import Connection, columns, value
 from ltst import AsyncMemory, Invalid
 
 SESSION = "INSERT INTO conversation_sessions (user_id, session_id) VALUES ('ada', %s)"
@@ -20,12 +19,6 @@ VALUES ('a key', %s, 'a hash', '[]') RETURNING user_id
 """
 LONG = "a word of a hundred characters ".ljust(100, "x")
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Connection]:
-    with superuser(database_url) as connection:
-        yield connection
 
 
 class TestViews:

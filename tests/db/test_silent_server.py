@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +17,7 @@ import pytest
 
 import ltst
 from helpers.embedders import hashed
+from helpers.probes import free_port
 from ltst import AsyncMemory, CallableEmbedder, Settings
 from ltst.db import connections, watcher
 from ltst.db.embedded import EmbeddedServer
@@ -37,12 +37,13 @@ def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedSer
 def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "GRACE_SECONDS", 0.5)
     monkeypatch.setattr(connections, "CONNECT_SECONDS", 2)
-    monkeypatch.setattr(connections, "RESTART_SECONDS", 1.0)
 
 
 @pytest.fixture
 def quick(own_server: EmbeddedServer, tmp_path: Path) -> Settings:
-    return Settings(worker=False, database_url=own_server.dsn, home=tmp_path / "home", statement_timeout=1.0)
+    return Settings(
+        worker=False, database_url=own_server.dsn, home=tmp_path / "home", statement_timeout=1.0, failover_timeout=1.0
+    )
 
 
 @contextmanager
@@ -159,9 +160,3 @@ async def test_the_limit_leaves_nothing_behind_in_a_session(quick: Settings) -> 
             return await (await connection.execute(b"SHOW statement_timeout")).fetchone()
 
         assert await memory._core.database.attempt(limit, repeatable=True) == ("0",)
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])

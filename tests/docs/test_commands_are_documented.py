@@ -28,6 +28,7 @@ NOT_RUN = {
     ("erase",): "asks",
     ("mcp",): "runs until its client leaves",
     ("serve",): "runs until it is stopped",
+    ("web",): "opens a browser, and runs until it is stopped",
     ("sessions", "delete"): "asks",
     ("worker",): "runs until it is stopped",
 }

@@ -13,18 +13,12 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_postgres import PostgresChatMessageHistory
 
-from helpers.language_server import LanguageServer, language_server
+from helpers.language_server import LanguageServer
 from helpers.serving import listening
 from ltst import Settings
 from ltst.langchain import AsyncConversationBufferWindowMemory
 
 Call = Callable[..., Any]
-
-
-@pytest.fixture
-def upstream() -> Iterator[LanguageServer]:
-    with language_server() as played:
-        yield played
 
 
 @pytest.fixture

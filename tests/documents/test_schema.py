@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from helpers.probes import Connection, columns, superuser, value, views
+from helpers.probes import Connection, columns, value, views
 from ltst import AsyncMemory, Memory, Settings
 
 # Each column as the document types it. UUID stands where it says SERIAL, TIMESTAMPTZ where it says TIMESTAMP.
@@ -112,12 +111,6 @@ FROM generate_series(1, 3000) AS n
 VECTOR = str([0.1] * 384)
 
 
-@pytest.fixture
-def database(database_url: str) -> Iterator[Connection]:
-    with superuser(database_url) as connection:
-        yield connection
-
-
 class TestTables:
     @pytest.mark.parametrize("table", TABLES)
     def test_one_has_the_columns_of_the_document(self, database: Connection, table: str) -> None:
@@ -167,27 +160,30 @@ class TestFunctions:
         called = "SELECT tgfoid::regproc::text FROM pg_trigger WHERE tgname = 'update_session_length_trigger'"
         assert value(database, called) == "update_session_length"
 
-    def test_expired_cache_entries_are_removed(self, database: Connection) -> None:
-        database.execute(SESSION, ("monday", "ada"))
-        for key, expires in (("old", "-1 hour"), ("new", "1 hour")):
-            database.execute(
+    @pytest.mark.parametrize(
+        ("insert", "clean", "left"),
+        [
+            (
                 "INSERT INTO memory_retrieval_cache (cache_key, session_id, query_hash, retrieved_context, expires_at) "
                 "VALUES (%s, 'monday', 'hash', '{}', now() + %s::interval)",
-                (key, expires),
-            )
-        assert value(database, "SELECT clean_expired_cache()") == 1
-        assert value(database, "SELECT cache_key FROM memory_retrieval_cache") == "new"
-
-    def test_expired_contexts_are_removed(self, database: Connection) -> None:
-        database.execute(SESSION, ("monday", "ada"))
-        for kind, expires in (("project", "-1 hour"), ("user_info", "1 hour")):
-            database.execute(
+                "SELECT clean_expired_cache()",
+                "SELECT cache_key FROM memory_retrieval_cache",
+            ),
+            (
                 "INSERT INTO conversation_context (session_id, context_type, context_key, context_value, context_hash,"
                 " expires_at) VALUES ('monday', %s, 'key', 'value', 'hash', now() + %s::interval)",
-                (kind, expires),
-            )
-        assert value(database, "SELECT clean_expired_context()") == 1
-        assert value(database, "SELECT context_type FROM conversation_context") == "user_info"
+                "SELECT clean_expired_context()",
+                "SELECT context_type FROM conversation_context",
+            ),
+        ],
+        ids=["cache", "contexts"],
+    )
+    def test_what_has_expired_is_removed(self, database: Connection, insert: Any, clean: Any, left: Any) -> None:
+        database.execute(SESSION, ("monday", "ada"))
+        for kind, expires in (("project", "-1 hour"), ("user_info", "1 hour")):
+            database.execute(insert, (kind, expires))
+        assert value(database, clean) == 1
+        assert value(database, left) == "user_info"
 
 
 class TestViews:

@@ -1,15 +1,19 @@
-"""The command line, run in this process on the database of a test."""
+"""The command line, run in this process on the database of a test; servers on it, with and without a model behind."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from helpers.language_server import LanguageServer
+from helpers.serving import Listening, listening
 from helpers.shell import Run
+from ltst import Settings
 from ltst.doors.cli.main import app
 
 
@@ -37,3 +41,23 @@ def answer(run: Run) -> Callable[..., Any]:
         return json.loads(run(*arguments, "--json", input=input).stdout)
 
     return parse
+
+
+@pytest.fixture
+def door(settings: Settings) -> Iterator[Listening]:
+    """ltst's server."""
+    with listening(settings) as server:
+        yield server
+
+
+@pytest.fixture
+def behind(settings: Settings, upstream: LanguageServer) -> Settings:
+    """Settings of a server that passes requests on to a scripted model."""
+    return replace(settings, proxy_base_url=upstream.url, proxy_api_key="sk-upstream")
+
+
+@pytest.fixture
+def address(behind: Settings) -> Iterator[str]:
+    """Where that server is."""
+    with listening(behind) as server:
+        yield server.url

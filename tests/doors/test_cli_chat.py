@@ -56,7 +56,7 @@ def test_each_run_is_a_conversation_unless_one_is_continued(run: Run, answer: Ca
 
 def test_what_is_piped_is_said_line_by_line(run: Run, answer: Callable[..., Any]) -> None:
     piped = run("chat", input="I live in Porto.\n\n   \nWhere do I live?\n").stdout
-    assert piped.startswith("Noted. I now know: home: Porto.\nYour home is Porto, since ")
+    assert piped.startswith("Noted. I now know: home: Porto.\nYour home is Porto. You told me on ")
     assert piped.endswith(": “I live in Porto.”\n") and "message" not in piped, "sources are told when asked for"
     assert "you>" not in piped and "\x1b" not in piped
     (session,) = answer("sessions", "list")
@@ -72,7 +72,7 @@ def test_words_with_a_slash_are_for_the_chat_itself(run: Run, answer: Callable[.
         "/why\nI live in Porto.\n/facts\nWhere do I live?\n/why\n/new\n/help\n/etc/hosts is a file.\n/quit\nNever said."
     )
     result = run("chat", input=script)
-    assert "Porto" in result.stdout and "It rests on nothing" in result.stdout and "Known" not in result.stdout
+    assert "Porto" in result.stdout and "It is based on nothing" in result.stdout and "Known" not in result.stdout
     assert result.stdout.count("home: Porto") >= 2
     assert "/why" in result.stderr and "A new conversation begins" in result.stderr
     assert [each["session_length"] for each in answer("sessions", "list")] == [2, 4]
@@ -91,9 +91,18 @@ def test_what_an_answer_rests_on_is_shown_when_asked_for(run: Run) -> None:
 
 def test_a_yes_to_an_offer_may_come_in_another_run(run: Run, answer: Callable[..., Any]) -> None:
     run("facts", "set", "locker_code", "4417")
-    assert "I would forget “locker code: 4417”" in run("chat", "Forget my locker code").stdout
-    run("chat", "yes", "--continue")
+    offer = run("chat", "Forget my locker code")
+    assert "I would forget “locker code: 4417”" in offer.stdout and offer.stderr == "To say yes: ltst chat -c yes\n"
+    run("chat", "-c", "yes")
     assert answer("facts", "list") == []
+
+
+def test_a_yes_in_a_new_conversation_says_that_nothing_was_changed(run: Run, answer: Callable[..., Any]) -> None:
+    run("facts", "set", "locker_code", "4417")
+    run("chat", "Forget my locker code")
+    stray = run("chat", "yes")
+    assert "nothing to confirm in this chat" in stray.stdout and stray.stderr == ""
+    assert len(answer("facts", "list")) == 1
 
 
 def test_a_word_that_there_is_not_is_not_said(run: Run, answer: Callable[..., Any]) -> None:

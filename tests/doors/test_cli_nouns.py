@@ -71,14 +71,23 @@ def test_a_line_that_is_no_message_is_told_and_nothing_is_added(run: Run, line: 
 def test_a_search_shows_what_its_score_is_made_of(run: Run, answer: Callable[..., Any]) -> None:
     run("add", "user", "I live in Lisbon.", "--chat", "monday", "--metadata", '{"topic": "home", "rank": 3}')
     run("add", "user", "The ferry leaves at nine.", "--chat", "monday")
-    shown = run("search", "where do I live?").stdout
-    assert "Made of" in shown and "lexical" in shown and "dense" in shown and "Lisbon" in shown
     explained = run("search", "where do I live?", "--explain").stdout
-    assert "its meaning" in explained and "Rests on" in explained
+    assert "Made of" in explained and "its own words" in explained and "Lisbon" in explained
+    assert "its meaning" in explained and "Where it comes from" in explained
     hit = answer("search", "where do I live?", "--kind", "message")[0]
     assert hit["score"] > 0 and {"lexical", "dense"} <= hit["scores"].keys()
     assert hit["sources"] == [hit["id"]]
     assert "Nothing like that" in run("search", "quarterly tax declaration").stdout
+
+
+def test_a_search_shows_what_it_found_in_one_or_two_lines(run: Run) -> None:
+    run("add", "user", "I live in Lisbon.", "--chat", "monday", "--at", "2026-03-01T09:30")
+    long = f"{'Tea is nice. ' * 30}I live near the harbour, in a blue house.\n{'The kettle sings. ' * 30}"
+    run("add", "user", long, "--chat", "monday", "--at", "2026-03-02T09:30")
+    shown = run("search", "where do I live?", "--kind", "message").stdout
+    assert len(shown.splitlines()) <= 4
+    assert "2026-03-01 09:30  User  I live in Lisbon.  " in shown
+    assert "blue house" in shown and "its meaning" not in shown
 
 
 def test_a_search_is_narrowed_down(run: Run, answer: Callable[..., Any]) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
-from helpers.probes import Connection, superuser, value
+from helpers.probes import Connection, value
 from helpers.shell import Run
 from ltst import Memory, Settings
 from ltst.db.blueprint import blueprint, statements
@@ -54,12 +53,6 @@ DAMAGES = {
     "all at once": "DROP FUNCTION update_session_length() CASCADE; DROP VIEW user_preference_summary; "
     "DROP INDEX idx_claims_key",
 }
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Connection]:
-    with superuser(database_url) as connection:
-        yield connection
 
 
 def state(connection: Connection) -> dict[str, object]:

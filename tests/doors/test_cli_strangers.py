@@ -40,7 +40,7 @@ HOSTILE = [
     *("../../etc/passwd", "/", "/dev/null", "/nowhere/at/all", "system", "monday", "9" * 400, "1-1", "a=b", "=", "a>b"),
 ]
 # These run until they are stopped, take minutes, or change the machine.
-LEFT_OUT = {("bench",), ("chat",), ("demo",), ("mcp",), ("serve",), ("worker",), ("db", "reset")}
+LEFT_OUT = {("bench",), ("chat",), ("demo",), ("mcp",), ("serve",), ("web",), ("worker",), ("db", "reset")}
 LEFT_OUT |= {("embedder", "switch"), ("db", "restore"), ("db", "backup"), ("export",)}
 
 

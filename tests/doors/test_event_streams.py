@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pytest
 
 from bench.served import Server
 from bench.wire import Wire, written
-from helpers.serving import Listening, listening
+from helpers.serving import Listening
 from ltst import AsyncMemory, Settings
 from ltst.db.pool import SingleCall
 
@@ -35,12 +35,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     monkeypatch.setattr(SingleCall, "_ask", counting)
     return counted
-
-
-@pytest.fixture
-def door(settings: Settings) -> Iterator[Listening]:
-    with listening(settings) as server:
-        yield server
 
 
 def port_of(door: Listening) -> int:

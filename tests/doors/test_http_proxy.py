@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,8 @@ import httpx
 import openai
 import pytest
 
-from helpers.language_server import LanguageServer, Status, Tools, language_server
+from helpers.language_server import LanguageServer, Status, Tools
+from helpers.openai_clients import UNKNOWN, client, stored
 from helpers.serving import listening
 from ltst import Memory, Settings
 
@@ -22,38 +22,10 @@ TOOL: Any = {
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
     },
 }
-UNKNOWN = {"top_k": 7, "vendor": {"deep": [1, None, {"é": "☕"}]}}
-
-
-@pytest.fixture
-def upstream() -> Iterator[LanguageServer]:
-    with language_server() as played:
-        yield played
-
-
-@pytest.fixture
-def behind(settings: Settings, upstream: LanguageServer) -> Settings:
-    return replace(settings, proxy_base_url=upstream.url, proxy_api_key="sk-upstream")
-
-
-@pytest.fixture
-def address(behind: Settings) -> Iterator[str]:
-    with listening(behind) as server:
-        yield server.url
-
-
-def client(address: str, user: str = "ana", chat: str | None = None) -> openai.OpenAI:
-    headers = {"X-User-Id": user} | ({"X-Chat-Id": chat} if chat else {})
-    return openai.OpenAI(base_url=f"{address}/v1", api_key="of no use here", default_headers=headers, max_retries=0)
 
 
 def says(text: str) -> Any:
     return [{"role": "user", "content": text}]
-
-
-def stored(settings: Settings, user: str, chat: str) -> list[tuple[str, str]]:
-    with Memory(settings=settings) as memory:
-        return [(each.role, each.content) for each in memory.user(user).chat(chat).history()]
 
 
 def test_what_was_said_in_one_chat_is_in_the_request_of_another(

@@ -18,10 +18,8 @@ from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from helpers.household import furnish
-from helpers.probes import cloned
 from helpers.serving import Listening, listening
 from ltst import Memory, Settings
-from ltst.db.embedded import EmbeddedServer
 from ltst.doors.http.app import Serving, create
 
 EXAMPLES = int(os.environ.get("LTST_CONTRACT_EXAMPLES", "3"))
@@ -62,17 +60,12 @@ NOTHING_TO_SAY = {"GET /healthz", "GET /readyz"}
 
 
 @pytest.fixture(scope="module")
-def ana(server: EmbeddedServer, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+def ana(shared: Memory) -> Iterator[Memory]:
     """Another user, who has something of everything; when all was tried, she has it still."""
-    home = tmp_path_factory.mktemp("home")
-    with (
-        cloned(server, template) as url,
-        Memory(settings=Settings(worker=False, database_url=url, home=home)) as memory,
-    ):
-        furnish(memory.user(ANA), "ANAS-OWN-WORDS")
-        before = (memory.user(ANA).export(), memory.user(ANA).events.list(limit=1000), memory.keys.list(ANA))
-        yield memory
-        assert (memory.user(ANA).export(), memory.user(ANA).events.list(limit=1000), memory.keys.list(ANA)) == before
+    furnish(shared.user(ANA), "ANAS-OWN-WORDS")
+    before = (shared.user(ANA).export(), shared.user(ANA).events.list(limit=1000), shared.keys.list(ANA))
+    yield shared
+    assert (shared.user(ANA).export(), shared.user(ANA).events.list(limit=1000), shared.keys.list(ANA)) == before
 
 
 @pytest.fixture(scope="module")

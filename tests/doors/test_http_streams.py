@@ -20,8 +20,9 @@ from helpers.embedders import opened
 from helpers.language_server import LanguageServer, Status, Streamed, language_server
 from ltst import AsyncMemory, Settings
 from ltst.doors.http.app import create
-from ltst.doors.http.serving import Serving, bound
+from ltst.doors.http.serving import Serving
 from ltst.records import ConversationMessage
+from ltst.support.network import bound
 
 LEAVERS, EARLY_LEAVERS = 200, 40
 AT_ONCE = 16

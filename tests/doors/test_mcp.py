@@ -33,11 +33,11 @@ from helpers.hostile import hostile
 from helpers.household import furnish
 from helpers.mcp_clients import COMMAND, MODERN, WAYS, called, connected, listening, over_http, said
 from helpers.probes import cloned
+from helpers.quotes import parse
 from ltst import AsyncMemory, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.doors.cli.main import app as cli
 from ltst.doors.mcp.app import Serving, application
-from ltst.doors.mcp.quotes import parse
 from ltst.doors.mcp.resources import address
 from ltst.doors.mcp.server import create
 from ltst.doors.mcp.tools import ALL, EVERYDAY
@@ -257,7 +257,18 @@ async def test_the_everyday_tools_correct_and_forget(memory: AsyncMemory) -> Non
 
 
 READING = ("list_", "get_", "read_", "search_", "fact_history", "instruction_history", "count_", "related_", "export_")
-DESTROYING = ("forget", "correct", "delete_", "remove_", "clear_", "erase_", "reject_", "restart_", "replace_")
+DESTROYING = (
+    "forget",
+    "correct",
+    "delete_",
+    "remove_",
+    "clear_",
+    "erase_",
+    "reject_",
+    "restart_",
+    "replace_",
+    "batch_",
+)
 # What is written in the place of something else, except where that stays: in the history of a fact or of instructions.
 REPLACING, KEEPING = ("PUT", "PATCH"), {"set_fact", "set_instructions"}
 
@@ -495,6 +506,7 @@ def plain(**arguments: Any) -> Arguments:
     return lambda ids: arguments
 
 
+ITEM: dict[str, Any] = {"namespace": ["notes"], "key": "nothing"}
 # What a stranger calls each tool with: ids of someone else, and ids that nobody has.
 PROBES: dict[str, list[Arguments]] = {
     "search_memory": [plain(query=MARK), lambda ids: {"query": "moved", "session_id": ids["session"]}],
@@ -552,6 +564,13 @@ PROBES: dict[str, list[Arguments]] = {
     "forget_session_context": [of_session(type="project", key="goal"), of_session(type="project")],
     "add_entry": [lambda ids: {"content": ids["text"]}],
     "add_document": [lambda ids: {"text": ids["text"]}],
+    "put_item": [lambda ids: {**ITEM, "value": "mine", "revision": 1}],
+    "get_item": [lambda ids: ITEM],
+    "delete_item": [lambda ids: ITEM],
+    "list_items": [plain(), lambda ids: {"namespace": ITEM["namespace"]}],
+    "list_namespaces": [plain(), plain(prefix=["notes", "*"])],
+    "search_items": [plain(), plain(query=MARK, floor=0), plain(vector=[0.5, 1])],
+    "batch_items": [lambda ids: {"operations": [{"do": "get", **ITEM}, {"do": "delete", **ITEM}]}],
     "set_learning": [plain(episodes=False)],
     "set_retention": [plain(delete_after=1000)],
     "list_events": [plain(), lambda ids: {"after": ids["event"], "settled": True}],
@@ -827,7 +846,8 @@ async def test_many_users_at_once_do_not_mix(url: str) -> None:
 def test_it_listens_to_others_only_with_a_key(run: Callable[..., Any]) -> None:
     assert "no key is set up" in run("mcp", "--http", "--host", "0.0.0.0", "--port", "0")
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        assert "cannot listen on" in run("mcp", "--http", "--port", str(taken.getsockname()[1]))
+        refused = run("mcp", "--http", "--port", str(taken.getsockname()[1]))
+        assert "cannot listen on" in refused and "`ltst mcp --http --port 8010` takes another" in refused
 
 
 def test_the_server_ends_at_once_though_clients_listen(environment: dict[str, str]) -> None:

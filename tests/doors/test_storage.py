@@ -14,7 +14,7 @@ import pytest
 
 import ltst
 from helpers.interfaces import parameters
-from helpers.probes import cloned, columns, holding, superuser
+from helpers.probes import columns, holding, superuser
 from ltst import (
     ConversationContext,
     ConversationMessage,
@@ -23,9 +23,7 @@ from ltst import (
     LocalEmbedder,
     Memory,
     SessionSummary,
-    Settings,
 )
-from ltst.db.embedded import EmbeddedServer
 from ltst.support import tokens
 
 THEN = datetime(2020, 1, 1, tzinfo=UTC)
@@ -33,20 +31,8 @@ VECTOR = [math.sin(number + 1) for number in range(384)]
 
 
 @pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    with cloned(server, template) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def storage(url: str) -> Iterator[ConversationStorage]:
     with ConversationStorage(url) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def shared(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    with Memory(settings=Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"))) as opened:
         yield opened
 
 

@@ -15,7 +15,7 @@ import jwt
 import pytest
 
 from helpers import mcp_clients
-from helpers.language_server import Events, LanguageServer, events, language_server
+from helpers.language_server import Events, LanguageServer, events
 from helpers.serving import listening
 from ltst import Memory, Settings
 from ltst.handles import callers, visits
@@ -41,12 +41,6 @@ def looking_often(monkeypatch: pytest.MonkeyPatch) -> None:
 def client() -> Iterator[httpx.Client]:
     with httpx.Client(timeout=60) as made:
         yield made
-
-
-@pytest.fixture
-def upstream() -> Iterator[LanguageServer]:
-    with language_server() as played:
-        yield played
 
 
 def bearer(secret: str | None) -> dict[str, str]:

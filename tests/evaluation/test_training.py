@@ -190,10 +190,10 @@ def test_what_is_left_out_is_measured_and_not_trained_on(
     monkeypatch.setattr(training, "read", lambda: lives[:2])
     write(tmp_path / "locomo10.json", LOCOMO)
     sources = adapter.Sources(data=tmp_path, left_out=["locomo", lives[0].history.id])
-    found = [(each.name, each.trained, len(each.histories)) for each in adapter.sets(sources, CountingEmbedder())]
+    found = [(each.name, each.trained, len(each.histories)) for each in adapter.read(sources, CountingEmbedder())]
     assert found == [("training", True, 1), ("training", False, 1), ("locomo", False, 2)]
     with pytest.raises(Invalid, match="z99 cannot be left out: name one of training, locomo, realtalk, beam"):
-        adapter.sets(adapter.Sources(data=tmp_path, left_out=["z99"]), CountingEmbedder())
+        adapter.read(adapter.Sources(data=tmp_path, left_out=["z99"]), CountingEmbedder())
 
 
 def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -210,9 +210,9 @@ def test_the_model_in_torch_is_the_products_and_learns(life: Life) -> None:
 
     embedder = LocalEmbedder(threads=1)
     found = [adapter.DataSet("training", True, [asked.remembered(life.history, embedder, life.reworded)])]
-    (score,), model = adapter.train(found, embedder, epochs=2, tell=lambda _: None)
+    (score,), change = adapter.train(found, epochs=2, tell=lambda _: None)
     assert score.trained and score.before.questions == score.after.questions == 2
-    assert {*adapter.packed(model.change())} == {*np.load(PRODUCT).files}
+    assert {*adapter.packed(change)} == {*np.load(PRODUCT).files}
 
 
 # --- the commands
@@ -221,13 +221,11 @@ def test_the_model_in_torch_is_the_products_and_learns(life: Life) -> None:
 def test_the_command_tells_before_and_after_and_writes_only_when_asked(
     tmp_path: Path, lives: list[Life], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Changed:
-        def change(self) -> dict[str, Any]:
-            return {"val_1": (np.ones((2, 1), np.float32), np.ones((1, 2), np.float32))}
+    change = {"val_1": (np.ones((2, 1), np.float32), np.ones((1, 2), np.float32))}
 
-    def train(found: list[adapter.DataSet], *_: Any, epochs: int, tell: Any) -> tuple[list[adapter.Score], Changed]:
+    def train(found: list[adapter.DataSet], *, epochs: int, tell: Any) -> tuple[list[adapter.Score], dict[str, Any]]:
         before, after = (asked.Placing(3, first, 0.5, 0.75) for first in (0.25, epochs / 10))
-        return [adapter.Score(each.name, each.trained, before, after) for each in found], Changed()
+        return [adapter.Score(each.name, each.trained, before, after) for each in found], change
 
     written: list[Any] = []
     monkeypatch.setattr(training, "read", list)

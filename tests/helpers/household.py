@@ -49,6 +49,10 @@ def furnish(user: User, mark: str) -> dict[str, Any]:
     entry = user.entries.add(f"{mark} the oven runs hot", importance=0.8, occurred_at=day(2019), metadata={"n": mark})
     user.entries.add(f"{mark} soon over", type="episodic", expires_at=datetime.now(UTC) + DAYS)
     document = user.documents.add(f"{mark} text. " * 400, title=f"{mark} title", uri="note:1", metadata={"note": mark})
+    user.items.put(
+        ("notes", mark), "theme", {"text": f"{mark} in the dark", "raw": b"\x00"}, vectors=[[0.5, 1]], ttl=DAYS
+    )
+    user.items.put(("notes",), "nothing", None)
     user.retention.set(archive_after=90 * DAYS, delete_after=365 * DAYS)
     user.retention.set("support", delete_after=timedelta(days=30, hours=5))
     return {
@@ -62,6 +66,7 @@ def furnish(user: User, mark: str) -> dict[str, Any]:
         "instruction": instruction.id,
         "entry": str(entry.entry_id),
         "document": document.document_id,
+        "namespace": mark,
         "relationship": link.relationship_id,
         "event": user.events.list(limit=1)[0].event_id,
     }

@@ -11,6 +11,10 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from helpers import response_shapes
+
+COMPLETIONS, RESPONSES = "/v1/chat/completions", "/v1/responses"
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -31,7 +35,8 @@ class Asked:
     @property
     def data(self) -> dict[str, Any]:
         """The quoted data in the last message."""
-        return json.loads(self.body["messages"][-1]["content"])
+        found: dict[str, Any] = json.loads(self.body["messages"][-1]["content"])
+        return found
 
 
 @dataclass(frozen=True)
@@ -96,12 +101,13 @@ class LanguageServer:
     otherwise: Scripted = "Hello."
     refused_formats: frozenset[str] = frozenset()
     counts_tokens: bool = True
+    paths: frozenset[str] = frozenset({COMPLETIONS, RESPONSES})
     asked: list[Asked] = field(default_factory=list)
     stopped: threading.Event = field(default_factory=threading.Event)
 
     def reply(self, asked: Asked) -> Reply:
         self.asked.append(asked)
-        if asked.path != "/v1/chat/completions":
+        if asked.path not in self.paths:
             return Status(404, {"error": {"message": "no such path"}})
         if asked.format in self.refused_formats:
             return Status(400, {"error": {"message": f"response_format {asked.format} is not supported"}})
@@ -147,6 +153,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, reply.body, {})
         elif isinstance(reply, Events):
             self._stream(reply.pieces, reply.go)
+        elif self.path == RESPONSES and isinstance(reply, str | Tools):
+            self._respond(reply, bool(body.get("stream")))
         elif isinstance(reply, Tools) and not body.get("stream"):
             self._send(200, _bytes(self.played.completion(reply.text, _calls(reply))), {})
         elif isinstance(reply, Tools) or body.get("stream"):
@@ -159,6 +167,17 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.played.asked.append(Asked(self.path, headers, {}))
         self._send(200, _bytes({"object": "list", "data": [{"id": "scripted"}]}), {"Set-Cookie": "a=b"})
+
+    def _respond(self, reply: str | Tools, stream: bool) -> None:
+        said = reply if isinstance(reply, str) else reply.text
+        calls = reply.calls if isinstance(reply, Tools) else []
+        output = [response_shapes.message(said)] if said else []
+        output += [response_shapes.call(number, *each) for number, each in enumerate(calls)]
+        whole = response_shapes.response(output)
+        if stream:
+            self._stream(response_shapes.events(whole), None)
+        else:
+            self._send(200, _bytes(whole), {})
 
     def _stream(self, pieces: list[bytes], go: threading.Event | None) -> None:
         self._start(200, {"Content-Type": "text/event-stream"})

@@ -51,8 +51,8 @@ async def values(user: AsyncUser, key: str, *, as_of: datetime | None = None) ->
     return sorted(fact.value for fact in await user.facts.list(as_of=as_of) if fact.key == key)
 
 
-async def line(user: AsyncUser, key: str) -> list[tuple[str, datetime, datetime | None]]:
-    """What held when, without what holds at no time."""
+async def timeline(user: AsyncUser, key: str = "home") -> list[tuple[str, datetime, datetime | None]]:
+    """What held when, without what is struck out or holds at no time."""
     return [
         (fact.value, fact.valid_from, fact.valid_to)
         for fact in await user.facts.history(key)

@@ -54,6 +54,12 @@ def opened(settings: Settings) -> Memory:
     return memory
 
 
+def in_a_thread(way: Callable[[Settings], None], settings: Settings) -> None:
+    thread = threading.Thread(target=way, args=(settings,))
+    thread.start()
+    thread.join()
+
+
 def interrupt() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
@@ -65,9 +71,7 @@ def close_at_exit(settings: Settings) -> None:
 
 @way
 def close_at_exit_from_a_thread(settings: Settings) -> None:
-    thread = threading.Thread(target=close_at_exit, args=(settings,))
-    thread.start()
-    thread.join()
+    in_a_thread(close_at_exit, settings)
 
 
 @way
@@ -77,9 +81,7 @@ def leave(settings: Settings) -> None:
 
 @way
 def leave_from_a_thread(settings: Settings) -> None:
-    thread = threading.Thread(target=leave, args=(settings,))
-    thread.start()
-    thread.join()
+    in_a_thread(leave, settings)
 
 
 @way

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+import socket
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 from typing import Any
 
 import psycopg
 from psycopg import sql
 
+from ltst.db.connections import ConnectionPool
 from ltst.db.embedded import EmbeddedServer
+from ltst.db.pool import Database
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -58,6 +61,21 @@ def superuser(url: str) -> Iterator[Connection]:
         yield connection
 
 
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[Database]:
+    """A database as ltst itself reaches it, without a memory."""
+    database = Database(ConnectionPool(url, size=2, timeout=60))
+    yield database
+    await database.close()
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
 @contextmanager
 def logger_restored() -> Iterator[None]:
     """Asking ltst to log adds a handler for good; here it goes again."""
@@ -83,10 +101,11 @@ def columns(connection: Connection, relation: str) -> list[str]:
 
 
 def counts(connection: Connection) -> dict[str, int]:
-    """The number of rows of every table, the ledger included."""
+    """The number of rows of every table but the metrics, which are written some time after what they measure."""
     each = (
         sql.SQL("SELECT {}, count(*) FROM {}").format(sql.Literal(name), sql.Identifier(name))
         for name in tables(connection)
+        if name != "memory_performance_metrics"
     )
     return dict(connection.execute(sql.SQL(" UNION ALL ").join(each)).fetchall())
 
@@ -112,3 +131,13 @@ def value(connection: Connection, query: Any, *parameters: Any) -> Any:
     row = connection.execute(query, parameters or None).fetchone()
     assert row is not None, "the query gave no row"
     return row[0]
+
+
+def left_out_with_a_note(profile: Any, context: Any, document: Any) -> None:
+    """Check that the diet, whose key is lost, is in none of the three, that each says so, and that the editor is."""
+    assert profile["preferences"] == {"editor": "vim"}
+    assert ("vim" in context.text, "diet" in context.text) == (True, False)
+    assert [row["preference_key"] for row in document["preferences"]] == ["editor"]
+    for notes in (profile["notes"], context.notes, document["notes"]):
+        (note,) = notes
+        assert note.startswith("the preference 'diet' is left out: ")

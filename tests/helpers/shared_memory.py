@@ -10,19 +10,14 @@ import pytest_asyncio
 
 from helpers.embedders import opened
 from helpers.language_server import LanguageServer, language_server
-from helpers.probes import cloned
 from ltst import AsyncMemory, AsyncUser, Settings
-from ltst.db.embedded import EmbeddedServer
 from ltst.providers.language import OpenAILanguageModel
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared(
-    server: EmbeddedServer, template: str, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[AsyncMemory]:
-    with cloned(server, template) as url:
-        async with opened(Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"))) as memory:
-            yield memory
+async def shared(module_settings: Settings) -> AsyncIterator[AsyncMemory]:
+    async with opened(module_settings) as memory:
+        yield memory
 
 
 @pytest.fixture

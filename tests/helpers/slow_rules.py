@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from helpers.child_work import burn
 from ltst.learn import rules
-from ltst.records import Learnt
+from ltst.records import Earlier, Learnt
 
 SLOW, POISON = "[slow]", "[poison]"
 prepare = rules.prepare
 
 
-def read_message(text: str, said_at: datetime, before: str) -> Learnt:
+def read_message(text: str, said_at: datetime, before: str, earlier: Sequence[Earlier]) -> Learnt:
     """What the rules read, for ever where the message asks for it."""
     if SLOW in text:
         burn()
     if POISON in text:
         raise ValueError("not today")
-    return rules.read_message(text, said_at, before)
+    return rules.read_message(text, said_at, before, earlier)
 
 
 def composed(*_: object) -> None:

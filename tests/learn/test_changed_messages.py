@@ -14,7 +14,7 @@ from langchain_postgres import PostgresChatMessageHistory
 import ltst
 from helpers.embedders import opened
 from helpers.language_server import LanguageServer
-from helpers.learning import actions, day, line, rows, run, taught, values
+from helpers.learning import actions, day, rows, run, taught, timeline, values
 from helpers.probes import cloned, holding, superuser
 from ltst import AsyncMemory, AsyncUser, ConversationMessage, Settings
 from ltst.handles.learning import rules
@@ -50,6 +50,10 @@ async def removed(user: AsyncUser, session_id: str, message_id: str) -> None:
 
 async def replaced(user: AsyncUser, session_id: str, message_id: str) -> None:
     await user.chat(session_id).replace(message_id, "Nothing of the kind.")
+
+
+async def with_its_conversation(user: AsyncUser, session_id: str, message_id: str) -> None:
+    await user.sessions.delete(session_id)
 
 
 CHANGES = [removed, replaced]
@@ -100,10 +104,10 @@ class TestWhatWasLearnt:
         (later,) = await taught(shared, user, "monday", "I moved to Lisbon.", at=day(2))
         assert await values(user, "home") == ["Lisbon"]
         await change(user, "monday", later)
-        assert await line(user, "home") == [("Porto", day(1), None)]
+        assert await timeline(user, "home") == [("Porto", day(1), None)]
         assert "unlearn" in await actions(user, "fact")
 
-    @pytest.mark.parametrize("change", CHANGES)
+    @pytest.mark.parametrize("change", [*CHANGES, with_its_conversation])
     async def test_what_another_said_too_stays_and_is_less_sure(
         self, shared: AsyncMemory, user: AsyncUser, change: Any
     ) -> None:

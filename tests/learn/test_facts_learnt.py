@@ -16,7 +16,7 @@ from langchain_postgres import PostgresChatMessageHistory
 import ltst
 from helpers.embedders import opened
 from helpers.language_server import LanguageServer
-from helpers.learning import actions, day, line, rows, run, say, taught, values
+from helpers.learning import actions, day, rows, run, say, taught, timeline, values
 from helpers.probes import cloned, holding, superuser
 from ltst import AsyncMemory, AsyncUser, Fact, Settings
 from ltst.support.text import normalised
@@ -71,7 +71,7 @@ class TestLearning:
     async def test_a_correction_closes_what_was_said_before(self, shared: AsyncMemory, user: AsyncUser) -> None:
         await taught(shared, user, "monday", "I live in Porto.", at=day(1))
         await taught(shared, user, "tuesday", "I moved to Lisbon.", at=day(9))
-        assert await line(user, "home") == [("Porto", day(1), day(9)), ("Lisbon", day(9), None)]
+        assert await timeline(user, "home") == [("Porto", day(1), day(9)), ("Lisbon", day(9), None)]
         earlier, later = await user.facts.history("home")
         assert earlier.superseded_by == later.fact_id
         assert await values(user, "home", as_of=day(5)) == ["Porto"]
@@ -81,7 +81,7 @@ class TestLearning:
     async def test_an_ending_leaves_nothing(self, shared: AsyncMemory, user: AsyncUser) -> None:
         await taught(shared, user, "monday", "I work at Acme.", at=day(1))
         await taught(shared, user, "tuesday", "I left Acme.", at=day(9))
-        assert await line(user, "employer") == [("Acme", day(1), day(9))]
+        assert await timeline(user, "employer") == [("Acme", day(1), day(9))]
         assert await values(user, "employer") == []
         assert await values(user, "employer", as_of=day(5)) == ["Acme"]
 
@@ -110,7 +110,7 @@ class TestByHand:
     ) -> None:
         written = await user.facts.set("home", "Porto", valid_from=day(20))
         await taught(shared, user, "monday", "I live in Porto.", at=day(1))
-        assert await line(user, "home") == [("Porto", day(1), day(20)), ("Porto", day(20), None)]
+        assert await timeline(user, "home") == [("Porto", day(1), day(20)), ("Porto", day(20), None)]
         await user.sessions.delete("monday")
         assert await user.facts.history("home") == [written]
 
@@ -142,7 +142,7 @@ class TestByHand:
         await taught(shared, user, "monday", "My name is Vera.", at=day(2))
         await user.learning.restart()
         await shared.settle(user.user_id)
-        assert await line(user, "employer") == [("Acme", day(1), day(9))]
+        assert await timeline(user, "employer") == [("Acme", day(1), day(9))]
 
     async def test_one_of_several_can_be_ended_and_one_can_be_ended_now(
         self, shared: AsyncMemory, user: AsyncUser
@@ -159,7 +159,7 @@ class TestByHand:
         await user.facts.end("employer", at=day(9))
         await taught(shared, user, "monday", "I work at Acme.")
         assert await values(user, "employer") == ["Acme"]
-        assert len(await line(user, "employer")) == 2
+        assert len(await timeline(user, "employer")) == 2
 
     async def test_several_values_can_be_set(self, shared: AsyncMemory, user: AsyncUser) -> None:
         for city in ("Porto", "Lisbon"):
@@ -280,7 +280,7 @@ class TestRejected:
         assert await user.facts.history("home") == []
         assert "claims" not in rows(shared, user)
         await taught(shared, user, "tuesday", "I live in Paris.", at=day(3))
-        assert await line(user, "home") == [("Paris", day(3), None)]
+        assert await timeline(user, "home") == [("Paris", day(3), None)]
 
 
 class TestByAModel:
@@ -373,7 +373,7 @@ class TestGone:
         assert [each[:4] + each[5:] for each in told(await user.facts.list())] == [
             each[:4] + each[5:] for each in told(await other.facts.list())
         ]
-        assert await line(user, "home") == [("Porto", day(1), None)]
+        assert await timeline(user, "home") == [("Porto", day(1), None)]
         assert [(each.key, each.value, each.confidence_score) for each in await user.preferences.list()] == [
             ("answer_length", "short", 0.9)
         ]
@@ -401,17 +401,6 @@ class TestGone:
         gone = "delete" in await actions(user, "session")
         for noun in ("entry", "relationship"):
             assert gone or "unlearn" in await actions(user, noun), noun
-
-    async def test_what_another_said_too_stays_and_is_less_sure(self, shared: AsyncMemory, user: AsyncUser) -> None:
-        await taught(shared, user, "monday", "I live in Porto.", at=day(1))
-        (second,) = await taught(shared, user, "tuesday", "I live in Porto.", at=day(2))
-        before = await user.facts.get("home")
-        await user.sessions.delete("monday")
-        after = await user.facts.get("home")
-        assert before is not None
-        assert after is not None
-        assert (after.value, after.valid_from, after.source_message_id) == ("Porto", day(2), second)
-        assert after.confidence < before.confidence
 
     async def test_what_a_later_word_closed_is_open_again(self, shared: AsyncMemory, user: AsyncUser) -> None:
         await taught(shared, user, "monday", "I live in Porto. I work at Acme.", at=day(1))

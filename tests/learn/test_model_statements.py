@@ -12,10 +12,8 @@ import pytest
 import pytest_asyncio
 
 from helpers.embedders import opened
-from helpers.learning import actions, day, line, run, say, values
-from helpers.probes import cloned
+from helpers.learning import actions, day, run, say, timeline, values
 from ltst import AsyncMemory, AsyncUser, Settings
-from ltst.db.embedded import EmbeddedServer
 from ltst.learn import model
 from ltst.learn.quoted import SURE, Claimed, Noted
 from ltst.records import Completion, ConversationMessage, Statement
@@ -339,13 +337,9 @@ def _forgets(scripted: Scripted) -> Iterator[None]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared(
-    server: EmbeddedServer, template: str, tmp_path_factory: pytest.TempPathFactory, scripted: Scripted
-) -> AsyncIterator[AsyncMemory]:
-    with cloned(server, template) as url:
-        home = tmp_path_factory.mktemp("home")
-        async with opened(Settings(worker=False, database_url=url, home=home), language_model=scripted) as memory:
-            yield memory
+async def shared(module_settings: Settings, scripted: Scripted) -> AsyncIterator[AsyncMemory]:
+    async with opened(module_settings, language_model=scripted) as memory:
+        yield memory
 
 
 def named(data: Mapping[str, Any], text: str) -> str:
@@ -435,7 +429,7 @@ class TestInAMemory:
         await user.facts.set("home", "Lisbon", valid_from=day(0))
         await read(shared, user, "monday", "I live in Porto.", at=day(1))
         assert await values(user, "home") == ["Lisbon"]
-        assert [value for value, *_ in await line(user, "home")] == ["Lisbon"]
+        assert [value for value, *_ in await timeline(user, "home")] == ["Lisbon"]
         run(shared, "UPDATE conversation_sessions SET learned_index = 0 WHERE user_id = %s", user.user_id)
         await shared.settle(user.user_id)
         assert await values(user, "home") == ["Lisbon"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -11,17 +10,11 @@ import pytest
 
 from helpers import slow_rules
 from helpers.embedders import opened
-from helpers.probes import Connection, superuser
+from helpers.probes import Connection
 from ltst import AsyncMemory, AsyncUser, Settings
 
 SLOW = f"I work as a baker. {slow_rules.SLOW}"
 LONG_AGO = datetime.now(UTC) - timedelta(days=3)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Connection]:
-    with superuser(database_url) as connection:
-        yield connection
 
 
 @pytest.fixture

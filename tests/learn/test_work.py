@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -23,6 +22,7 @@ from helpers import slow_rules
 from helpers.embedders import hashed, opened
 from helpers.language_server import Hang, Status, language_server
 from helpers.probes import UNINDEXED, Connection, cloned, superuser, tables, value
+from helpers.waiting import PATIENCE, soon
 from helpers.workers import POISON, Noted, forked, settle_and_note, settle_or_die
 from ltst import AsyncMemory, AsyncUser, ModelUnavailable, Settings
 from ltst.db.embedded import EmbeddedServer
@@ -38,7 +38,6 @@ from ltst.rooms.work import Lease, LeaseLost
 
 LONG_AGO = datetime(2024, 3, 1, 9, tzinfo=UTC)
 CITIES = ("Lisbon", "Porto", "Utrecht", "Bergen", "Kyoto", "Quito")
-PATIENCE = 120.0
 WORK = "SELECT task, subject, attempts, set_aside_at IS NOT NULL FROM derived_work ORDER BY task, subject"
 LACKING = f"""
 SELECT content FROM conversation_messages
@@ -65,12 +64,6 @@ def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 def settings(settings: Settings) -> Settings:
     """A lease that nobody can wait for: what is not given back is stuck."""
     return replace(settings, lease=3600.0)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Connection]:
-    with superuser(database_url) as connection:
-        yield connection
 
 
 async def talk(user: AsyncUser, session_id: str = "monday", *texts: str, at: datetime = LONG_AGO) -> None:
@@ -128,13 +121,6 @@ async def settled(memory: AsyncMemory, user_id: str | None = None) -> None:
         await memory.settle(user_id)
 
 
-async def eventually(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it never came true"
-        await asyncio.sleep(0.02)
-
-
 class Gate:
     """An embedder that waits until it is let go on."""
 
@@ -189,9 +175,9 @@ class TestLeases:
         async with opened(replace(settings, lease=9.0), gate.embed) as slow, opened(settings) as other:
             await talk(slow.user("ana"))
             task = asyncio.create_task(settled(slow))
-            await eventually(gate.begun.is_set)
+            await soon(gate.begun.is_set)
             first = value(database, until)
-            await eventually(lambda: value(database, until) > first + timedelta(seconds=1.5))
+            await soon(lambda: value(database, until) > first + timedelta(seconds=1.5))
             assert await claim(other, "index") is None
             gate.open.set()
             await task
@@ -252,7 +238,7 @@ class TestGivingBack:
         gate = Gate()
         async with opened(replace(settings, worker=True), gate.embed) as memory:
             await talk(memory.user("ana"))
-            await eventually(gate.begun.is_set)
+            await soon(gate.begun.is_set)
             assert left(database)
             asyncio.get_running_loop().call_later(0.3, gate.open.set)
         assert left(database) == []
@@ -312,7 +298,7 @@ class TestGivingBack:
             assert await claim(memory, "index")
             expire(database)
             task = asyncio.create_task(memory.settle())
-            await eventually(gate.begun.is_set)
+            await soon(gate.begun.is_set)
             assert [row[0] for row in left(database)] == ["embed", "index"]
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
@@ -565,7 +551,7 @@ class TestGone:
         async with opened(settings, embed) as memory:
             await talk(memory.user("ana"), "monday", *(f"Message {n} about the harbour." for n in range(3)))
             task = asyncio.create_task(settled(memory, "ana"))
-            await eventually(gate.begun.is_set)
+            await soon(gate.begun.is_set)
             await memory.user("ana").erase()
             gate.open.set()
             await task
@@ -647,7 +633,7 @@ class TestSettling:
             lease = await claim(other, "learn", "monday")
             assert lease
             task = asyncio.create_task(settled(memory))
-            await eventually(lambda: lacking(database) == [] and count(database, "memory_entries") == 1)
+            await soon(lambda: lacking(database) == [] and count(database, "memory_entries") == 1)
             await asyncio.sleep(0.2)
             assert not task.done()
             await listen(other._core.database, lease, limits=rules(other._core).limits)
@@ -659,7 +645,7 @@ class TestSettling:
             await talk(memory.user("ana"))
             assert await claim(other, "learn", "monday")
             task = asyncio.create_task(settled(memory))
-            await eventually(lambda: lacking(database) == [])
+            await soon(lambda: lacking(database) == [])
             expire(database)
             await task
             assert left(database) == [] and count(database, "user_facts") == 1
@@ -680,7 +666,7 @@ class TestSettling:
             lease = await claim(memory, "index")
             assert lease
             task = asyncio.create_task(settled(memory))
-            await eventually(lambda: count(database, "user_facts") == 1)
+            await soon(lambda: count(database, "user_facts") == 1)
             await asyncio.sleep(0.2)
             assert count(database, "memory_entries") == 0
             await work.give_back(calls(memory), [lease])
@@ -870,7 +856,7 @@ class TestWithoutAModel:
             async with opened(given) as memory:
                 user = memory.user("ana")
                 await talk(user)
-                await eventually(lambda: endpoint.asked)
+                await soon(lambda: endpoint.asked)
                 async with asyncio.timeout(PATIENCE / 2):
                     await talk(user, "tuesday")
                     assert await user.search("river")

@@ -12,7 +12,6 @@ import pytest
 import pytest_asyncio
 
 from helpers.embedders import opened
-from helpers.probes import cloned
 from ltst import AsyncMemory, AsyncUser, Settings
 from ltst.support.text import normalised
 
@@ -49,13 +48,11 @@ async def live(memory: AsyncMemory, user: AsyncUser) -> None:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def lived(server: Any, template: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[AsyncUser]:
-    with cloned(server, template) as url:
-        settings = Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"))
-        async with opened(settings) as memory:
-            user = memory.user("vera")
-            await live(memory, user)
-            yield user
+async def lived(module_settings: Settings) -> AsyncIterator[AsyncUser]:
+    async with opened(module_settings) as memory:
+        user = memory.user("vera")
+        await live(memory, user)
+        yield user
 
 
 async def test_every_probe_is_answered_rightly(lived: AsyncUser) -> None:

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from helpers.language_server import Close, Events, Hang, LanguageServer, Raw, Status, event, events, language_server
+from helpers.language_server import Close, Events, Hang, LanguageServer, Raw, Status, event, events
 from ltst import Invalid, ModelUnavailable, Settings
 from ltst.providers.endpoint import Endpoint, EventReader, model_endpoint, proxy_endpoint
 
 KEY = "sk-very-secret"
 REQUEST = {"model": "small", "messages": [{"role": "user", "content": "My secret is the blue door"}]}
-
-
-@pytest.fixture
-def upstream() -> Iterator[LanguageServer]:
-    with language_server() as played:
-        yield played
 
 
 def endpoint(upstream: LanguageServer, **options: Any) -> Endpoint:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 
+from helpers.embedding_endpoint import Answer, embedding_endpoint
 from ltst import Invalid, ModelUnavailable
 from ltst.providers import remote
 from ltst.providers.embedding import OpenAIEmbedder, TextRefused
 
 KEY = "sk-very-secret"
-Answer = tuple[int, Any] | tuple[int, Any, dict[str, str]]
 
 
 def embeddings(texts: list[str], dimensions: int = 3) -> dict[str, Any]:
@@ -45,32 +42,15 @@ class Endpoint:
 def endpoint() -> Iterator[Endpoint]:
     played = Endpoint()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            played.asked.append(question)
-            played.headers.append(dict(self.headers))
-            played.paths.append(self.path)
-            status, body, *more = played.answer(question)
-            content = body if isinstance(body, bytes) else json.dumps(body).encode()
-            self.send_response(status)
-            for name, value in (more[0] if more else {}).items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    def answer(path: str, headers: Mapping[str, str], question: dict[str, Any]) -> Answer:
+        played.asked.append(question)
+        played.headers.append(dict(headers))
+        played.paths.append(path)
+        return played.answer(question)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    played.url = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield played
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with embedding_endpoint(answer) as url:
+        played.url = url
+        yield played
 
 
 @pytest.fixture(autouse=True)

@@ -16,9 +16,10 @@ import psycopg
 import pytest
 import pytest_asyncio
 
-from helpers.embedders import hashed
+from helpers.embedders import hashed, opened
 from helpers.probes import Connection, holding, pass_time, superuser, value
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, ConversationMessage, Settings
+from ltst.handles import desk
 from ltst.rooms import cache, search
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -51,15 +52,9 @@ def database(url: str) -> Iterator[Connection]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def memory(url: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[AsyncMemory]:
-    settings = Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"))
-    async with AsyncMemory(settings=settings, embedder=CallableEmbedder(hashed, "hashed", 384)) as opened:
-        yield opened
-
-
-@pytest.fixture
-def user(memory: AsyncMemory) -> AsyncUser:
-    return memory.user(f"user-{uuid.uuid4().hex}")
+async def memory(module_settings: Settings) -> AsyncIterator[AsyncMemory]:
+    async with opened(module_settings) as made:
+        yield made
 
 
 async def furnish(user: AsyncUser) -> None:
@@ -147,7 +142,7 @@ class TestUse:
             {},
             {"query": "Apple"},
             {"kinds": ["message"]},
-            {"limit": 9},
+            {"limit": 11},
             {"session_id": "monday"},
             {"since": past},
             {"until": datetime.now(UTC) + HOUR},
@@ -363,6 +358,28 @@ class TestTwoUsers:
         shift = "UPDATE search_units SET unit_no = unit_no + 100 WHERE user_id = %s"
         database.execute(shift, (user.user_id,))
         assert await asked(memory, user) == [], "numbers that only the other has"
+
+
+async def test_what_was_found_before_a_write_is_not_written_to_it(
+    memory: AsyncMemory, user: AsyncUser, database: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be refused as old; others' searches are kept all the same."""
+    written, put = list[str](), cache.put
+
+    async def noted(tx: Any, found: Any) -> None:
+        written.extend(each.user_id for each in found)
+        await put(tx, found)
+
+    monkeypatch.setattr(cache, "put", noted)
+    monkeypatch.setattr(desk, "GATHERING_SECONDS", 3600.0)  # until it is told to finish
+    other = memory.user(f"user-{uuid.uuid4().hex}")
+    for each in (user, other):
+        await furnish(each)
+        await each.search("apple")
+    await user.chat("monday").add("user", "And now a plum.")
+    await memory._core.finish()
+    assert written == [other.user_id]
+    assert (value(database, ROWS, user.user_id), value(database, ROWS, other.user_id)) == (0, 1)
 
 
 async def test_it_holds_no_content(memory: AsyncMemory, user: AsyncUser, database: Connection) -> None:

@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from helpers.embedders import hashed
+from helpers.embedders import opened
 from helpers.probes import Connection, holding, superuser
 from ltst import (
     AsyncChat,
     AsyncMemory,
     AsyncUser,
-    CallableEmbedder,
     Context,
     ConversationSession,
     DatabaseUnavailable,
@@ -61,24 +60,10 @@ def by_words(text: str) -> int:
     return len(text.split())
 
 
-@pytest.fixture(scope="module")
-def module_settings(url: str, tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    return Settings(worker=False, database_url=url, home=tmp_path_factory.mktemp("home"))
-
-
-def opened(settings: Settings) -> AsyncMemory:
-    return AsyncMemory(settings=settings, embedder=CallableEmbedder(hashed, "hashed", 384))
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def memory(module_settings: Settings) -> AsyncIterator[AsyncMemory]:
     async with opened(module_settings) as made:
         yield made
-
-
-@pytest.fixture
-def user(memory: AsyncMemory) -> AsyncUser:
-    return memory.user(f"user-{uuid.uuid4().hex}")
 
 
 @pytest.fixture
@@ -217,10 +202,10 @@ class TestOrder:
         assert sources(context, "window") == (turn.message_id,)
         assert set(context.sources) == {said.message_id, moved.message_id, turn.message_id}
 
-    async def test_a_fact_is_not_told_beside_the_message_that_tells_it(self, user: AsyncUser) -> None:
+    async def test_a_fact_is_told_whatever_is_recalled(self, user: AsyncUser) -> None:
         said = await user.chat("earlier").add("user", "I live in Lisbon, near the lighthouse.")
         await user.facts.set("city", "Lisbon", source_message_id=said.message_id)
-        assert contents(await user.chat("today").context(QUERY)) == ["I live in Lisbon, near the lighthouse."]
+        assert contents(await user.chat("today").context(QUERY)) == ["city: Lisbon", said.content]
         assert contents(await user.chat("today").context()) == ["city: Lisbon"]
         assert contents(await user.chat("earlier").context(QUERY)) == ["city: Lisbon"], "the window moves on"
 
@@ -707,6 +692,8 @@ async def test_a_message_by_its_key(user: AsyncUser, memory: AsyncMemory) -> Non
     assert found is not None and found.message_id == added.message_id
     assert await chat.keyed("k2") is None and await user.chat("other").keyed("k1") is None
     assert await memory.user("somebody else").chat("keys").keyed("k1") is None
+    assert await user.keyed("k1") == found and await user.keyed("k2") is None
+    assert await memory.user("somebody else").keyed("k1") is None
     with pytest.raises(Invalid, match="key"):
         await chat.keyed("")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,7 +15,7 @@ import pytest
 from psycopg import sql
 
 from helpers.embedders import hashed
-from helpers.probes import Connection, columns, superuser, tables, value
+from helpers.probes import Connection, columns, tables, value
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Settings
 from ltst.indexing import index
 from ltst.indexing.index import WORDED, index_words
@@ -36,12 +36,6 @@ async def memory(settings: Settings) -> AsyncIterator[AsyncMemory]:
     embedder = CallableEmbedder(hashed, "hashed", 384, longest=300)
     async with AsyncMemory(settings=settings, embedder=embedder) as opened:
         yield opened
-
-
-@pytest.fixture
-def database(settings: Settings) -> Iterator[Connection]:
-    with superuser(str(settings.database_url)) as connection:
-        yield connection
 
 
 def index_tables(database: Connection) -> list[str]:

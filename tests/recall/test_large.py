@@ -298,8 +298,11 @@ class TestSearch:
         await user.facts.set("pet", "pelican")
         await user.entries.add("A pelican was seen.")
         await user.documents.add("How to feed a pelican")
-        hits = await user.search("pelican")
+        # Vectors are drawn by chance here, so what holds the word need not be among the first ten.
+        hits = await user.search("pelican", limit=100)
         assert {hit.kind for hit in hits if "pelican" in hit.content} == {"fact", "entry", "document"}
+        for kind in ("fact", "entry", "document"):
+            assert [hit.kind for hit in await user.search("pelican", kinds=[kind])] == [kind]
 
     async def test_new_messages_are_found_at_once(self, memory: AsyncMemory, database: Connection) -> None:
         user = await newcomer(memory, THRESHOLD + 10)

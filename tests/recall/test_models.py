@@ -6,7 +6,7 @@ import asyncio
 import logging
 import math
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from helpers.embedders import hashed as by_words
-from helpers.probes import Connection, superuser, value
+from helpers.probes import Connection, value
 from ltst import (
     AsyncMemory,
     AsyncUser,
@@ -46,6 +46,9 @@ WITHOUT_VECTORS = "search goes without vectors"
 SYNONYMS = {"vessel": "ship", "vessels": "ship", "ships": "ship"}
 
 
+OF_ANOTHER_LENGTH = CallableEmbedder(lambda texts: np.ones((len(texts), 100)), "hashed", 100)
+
+
 def hashed(texts: Sequence[str]) -> Vectors:
     """Bags of hashed words in which a vessel is a ship: what a model knows and words alone do not."""
     words = [re.findall(r"\w+", text.lower()) for text in texts]
@@ -63,12 +66,6 @@ class Model:
     def _embed(self, texts: Sequence[str]) -> Any:
         self.asked += texts
         return hashed(texts) if self.fails is None else self.fails(texts)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Connection]:
-    with superuser(database_url) as connection:
-        yield connection
 
 
 @pytest.fixture
@@ -189,13 +186,19 @@ class TestAnother:
         assert value(database, WITHOUT_WORDS) == 0
         assert database.execute(MODELS).fetchall() == [("hashed", 384, None, "active")]
 
+    @pytest.mark.parametrize("other", [None, OF_ANOTHER_LENGTH], ids=["none", "of the same name, of another length"])
     async def test_a_program_without_that_model_searches_by_words(
-        self, opened: Callable[..., Any], database: Connection, model: Model, caplog: pytest.LogCaptureFixture
+        self,
+        opened: Callable[..., Any],
+        database: Connection,
+        model: Model,
+        caplog: pytest.LogCaptureFixture,
+        other: Any,
     ) -> None:
         async with opened(model.embedder) as memory:
             await furnish(memory.user("ana"))
             await memory.user("ana").search("ship")
-        async with opened() as memory:
+        async with opened(other) as memory:
             await memory.user("ana").chat("tuesday").add("user", "Another ship left.")
             with caplog.at_level(logging.WARNING, logger="ltst"):
                 assert "Another ship left." in await contents(memory.user("ana"), "ship")
@@ -222,19 +225,6 @@ class TestAnother:
         async with opened(again.embedder) as memory:
             assert (await contents(memory.user("ana"), "vessel"))[0] == "A ship lies in the harbour."
         assert again.asked == ["vessel"], "what has its vector is not embedded again"
-
-    async def test_one_of_the_same_name_with_vectors_of_another_length_is_another(
-        self, opened: Callable[..., Any], database: Connection, model: Model, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        async with opened(model.embedder) as memory:
-            await furnish(memory.user("ana"))
-            await memory.user("ana").search("ship")
-        async with opened(CallableEmbedder(lambda texts: np.ones((len(texts), 100)), "hashed", 100)) as memory:
-            await memory.user("ana").chat("tuesday").add("user", "Another ship left.")
-            with caplog.at_level(logging.WARNING, logger="ltst"):
-                assert "Another ship left." in await contents(memory.user("ana"), "ship")
-        assert warnings(caplog, WITHOUT_VECTORS)
-        assert value(database, LACKING) == 1
 
     async def test_the_local_one_given_by_hand_is_the_default(self, opened: Callable[..., Any]) -> None:
         for embedder in (None, LocalEmbedder(), None):

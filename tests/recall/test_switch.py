@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from zlib import crc32
 
 import psycopg
 import pytest
 
+from helpers.embedding_endpoint import Answer, embedding_endpoint
 from helpers.probes import superuser, value
 from ltst import AsyncMemory, Conflict, Invalid, Memory, Settings
 from ltst.providers.embedding import CallableEmbedder
@@ -187,25 +185,13 @@ def endpoint() -> Iterator[str]:
     """A model of 16 dimensions behind an OpenAI-compatible endpoint, somewhat slow."""
     model = bag("remote", 16)
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
-            time.sleep(0.02)
-            data = [{"index": at, "embedding": row} for at, row in enumerate(model.embed(texts).tolist())]
-            body = json.dumps({"data": data}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(path: str, headers: Mapping[str, str], question: Any) -> Answer:
+        time.sleep(0.02)
+        rows = model.embed(question["input"]).tolist()
+        return 200, {"data": [{"index": at, "embedding": row} for at, row in enumerate(rows)]}
 
-        def log_message(self, *arguments: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/v1"
-    server.shutdown()
-    server.server_close()
+    with embedding_endpoint(answer) as url:
+        yield url
 
 
 def command(settings: Settings, *arguments: str) -> list[str]:

@@ -7,18 +7,17 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from helpers import child_work
+from helpers.waiting import PATIENCE, soon
 from ltst.errors import Unavailable
 from ltst.support.child import Limits
 from ltst.support.children import Children, Crashed, OutOfTime
 
-PATIENCE = 120.0
 LONG = Limits(3600.0)
 TESTS = Path(__file__).parents[1]
 
@@ -28,13 +27,6 @@ def children() -> Iterator[Children]:
     made = Children(2)
     yield made
     made.end()
-
-
-async def eventually(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it never came true"
-        await asyncio.sleep(0.02)
 
 
 def alive(pid: int) -> bool:
@@ -47,7 +39,7 @@ def alive(pid: int) -> bool:
 
 async def said(marker: Path) -> int:
     """The process that a marker names, once there is one."""
-    await eventually(marker.exists)
+    await soon(marker.exists)
     return int(marker.read_text())  # noqa: ASYNC240 - a few bytes
 
 
@@ -105,7 +97,7 @@ async def test_a_child_that_dies_at_its_work_is_told_and_replaced(children: Chil
 async def test_a_child_that_was_killed_while_it_waited_is_replaced(children: Children) -> None:
     before = await children.one(child_work.pid, limits=LONG, owner="ana")
     os.kill(before, signal.SIGKILL)
-    await eventually(lambda: not alive(before))
+    await soon(lambda: not alive(before))
     assert await children.one(child_work.pid, limits=LONG, owner="ana") != before
 
 
@@ -126,7 +118,7 @@ async def test_whoever_is_cancelled_ends_the_child(children: Children, tmp_path:
     task, pid = await burning(children, tmp_path / "marker")
     task.cancel()
     assert isinstance((await asyncio.gather(task, return_exceptions=True))[0], asyncio.CancelledError)
-    await eventually(lambda: not alive(pid))
+    await soon(lambda: not alive(pid))
 
 
 async def test_to_stop_ends_what_is_under_way_and_what_waits(children: Children, tmp_path: Path) -> None:
@@ -136,7 +128,7 @@ async def test_to_stop_ends_what_is_under_way_and_what_waits(children: Children,
     children.stop()
     for stopped in await asyncio.gather(task, waiting, return_exceptions=True):
         assert isinstance(stopped, Unavailable)
-    await eventually(lambda: not alive(pid))
+    await soon(lambda: not alive(pid))
     assert await children.one(child_work.double, 4, limits=LONG, owner="ana") == 8
 
 
@@ -203,4 +195,4 @@ async def test_a_child_ends_with_its_parent_whatever_it_is_at(tmp_path: Path) ->
     assert alive(child)
     parent.kill()
     parent.wait()
-    await eventually(lambda: not alive(child))
+    await soon(lambda: not alive(child))

@@ -39,7 +39,7 @@ def read(text: str, kind: str = source.MARKDOWN) -> list[Chunk]:
     return chunks_of(source.of_text(text, kind))
 
 
-def chunks_of(found: source.Source) -> list[Chunk]:
+def chunks_of(found: source.DocumentSource) -> list[Chunk]:
     parts = source.read(found, most_pages=1000, most_unpacked=10**8)
     return [chunk for part in parts if not isinstance(part, source.SourceDetails) for chunk in part]
 
@@ -246,7 +246,7 @@ def test_megabytes_of_anything_are_read_in_time(unit: str, rounds: Callable[[int
 
 
 def pdf_chunks(data: bytes) -> list[Chunk]:
-    found = source.Source(data, source.PDF, "a.pdf")
+    found = source.DocumentSource(data, source.PDF, "a.pdf")
     return chunks_of(found)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ltst.support.timeline import Mention, Period, periods
+from ltst.support.timeline import ANY, Mention, Period, periods
 
 DAY = timedelta(days=1)
 
@@ -93,6 +93,25 @@ def test_a_correction_ends_one_and_begins_another() -> None:
     assert found == [("Lisbon", 1, 5), ("Porto", 5, None)]
 
 
+def test_what_is_called_wrong_never_held() -> None:
+    assert line(said("Rome", 0), said("Lisbon", 1), said("Porto", 5, corrects=ANY)) == [
+        ("Rome", 0, 1),
+        ("Porto", 1, None),
+    ]
+    lisbon = said("Lisbon", 1, source="a")
+    assert line(lisbon, said("Porto", 5, corrects="a")) == [("Porto", 1, None)]
+    assert line(lisbon, said("Porto", 5, corrects="b")) == [("Lisbon", 1, 5), ("Porto", 5, None)]
+    assert line(said("Lisbon", 1, by_hand=True), said("Porto", 5, corrects=ANY)) == [
+        ("Lisbon", 1, 5),
+        ("Porto", 5, None),
+    ], "what was written down is not wrong because somebody says so"
+
+
+def test_of_several_values_the_wrong_one_never_held() -> None:
+    known = [said("Rex", 0, source="a"), said("Lena", 1, source="b")]
+    assert line(*known, said("Luna", 5, corrects="b"), single=False) == [("Rex", 0, None), ("Luna", 5, None)]
+
+
 def test_several_values_hold_beside_each_other() -> None:
     found = line(said("chess", 1), said("climbing", 3), said("chess", 6, ends=True), single=False)
     assert found == [("chess", 1, 6), ("climbing", 3, None)]
@@ -125,14 +144,22 @@ def test_two_who_say_the_same_are_surer_than_one_and_a_copy_is_not_a_second_one(
 
 STATEMENTS = st.lists(
     st.builds(
-        lambda value, since, later, ends, by_hand: said(
-            value, since, since + later, ends=ends and not by_hand, by_hand=by_hand
+        lambda value, since, later, ends, by_hand, source, corrects: said(
+            value,
+            since,
+            since + later,
+            ends=ends and not by_hand,
+            by_hand=by_hand,
+            source=source,
+            corrects=None if ends or by_hand else corrects,
         ),
         st.sampled_from(["Porto", "Lisbon", "Braga", "Paris"]),
         st.integers(0, 20),
         st.integers(0, 6),
         st.booleans(),
         st.booleans(),
+        st.sampled_from(["a", "b", "c"]),
+        st.sampled_from([None, None, ANY, "a", "b"]),
     ),
     max_size=12,
     unique_by=lambda each: (each.id, each.said_at),

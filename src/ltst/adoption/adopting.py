@@ -20,6 +20,7 @@ from ltst.adoption.tables import FAULTS_TOLD, HIDDEN, Legacy, Takeover, columns_
 from ltst.adoption.views import Taken, all_taken, contents, show, shown, taken_by
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
+from ltst.db.queries import statements
 from ltst.errors import Conflict, LtstError, NotFound
 from ltst.support.ids import new_id
 
@@ -34,85 +35,7 @@ LONGEST_NAME = 63
 STAGE = sql.Identifier("pg_temp", "ltst_adopting")
 WORDS = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 IS_FREE = "SELECT to_regclass(quote_ident(%s) || '.' || quote_ident(%s)) IS NULL"
-COUNT = """
-SELECT count(*) AS rows, count(*) FILTER (WHERE fault IS NULL) AS messages,
-       count(DISTINCT (owner, session)) FILTER (WHERE fault IS NULL) AS sessions,
-       count(DISTINCT owner) FILTER (WHERE fault IS NULL) AS users,
-       min(happened) FILTER (WHERE fault IS NULL) AS first, max(happened) FILTER (WHERE fault IS NULL) AS last,
-       count(*) FILTER (WHERE fault IS NULL AND happened IS NULL) AS undated,
-       count(*) FILTER (WHERE fault IS NULL AND content !~ '\\S') AS blank
-FROM {source} AS seen
-"""
-FAULTY = "SELECT row, fault AS reason FROM {source} AS seen WHERE fault IS NOT NULL ORDER BY place LIMIT {limit}"
-REASONS = (
-    "SELECT fault, count(*) FROM {source} AS seen WHERE fault IS NOT NULL GROUP BY fault ORDER BY 2 DESC, 1 LIMIT 100"
-)
-VOCABULARY = """
-SELECT role, mode() WITHIN GROUP (ORDER BY word) FROM {source} AS seen
-WHERE fault IS NULL AND word IS NOT NULL GROUP BY role
-"""
-SESSIONS = """
-INSERT INTO conversation_sessions (user_id, session_id, created_at, last_activity, metadata)
-SELECT owner, session, coalesce(min(happened), now()), coalesce(max(happened), now()),
-       jsonb_build_object('adopted_from', {name}::text)
-FROM {stage} WHERE fault IS NULL GROUP BY owner, session
-"""
-# A row without a date is as old as the youngest of its conversation, since it stands behind those that have one.
-MESSAGES = """
-INSERT INTO conversation_messages (
-    user_id, message_id, session_id, role, content, content_hash, context_hash, message_index, message_key,
-    token_count, metadata, timestamp)
-SELECT owner, message_id, session, role, content, hash, ltst_sha256(session || ':' || role || ':' || hash), number,
-       CASE WHEN length(named) <= 255 THEN named ELSE ltst_sha256(named) END, (octet_length(content) + 3) / 4,
-       ltst_adopted_metadata(columns) || body,
-       coalesce(happened, max(happened) OVER (PARTITION BY owner, session), now())
-FROM (SELECT *, ltst_sha256(content) AS hash, {name} || ':' || row AS named FROM {stage} WHERE fault IS NULL) AS seen
-ORDER BY owner, session, number
-"""
-NUMBERS = """
-INSERT INTO adopted_messages (user_id, message_id, adoption_id, {session_column}, {row_column}, shown)
-SELECT owner, message_id, {adoption}, session::{session_kind}, id::{row_kind},
-       CASE columns WHEN '{{}}' THEN '{{}}'::jsonb ELSE jsonb_build_object('columns', columns) END
-       || CASE WHEN happened IS NULL THEN '{{"undated": true}}'::jsonb ELSE '{{}}'::jsonb END
-       || CASE WHEN word <> {words}::jsonb ->> role THEN jsonb_build_object('role', word) ELSE '{{}}'::jsonb END
-       || CASE WHEN message <> ltst_langchain_message(role, content, ltst_adopted_metadata(columns) || body)
-               THEN jsonb_build_object('message', message) ELSE '{{}}'::jsonb END
-FROM {stage} WHERE fault IS NULL ORDER BY owner, session, number
-"""
-ANALYSE_SESSIONS = "ANALYZE conversation_sessions"
-ANALYSE_ALL = "ANALYZE conversation_sessions, conversation_messages, adopted_messages"
-SHARE = """
-UPDATE conversation_sessions SET adoption_id = {adoption}
-WHERE (user_id, session_id) IN (SELECT DISTINCT owner, session FROM {stage} WHERE fault IS NULL)
-"""
-TELL = """
-INSERT INTO event_ledger (user_id, actor, action, noun, row_id, details)
-SELECT user_id, {actor}, {action}, 'session', session_id,
-       jsonb_build_object('table', {name}::text, 'messages', session_length)
-FROM conversation_sessions WHERE adoption_id = {adoption} ORDER BY user_id, session_id
-"""
-REMEMBER = """
-INSERT INTO adopted_tables (
-    adoption_id, schema_name, table_name, kept_name, shape, owner_id, columns, extras, words, row_kind, session_kind,
-    numbered, sequence_name, zone, largest)
-VALUES (%(adoption_id)s::uuid, %(schema)s, %(table)s, %(kept)s, %(shape)s, %(user_id)s, %(columns)s::jsonb,
-        %(extras)s::jsonb, %(words)s::jsonb, %(row_kind)s, %(session_kind)s, %(numbered)s, %(sequence)s, %(zone)s,
-        %(largest)s)
-"""
-# Hashes of the adopted rows as the table has them and as ltst has them; they must be equal, order and times included.
-OLD_ORDER = """
-SELECT count(*), coalesce(encode(sha256(string_agg(
-    sha256(convert_to(jsonb_build_array(owner, session, number, role, content, happened)::text, 'UTF8')), ''
-    ORDER BY owner, session, number)), 'hex'), '')
-FROM ({read}) AS seen WHERE fault IS NULL
-"""
-NEW_ORDER = """
-SELECT count(*), coalesce(encode(sha256(string_agg(
-    sha256(convert_to(jsonb_build_array(message.user_id, session_id, message_index, role, content,
-        CASE WHEN shown ? 'undated' THEN NULL ELSE timestamp END)::text, 'UTF8')), ''
-    ORDER BY message.user_id, session_id, message_index)), 'hex'), '')
-FROM conversation_messages AS message JOIN adopted_messages USING (user_id, message_id) WHERE adoption_id = {adoption}
-"""
+STATEMENTS = statements(__name__)
 
 
 class _TableBusy(Exception):
@@ -161,7 +84,7 @@ async def give_all_back(connection: Connection) -> None:
 
 
 async def show_again(connection: Connection, before: Sequence[Taken]) -> None:
-    """After a restore: create the views of adopted tables, and put back those that the backup does not know."""
+    """Create the views of adopted tables after a restore, and put back tables that the backup does not know."""
     now = await all_taken(connection)
     for taken in now:
         if await connection.value(IS_FREE, (taken.legacy.schema, taken.table)):
@@ -201,39 +124,39 @@ async def _prepared(connection: Connection, takeover: Takeover) -> Legacy:
 async def _summary(connection: Connection, takeover: Takeover, legacy: Legacy, source: sql.Composable) -> Adoption:
     """Count what becomes of the rows, and list the first that cannot become messages."""
     cursor = connection.cursor(row_factory=dict_row)
-    (counted,) = await (await cursor.execute(sql.SQL(COUNT).format(source=source))).fetchall()
+    (counted,) = await (await cursor.execute(sql.SQL(STATEMENTS["count"]).format(source=source))).fetchall()
     faults = []
     if counted["rows"] > counted["messages"]:
-        listing = sql.SQL(FAULTY).format(source=source, limit=FAULTS_TOLD)
+        listing = sql.SQL(STATEMENTS["faulty"]).format(source=source, limit=FAULTS_TOLD)
         faults = [AdoptionFault(**each) for each in await (await cursor.execute(listing)).fetchall()]
     return Adoption(
         table=legacy.shown,
         shape=legacy.shape,
         user_id=takeover.user_id,
         faults=tuple(faults),
-        reasons=dict(await connection.rows(sql.SQL(REASONS).format(source=source))) if faults else {},
-        words=WORDS | dict(await connection.rows(sql.SQL(VOCABULARY).format(source=source))),
+        reasons=dict(await connection.rows(sql.SQL(STATEMENTS["reasons"]).format(source=source))) if faults else {},
+        words=WORDS | dict(await connection.rows(sql.SQL(STATEMENTS["vocabulary"]).format(source=source))),
         left_behind=legacy.left_behind,
         **counted,
     )
 
 
 async def _adopt(connection: Connection, takeover: Takeover, seen: Legacy) -> Adoption:
-    adoption = new_id()
+    adoption_id = new_id()
     legacy = seen if seen.id else await _numbered(connection, seen)
     await connection.execute(
         sql.SQL(
             "CREATE TEMP TABLE ltst_adopting ON COMMIT DROP AS SELECT gen_random_uuid() AS message_id, * FROM ({}) AS r"
-        ).format(reading(legacy, takeover, adoption))
+        ).format(reading(legacy, takeover, adoption_id))
     )
     await connection.execute("ANALYZE pg_temp.ltst_adopting")
-    told = await _summary(connection, takeover, legacy, STAGE)
-    if told.faults and not takeover.leave_out:
+    outcome = await _summary(connection, takeover, legacy, STAGE)
+    if outcome.faults and not takeover.leave_out:
         raise Conflict(
-            f"{told.rows - told.messages:,} of {told.rows:,} rows cannot be taken over: {reasons(told)}. "
+            f"{outcome.rows - outcome.messages:,} of {outcome.rows:,} rows cannot be taken over: {reasons(outcome)}. "
             "Mend them, or leave them out (--leave-out): they stay in the table that is kept"
         )
-    taken = Taken(adoption, legacy.name, legacy, takeover.user_id, told.words, takeover.zone, seen.id is not None)
+    taken = Taken(adoption_id, legacy.name, legacy, takeover.user_id, outcome.words, takeover.zone, seen.id is not None)
     await _copy(connection, taken)
     kept = await _free_name(connection, legacy)
     await connection.execute(
@@ -245,8 +168,8 @@ async def _adopt(connection: Connection, takeover: Takeover, seen: Legacy) -> Ad
     digest = await _compare(connection, taken, takeover)
     await _tell(connection, taken, takeover.actor, "adopt")
     update = sql.SQL("UPDATE adopted_tables SET digest = {} WHERE adoption_id = {} RETURNING adopted_at")
-    moment = await connection.value(update.format(digest, adoption))
-    return replace(told, kept=taken.legacy.shown, digest=digest, adopted_at=moment)
+    moment = await connection.value(update.format(digest, adoption_id))
+    return replace(outcome, kept=taken.legacy.shown, digest=digest, adopted_at=moment)
 
 
 async def _numbered(connection: Connection, legacy: Legacy) -> Legacy:
@@ -270,8 +193,8 @@ async def _copy(connection: Connection, taken: Taken) -> None:
         "row_kind": sql.SQL(taken.row_kind),
     }
     # Counted anew in between: what is looked up for each message would else be looked for as in an empty table.
-    for step in (SESSIONS, ANALYSE_SESSIONS, MESSAGES, NUMBERS, SHARE, ANALYSE_ALL):
-        await connection.execute(sql.SQL(step).format(**parts))
+    for step in ("sessions", "analyse_sessions", "messages", "numbers", "share", "analyse_all"):
+        await connection.execute(sql.SQL(STATEMENTS[step]).format(**parts))
 
 
 async def _free_name(connection: Connection, legacy: Legacy) -> str:
@@ -305,7 +228,7 @@ async def _remember(connection: Connection, taken: Taken, takeover: Takeover) ->
         "zone": taken.zone if legacy.zoneless else None,
         "largest": takeover.largest,
     }
-    await connection.execute(REMEMBER, given)
+    await connection.execute(STATEMENTS["remember"], given)
     if not taken.id.unique:
         index = sql.SQL("CREATE INDEX {} ON {} ({})")
         await connection.execute(
@@ -317,8 +240,8 @@ async def _compare(connection: Connection, taken: Taken, takeover: Takeover) -> 
     """Fail unless ltst has the rows of the table, in their order, and the view shows them as they are there."""
     read = reading(taken.legacy, takeover, taken.adoption)
     adoption = sql.SQL("{}::uuid").format(taken.adoption)
-    (before,) = await connection.rows(sql.SQL(OLD_ORDER).format(read=read))
-    (after,) = await connection.rows(sql.SQL(NEW_ORDER).format(adoption=adoption))
+    (before,) = await connection.rows(sql.SQL(STATEMENTS["old_order"]).format(read=read))
+    (after,) = await connection.rows(sql.SQL(STATEMENTS["new_order"]).format(adoption=adoption))
     kept, view = await contents(connection, taken)
     if before != after or kept != view:
         raise LtstError(
@@ -329,7 +252,7 @@ async def _compare(connection: Connection, taken: Taken, takeover: Takeover) -> 
 
 
 async def _tell(connection: Connection, taken: Taken, actor: str, action: str) -> None:
-    query = sql.SQL(TELL).format(
+    query = sql.SQL(STATEMENTS["tell"]).format(
         actor=actor, action=action, name=taken.table, adoption=sql.SQL("{}::uuid").format(taken.adoption)
     )
     await connection.execute(query)

@@ -70,7 +70,7 @@ def _statements() -> Mapping[str, Sequence[tuple[str, str]]]:
     text = resources.files("ltst.adoption").joinpath("predecessor.sql").read_text("utf-8")
     found: dict[str, list[tuple[str, str]]] = {kind: [] for kind in KINDS}
     for kind, name, part in headed(text, *KINDS):
-        found[kind].append((name, part))
+        found[kind].append((name, part.removesuffix(";")))
     return found
 
 
@@ -97,17 +97,17 @@ async def adopt(database: Database, takeover: Takeover, *, switch: bool) -> Pred
         if switch:
             await _lock(connection, takeover)
         await _prepared(connection, takeover)
-        told = await _summary(connection, takeover)
-        if told.switched:
+        outcome = await _summary(connection, takeover)
+        if outcome.switched:
             raise Conflict(f"the tables in {takeover.source} were switched over already; the way back: --back")
-        if told.faults and not takeover.leave_out:
-            raise Conflict(f"some rows cannot be taken over: {reasons(told)}. Mend them, or use --leave-out")
+        if outcome.faults and not takeover.leave_out:
+            raise Conflict(f"some rows cannot be taken over: {reasons(outcome)}. Mend them, or use --leave-out")
         for _, step in _statements()["copy"]:
             await connection.execute(_sql(step, takeover))
         digests = await _compared(connection, takeover, "copied")
         if switch:
             await connection.execute(_sql(SWITCH, takeover))
-        return replace(told, digests=digests, switched=switch)
+        return replace(outcome, digests=digests, switched=switch)
 
 
 async def give_back(database: Database, takeover: Takeover, *, drop: bool) -> Predecessor:
@@ -121,13 +121,13 @@ async def give_back(database: Database, takeover: Takeover, *, drop: bool) -> Pr
         before = await _summary(connection, takeover)
         if before.switched:  # else the old tables are the ones in use, and ltst was only tried beside them
             await _brought_back(connection, takeover, present)
-        told = await _summary(connection, takeover)
+        outcome = await _summary(connection, takeover)
         digests = await _compared(connection, takeover, "returned") if before.switched else {}
         await connection.execute(SWITCH_BACK)
         if drop:
             own = await connection.value("SELECT current_schema()::text")
             await connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(own)))
-        return replace(told, digests=digests, switched=False)
+        return replace(outcome, digests=digests, switched=False)
 
 
 async def _brought_back(connection: Connection, takeover: Takeover, present: Sequence[str]) -> None:
@@ -149,7 +149,7 @@ async def _lock(connection: Connection, takeover: Takeover) -> None:
 
 
 async def _tables(connection: psycopg.AsyncConnection[Any], schema: str) -> list[str]:
-    """The old tables that a schema has."""
+    """Return the old tables that a schema has."""
     present = [str(name) for (name,) in await (await connection.execute(PRESENT, (schema,))).fetchall()]
     if LTST_TABLE in present:
         raise Invalid(f"the schema {schema} is ltst's own: name the one that the tables of the system before are in")
@@ -160,7 +160,7 @@ async def _tables(connection: psycopg.AsyncConnection[Any], schema: str) -> list
 
 
 async def _prepared(connection: Connection, takeover: Takeover) -> list[str]:
-    """Stage the rows of the old tables as ltst can take them; the tables that there are."""
+    """Stage the rows of the old tables as ltst can take them; return the tables that exist."""
     await entitled(connection)
     found = await _tables(connection, takeover.source)
     await connection.execute("SELECT set_config('TimeZone', %s, true)", (takeover.zone,))
@@ -179,7 +179,7 @@ async def _prepared(connection: Connection, takeover: Takeover) -> list[str]:
 
 
 async def _summary(connection: Connection, takeover: Takeover) -> Predecessor:
-    """How many rows there are, and what is wrong with some."""
+    """Return how many rows there are, and what is wrong with some of them."""
     rows = {
         table: await connection.value(_sql("SELECT count(*) FROM {stage}", takeover, table=table)) for table in TABLES
     }

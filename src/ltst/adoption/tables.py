@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from psycopg import sql
 from psycopg.rows import class_row, dict_row
@@ -16,6 +16,7 @@ from psycopg.rows import class_row, dict_row
 from ltst.adoption.outcomes import Adoption, Predecessor
 from ltst.db import migrate
 from ltst.db.connections import Connection
+from ltst.db.queries import statements
 from ltst.errors import Conflict, Denied, Invalid, NotFound
 
 KINDS = {"int2": "integer", "int4": "integer", "int8": "bigint", "uuid": "uuid"}
@@ -29,14 +30,7 @@ IN_JSON = ("N", "B", "S", "E", "D")
 HIDDEN = "ltst_row"
 ADOPTING = 0x6C747374_0003
 FAULTS_TOLD = 20
-SETTLED = (
-    b"SELECT set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, YMD', true), "
-    b"set_config('IntervalStyle', 'postgres', true), set_config('extra_float_digits', '1', true)"
-)
-MAY_SEE = """
-SELECT rolsuper OR rolbypassrls OR pg_has_role(rolname, 'ltst_keeper', 'USAGE'), rolname::text
-FROM pg_roles WHERE rolname = current_user
-"""
+STATEMENTS = statements(__name__)
 NEXT = re.compile(r"nextval\('((?:[^']|'')+)'::regclass\)$")
 ACCEPTED = (
     "accepted are session_id, role, content (and id, user_id, created_at where there are any), "
@@ -46,47 +40,8 @@ ACCEPTED = (
 # A row is looked up in the table too, by an operator that texts have and the others have not.
 WRITTEN = {"id": ("S",), "session": ("S", "N", "E"), "user": ("S", "N", "E")}
 
-FIND = """
-SELECT place.nspname::text AS schema, class.relname::text AS name, class.relkind::text AS kind,
-       class.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('ltst_migrations')) AS beside,
-       class.relrowsecurity AS guarded, pg_get_userbyid(class.relowner)::text AS owner,
-       pg_has_role(current_user, class.relowner, 'USAGE')
-           AND pg_has_role((SELECT proowner FROM pg_proc WHERE oid = to_regproc('ltst_write_adopted')), class.relowner,
-                           'USAGE') AS ours,
-       ARRAY(SELECT conname::text FROM pg_constraint WHERE contype = 'f' AND confrelid = class.oid
-             AND conrelid <> class.oid ORDER BY 1) AS referred,
-       ARRAY(SELECT tgname::text FROM pg_trigger WHERE tgrelid = class.oid AND NOT tgisinternal ORDER BY 1) AS triggers,
-       ARRAY(SELECT DISTINCT reading.relname::text
-             FROM pg_depend AS need JOIN pg_rewrite AS rule ON rule.oid = need.objid
-             JOIN pg_class AS reading ON reading.oid = rule.ev_class
-             WHERE need.classid = 'pg_rewrite'::regclass AND need.refobjid = class.oid AND rule.ev_class <> class.oid)
-           AS views
-FROM pg_class AS class JOIN pg_namespace AS place ON place.oid = class.relnamespace
-WHERE class.relkind IN ('r', 'p', 'v', 'm', 'f')
-  AND (place.nspname = ANY (current_schemas(false))
-           AND %(table)s::text IN (class.relname::text, quote_ident(class.relname))
-       OR %(table)s::text IN (place.nspname || '.' || class.relname,
-                        quote_ident(place.nspname) || '.' || quote_ident(class.relname)))
-ORDER BY array_position(current_schemas(false), place.nspname) NULLS LAST LIMIT 1
-"""
-COLUMNS = """
-SELECT attname::text AS name, format_type(atttypid, atttypmod) AS type, type.typname::text AS base,
-       type.typcategory::text AS category, attgenerated <> '' AS generated,
-       pg_get_serial_sequence(quote_ident(nspname) || '.' || quote_ident(relname), attname) AS sequence,
-       pg_get_expr(adbin, adrelid) AS "default", attnotnull AS required,
-       EXISTS (SELECT FROM pg_index WHERE indrelid = class.oid AND indisunique AND indpred IS NULL AND indnkeyatts = 1
-               AND indkey[0] = attnum) AS "unique",
-       EXISTS (SELECT FROM pg_index WHERE indrelid = class.oid AND indisprimary AND indnkeyatts = 1
-               AND indkey[0] = attnum) AS key
-FROM pg_attribute JOIN pg_class AS class ON class.oid = attrelid JOIN pg_namespace ON pg_namespace.oid = relnamespace
-JOIN pg_type AS type ON type.oid = atttypid
-LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-WHERE nspname = %(schema)s AND relname = %(table)s AND attnum > 0 AND NOT attisdropped ORDER BY attnum
-"""
 
-
-@dataclass(frozen=True, slots=True)
-class Takeover:
+class Takeover(NamedTuple):
     """What is to be taken over, and how: `source` names a table, or the schema of the system before ltst.
 
     `user_id` owns what names no user, `zone` is that of dates without one, `largest` the bytes that a content may have.
@@ -100,8 +55,7 @@ class Takeover:
     actor: str
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column of such a table."""
 
     name: str
@@ -117,12 +71,12 @@ class Column:
 
     @property
     def kind(self) -> str:
-        """In which of the kinds of ids that ltst keeps it fits."""
+        """Which kind of id its values are."""
         return KINDS.get(self.base, "text")
 
     @property
     def counter(self) -> str | None:
-        """The sequence that its values come from, whoever owns that."""
+        """The sequence that its values come from, whoever owns the sequence."""
         named = NEXT.match(self.default or "")
         return self.sequence or (named[1].replace("''", "'") if named else None)
 
@@ -149,13 +103,13 @@ class Legacy:
     """Which column is the id, session, user, role, content, message, time."""
 
     def column(self, role: str) -> Column | None:
-        """The column that plays a part, if one does."""
+        """Return the column of a role, or None."""
         wanted = self.roles.get(role)
         return next((each for each in self.columns if each.name == wanted), None)
 
     @property
     def id(self) -> Column | None:
-        """The column that tells rows apart."""
+        """The column that identifies a row."""
         return self.column("id")
 
     @property
@@ -173,12 +127,12 @@ class Legacy:
 
     @property
     def extras(self) -> list[Column]:
-        """Columns that ltst has no place for and that are kept as metadata."""
+        """The columns that ltst has no place for and keeps as metadata."""
         return [each for each in self.columns if each.name not in self.roles.values() and not each.left_behind]
 
     @property
     def left_behind(self) -> tuple[str, ...]:
-        """Columns whose values stay in the table."""
+        """The columns whose values stay in the table."""
         return tuple(each.name for each in self.columns if each.left_behind)
 
     @property
@@ -187,29 +141,29 @@ class Legacy:
         return f"{self.schema}.{self.name}"
 
     def at(self, name: str) -> sql.Identifier:
-        """Something in the schema of the table."""
+        """Return a name in the schema of the table."""
         return sql.Identifier(self.schema, name)
 
 
 async def entitled(connection: Connection) -> None:
     """Let one adoption run at a time, with fixed formats; raise Denied for a role that does not see all rows."""
-    await connection.execute(SETTLED)
+    await connection.execute(STATEMENTS["settled"])
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", (ADOPTING,))
-    ((may_see, me),) = await connection.rows(MAY_SEE)
+    ((may_see, me),) = await connection.rows(STATEMENTS["may_see"])
     if not may_see:
         raise Denied(f'the role {me} does not inherit ltst_keeper\'s rights; run: GRANT ltst_keeper TO "{me}"')
 
 
-def reasons(told: Adoption | Predecessor) -> str:
+def reasons(outcome: Adoption | Predecessor) -> str:
     """Return, for people, why rows cannot be taken over, and which are the first."""
-    counted = "; ".join(f"{reason} ({count:,})" for reason, count in told.reasons.items())
-    return f"{counted}. The first of them are {', '.join(each.row for each in told.faults)}"
+    counted = "; ".join(f"{reason} ({count:,})" for reason, count in outcome.reasons.items())
+    return f"{counted}. The first of them are {', '.join(each.row for each in outcome.faults)}"
 
 
 async def look(connection: Connection, table: str) -> Legacy:
-    """The table of this name and its shape, or a sentence on why it cannot be adopted."""
+    """Return the table of this name with its shape; raise an error that says why it cannot be adopted."""
     cursor = connection.cursor(row_factory=dict_row)
-    found = await (await cursor.execute(FIND, {"table": table})).fetchone()
+    found = await (await cursor.execute(STATEMENTS["find"], {"table": table})).fetchone()
     if found is None:
         raise NotFound(
             f"there is no table {table!r} here; write it as in SQL, with its schema if need be: app.messages"
@@ -223,13 +177,13 @@ async def look(connection: Connection, table: str) -> Legacy:
 
 
 async def columns_of(connection: Connection, schema: str, table: str) -> tuple[Column, ...]:
-    """The columns of a table, in their order."""
+    """Return the columns of a table, in their order."""
     cursor = connection.cursor(row_factory=class_row(Column))
-    return tuple(await (await cursor.execute(COLUMNS, {"schema": schema, "table": table})).fetchall())
+    return tuple(await (await cursor.execute(STATEMENTS["columns"], {"schema": schema, "table": table})).fetchall())
 
 
 def _check(found: Mapping[str, Any]) -> None:
-    """What stands in the way of an adoption, and what to do about it."""
+    """Raise an error for whatever prevents an adoption, with what to do about it."""
     name = f"{found['schema']}.{found['name']}"
     own = (*migrate.names_of("TABLE"), *migrate.names_of("VIEW"), "ltst_migrations")
     if found["beside"] and found["name"] in own:
@@ -278,7 +232,7 @@ def _shape(table: str, columns: Sequence[Column]) -> tuple[str, dict[str, str]]:
 
 
 def _found(by_name: Mapping[str, Column]) -> dict[str, str]:
-    """What a table may have besides."""
+    """Return the optional columns by their role: id, user and time."""
     roles = {}
     key = next((each.name for each in by_name.values() if each.key), None)
     if (id := "id" if "id" in by_name else key) and id not in ("session_id", "role", "content", "message", "user_id"):
@@ -292,7 +246,7 @@ def _found(by_name: Mapping[str, Column]) -> dict[str, str]:
 
 
 def cast(expression: sql.Composable, column: Column, *, as_it_is: bool) -> sql.Composed:
-    """An expression as a value of a column's type, by Postgres's own name of it; not if it is `as_it_is` already."""
+    """Return an expression cast to the type of a column, unless it is of that type `as_it_is`."""
     if as_it_is and (column.base in ("text", "timestamptz", "timestamp") or column.kind == column.type):
         return sql.Composed([expression])
     # Without its length a text is the same text, which can be looked up as it is.
@@ -301,7 +255,7 @@ def cast(expression: sql.Composable, column: Column, *, as_it_is: bool) -> sql.C
 
 
 def moment(legacy: Legacy, zone: str) -> sql.Composable:
-    """When a row happened."""
+    """Return the expression for when a row was written."""
     if "time" not in legacy.roles:
         return sql.SQL("NULL::timestamptz")
     named = sql.Identifier("old", legacy.roles["time"])
@@ -309,7 +263,7 @@ def moment(legacy: Legacy, zone: str) -> sql.Composable:
 
 
 def reading(legacy: Legacy, takeover: Takeover, adoption: str) -> sql.Composed:
-    """The rows of a table as messages, each with its place in its conversation or with what is wrong with it."""
+    """Return the query that reads rows as messages, each with its place in its conversation or with its fault."""
     langchain = legacy.shape == "langchain"
     id = legacy.id
     named = sql.Identifier("old", id.name) if id else sql.SQL("old.ctid")
@@ -317,7 +271,7 @@ def reading(legacy: Legacy, takeover: Takeover, adoption: str) -> sql.Composed:
     # What does not count up says nothing of the order; there rows stand in the order in which they lie.
     counts = id is not None and id.base in KINDS and id.base != "uuid"
     order = [sql.Identifier(name) for name in (["id"] if counts or langchain else []) + ["place"]]
-    return sql.SQL(READ).format(
+    return sql.SQL(STATEMENTS["read"]).format(
         table=legacy.at(legacy.name),
         id=sql.Identifier("old", id.name) if id else sql.SQL("NULL::bigint"),
         row=named,
@@ -331,7 +285,7 @@ def reading(legacy: Legacy, takeover: Takeover, adoption: str) -> sql.Composed:
         happened=moment(legacy, takeover.zone),
         columns=_columns(legacy),
         broken=_broken(legacy),
-        parts=sql.SQL(LANGCHAIN_PARTS if langchain else CONVERSATION_PARTS),
+        parts=sql.SQL(STATEMENTS["langchain_parts"] if langchain else STATEMENTS["conversation_parts"]),
         twice=sql.SQL("false" if id is None or id.unique else "count(*) OVER (PARTITION BY old.id) > 1"),
         unnamed=sql.SQL("false" if id is None else "id IS NULL"),
         order=sql.SQL(", ").join(order if langchain else [sql.SQL("happened NULLS LAST"), *order]),
@@ -345,7 +299,7 @@ def _old(legacy: Legacy, role: str) -> sql.Identifier:
 
 
 def _json(column: Column) -> sql.Composed:
-    """A value as JSON that can be kept; json may hold what jsonb may not, such as a NUL, and gives NULL then."""
+    """Return a value as JSON that can be kept, or NULL: json may hold what jsonb may not, such as a NUL."""
     named = sql.Identifier("old", column.name)
     return sql.SQL("{}" if column.base == "jsonb" else "ltst_json({}::text)").format(named)
 
@@ -357,7 +311,7 @@ def _message(legacy: Legacy) -> sql.Composed:
 
 
 def _broken(legacy: Legacy) -> sql.Composable:
-    """The name of a column that holds what cannot be kept as JSON."""
+    """Return the expression for the name of a column whose value cannot be kept as JSON."""
     message = legacy.roles.get("message")
     cases = [
         sql.SQL("WHEN {} IS NOT NULL AND {} IS NULL THEN {}::text").format(
@@ -370,7 +324,7 @@ def _broken(legacy: Legacy) -> sql.Composable:
 
 
 def _columns(legacy: Legacy) -> sql.Composable:
-    """What else a row holds, without what it holds not."""
+    """Return the expression for everything else in a row, without nulls."""
     if not legacy.extras:
         return sql.SQL("'{}'::jsonb")
     pairs = [
@@ -386,46 +340,3 @@ def _extra(column: Column) -> sql.Composed:
     if column.base in JSON:
         return _json(column)
     return sql.SQL("{}" if column.in_json else "{}::text").format(sql.Identifier("old", column.name))
-
-
-CONVERSATION_PARTS = "SELECT ltst_role(old.word) AS role, old.content, '{}'::jsonb AS body"
-LANGCHAIN_PARTS = (
-    "SELECT part.role, part.content, part.metadata AS body FROM ltst_read_langchain("
-    "CASE jsonb_typeof(old.message) WHEN 'object' THEN old.message END) AS part"
-)
-READ = """
-SELECT *, CASE WHEN fault IS NULL THEN row_number() OVER (PARTITION BY fault IS NULL, owner, session ORDER BY {order})
-          END::integer AS number
-FROM (
-    SELECT old.place, old.id, old.row, old.owner, old.session::text AS session, old.word, old.message, old.happened,
-           old.columns, part.role, part.content, part.body,
-           CASE
-               WHEN old.session IS NULL OR old.session::text !~ '\\S' THEN 'the session id is missing or blank'
-               WHEN length(old.session::text) > 255 THEN 'the session id is longer than 255 characters'
-               WHEN old.owner !~ '\\S' THEN 'the user id is blank'
-               WHEN length(old.owner) > 255 THEN 'the user id is longer than 255 characters'
-               WHEN old.owner = 'system' THEN 'the user id "system" is reserved'
-               WHEN {unnamed} THEN 'the id is missing'
-               WHEN old.twice THEN 'the id is that of another row too'
-               WHEN old.broken IS NOT NULL
-                   THEN 'the column "' || old.broken || '" holds what cannot be kept as JSON, such as \\u0000'
-               WHEN part.role IS NULL AND old.word IS NULL THEN 'the role is missing or unknown'
-               WHEN part.role IS NULL THEN 'the role "' || left(old.word, 40) || '" is unknown'
-               WHEN part.content IS NULL THEN 'the content is missing'
-               WHEN octet_length(part.content) > {largest} THEN 'the content is longer than {largest} bytes'
-               WHEN NOT isfinite(old.happened) OR extract(year FROM old.happened) NOT BETWEEN 2 AND 9998
-                   THEN 'the date is outside of the years 2 to 9998'
-               WHEN EXISTS (SELECT FROM conversation_sessions AS known
-                            WHERE known.user_id = old.owner AND known.session_id = old.session::text
-                              AND known.adoption_id IS DISTINCT FROM {adoption}::uuid)
-                   THEN 'the user has another conversation with this session id in ltst'
-           END AS fault
-    FROM (
-        SELECT old.*, {twice} AS twice FROM (
-            SELECT old.ctid AS place, {id} AS id, {row}::text AS row, {owner} AS owner, {session} AS session,
-                   {word} AS word, {content} AS content, {message} AS message, {happened} AS happened,
-                   {columns} AS columns, {broken} AS broken
-            FROM {table} AS old) AS old) AS old
-    CROSS JOIN LATERAL ({parts}) AS part
-) AS seen
-"""

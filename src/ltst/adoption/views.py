@@ -15,24 +15,9 @@ from psycopg.rows import dict_row
 
 from ltst.adoption.tables import HIDDEN, JSON, TEXTS, Column, Legacy, cast, columns_of
 from ltst.db.connections import Connection
+from ltst.db.queries import statements
 
-ADOPTED = """
-SELECT * FROM adopted_tables
-WHERE %(table)s::text IN (schema_name || '.' || table_name, quote_ident(schema_name) || '.' || quote_ident(table_name))
-   OR %(table)s::text IN (table_name, quote_ident(table_name)) AND schema_name = ANY (current_schemas(false)::text[])
-ORDER BY array_position(current_schemas(false)::text[], schema_name) NULLS LAST LIMIT 1
-"""
-GRANTS = """
-SELECT NULL, pg_get_userbyid(nullif(grantee, 0)), privilege_type AS privilege, is_grantable AS passing
-FROM pg_class, aclexplode(coalesce(relacl, acldefault('r', relowner))) WHERE pg_class.oid = {table}::regclass
-UNION ALL
-SELECT attname::text, pg_get_userbyid(nullif(grantee, 0)), privilege_type, is_grantable
-FROM pg_attribute, aclexplode(attacl) WHERE attrelid = {table}::regclass AND NOT attisdropped
-"""
-CONTENT = """
-SELECT count(*), coalesce(encode(sha256(string_agg(hash, '' ORDER BY hash)), 'hex'), '')
-FROM (SELECT sha256(convert_to(jsonb_build_array({values})::text, 'UTF8')) AS hash FROM {source}) AS hashed
-"""
+STATEMENTS = statements(__name__)
 # Columns that are searched by value: without a cast, so that their indexes are used.
 AS_IT_IS = ("id", "session", "content", "time")
 PRIVILEGES = ("SELECT", "INSERT", "UPDATE", "DELETE")
@@ -170,7 +155,7 @@ async def show(connection: Connection, taken: Taken) -> None:
 async def _grant(connection: Connection, taken: Taken) -> None:
     """Grant on the view what was granted on the table and its columns."""
     kept = taken.legacy.at(taken.legacy.name).as_string(connection)
-    query = sql.SQL(GRANTS).format(table=sql.Literal(kept))
+    query = sql.SQL(STATEMENTS["grants"]).format(table=sql.Literal(kept))
     for column, role, privilege, passing in await connection.rows(query):
         if privilege not in PRIVILEGES:
             continue
@@ -197,8 +182,8 @@ async def contents(connection: Connection, taken: Taken) -> tuple[tuple[Any, ...
         sql.Identifier(f"row_{taken.row_kind}"),
         sql.Identifier(taken.id.name),
     )
-    kept = sql.SQL(CONTENT).format(values=values, source=theirs)
-    view = sql.SQL(CONTENT).format(values=values, source=sql.SQL("{} AS shown").format(taken.view))
+    kept = sql.SQL(STATEMENTS["content"]).format(values=values, source=theirs)
+    view = sql.SQL(STATEMENTS["content"]).format(values=values, source=sql.SQL("{} AS shown").format(taken.view))
     return (await connection.rows(kept))[0], (await connection.rows(view))[0]
 
 
@@ -217,7 +202,7 @@ def _comparable(taken: Taken, column: Column) -> sql.Composed:
 async def taken_by(connection: Connection, table: str) -> Taken | None:
     """Return the adoption of the table with this name, or None."""
     cursor = connection.cursor(row_factory=dict_row)
-    row = await (await cursor.execute(ADOPTED, {"table": table})).fetchone()
+    row = await (await cursor.execute(STATEMENTS["adopted"], {"table": table})).fetchone()
     return None if row is None else await _rebuilt(connection, row)
 
 

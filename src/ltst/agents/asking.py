@@ -37,7 +37,7 @@ class ModelAnswer:
 
     def _take_calls(self, given: object) -> None:
         for part in given if isinstance(given, list) else []:
-            function = part.get("function") if isinstance(part, Mapping) else None
+            function = (part.get("function") or part.get("custom")) if isinstance(part, Mapping) else None
             if not isinstance(function, Mapping):
                 continue
             number = self._number(part)
@@ -45,7 +45,7 @@ class ModelAnswer:
             call["id"] = part.get("id") or call["id"] or f"call_{number}"
             name = _text(function.get("name"))
             call["name"] += name if name != call["name"] else ""  # some servers repeat it with every part
-            call["arguments"] += _text(function.get("arguments"))
+            call["arguments"] += _text(function.get("arguments")) or _text(function.get("input"))
 
     def _number(self, part: Mapping[str, Any]) -> int:
         """Returns which call a part belongs to; servers that do not number them give each an id."""
@@ -98,5 +98,5 @@ def _offered(tools: Toolbox, number: int) -> dict[str, Any]:
 
 
 def _result(call_id: str, outcome: Outcome) -> dict[str, Any]:
-    told = json.dumps(outcome.told, ensure_ascii=False)[:LONGEST_RESULT]
-    return {"role": "tool", "tool_call_id": call_id, "content": told}
+    content = json.dumps(outcome.answer, ensure_ascii=False)[:LONGEST_RESULT]
+    return {"role": "tool", "tool_call_id": call_id, "content": content}

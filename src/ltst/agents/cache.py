@@ -34,7 +34,7 @@ class ExecutorStats:
 
 
 @dataclass(slots=True)
-class _Kept:
+class _KeptExecutor:
     executor: AgentExecutor
     made: float
     used: float
@@ -49,7 +49,7 @@ class Executors:
         """`executors` and `executor_ttl` of the settings say how many are kept, and how long after their last turn."""
         self._settings, self._endpoint, self._clock = settings, endpoint, clock
         # The least lately used stands first.
-        self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], _KeptExecutor] = OrderedDict()
         self._created = self._hits = 0
         self._evicted: Counter[str] = Counter(dict.fromkeys(REASONS, 0))
         self._ages: Counter[float] = Counter(dict.fromkeys((*LIFETIMES, float("inf")), 0))
@@ -71,7 +71,7 @@ class Executors:
         return self._make(key, AgentExecutor(user, agent, instruction, self._endpoint, self._settings))
 
     def stats(self) -> ExecutorStats:
-        """Counts since the beginning, and how many are live now."""
+        """Returns what was counted since the beginning, and how many are live now."""
         self._let_go_of_old()
         return ExecutorStats(
             self._created, self._hits, len(self._kept), dict(self._evicted), dict(self._ages), self._age_sum
@@ -84,7 +84,7 @@ class Executors:
 
     def _make(self, key: tuple[str, str], executor: AgentExecutor) -> AgentExecutor:
         now = self._clock()
-        self._kept[key] = _Kept(executor, now, now)
+        self._kept[key] = _KeptExecutor(executor, now, now)
         self._created += 1
         while len(self._kept) > self._settings.executors:
             self._evict(next(iter(self._kept)), "size")

@@ -9,9 +9,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ltst.agents import wording
-from ltst.agents.intents import ABOUT_ASKING, ABOUT_THE_ASSISTANT, FORMERLY, QUESTION_MARK, is_question, to_forget
+from ltst.agents.intents import (
+    ABOUT_ASKING,
+    ABOUT_THE_ASSISTANT,
+    FORMERLY,
+    QUESTION_MARK,
+    capabilities,
+    is_question,
+    to_forget,
+)
 from ltst.agents.passages import FILLERS, LONGEST_TEXT, Question, answering, covered, rarity, sentences
-from ltst.recall.temporal import intervals
+from ltst.recall.temporal import Interval, intervals
 from ltst.records import ConversationMessage, Hit
 from ltst.support.terms import terms
 
@@ -20,18 +28,23 @@ MOST = 3
 LEAST_RELEVANCE = 0.23
 # What a memory counts by, beside the score of the search: the question's words in it, its kind of answer, its meaning.
 WORDS, SHAPE, MEANING = 0.3, 0.1, 0.7
-# How near to the best the others must come to be told at all, and to be told as the newer or older word on the same.
-NEAR, SAME = 0.45, 0.5
-# What took the place of something is found by its words, so relevant at least, and has so many words in common with it.
-RENEWED, ALIKE = 0.4, 2
+# How near to the best the others must come to be told at all, to be told as the newer or older word on the same, and
+# to be told although they speak of something else.
+NEAR, SAME, ALSO = 0.45, 0.5, 0.7
+# What tells of the same thing at another time has so many words in common with it.
+ALIKE = 2
 # What assistants said, and what asks for something to be done, tells less of a user than what the user says.
 ASSISTANT, REQUEST, TERSE = 0.6, 0.7, 0.6
 # What certainly no longer holds is told behind what does: the search has put it back for that.
 VERSION = 0.3
+# What was said later and names the time that is asked about.
+THEN = 0.3
 TERSE_WORDS = 3
 # So much of a question must stand in what an assistant asked for it to have been the same.
 ASKED = 0.7
 
+MENDED_WITHIN = 600  # seconds
+MENDING = re.compile(r"(?:sorry|no|wait|actually|oops|correction|i mean|i meant|nein|doch|moment)\b", re.IGNORECASE)
 REQUESTING = re.compile(
     r"(?:(?:please|pls|bitte|now|ok|okay)[\s,]{1,9}){0,2}(?:explain|help|write|draft|compare|review|translate|summari[sz]e|check"
     r"|practi[cs]e|erklär|schreib|hilf|gib|übersetz|rechne)\w{0,2}\b",
@@ -56,25 +69,54 @@ class Evidence:
 
 def past(question: str, now: datetime) -> datetime | None:
     """Returns the end of the period in the past that a question names; None if it is about the present."""
-    ends = [each.end for each in intervals(question, now) if each.end < now]
-    return max(ends, default=None)
+    return max((each.end for each in _past_periods(question, now)), default=None)
+
+
+def _past_periods(question: str, now: datetime) -> list[Interval]:
+    return [each for each in intervals(question, now) if each.end < now]
+
+
+def _tells_of(each: Evidence, periods: Sequence[Interval], now: datetime) -> bool:
+    """Returns whether words of later name the time that is asked about: "until 2022" that of 2020."""
+    said_at = each.hit.occurred_at or now
+    if not any(said_at >= period.end for period in periods):
+        return False
+    named = intervals(each.passage, said_at)
+    return any(period.start < other.end and other.start < period.end for period in periods for other in named)
 
 
 def choose(question: Question, found: Sequence[Hit], now: datetime) -> list[Evidence]:
     """Returns what answers, in the order of telling; nothing where even the best is too far from the question."""
-    if max((hit.score for hit in found), default=0.0) < LEAST_RELEVANCE:
+    if max((hit.score for hit in found), default=0.0) < LEAST_RELEVANCE and not any(
+        _is_all(question, hit) for hit in found
+    ):
         return []
-    best = sorted(_weighed(question, found), key=lambda each: -each.strength)[:MOST]
+    weighed, periods = _weighed(question, found), _past_periods(question.text, now)
+    told = {each.hit.id for each in weighed if _tells_of(each, periods, now)}
+    best = sorted(weighed, key=lambda each: -each.strength - THEN * (each.hit.id in told))[:MOST]
     near = [each for each in best if each.strength >= NEAR * best[0].strength]
-    same = [each for each in near if _on_the_same(best[0], each)]
-    until = past(question.text, now)
-    if until is not None:
-        # What was said by then held then, the latest of it; what was said later tells of another time.
-        limit = until.timestamp()
-        same.sort(key=lambda each: (each.date >= limit, abs(limit - each.date)))
+    same = [each for each in near if _on_the_same(question, best[0], each)]
+    if periods:
+        # What was said by then held then, the latest of it; what was said later tells of another time, or names it.
+        limit = max(each.end for each in periods).timestamp()
+        if not told.isdisjoint(each.hit.id for each in near):
+            same, near = ([each for each in some if each.date < limit or each.hit.id in told] for some in (same, near))
+        same.sort(key=lambda each: (each.date >= limit and each.hit.id not in told, abs(limit - each.date)))
     elif not FORMERLY.search(question.text):
         same.sort(key=lambda each: -each.date)
-    return [*same, *(each for each in near if each not in same)]
+    others = [each for each in near if each not in same]
+    return [*same, *(each for each in others if each.strength >= ALSO * best[0].strength or _mends(best[0], each))]
+
+
+def _is_all(question: Question, hit: Hit) -> bool:
+    """Returns whether a hit has all that is asked of somebody whom it may call otherwise: "mum" for "mother"."""
+    asked = question.asked_of_people
+    return bool(asked) and asked <= {*terms(hit.content[:LONGEST_TEXT])}
+
+
+def distinct_words(chosen: Sequence[Evidence]) -> list[Evidence]:
+    """Returns what is told, the same words once."""
+    return [*{" ".join(each.passage.lower().split()): each for each in reversed(chosen)}.values()][::-1]
 
 
 def asked_already(question: Question, found: Sequence[Hit]) -> Hit | None:
@@ -102,33 +144,17 @@ def resting_on(question: Question, said: ConversationMessage) -> Evidence:
     return Evidence(hit, answering(question, words, dict.fromkeys(question.terms, 1.0)), math.inf, shared)
 
 
-def renewed(question: Question, chosen: Sequence[Evidence], found: Sequence[Hit]) -> list[Evidence]:
-    """Returns what answers with the word that took the place of the strongest, if one was `found` by its words."""
-    strongest = max(chosen, key=lambda each: each.strength)
-    later = [
-        each
-        for each in _weighed(question, found)
-        if each.date > strongest.date
-        and each.hit.role == strongest.hit.role
-        and each.hit.score >= RENEWED
-        and _alike(strongest, each)
-    ]
-    if not later:
-        return [*chosen]
-    newer = max(later, key=lambda each: each.hit.score)
-    return [newer, *(each for each in chosen if each.hit.id != newer.hit.id)][:MOST]
-
-
 def is_version(question: Question, first: Evidence, other: Evidence) -> bool:
     """Returns whether two tell of the same thing at different times, by shared words of the question or others."""
-    held = bool(first.shared) and other.shared >= first.shared and 2 * len(other.shared) >= len(question.terms)
-    return other.date != first.date and (held or _alike(first, other))
+    shared, also = first.shared & question.topic, other.shared & question.topic
+    held = bool(shared) and also >= shared and 2 * len(also) >= len(question.topic)
+    return other.date != first.date and (held or _alike(question, first, other))
 
 
-def _alike(first: Evidence, other: Evidence) -> bool:
-    """Returns whether two have several words in common that tell something."""
+def _alike(question: Question, first: Evidence, other: Evidence) -> bool:
+    """Returns whether two have several words in common that tell something, beside the names of who is asked about."""
     said, also = (set(terms(each.hit.content[:LONGEST_TEXT])) - FILLERS for each in (first, other))
-    return len(said & also) >= ALIKE
+    return len((said & also) - (question.names - question.topic)) >= ALIKE
 
 
 def _weighed(question: Question, found: Sequence[Hit]) -> list[Evidence]:
@@ -147,12 +173,12 @@ def _weighed(question: Question, found: Sequence[Hit]) -> list[Evidence]:
 
 
 def _strength(question: Question, hit: Hit, top: float, words: float) -> float:
-    from ltst.recall.rank import OUTDATED  # brings numpy, which a program that asks nothing need not load
+    from ltst.recall.rank import surely_outdated  # brings numpy, which a program that asks nothing need not load
 
     shaped = any(shape.search(hit.content[:LONGEST_TEXT]) for shape in question.shapes)
     strength = (
         hit.score / (top or 1.0)
-        + VERSION * (hit.scores.get("outdated", 0.0) <= -OUTDATED)
+        + VERSION * surely_outdated(hit.scores)
         + WORDS * words
         + SHAPE * shaped
         + MEANING * max(hit.scores.get("dense", 0.0), 0.0)
@@ -164,12 +190,22 @@ def _strength(question: Question, hit: Hit, top: float, words: float) -> float:
     return strength * (TERSE if len(hit.content[:200].split()) < TERSE_WORDS else 1.0)
 
 
-def _on_the_same(first: Evidence, other: Evidence) -> bool:
-    """Returns whether two tell of the same thing: they have words of the question in common, or others."""
-    if other.hit.kind != first.hit.kind or other.hit.role != first.hit.role:
+def _on_the_same(question: Question, first: Evidence, other: Evidence) -> bool:
+    """Returns whether two tell of the same thing: they have words of the question in common, or others.
+
+    That both name who is asked about is not enough: "Leila moved" is no newer word on whom Leila married.
+    """
+    if other is first or other.hit.kind != first.hit.kind or other.hit.role != first.hit.role:
         return other is first
-    near = other.strength >= SAME * first.strength and bool(first.shared & other.shared)
-    return near or (bool(first.shared) and other.shared >= first.shared) or _alike(first, other)
+    shared, also = first.shared & question.topic, other.shared & question.topic
+    near = other.strength >= SAME * first.strength and bool(shared & also)
+    return near or (bool(shared) and also >= shared) or _alike(question, first, other)
+
+
+def _mends(first: Evidence, other: Evidence) -> bool:
+    """Returns whether one takes back a part of the other soon after it, in the same chat: "Sorry, I meant Friday"."""
+    soon = 0 < other.date - first.date < MENDED_WITHIN and other.hit.session_id == first.hit.session_id
+    return soon and bool(MENDING.match(other.hit.content))
 
 
 def _quotable(hit: Hit, question: str) -> bool:
@@ -178,5 +214,5 @@ def _quotable(hit: Hit, question: str) -> bool:
         return False
     if hit.kind != "message" or hit.role != "human":
         return True
-    asks = is_question(hit.content) or to_forget(hit.content) is not None
+    asks = is_question(hit.content) or to_forget(hit.content) is not None or capabilities(hit.content) is not None
     return not asks or bool(ABOUT_ASKING.search(question))

@@ -25,12 +25,13 @@ from ltst.support import tokens
 class Piece:
     """A part of an answer, as it comes. The last one has no text, and tells what the answer rests on.
 
-    `about` is what is noted with the answer beside that.
+    `about` is what is noted with the answer beside that, `context` the prompt that a model was sent.
     """
 
     text: str
     memories: tuple[Memory, ...] | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+    context: Context | None = None
 
 
 class AgentExecutor:
@@ -75,7 +76,7 @@ class AgentExecutor:
                 memories += [plain(hit) for hit in heard.found]
             else:
                 yield Piece(heard)
-        yield Piece("", tuple(distinct(memories)))
+        yield Piece("", tuple(distinct(memories)), context=context)
 
     def _request(self, context: Context) -> dict[str, Any]:
         request: dict[str, Any] = {"model": self.model, "messages": self._messages(context)}

@@ -26,7 +26,7 @@ class Feed(Generic[T, R]):
         self._wake()
 
     def end(self, result: R) -> None:
-        """There are no more parts: this came of them."""
+        """End the stream with its result."""
         self._ended.set_result(result)
         self._wake()
 

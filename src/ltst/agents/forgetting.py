@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from ltst.agents import intents, wording
@@ -15,43 +16,59 @@ from ltst.agents.memories import Memory, plain, plain_fact, plain_message
 from ltst.agents.passages import Question, answering, covered, rarity
 from ltst.agents.wording import Reply
 from ltst.errors import NotFound
+from ltst.handles import viewing
+from ltst.handles.forgetting import Value, drop, repeating, saying, told_in
 from ltst.memory import AsyncUser
-from ltst.records import ConversationMessage, Fact, Hit
+from ltst.records import ME, ConversationMessage, Fact, Hit
+from ltst.rooms.claims import Heard
+from ltst.support.timeline import same
 
-OFFERED = "forget"  # under this key of a reply's metadata
+OFFERED = "forgets"  # under this key of a reply's metadata
 NOT_KNOWN = "There is nothing to forget: you never told me that."
 ALL = "That is all that I know of you: `ltst erase` or POST /v1/erase removes it; I do not do that in a chat."
 KEPT = "All right, I keep it."
 DONE = "Done: I have forgotten it."
+NOT_OFFERED = "All right, but there is nothing to confirm in this chat: nothing was changed."
 
-SEARCHED = 40
+SEARCHED, KNOWN = 40, 1000
 RECENT = 8
 # No more is offered than can be read: what is not shown must not go.
 MOST = 8
 KINDS = ("message", "entry")
 # How much of what is to be forgotten a memory must hold.
 SHARE = 0.75
+# Fewer words are said by chance: who says them does not quote.
+QUOTED_WORDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """What would go: values, entries and messages, and how many more messages say the same."""
+
+    facts: Sequence[Fact]
+    entries: Sequence[Hit]
+    messages: Sequence[ConversationMessage]
+    left: int = 0
+
+    @property
+    def memories(self) -> tuple[Memory, ...]:
+        """All of it, as what the offer rests on."""
+        return *map(plain_fact, self.facts), *map(plain, self.entries), *map(plain_message, self.messages)
 
 
 async def offer(user: AsyncUser, message: ConversationMessage, topic: str, best: Sequence[Hit]) -> Reply:
-    """Say what would be forgotten; `best` is what would be told of it if it were asked for."""
+    """Say what would be forgotten; `best` is what would be told of it if it were asked for.
+
+    Without a topic it is what the user said before, in the same chat.
+    """
     if intents.is_everything(topic):
         return Reply(ALL)
-    if not topic:
-        return await _offer_last(user, message)
     await user.learning.catch_up()
-    facts, hits = await _facts(user, topic), await _saying(user, message, topic, best)
-    if not facts and not hits:
-        return Reply(NOT_KNOWN)
-    passages = _passages(topic, hits)
-    sources = [*(source for hit in hits for source in hit.sources), *await _sources(user, facts)]
-    wanted = {
-        "messages": await _places(user, [*sources, *await _echoes(user, passages)]),
-        "facts": [(each.key, each.about) for each in facts],
-        "entries": [hit.id for hit in hits if hit.kind == "entry" and not hit.sources],
-    }
-    memories: list[Memory] = [*map(plain_fact, facts), *map(plain, hits)]
-    return Reply(_offering(passages, facts), tuple(memories), {OFFERED: wanted})
+    if topic:
+        going = await _going(user, await _facts(user, topic), await _saying(user, message, topic, best))
+    else:
+        going = Going((), (), [each for each in await _earlier(user, message) if each.role == "human"][-1:])
+    return await _offering(user, topic, going) if going.memories else Reply(NOT_KNOWN)
 
 
 async def offered(user: AsyncUser, message: ConversationMessage) -> ConversationMessage | None:
@@ -61,24 +78,47 @@ async def offered(user: AsyncUser, message: ConversationMessage) -> Conversation
 
 
 async def carry_out(user: AsyncUser, offer: ConversationMessage) -> Reply:
-    """Forget what a reply offered, and the reply itself with the request, since both say it."""
+    """Forget what a reply offered, and whatever repeats it: replies, this one too, and the requests to forget it."""
     wanted: Mapping[str, Any] = offer.metadata[OFFERED]
-    for key, about in wanted.get("facts") or ():
-        await user.facts.forget(str(key), about=str(about))
-    for entry_id in wanted.get("entries") or ():
-        await user.entries.forget(str(entry_id))
-    said = [(str(place), str(message_id)) for place, message_id in wanted.get("messages") or ()]
-    own = [(offer.session_id, each) for each in (offer.parent_message_id, offer.message_id) if each]
-    for session_id, message_id in (*said, *own):
-        with suppress(NotFound):  # somebody else removed it meanwhile
-            await user.chat(session_id).remove(message_id)
+    values = [Value(*map(str, each)) for each in wanted["facts"]]
+    messages, entries = [*map(str, wanted["messages"])], [*map(str, wanted["entries"])]
+    # Before what they answer is gone.
+    replies = await repeating(user._desk, values, [*messages, *entries], [*map(str, wanted["quotes"])])
+    requests = await _requests(user, [*replies, offer])
+    for each in dict.fromkeys([*messages, *(str(reply.message_id) for reply in replies), *requests]):
+        await _remove(user, each)
+    for value in values:
+        await drop(user._desk, value)
+    for entry_id in entries:
+        await user.entries.forget(entry_id)
+    await _remove(user, str(offer.message_id))
     return Reply(DONE)
 
 
+async def _remove(user: AsyncUser, message_id: str) -> None:
+    message = await user.message(message_id)
+    with suppress(NotFound):  # somebody else removed it meanwhile
+        if message is not None:
+            await user.chat(message.session_id).remove(message_id)
+
+
+async def _requests(user: AsyncUser, replies: Sequence[ConversationMessage]) -> list[str]:
+    """Returns the messages that asked for the offers among some replies."""
+    ids = [each.parent_message_id for each in replies if OFFERED in each.metadata and each.parent_message_id]
+    asked = [await user.message(each) for each in ids]
+    # Where the request was removed, the offer answers what stood before it.
+    return [str(each.message_id) for each in asked if each is not None and intents.to_forget(each.content) is not None]
+
+
 async def _facts(user: AsyncUser, topic: str) -> list[Fact]:
-    """Returns the facts that are what is to be forgotten."""
-    question = Question.of(topic)
-    return [each for each in await user.facts.list() if is_about(question, each)]
+    """Returns the facts that are what is to be forgotten, each value once: those that hold first, then former ones.
+
+    "My home" is all of them, so that no former one holds again; "that I live in York" is one.
+    """
+    question, known = Question.of(topic), await viewing.changes(user._desk, limit=KNOWN)
+    wanted = [each for each in known if each.rejected_at is None and is_about(question, each)]
+    wanted.sort(key=lambda each: each.valid_to is None)
+    return [*{_value(each): each for each in wanted}.values()][::-1]
 
 
 async def _saying(user: AsyncUser, message: ConversationMessage, topic: str, best: Sequence[Hit]) -> list[Hit]:
@@ -88,23 +128,13 @@ async def _saying(user: AsyncUser, message: ConversationMessage, topic: str, bes
     weights = rarity(question, [hit.content for hit in found])
     telling = [hit for hit in found if _states(hit) and covered(question, hit.content, weights) >= SHARE]
     known = {hit.id for hit in telling}
-    return [*telling, *(hit for hit in best[:1] if hit.kind in KINDS and hit.id not in known)][:MOST]
+    told = [hit for hit in best[:1] if hit.kind in KINDS and hit.id not in known and _states(hit)]
+    return [*telling, *told][:MOST]
 
 
 def _states(hit: Hit) -> bool:
     asks = intents.is_question(hit.content) or intents.to_forget(hit.content) is not None
-    return not asks and not wording.is_own(hit)
-
-
-async def _offer_last(user: AsyncUser, message: ConversationMessage) -> Reply:
-    """Offer to forget what the user said before, in the same chat."""
-    said = [each for each in await _earlier(user, message) if each.role == "human"]
-    if not said:
-        return Reply(NOT_KNOWN)
-    passages = [said[-1].content]
-    ids = [str(said[-1].message_id), *await _echoes(user, passages)]
-    wanted = {"messages": await _places(user, ids), "facts": [], "entries": []}
-    return Reply(_offering(passages, ()), (plain_message(said[-1]),), {OFFERED: wanted})
+    return not asks and intents.courtesy(hit.content) is None and not wording.is_own(hit)
 
 
 async def _earlier(user: AsyncUser, message: ConversationMessage) -> list[ConversationMessage]:
@@ -113,32 +143,63 @@ async def _earlier(user: AsyncUser, message: ConversationMessage) -> list[Conver
     return [each for each in recent if (each.message_index or 0) < (message.message_index or 0)]
 
 
-async def _sources(user: AsyncUser, facts: Sequence[Fact]) -> list[str]:
-    """Returns the messages that some facts, and what held before them, rest on."""
-    history = [each for fact in facts for each in await user.facts.history(fact.key, about=fact.about)]
-    return [each.source_message_id for each in history if each.source_message_id]
+async def _going(user: AsyncUser, facts: Sequence[Fact], hits: Sequence[Hit]) -> Going:
+    """Returns what goes with some facts and hits: the messages that say them, as many as can be shown.
+
+    A fact goes only with all of the messages that say it, since it would be learnt again from the others.
+    """
+    said = {each.fact_id: await saying(user._desk, _value(each)) for each in facts}
+    ids = dict.fromkeys(
+        [each for ids in said.values() for each in ids] + [each for hit in hits for each in hit.sources]
+    )
+    shown = [*ids][:MOST]
+    found = [await user.message(each) for each in shown]
+    return Going(
+        [each for each in facts if {*said[each.fact_id]} <= {*shown}],
+        [hit for hit in hits if hit.kind == "entry"],
+        [each for each in found if each is not None],
+        len(ids) - len(shown),
+    )
 
 
-async def _echoes(user: AsyncUser, passages: Sequence[str]) -> list[str]:
-    """Returns the replies that quote what is to be forgotten."""
-    found = [hit for each in passages for hit in await user.search(each, kinds=("message",), limit=SEARCHED)]
-    quotes = [wording.quotable(each) for each in passages]
-    return [hit.id for hit in found if hit.role == "ai" and any(quote in hit.content for quote in quotes)]
+def _value(fact: Fact) -> Value:
+    return Value(fact.key, fact.about, fact.value)
 
 
-async def _places(user: AsyncUser, ids: Sequence[str]) -> list[tuple[str, str]]:
-    """Messages, each once, with the chat that it stands in."""
-    found = [await user.message(each) for each in dict.fromkeys(ids)]
-    return [(each.session_id, str(each.message_id)) for each in found if each is not None]
-
-
-def _passages(topic: str, hits: Sequence[Hit]) -> list[str]:
+async def _offering(user: AsyncUser, topic: str, going: Going) -> Reply:
+    """Returns the offer: all that would go, by its words, so that nothing goes that was not shown."""
     question = Question.of(topic)
-    weights = rarity(question, [hit.content for hit in hits])
-    return [answering(question, hit.content, weights) for hit in hits]
+    contents = [each.content for each in going.entries] + [each.content for each in going.messages]
+    weights = rarity(question, contents)
+    passages = [answering(question, each, weights) for each in contents]
+    told = await told_in(user._desk, [str(each.message_id) for each in going.messages])
+    listed = [wording.quoted(f"{wording.spoken(each.label)}: {each.value}") for each in going.facts]
+    listed += map(wording.quoted, passages[: len(going.entries)])
+    for message, passage in zip(going.messages, passages[len(going.entries) :], strict=True):
+        also = [each for each in told if each.message_id == message.message_id and not _is_among(each, going.facts)]
+        listed.append(f"{wording.quoted(passage)}{_with_it(message, passage, also)}")
+    wanted = {
+        "messages": [str(each.message_id) for each in going.messages],
+        "facts": [astuple(_value(each)) for each in going.facts],
+        "entries": [each.id for each in going.entries],
+        "quotes": [wording.quotable(each) for each in passages if len(each.split()) >= QUOTED_WORDS],
+    }
+    return Reply(wording.offer(listed, going.left), going.memories, {OFFERED: wanted})
 
 
-def _offering(passages: Sequence[str], facts: Sequence[Fact]) -> str:
-    told = [wording.quoted(f"{wording.spoken(each.label)}: {each.value}") for each in facts]
-    told += [wording.quoted(each) for each in passages]
-    return f"{wording.OFFER} {', '.join(told)}. Say yes and it is gone; anything else leaves all as it is."
+def _is_among(claim: Heard, facts: Sequence[Fact]) -> bool:
+    own = [each for each in facts if claim.noun == "fact" and each.about == ME and each.key == claim.claim_key]
+    return any(same(each.value, claim.claim_value) for each in own)
+
+
+def _with_it(message: ConversationMessage, passage: str, also: Sequence[Heard]) -> str:
+    """Returns what else goes with a message of which a passage is shown."""
+    notes = [] if passage == " ".join(message.content.split()) else ["with the rest of that message"]
+    lines = dict.fromkeys(wording.quotable(_line(each)) for each in also)
+    notes += [f"which also says {'; '.join(lines)}"] if lines else []
+    return f" ({', '.join(notes)})" if notes else ""
+
+
+def _line(claim: Heard) -> str:
+    told = claim.claim_value
+    return told if claim.noun == "instruction" else f"{wording.spoken(claim.claim_key)}: {told}"

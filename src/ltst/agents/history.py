@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ltst.records import ConversationMessage
 from ltst.support.text import mended, sha256
 
+LEADING = ("system", "developer")
 STORED_AS = {"user": "human", "assistant": "ai", "tool": "tool", "function": "tool"}
 ANSWER = "ai"
+TEXTS = ("text", "input_text", "output_text")
 MOST_COMPARED = 1000
 
+Request = Mapping[str, Any]
 Message = Mapping[str, Any]
 NewMessage = dict[str, Any]
 Utterance = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedRequest:
+    """Where a request belongs: its chat, and whether the memory holds the turns before it (None: its messages tell)."""
+
+    body: Request
+    chat_id: str | None
+    continued: bool | None = None
+
+
+def lead(messages: Sequence[Message]) -> int:
+    """Returns how many messages stand before the conversation."""
+    return next((at for at, each in enumerate(messages) if each["role"] not in LEADING), len(messages))
 
 
 def turn(message: Message) -> NewMessage | None:
@@ -43,9 +61,27 @@ def parts(content: object) -> tuple[str, list[str]]:
     if isinstance(content, str):
         return mended(content), []
     given = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
-    texts = [part["text"] for part in given if part.get("type") == "text" and isinstance(part.get("text"), str)]
-    others = [mended(str(part.get("type"))) for part in given if part.get("type") != "text"]
+    texts = [part["text"] for part in given if part.get("type") in TEXTS and isinstance(part.get("text"), str)]
+    others = [mended(str(part.get("type"))) for part in given if part.get("type") not in TEXTS]
     return mended("\n".join(texts)), others
+
+
+def spoken(message: ConversationMessage) -> Message:
+    """Returns a stored message as a client sends it, with the tools that it calls or whose result it is."""
+    calls = message.metadata.get("tool_calls") or []
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.metadata.get("tool_call_id") or "", "content": message.content}
+    if message.role != ANSWER or not calls:
+        return {"role": "assistant" if message.role == ANSWER else "user", "content": message.content}
+    named = _named(message.metadata.get("parts") or [], calls)
+    return {
+        "role": "assistant",
+        "content": None if message.content == named else message.content,
+        "tool_calls": [
+            {"id": each["id"], "type": "function", "function": {"name": each["name"], "arguments": each["arguments"]}}
+            for each in calls
+        ],
+    }
 
 
 def tool_calls(message: Message) -> list[dict[str, str]]:
@@ -61,12 +97,12 @@ def _call(given: Mapping[str, Any]) -> dict[str, str]:
     function = given.get("function") or given.get("custom")
     wanted = function if isinstance(function, Mapping) else {}
     arguments = wanted.get("arguments", wanted.get("input", ""))
-    told = {
+    call = {
         "id": given.get("id") or "",
         "name": wanted.get("name") or "",
         "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments),
     }
-    return {name: mended(str(value)) for name, value in told.items()}
+    return {name: mended(str(value)) for name, value in call.items()}
 
 
 def _named(others: Sequence[str], calls: Sequence[Mapping[str, str]]) -> str:

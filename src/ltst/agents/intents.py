@@ -16,6 +16,7 @@ _TABLE = Table("ltst.agents", "intents.txt")
 LONGEST_COURTESY = 12
 # A few words without a verb look something up: "wifi password".
 LONGEST_LOOKUP = 4
+_END = r"(?:\s+(?:here|then|exactly|so|eigentlich|denn|alles|hier))?\s{0,9}[?!.]{0,3}$"
 
 WORD = re.compile(r"\w+(?:['’]\w+)?")
 QUESTION_MARK = re.compile(r"[?？؟](?=[\s\"'”’»)\]*]|$)|？")
@@ -29,6 +30,7 @@ ABOUT_ASKING = re.compile(r"\b(?:ask|asked|asking|question|questions|gefragt|fra
 ABOUT_THE_ASSISTANT = _TABLE.pattern("about_the_assistant")
 SEVERAL = _TABLE.pattern("several")
 FORMERLY = _TABLE.pattern("formerly", r"\b", r"\b")
+OVER = _TABLE.pattern("over", r"\b", r"\b")
 
 FORGET = _TABLE.pattern("forget", flags=re.I | re.S)
 SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
@@ -48,7 +50,19 @@ ANSWERS = (
     (_GREETINGS, "Hello! Tell me something, or ask me.", "Hallo! Erzähl mir etwas, oder frag mich."),
 )
 OTHERWISE = "All right."
+ABLE = (
+    "I remember what you tell me, and answer your questions from it, in your words and with the day. "
+    "Ask what I know about you; in `ltst chat`, /why shows what an answer rests on. Say “forget …” and it goes."
+)
+ABLE_IN_GERMAN = (
+    "Ich merke mir, was du mir erzählst, und beantworte damit deine Fragen, in deinen Worten und mit dem Tag. "
+    "Frag, was ich über dich weiß; in `ltst chat` zeigt /why, worauf eine Antwort beruht. Sag „vergiss …“, und es geht."
+)
 
+_ABILITIES, _ABILITIES_IN_GERMAN = (
+    _TABLE.pattern("abilities", after=_END),
+    _TABLE.pattern("german_abilities", after=_END),
+)
 _STATING = _TABLE.pattern("stating")
 
 
@@ -66,7 +80,7 @@ def is_lookup(text: str) -> bool:
 
 def courtesy(text: str) -> str | None:
     """Returns a short answer to a message that only greets, thanks or takes leave; None for any other."""
-    said = _said(text, LONGEST_COURTESY + 1)
+    said = _first_words(text, LONGEST_COURTESY + 1)
     if not said or len(said) > LONGEST_COURTESY or QUESTION_MARK.search(text) or not COURTESIES.issuperset(said):
         return None
     german = not _GERMAN.isdisjoint(said)
@@ -76,18 +90,26 @@ def courtesy(text: str) -> str | None:
     return OTHERWISE
 
 
+def capabilities(text: str) -> str | None:
+    """Returns what an agent without a model can do, to a message that asks for nothing but that; None for any other."""
+    begun = OPENING.sub("", text.strip())
+    if _ABILITIES.match(begun):
+        return ABLE
+    return ABLE_IN_GERMAN if _ABILITIES_IN_GERMAN.match(begun) else None
+
+
 def to_forget(text: str) -> str | None:
     """Returns what a message asks to forget: empty where it points to what was said last, None if it asks nothing."""
     found = FORGET.match(OPENING.sub("", text.strip()))
     if found is None:
         return None
     topic = SENTENCE_END.split(found["topic"], maxsplit=1)[0].strip(" .!?,")
-    return "" if POINTING.issuperset(_said(topic, 20)) else topic
+    return "" if POINTING.issuperset(_first_words(topic, 20)) else topic
 
 
 def is_everything(topic: str) -> bool:
     """Returns whether what is to be forgotten is all there is."""
-    said = set(_said(topic, 20))
+    said = set(_first_words(topic, 20))
     if len(said) > 1:
         return not WHOLE.isdisjoint(said) and said <= EVERYTHING | POINTING
     return said <= EVERYTHING and bool(said)
@@ -95,16 +117,16 @@ def is_everything(topic: str) -> bool:
 
 def agrees(text: str) -> bool:
     """Returns whether a message is a yes, and nothing else."""
-    said = _said(text, 8)
+    said = _first_words(text, 8)
     return 0 < len(said) < 8 and said[0] in AGREEMENT and AGREEING.issuperset(said) and "?" not in text
 
 
 def refuses(text: str) -> bool:
     """Returns whether a message begins with a no, and is short."""
-    said = _said(text, 8)
+    said = _first_words(text, 8)
     return 0 < len(said) < 8 and said[0] in REFUSING
 
 
-def _said(text: str, most: int) -> list[str]:
+def _first_words(text: str, most: int) -> list[str]:
     """Returns the first words, in small letters."""
     return [word.group().lower().replace("’", "'") for word in islice(WORD.finditer(text), most)]

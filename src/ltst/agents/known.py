@@ -10,7 +10,8 @@ from datetime import datetime
 from ltst.agents import wording
 from ltst.agents.evidence import past
 from ltst.agents.intents import FORMERLY
-from ltst.agents.passages import Question
+from ltst.agents.passages import FILLERS, Question
+from ltst.agents.people import Person
 from ltst.memory import AsyncUser
 from ltst.recall.temporal import intervals
 from ltst.records import ME, Fact
@@ -28,29 +29,50 @@ ABOUT_ME = re.compile(
 CALLED = Table("ltst.agents", "known.txt")
 
 
-async def told(user: AsyncUser, asked_for: Question, now: datetime) -> tuple[list[str], list[Fact]]:
-    """Returns the facts that a question asks for, as they held at the time it is about, and the sentences for them."""
-    until, question = past(asked_for.text, now), _timeless(asked_for, now)
+async def regarding(user: AsyncUser, question: Question, now: datetime) -> Question:
+    """Returns a question with what is known of whom it is about: the names of the user's relatives."""
+    question = replace(question, personal=_is_personal(_timeless(question, now)))
+    if not question.people:
+        return question
+    facts = await user.facts.list(about=ME)
+    mine = [each.value for each in facts if each.key == "name"]
+    others = [each for each in question.people if each.relation or not any(map(each.is_in, mine))]
+    people = tuple(each.also(fact.value for fact in facts if _is_relative(each, fact)) for each in others)
+    return replace(question, people=people)
+
+
+async def asked_for(user: AsyncUser, question: Question, now: datetime) -> list[Fact]:
+    """Returns the facts that a question asks for, as they held at the time it is about."""
+    until, question = past(question.text, now), _timeless(question, now)
     hits = await user.search(question.text, kinds=("fact",), limit=SEARCHED)
     near = [hit.id for hit in hits if hit.score >= LEAST_RELEVANCE]
     known = await user.facts.list(as_of=until)
     people = [each for each in known if _names(question, each.about)]
     asked = _of_people(question, people, near) if people else _of_user(question, known, near)
-    asked = asked[:MOST]
-    keys = [each.label for each in asked]
-    sentences = [
-        await _sentence(user, each, question, alone=each.single_valued and keys.count(each.label) == 1, until=until)
-        for each in asked
-    ]
-    return sentences, asked
+    return asked[:MOST]
+
+
+async def sentences(
+    user: AsyncUser, facts: Sequence[Fact], question: Question, now: datetime, quotes: bool
+) -> list[str]:
+    """Returns the sentences for facts that a question asks for, beside which there may be quotes."""
+    until, told = past(question.text, now), wording.fact_sentences(facts)
+    found = [await _sentence(user, said, of, question, until=until, quotes=quotes) for said, of in told]
+    return [each for each in found if each]
 
 
 def _of_user(question: Question, known: Sequence[Fact], near: Sequence[str]) -> list[Fact]:
     """Returns the user's own facts that a question asks for, which names nobody else that is known."""
     mine, own = bool(ABOUT_ME.search(question.text)), [each for each in known if each.about == ME]
-    return [
-        each for each in own if _named(question, each) or (mine and is_about(question, each)) or each.fact_id in near
-    ]
+    if question.people:
+        return [each for each in own if is_about(question, each) and _tells_who(question, each)]
+    asked = [each for each in own if _named(question, each) or (mine and is_about(question, each))]
+    return asked or [each for each in own if each.fact_id in near and _may_answer(question, each)]
+
+
+def _may_answer(question: Question, fact: Fact) -> bool:
+    """Returns whether a fact may answer by nearness: "name" stands in many questions that ask for another's."""
+    return not FILLERS.issuperset(terms(fact.key)) or not question.terms.isdisjoint(terms(fact.value))
 
 
 def _of_people(question: Question, known: Sequence[Fact], near: Sequence[str]) -> list[Fact]:
@@ -62,8 +84,37 @@ def _of_people(question: Question, known: Sequence[Fact], near: Sequence[str]) -
 
 def _timeless(question: Question, now: datetime) -> Question:
     """Returns the question without the words that say when."""
-    when = {term for each in intervals(question.text, now) for term in terms(each.text)}
-    return replace(question, terms=question.terms - when)
+    said = [*(each.text for each in intervals(question.text, now)), *FORMERLY.findall(question.text)]
+    return replace(question, terms=question.terms - {term for each in said for term in terms(each)})
+
+
+def _is_personal(question: Question) -> bool:
+    """Returns whether a question asks for one of the keys, of the user or of the people whom it is about."""
+    if not question.people and not ABOUT_ME.search(question.text):
+        return False
+    asked = question.asked_of_people if question.people else question.terms
+    return bool(question.terms) and any(asked <= _words_for(key) for key in CALLED.lines)
+
+
+def _words_of(people: Sequence[Person]) -> set[str]:
+    return {*terms(" ".join(word for each in people for word in each.called))}
+
+
+def _words_for(key: str) -> set[str]:
+    return {*terms(f"{wording.spoken(key)} {' '.join(CALLED.lines.get(key, ()))}")}
+
+
+def _is_relative(person: Person, fact: Fact) -> bool:
+    """Returns whether a fact of the user names this relative."""
+    said = fact.metadata.get("relation") or fact.metadata.get("species") or ""
+    return any(person.relation.intersection(line.split()) for line in CALLED.lines.get(fact.key, ())) and person.is_a(
+        str(said)
+    )
+
+
+def _tells_who(question: Question, fact: Fact) -> bool:
+    """Returns whether a fact of the user says who somebody is whom a question is about."""
+    return any(_is_relative(each, fact) or (not each.relation and each.is_in(fact.value)) for each in question.people)
 
 
 def _named(question: Question, fact: Fact) -> bool:
@@ -73,32 +124,48 @@ def _named(question: Question, fact: Fact) -> bool:
 
 def _names(question: Question, about: str) -> bool:
     """Returns whether a question names this person, who is not the user."""
-    return about != ME and not question.terms.isdisjoint(terms(about))
+    if about == ME:
+        return False
+    return any(each.is_in(about) for each in question.people) or not question.terms.isdisjoint(terms(about))
 
 
 def is_about(question: Question, fact: Fact) -> bool:
     """Returns whether a question has no words but those for this key, its value and its person, whom it must name."""
     if fact.about != ME and not _names(question, fact.about):
         return False
-    named = f"{wording.spoken(fact.label)} {' '.join(CALLED.lines.get(fact.key, ()))} {fact.value}"
-    return bool(question.terms) and question.terms <= {*terms(named)}
+    person = _words_of([each for each in question.people if each.is_in(fact.about)])
+    named = _words_for(fact.key) | {*terms(f"{wording.spoken(fact.label)} {fact.value}")} | person
+    return bool(question.terms) and question.terms <= named
 
 
-async def _sentence(user: AsyncUser, fact: Fact, question: Question, *, alone: bool, until: datetime | None) -> str:
-    now = wording.fact_sentence(fact, alone=alone)
-    if not alone or until is not None:
-        return now
+async def _sentence(
+    user: AsyncUser, said: str, facts: Sequence[Fact], question: Question, *, until: datetime | None, quotes: bool
+) -> str:
+    """Returns the sentence with what was before, if the key has one value at a time."""
+    fact = facts[0]
+    if not fact.single_valued or until is not None:
+        return said
     before = _before(fact, await user.facts.history(fact.key, about=fact.about))
+    if before is None and FORMERLY.search(question.text):
+        return "" if quotes else wording.no_former_sentence(fact)
     if before is None:
-        return now
+        return said
     if FORMERLY.search(question.text):
-        return f"{wording.former_sentence(before)} {now}"
-    return f"{now} Before that it was {wording.quotable(before.value)}."
+        return f"{wording.former_sentence(before)} {said}"
+    return f"{said} Before that it was {wording.quotable(before.value)}."
 
 
 def _before(fact: Fact, history: Sequence[Fact]) -> Fact | None:
-    """Returns the last value that held before the one that holds."""
+    """Returns the last value that held before the one that holds; one that was corrected never held.
+
+    What was told before "I moved last week" held until then: it is known to have begun no later than it was told.
+    """
     closed = [
-        each for each in history if each.valid_to is not None and each.rejected_at is None and each.value != fact.value
+        each
+        for each in history
+        if each.valid_to is not None
+        and (each.valid_to > each.valid_from or each.valid_from > fact.valid_from)
+        and each.rejected_at is None
+        and each.value != fact.value
     ]
     return max(closed, key=lambda each: each.valid_to or each.valid_from, default=None)

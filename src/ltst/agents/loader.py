@@ -69,9 +69,10 @@ class Agents:
     """The agents that there are; a file that is added, changed or removed is noticed when one is asked for."""
 
     def __init__(self, settings: Settings) -> None:
-        """Nothing is read before the first is asked for."""
+        """Prepare to read the agents; files are read when the first agent is asked for."""
         self._folder = settings.agents or settings.home / "agents"
         self._default = settings.agent or ("recall" if settings.llm_model is None else "assistant")
+        self._has_model = settings.llm_model is not None
         self._builtin: dict[str, Agent] | None = None
         self._seen: Seen | None = None
         self._known: dict[str, Agent] = {}
@@ -86,6 +87,10 @@ class Agents:
         if wanted not in known:
             raise NotFound(f"there is no agent {wanted!r}; known are {', '.join(sorted(known))}")
         return known[wanted]
+
+    def can_answer(self, agent: Agent) -> bool:
+        """Returns whether an agent has the model that it needs, if it needs one."""
+        return self._has_model or agent.model == NO_MODEL
 
     def _current(self) -> dict[str, Agent]:
         seen = _seen(self._folder)

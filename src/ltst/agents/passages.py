@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ltst.agents.intents import QUESTION_MARK
+from ltst.agents.people import Person, asked_about, is_of_others
 from ltst.support.tables import Table
 from ltst.support.terms import terms
 from ltst.support.text import cut
@@ -35,18 +36,49 @@ FILLERS = _TABLE.words("fillers")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: the terms that tell its subject, and what may hold the answer."""
+    """What is asked: the terms that tell its subject, what may hold the answer, and whom it is about.
+
+    `personal` tells that it asks for what everybody is or has: a name, a home, an age.
+    """
 
     text: str
     terms: frozenset[str]
     shapes: tuple[re.Pattern[str], ...]
+    people: tuple[Person, ...] = ()
+    personal: bool = False
 
     @classmethod
     def of(cls, text: str) -> Question:
         """Read a question."""
         said = frozenset(terms(text[:LONGEST_TEXT]))
         asked = tuple(held for asks, held in SHAPES if asks.search(text[:LONGEST_TEXT]))
-        return cls(text, said - FILLERS or said, asked)
+        return cls(text, said - FILLERS or said, asked, asked_about(text[:LONGEST_TEXT]))
+
+    @property
+    def of_user(self) -> bool:
+        """Whether what is asked for is the user's own name, home or age."""
+        return self.personal and not self.people
+
+    @property
+    def asked_of_people(self) -> frozenset[str]:
+        """The terms of a question about people that are no words for them; none where it is about nobody."""
+        return self.terms - self.names if self.people else frozenset()
+
+    @property
+    def topic(self) -> frozenset[str]:
+        """The terms that say what is asked for; those for people only where nothing else is asked."""
+        return self.asked_of_people if self.people and (self.asked_of_people or self.shapes) else self.terms
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The terms that stand for the people whom the question is about."""
+        return frozenset(terms(" ".join(word for person in self.people for word in person.called)))
+
+    def concerns(self, text: str) -> bool:
+        """Returns whether a text tells of whom the question is about."""
+        if self.people:
+            return any(person.is_in(text) for person in self.people)
+        return not self.personal or not all(map(is_of_others, sentences(text)))
 
 
 def rarity(question: Question, texts: Iterable[str]) -> dict[str, float]:
@@ -64,7 +96,7 @@ def covered(question: Question, text: str, weights: Mapping[str, float]) -> floa
 
 def answering(question: Question, text: str, weights: Mapping[str, float]) -> str:
     """Returns the one or two sentences of a text that answer best."""
-    said = sentences(text)
+    said = [each for each in sentences(text) if not (question.of_user and is_of_others(each))] or sentences(text)
     if len(said) <= 2 and sum(map(len, said)) <= LONGEST_QUOTE:
         return " ".join(said)
     scores = [_score(question, each, weights) for each in said]

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from ltst.agents import forgetting, intents, known, wording
-from ltst.agents.evidence import MOST, Evidence, asked_already, choose, is_version, past, renewed, replied, resting_on
+from ltst.agents.evidence import (
+    MOST,
+    Evidence,
+    asked_already,
+    choose,
+    distinct_words,
+    is_version,
+    replied,
+    resting_on,
+)
 from ltst.agents.memories import Memory, distinct, plain, plain_fact, plain_message, plain_preference
 from ltst.agents.passages import Question, answering, sentences
+from ltst.agents.people import introduced, is_meant, is_of_somebody, speaks_on
 from ltst.agents.wording import KNOWN, NOTED, NOTHING, Reply
 from ltst.memory import AsyncUser
 from ltst.records import ME, ConversationMessage, Fact, Hit
@@ -20,6 +32,10 @@ TITLED = 1000
 OTHERS = ("message", "entry", "document")
 # So few words may need the turn before them to be understood.
 TERSE_WORDS = 8
+# What tells of a time that is over.
+BYGONE = re.compile(r"\b(?:lived|used to|until|till|formerly|previously|früher|damals|wohnte)\b", re.IGNORECASE)
+# So many hits that say "she" are looked at for whom they mean, in so many turns before them.
+FOLLOWED, TURNS = 8, 6
 
 
 async def answer(user: AsyncUser, message: ConversationMessage) -> Reply:
@@ -29,6 +45,8 @@ async def answer(user: AsyncUser, message: ConversationMessage) -> Reply:
         return reply
     if (polite := intents.courtesy(text)) is not None:
         return Reply(polite)
+    if (able := intents.capabilities(text)) is not None:
+        return Reply(able)
     if (topic := intents.to_forget(text)) is not None:
         best = await _chosen(user, Question.of(topic), message) if topic else []
         return await forgetting.offer(user, message, topic, [each.hit for each in best])
@@ -40,13 +58,13 @@ async def answer(user: AsyncUser, message: ConversationMessage) -> Reply:
 
 
 async def _decided(user: AsyncUser, message: ConversationMessage) -> Reply | None:
-    """Returns what comes of a yes or a no to an offer to forget something; None where there is none."""
+    """Returns what comes of a yes, or of a no to an offer to forget something; None where it is neither."""
     agreed, refused = intents.agrees(message.content), intents.refuses(message.content)
     if not agreed and not refused:
         return None
     offer = await forgetting.offered(user, message)
     if offer is None:
-        return None
+        return Reply(forgetting.NOT_OFFERED) if agreed else None
     return await forgetting.carry_out(user, offer) if agreed else Reply(forgetting.KEPT)
 
 
@@ -55,42 +73,43 @@ async def _noted(user: AsyncUser, message: ConversationMessage) -> Reply:
     await user.learning.catch_up(message.session_id)
     memories = [*map(plain_fact, await user.facts.list()), *map(plain_preference, await user.preferences.list())]
     new = [each for each in memories if message.message_id in each["sources"]]
-    told = "; ".join(each["content"] for each in new)
-    return Reply(f"{NOTED} I now know: {told}." if new else NOTED, tuple(new))
+    learnt = "; ".join(each["content"] for each in new)
+    return Reply(f"{NOTED} I now know: {learnt}." if new else NOTED, tuple(new))
 
 
 async def _everything(user: AsyncUser) -> Reply | None:
     """Returns everything that is known by key, newest first; None where nothing is known."""
     await user.learning.catch_up()
     facts, preferences = await user.facts.list(about=ME), await user.preferences.list()
-    keys = [each.key for each in facts]
     lines = [
-        (each.valid_from, wording.fact_sentence(each, alone=keys.count(each.key) == 1), plain_fact(each))
-        for each in facts
+        (max(each.valid_from for each in said), sentence, [*map(plain_fact, said)])
+        for sentence, said in wording.fact_sentences(facts)
     ]
-    lines += [(each.updated_at, wording.preference_sentence(each), plain_preference(each)) for each in preferences]
+    lines += [(each.updated_at, wording.preference_sentence(each), [plain_preference(each)]) for each in preferences]
     latest = sorted(lines, key=lambda line: line[0], reverse=True)[:LISTED]
     if not latest:
         return None
-    told = "\n".join([KNOWN, *(f"- {sentence}" for _, sentence, _ in latest)])
-    return Reply(told, tuple(memory for *_, memory in latest))
+    text = "\n".join([KNOWN, *(f"- {sentence}" for _, sentence, _ in latest)])
+    return Reply(text, tuple(memory for *_, memories in latest for memory in memories))
 
 
 async def _answered(user: AsyncUser, message: ConversationMessage) -> Reply:
     """Returns the facts that a question asks for, then quotes the best memories, those that hold now first."""
-    question = Question.of(message.content)
-    told, facts = await known.told(user, question, _now(message))
+    now = _now(message)
+    question = await known.regarding(user, Question.of(message.content), now)
+    facts = await known.asked_for(user, question, now)
     chosen = await _chosen(user, question, message)
-    if chosen and past(question.text, _now(message)) is None and not intents.FORMERLY.search(question.text):
-        chosen = await _up_to_date(user, question, message, chosen)
-    chosen = await _beside(user, question, facts, chosen)
+    chosen = distinct_words(await _beside(user, question, facts, chosen))
+    sentences = await known.sentences(user, facts, question, now, bool(chosen))
     memories: list[Memory] = [*map(plain_fact, facts), *(plain(each.hit) for each in chosen)]
     titles = await _titles(user, chosen)
     for each in chosen:
         before = await _before(user, question, each) if each.hit.kind == "message" else None
-        told.append(_quotation(_lead(question, chosen[0], each, titles), each, before, question))
+        if before is not None and before.role == "human" and any(before.message_id == other.hit.id for other in chosen):
+            before = None
+        sentences.append(_quotation(_lead(question, chosen[0], each, titles), each, before, question))
         memories += [plain_message(before)] if before is not None else []
-    return Reply(" ".join(told) or NOTHING, tuple(distinct(memories)))
+    return Reply(" ".join(sentences) or NOTHING, tuple(distinct(memories)))
 
 
 def _now(message: ConversationMessage) -> datetime:
@@ -100,9 +119,37 @@ def _now(message: ConversationMessage) -> datetime:
 async def _chosen(user: AsyncUser, question: Question, message: ConversationMessage) -> list[Evidence]:
     found = await user.search(question.text, kinds=OTHERS, limit=SEARCHED, without=message.content)
     found = [hit for hit in found if hit.id != message.message_id]
-    chosen = choose(question, found, _now(message))
+    chosen = choose(question, await _concerning(user, question, found), _now(message))
+    if not chosen and question.people and not question.personal:
+        # "Lottie can't have penicillin" may tell of the daughter, who was never called one.
+        chosen = choose(
+            question, [hit for hit in found if speaks_on(hit.content) and is_of_somebody(hit.content)], _now(message)
+        )
     reply = await _reply_to(user, question, found)
     return chosen if reply is None else [reply, *(each for each in chosen if each.hit.id != reply.hit.id)][:MOST]
+
+
+async def _concerning(user: AsyncUser, question: Question, found: Sequence[Hit]) -> list[Hit]:
+    """Returns what tells of whom a question is about: in words, by its speaker, or by the turns before it."""
+    question = replace(question, people=introduced(question.people, [hit.content for hit in found]))
+    kept, followed = list[Hit](), 0
+    for hit in found:
+        if question.concerns(hit.content) or any(each.is_in(hit.speaker or "") for each in question.people):
+            kept.append(hit)
+        elif question.people and hit.role == "human" and speaks_on(hit.content) and followed < FOLLOWED:
+            followed += 1
+            before = await _earlier(user, hit.id, TURNS)
+            kept += [hit] if is_meant(question.people, [turn.content for turn in before]) else []
+    return kept
+
+
+async def _earlier(user: AsyncUser, message_id: str, most: int) -> list[ConversationMessage]:
+    """Returns the turns right before a message."""
+    message = await user.message(message_id)
+    if message is None or not message.message_index:
+        return []
+    around = await user.chat(message.session_id).history(limit=most, offset=max(0, message.message_index - most))
+    return [turn for turn in around if (turn.message_index or 0) < message.message_index]
 
 
 async def _reply_to(user: AsyncUser, question: Question, found: Sequence[Hit]) -> Evidence | None:
@@ -117,25 +164,23 @@ async def _reply_to(user: AsyncUser, question: Question, found: Sequence[Hit]) -
     return replied(question, asked, replies[0]) if replies else None
 
 
-async def _up_to_date(
-    user: AsyncUser, question: Question, message: ConversationMessage, chosen: list[Evidence]
-) -> list[Evidence]:
-    """Look by the words of the best for what was said of it since, which holds."""
-    strongest = max(chosen, key=lambda each: each.strength)
-    if strongest.hit.kind != "message" or strongest.hit.role != "human":
-        return chosen
-    found = await user.search(strongest.passage, kinds=("message",), limit=SEARCHED, without=message.content)
-    return renewed(question, chosen, [hit for hit in found if hit.id != message.message_id])
-
-
 async def _beside(user: AsyncUser, question: Question, facts: Sequence[Fact], chosen: list[Evidence]) -> list[Evidence]:
     """Returns what is quoted beside a fact that has one value: the words that it rests on, and what was said since."""
-    if len(facts) != 1 or not facts[0].single_valued or intents.FORMERLY.search(question.text):
+    if len(facts) != 1 or not facts[0].single_valued:
         return chosen
+    if intents.FORMERLY.search(question.text):
+        return [each for each in chosen if intents.OVER.search(each.passage)]
     source = await user.message(facts[0].source_message_id) if facts[0].source_message_id else None
     since = (source.timestamp if source else None) or facts[0].valid_from
-    later = [each for each in chosen if each.date > since.timestamp()]
+    later = [each for each in chosen if each.date > since.timestamp() and _adds(question, each)]
     return [*([resting_on(question, source)] if source else []), *later]
+
+
+def _adds(question: Question, each: Evidence) -> bool:
+    """Returns whether something said since adds to a fact that holds: of the same topic, of the user, and not over."""
+    return (
+        bool(each.shared & question.topic) and question.concerns(each.hit.content) and not BYGONE.search(each.passage)
+    )
 
 
 async def _titles(user: AsyncUser, chosen: Sequence[Evidence]) -> dict[str, str]:
@@ -159,15 +204,15 @@ async def _before(user: AsyncUser, question: Question, each: Evidence) -> Conver
     """Returns the turn that a short message answers or continues, if it shares no word with the question."""
     if each.hit.role != "human" or each.shared or len(each.passage.split()) > TERSE_WORDS:
         return None
-    message = await user.message(each.hit.id)
-    if message is None or not message.message_index:
-        return None
-    around = await user.chat(message.session_id).history(limit=3, offset=max(0, message.message_index - 3))
-    earlier = [turn for turn in around if (turn.message_index or 0) < message.message_index]
+    earlier = await _earlier(user, each.hit.id, 3)
     asked = next(
         (turn for turn in earlier[-1:] if turn.role == "ai" and intents.QUESTION_MARK.search(turn.content)), None
     )
-    spoken = [turn for turn in earlier if turn.role == "human" and question.terms & set(terms(turn.content))]
+    spoken = [
+        turn
+        for turn in earlier
+        if turn.role == "human" and question.terms & set(terms(turn.content)) and question.concerns(turn.content)
+    ]
     return asked or (spoken[-1] if spoken else None)
 
 

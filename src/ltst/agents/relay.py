@@ -5,27 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypedDict, Unpack
 
-from ltst.agents.asking import ModelAnswer
+from ltst.agents import completions, responses
 from ltst.agents.feed import Feed
-from ltst.agents.history import NewMessage, fresh, keyed, parts, turn
+from ltst.agents.history import Message, NewMessage, PlacedRequest, Request, fresh, keyed, lead, parts, spoken, turn
 from ltst.agents.memories import kept, plain
 from ltst.agents.tasks import Tasks
-from ltst.errors import Invalid, LtstError, ModelUnavailable
+from ltst.errors import Conflict, LtstError, ModelUnavailable, NotFound
 from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
-from ltst.providers.endpoint import (
-    COMPLETIONS,
-    ChunkReader,
-    Endpoint,
-    EndpointAnswer,
-    as_chunk,
-    choices,
-    json_object,
-    proxy_endpoint,
-)
+from ltst.providers.endpoint import COMPLETIONS, Endpoint, EndpointAnswer, proxy_endpoint
 from ltst.recall.context import Context
 from ltst.records import ConversationMessage
 from ltst.support import tokens
@@ -34,58 +25,85 @@ from ltst.support.logs import LOGGER
 GRACE = 30.0
 WINDOW = 50
 LONGEST_COMPARED = 200
-MOST_TOKENS = 4000
-LEADING = ("system", "developer")
-REFUSED = "content_filter"
+MOST_TOKENS = 4000  # of memory in a request, beside what the client sends
+ABSENT = (404, 405, 501)
 # Chats of clients that name none are named after their beginning: clients send it with every request.
 CONVERSATIONS = uuid.UUID("0d9a3f3e-3c0f-5d7b-8a57-5b1f0d7e9c42")
 
-Message = Mapping[str, Any]
+
+class AnswerReader(Protocol):
+    """Reads an answer on its way to the client."""
+
+    @property
+    def model(self) -> str | None:
+        """The model that answered."""
+
+    @property
+    def key(self) -> str | None:
+        """The key under which the answer is stored, if it has one."""
+
+    @property
+    def over(self) -> bool:
+        """Whether the answer is complete; its client may then say the next thing at once."""
+
+    def take(self, received: bytes) -> None:
+        """Read the next bytes."""
+
+    def answer(self) -> NewMessage | None:
+        """Returns the whole answer as a turn; None where there is nothing to store."""
 
 
-def checked(body: object) -> Mapping[str, Any]:
-    """Returns a request for a completion, as far as the relay must understand it."""
-    messages = body.get("messages") if isinstance(body, Mapping) else None
-    if not isinstance(body, Mapping) or not isinstance(messages, list) or not messages:
-        raise Invalid("the request must be a JSON object with messages, a list of at least one")
-    if not all(isinstance(each, Mapping) and isinstance(each.get("role"), str) for each in messages):
-        raise Invalid("each of messages must be an object with a role and its content")
-    return body
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One of OpenAI's APIs: its path, what it asks for, where memory goes in a request, and how an answer is read."""
+
+    path: str
+    field: str  # that holds what is said
+    checked: Callable[[object], Request]
+    placed: Callable[[AsyncUser, Request, str | None], Awaitable[PlacedRequest]]
+    messages: Callable[[Request], list[Message]]
+    merged: Callable[[Request, str | None, Sequence[Message]], dict[str, Any]]
+    reader: Callable[[EndpointAnswer], AnswerReader]
+
+
+CHAT_COMPLETIONS = Api(
+    COMPLETIONS,
+    "messages",
+    completions.checked,
+    completions.placed,
+    completions.messages_of,
+    completions.merged,
+    completions.ReplyReader,
+)
+RESPONSES = Api(
+    responses.PATH,
+    "input",
+    responses.checked,
+    responses.placed,
+    responses.messages_of,
+    responses.merged,
+    responses.ResponseReader,
+)
+
+
+class Where(TypedDict, total=False):
+    """Where a request belongs, as its headers say: to which chat, whose instructions apply; and these headers."""
+
+    chat_id: str | None
+    agent: str | None
+    headers: Mapping[str, str]
 
 
 def is_newest_alone(messages: Sequence[Message]) -> bool:
     """Returns whether a request has only the user's newest message, and leaves the history to the memory."""
-    spoken = messages[_lead(messages) :]
-    return len(spoken) == 1 and spoken[0]["role"] == "user"
-
-
-def merged(body: Mapping[str, Any], memory: str | None, before: Sequence[Message] = ()) -> dict[str, Any]:
-    """Returns the request with memory in its system message and earlier turns in front; the rest is unchanged."""
-    messages = [*body["messages"]]
-    lead = _lead(messages)
-    messages[lead:lead] = before
-    if memory and lead:
-        messages[0] = {**messages[0], "content": _appended(messages[0].get("content"), memory)}
-    elif memory:
-        messages.insert(0, {"role": "system", "content": memory})
-    return {**body, "messages": messages}
-
-
-def _lead(messages: Sequence[Message]) -> int:
-    """Returns how many messages stand before the conversation."""
-    return next((at for at, each in enumerate(messages) if each["role"] not in LEADING), len(messages))
-
-
-def _appended(content: object, memory: str) -> object:
-    if isinstance(content, list):
-        return [*content, {"type": "text", "text": memory}]
-    return f"{content}\n\n{memory}" if content else memory
+    said = messages[lead(messages) :]
+    return len(said) == 1 and said[0]["role"] == "user"
 
 
 def conversation_id(messages: Sequence[Message]) -> str:
     """Returns a chat id for a client that names none, made from its first words; equal beginnings share a chat."""
-    first = next((each for each in messages if each["role"] == "user"), messages[0])
-    beginning = [parts(each.get("content"))[0] for each in (*messages[: _lead(messages)], first)]
+    first = [each for each in messages if each["role"] == "user"][:1] or messages[:1]
+    beginning = [parts(each.get("content"))[0] for each in (*messages[: lead(messages)], *first)]
     return str(uuid.uuid5(CONVERSATIONS, json.dumps(beginning)))
 
 
@@ -96,55 +114,6 @@ async def remember(chat: AsyncChat, messages: Sequence[Message]) -> list[Convers
         stored = await chat.window(LONGEST_COMPARED)  # more than the newest message seems new: look further back
     new = fresh(messages, stored, whole=len(stored) not in (WINDOW, LONGEST_COMPARED))
     return stored + await chat.add_many(keyed(new, stored))
-
-
-class ReplyReader:
-    """Reads an answer on its way to the client, and knows its text once it is complete."""
-
-    def __init__(self, passage: EndpointAnswer) -> None:
-        """What was refused has no text to keep."""
-        self._ok, self._host = passage.ok, passage.host
-        self._chunks = ChunkReader(passage.host) if passage.streamed else None
-        self._body: list[bytes] = []
-        self._heard = ModelAnswer()
-        self.model: str | None = None
-
-    def take(self, received: bytes) -> None:
-        """Read the next bytes; what cannot be parsed is not stored, but still goes to the client."""
-        if self._chunks is None:
-            self._body.append(received)
-            return
-        try:
-            self._hear(self._chunks.feed(received))
-        except ModelUnavailable:
-            self._ok = False
-
-    @property
-    def over(self) -> bool:
-        """Whether the text of a stream is complete; its client may then say the next thing at once."""
-        return self._chunks is not None and self._chunks.over
-
-    def answer(self) -> NewMessage | None:
-        """Returns the whole answer as a turn; None where it was refused, broke off, or says and wants nothing."""
-        try:
-            self._hear(self._rest())
-        except ModelUnavailable:
-            return None
-        return turn(self._heard.message(most=len(self._heard.calls))) if self._ok else None
-
-    def _rest(self) -> list[dict[str, Any]]:
-        if self._chunks is not None:
-            return self._chunks.end()
-        return [as_chunk(json_object(b"".join(self._body), self._host))]
-
-    def _hear(self, chunks: Sequence[Mapping[str, Any]]) -> None:
-        for chunk in chunks:
-            self.model = str(chunk["model"]) if chunk.get("model") else self.model
-            self._heard.take(chunk)
-            for choice in choices(chunk)[:1]:
-                delta = choice.get("delta")
-                refused = isinstance(delta, Mapping) and bool(delta.get("refusal"))
-                self._ok = self._ok and not refused and choice.get("finish_reason") != REFUSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +147,11 @@ class _Asked:
 class Relay:
     """Stands between a client and the endpoint of its model, for one memory, which the caller opens and closes."""
 
-    def __init__(self, memory: AsyncMemory, *, endpoint: Endpoint | None = None, max_tokens: int = MOST_TOKENS) -> None:
-        """`max_tokens` of memory go into each request, beside what the client sends."""
+    def __init__(self, memory: AsyncMemory) -> None:
+        """The settings of the memory name the endpoint."""
         self._count = memory.settings.token_counter or tokens.count
-        self._endpoint = endpoint or proxy_endpoint(memory.settings)
-        self._most, self._tasks = max_tokens, Tasks()
+        self._endpoint = proxy_endpoint(memory.settings)
+        self._tasks = Tasks()
         self._under_way = 0
 
     @property
@@ -195,21 +164,15 @@ class Relay:
         """How many answers are on their way."""
         return self._under_way
 
-    async def complete(
-        self,
-        user: AsyncUser,
-        body: Mapping[str, Any],
-        *,
-        chat_id: str | None = None,
-        agent: str | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> Relayed:
+    async def answer(self, api: Api, user: AsyncUser, body: Request, **where: Unpack[Where]) -> Relayed:
         """Store what is new in a request, put memory into it and pass it on; the answer is stored when it has ended.
 
-        A client that names its `chat_id` may send its newest message alone: the stored window goes in before it.
+        A client that names its chat, or a response that it got before, may send its newest message alone: the stored
+        window goes in before it. NotFound where the response is another user's, or the endpoint lacks the API.
         """
-        endpoint, request = self._upstream(), checked(body)
-        return await self._tasks.run(self._begin(endpoint, user, request, chat_id, agent, headers))
+        checked, endpoint = api.checked(body), self._upstream()
+        place = await api.placed(user, checked, where.get("chat_id"))
+        return await self._tasks.run(self._begin(endpoint, api, user, place, where))
 
     async def send(
         self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None
@@ -229,41 +192,43 @@ class Relay:
         return self._endpoint
 
     async def _begin(
-        self,
-        endpoint: Endpoint,
-        user: AsyncUser,
-        body: Mapping[str, Any],
-        chat_id: str | None,
-        agent: str | None,
-        headers: Mapping[str, str] | None,
+        self, endpoint: Endpoint, api: Api, user: AsyncUser, place: PlacedRequest, where: Where
     ) -> Relayed:
-        asked = await self._asked(user, body, chat_id, agent)
-        told = {**(headers or {}), "content-type": "application/json"}
-        passage = await endpoint.send("POST", COMPLETIONS, json.dumps(asked.body).encode(), told)
+        messages = api.messages(place.body)
+        chat = user.chat(place.chat_id or conversation_id(messages), agent=where.get("agent"))
+        asked = await self._asked(api, chat, place, messages)
+        headers = {**where.get("headers", {}), "content-type": "application/json"}
+        passage = await endpoint.send("POST", api.path, json.dumps(asked.body).encode(), headers)
+        if api is RESPONSES:
+            await _refuse_absent(passage)
         feed: Feed[bytes, ConversationMessage | None] = Feed()
-        self._tasks.start(self._pump(passage, asked, feed))
-        return Relayed(asked.chat.session_id, passage.status, passage.headers, feed)
+        self._tasks.start(self._pump(passage, asked, api.reader(passage), feed))
+        return Relayed(chat.session_id, passage.status, passage.headers, feed)
 
-    async def _asked(self, user: AsyncUser, body: Mapping[str, Any], chat_id: str | None, agent: str | None) -> _Asked:
-        messages = body["messages"]
-        chat = user.chat(chat_id or conversation_id(messages), agent=agent)
+    async def _asked(self, api: Api, chat: AsyncChat, place: PlacedRequest, messages: Sequence[Message]) -> _Asked:
         stored = await remember(chat, messages)
         asking = next((each for each in reversed(stored) if each.role == "human"), None)
-        alone = chat_id is not None and is_newest_alone(messages)
+        alone = place.continued
+        if alone is None:
+            alone = place.chat_id is not None and is_newest_alone(messages)
         # What the client shows itself need not be recalled.
         context = await chat.context(
             asking,
-            max_tokens=self._most + (0 if asking is None else self._count(asking.content)),
-            window=WINDOW if alone else len(messages),
+            max_tokens=MOST_TOKENS + (0 if asking is None else self._count(asking.content)),
+            window=WINDOW if alone else max(1, len(messages)),
         )
-        before = context.turns[:-1] if alone else ()
-        return _Asked(chat, asking, merged(body, context.system, before), context)
+        before = _before(context, stored, asking, messages) if alone and asking is not None else ()
+        return _Asked(chat, asking, api.merged(place.body, context.system, before), context)
 
     async def _pump(
-        self, passage: EndpointAnswer, asked: _Asked, feed: Feed[bytes, ConversationMessage | None]
+        self,
+        passage: EndpointAnswer,
+        asked: _Asked,
+        reading: AnswerReader,
+        feed: Feed[bytes, ConversationMessage | None],
     ) -> None:
         """Read the answer to its end, whoever listens, and store it."""
-        reading, end = ReplyReader(passage), b""
+        end = b""
         self._under_way += 1
         try:
             async for received in passage.aiter_bytes():
@@ -288,7 +253,7 @@ class Relay:
             self._under_way -= 1
             await passage.aclose()
 
-    async def _keep(self, asked: _Asked, reading: ReplyReader) -> ConversationMessage | None:
+    async def _keep(self, asked: _Asked, reading: AnswerReader) -> ConversationMessage | None:
         answer = reading.answer()
         if answer is None:
             return None
@@ -296,8 +261,41 @@ class Relay:
         parent = None if asked.message is None else asked.message.message_id
         try:
             metadata = {**about, **answer["metadata"]}
-            return await asked.chat.add("assistant", answer["content"], parent=parent, metadata=metadata)
+            return await _added(asked.chat, answer["content"], parent, metadata, reading.key)
         except LtstError as problem:
             # The client has its answer; that it could not be kept is not the client's concern.
             LOGGER.error("an answer could not be stored", extra={"reason": str(problem)})
             return None
+
+
+def _before(
+    context: Context, stored: Sequence[ConversationMessage], asking: ConversationMessage, sent: Sequence[Message]
+) -> list[Message]:
+    """Returns the turns before those that were sent; what came after the question is told with its tool calls."""
+    began = len(stored) - sum(turn(each) is not None for each in sent)
+    asked = stored.index(asking)
+    shown = len(context.turns) - 1  # the question stands last, after whatever followed it
+    earlier = context.turns[: max(0, shown - (len(stored) - 1 - min(asked, began)))]
+    return [*earlier, *map(spoken, stored[asked:began])]
+
+
+async def _added(
+    chat: AsyncChat, content: str, parent: str | None, metadata: Mapping[str, Any], key: str | None
+) -> ConversationMessage:
+    """Store an answer under its key; an endpoint that gives one id to different answers gets them stored without."""
+    told: Any = {"parent": parent, "metadata": metadata}
+    try:
+        return await chat.add("assistant", content, key=key, **told)
+    except Conflict:
+        return await chat.add("assistant", content, **told)
+
+
+async def _refuse_absent(passage: EndpointAnswer) -> None:
+    """Raise NotFound for a refusal that says that the path itself is missing, not what was asked for."""
+    if passage.status not in ABSENT or b"model" in (await passage.read()).lower():
+        return
+    await passage.aclose()
+    raise NotFound(
+        f"{passage.host} has no {responses.PATH}: it answered HTTP {passage.status}. Ask for chat completions, which "
+        "every endpoint has (in the OpenAI Agents SDK: set_default_openai_api('chat_completions')), or for ltst/recall"
+    )

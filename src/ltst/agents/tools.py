@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltst.errors import Conflict, Invalid, NotFound
 from ltst.memory import AsyncUser
@@ -17,11 +17,10 @@ LONGEST_QUOTE = 1000
 CONFIDENCE = 0.9
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What a tool tells the model, and what it found."""
 
-    told: Mapping[str, Any]
+    answer: Mapping[str, Any]
     found: tuple[Hit, ...] = ()
 
 
@@ -69,12 +68,12 @@ async def _search(box: Toolbox, arguments: Mapping[str, str]) -> Outcome:
 
 
 def _as_result(hit: Hit) -> dict[str, Any]:
-    told: dict[str, Any] = {"kind": hit.kind, "content": hit.content[:LONGEST_QUOTE]}
+    shown: dict[str, Any] = {"kind": hit.kind, "content": hit.content[:LONGEST_QUOTE]}
     if hit.occurred_at is not None:
-        told["at"] = f"{hit.occurred_at:%Y-%m-%d %H:%M}"
+        shown["at"] = f"{hit.occurred_at:%Y-%m-%d %H:%M}"
     if hit.speaker is not None:
-        told["from"] = hit.speaker
-    return told if hit.trusted else told | {"trust": "low"}
+        shown["from"] = hit.speaker
+    return shown if hit.trusted else shown | {"trust": "low"}
 
 
 async def _remember(box: Toolbox, arguments: Mapping[str, str]) -> Outcome:

@@ -17,7 +17,8 @@ from ltst.agents.memories import Memory, kept
 from ltst.agents.tasks import Tasks
 from ltst.errors import Conflict, LtstError, ModelUnavailable, NotFound, Unanswered
 from ltst.memory import AsyncChat, AsyncMemory, AsyncUser
-from ltst.providers.endpoint import Endpoint, model_endpoint
+from ltst.providers.endpoint import model_endpoint
+from ltst.recall.context import Context
 from ltst.records import ConversationMessage
 from ltst.support import validate
 from ltst.support.logs import LOGGER
@@ -62,6 +63,7 @@ class Turn:
         self.chat, self.agent, self.message = chat, agent, message
         self.chat_id, self.message_id = chat.session_id, str(message.message_id)
         self.feed: Feed[str, TurnResult] = Feed()
+        self.context: Context | None = None  # the prompt as a model was sent it, once it has answered
 
     def pieces(self) -> AsyncIterator[str]:
         """Returns the text of the answer from its beginning, as it comes; raises what `done` raises."""
@@ -80,14 +82,12 @@ class Turn:
 class Turns:
     """Runs the turns of chats for one memory, which the caller opens before and closes after it."""
 
-    def __init__(
-        self, memory: AsyncMemory, *, endpoint: Endpoint | None = None, executors: Executors | None = None
-    ) -> None:
-        """Everything else comes from the settings of the memory."""
+    def __init__(self, memory: AsyncMemory) -> None:
+        """Everything comes from the settings of the memory."""
         self.agents = Agents(memory.settings)
         self._most = memory.settings.max_content_bytes
-        self._endpoint = endpoint or model_endpoint(memory.settings)
-        self._executors = executors or Executors(memory.settings, self._endpoint)
+        self._endpoint = model_endpoint(memory.settings)
+        self._executors = Executors(memory.settings, self._endpoint)
         self._tasks = Tasks()
         self._live: dict[tuple[str, str], Turn] = {}  # by user and message
         self._latest: dict[tuple[str, str], Turn] = {}  # by user and chat
@@ -101,7 +101,6 @@ class Turns:
         chat_id: str | None = None,
         agent_name: str | None = None,
         key: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
     ) -> Turn:
         """Store what the user says, durably, and begin to answer it; return the turn.
 
@@ -109,7 +108,7 @@ class Turns:
         one. The same request under the same `key` is stored once, and gets the same answer.
         """
         # Whoever asks may go away at any moment; a message that is stored must get its answer all the same.
-        return await self._tasks.run(self._begin(user, message, chat_id, agent_name, key, metadata))
+        return await self._tasks.run(self._begin(user, message, chat_id, agent_name, key))
 
     async def close(self, grace: float = GRACE) -> None:
         """Refuse new turns, wait at most `grace` seconds for those under way, and close everything."""
@@ -119,30 +118,23 @@ class Turns:
             await self._endpoint.close()
 
     def stats(self) -> TurnStats:
-        """For a page of metrics."""
+        """Returns the counts of turns and executors, for metrics."""
         return TurnStats(len(self._live), self._answered, self._failed, self._repeated, self._executors.stats())
 
     async def _begin(
-        self,
-        user: AsyncUser,
-        message: str,
-        chat_id: str | None,
-        agent_name: str | None,
-        key: str | None,
-        metadata: Mapping[str, Any] | None,
+        self, user: AsyncUser, message: str, chat_id: str | None, agent_name: str | None, key: str | None
     ) -> Turn:
         agent = await self._agent(user, chat_id, agent_name)
         named = str(uuid.uuid5(KEYED_CHATS, key)) if isinstance(key, str) and chat_id is None else chat_id
         chat = user.chat(named, agent=agent.name)
-        turn = Turn(chat, agent, await chat.add("user", message, key=key, metadata=metadata))
-        reply = None if key is None else await chat.keyed(turn.reply_key)
+        turn = Turn(chat, agent, await chat.add("user", message, key=key))
         # From here to the start of the task nothing else runs, so that a message has one turn at a time.
         known = self._live.get((user.user_id, turn.message_id))
-        if known is not None or reply is not None:
+        if known is not None:
             self._repeated += 1
-            return known or _repeated(turn, reply)
+            return known
         self._live[user.user_id, turn.message_id] = turn
-        self._tasks.start(self._run(user, turn))
+        self._tasks.start(self._run(user, turn, keyed=key is not None))
         return turn
 
     async def _agent(self, user: AsyncUser, chat_id: str | None, name: str | None) -> Agent:
@@ -155,22 +147,28 @@ class Turns:
                 return self.agents.get(session.agent_name)
         return self.agents.get()
 
-    async def _run(self, user: AsyncUser, turn: Turn) -> None:
-        """Answer a message, after those that were asked in the same chat before it."""
+    async def _run(self, user: AsyncUser, turn: Turn, *, keyed: bool) -> None:
+        """Answer a message, after those that were asked in the same chat before it; one with a key only once."""
         place = (user.user_id, turn.chat_id)
         before = self._latest.get(place)
         self._latest[place] = turn
         try:
-            if before is not None:
-                await before.feed.over()
-            result = await self._answer(await self._executors.get(user, turn.agent), turn)
+            # Read only now that the turn is known to others: an answer stored meanwhile would be asked for again.
+            reply = await turn.chat.keyed(turn.reply_key) if keyed else None
+            if reply is None:
+                if before is not None:
+                    await before.feed.over()
+                result = await self._answer(await self._executors.get(user, turn.agent), turn)
+            else:
+                result = _repeated(turn, reply)
         except asyncio.CancelledError:
             self._fail(user, turn, ModelUnavailable("the server shut down before the answer was complete"))
             raise
         except Exception as problem:  # noqa: BLE001 - whatever it is, those who listen must hear of it
             self._fail(user, turn, problem)
         else:
-            self._answered += 1
+            self._answered += reply is None
+            self._repeated += reply is not None
             self._live.pop((user.user_id, turn.message_id))
             turn.feed.end(result)
         finally:
@@ -199,6 +197,7 @@ class Turns:
                 said.append(piece.text)
                 turn.feed.put(piece.text)
             memories, about = piece.memories or memories, piece.about or about
+            turn.context = piece.context or turn.context
         text = "".join(said)
         if not text.strip():
             raise ModelUnavailable("the model gave an empty answer")
@@ -222,13 +221,11 @@ async def _stored(
     return _result(turn, reply, model, tuple(memories))
 
 
-def _repeated(turn: Turn, reply: ConversationMessage | None) -> Turn:
-    """Returns the turn of a request that was answered before, with the answer that is stored."""
-    assert reply is not None, "a turn is repeated where there is an answer"
+def _repeated(turn: Turn, reply: ConversationMessage) -> TurnResult:
+    """Returns the stored answer to a request that was answered before, and lets it be heard."""
     model = reply.metadata.get("model")
     turn.feed.put(reply.content)
-    turn.feed.end(_result(turn, reply, None if model == NO_MODEL else model, _rested_on(reply)))
-    return turn
+    return _result(turn, reply, None if model == NO_MODEL else model, _rested_on(reply))
 
 
 def _rested_on(reply: ConversationMessage) -> tuple[Memory, ...]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from ltst.agents.intents import ABLE, ABLE_IN_GERMAN
 from ltst.agents.memories import Memory
 from ltst.learn.keys import words
 from ltst.records import ME, Fact, Hit, UserPreference
@@ -17,7 +18,7 @@ NOTED = "Noted."
 KNOWN = "This is what I know about you:"
 TOLD = "You told me"
 OFFER = "I would forget"
-OWN_WORDS = (NOTHING, NOTED, KNOWN, TOLD, OFFER)
+OWN_WORDS = (NOTHING, NOTED, KNOWN, TOLD, OFFER, ABLE, ABLE_IN_GERMAN)
 
 LONGEST_QUOTE = 300
 # What nobody has "since" a day.
@@ -42,7 +43,9 @@ VERBS = {
     "health": ("said of your health:", "has:"),
 }
 MY = re.compile(r"^\s*(?:my|our)\s+", re.IGNORECASE)
-NOUNS = {"relationship_status": "relationship status", "partner": "partner"}
+PLURALS = {"child": "children"}
+# Preferences that are said with another verb than "prefer".
+WISHES = {"address_as": "You want to be called {}.", "answer_language": "You want answers in {}."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +57,53 @@ class Reply:
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
-def fact_sentence(fact: Fact, *, alone: bool = True) -> str:
+def fact_sentence(fact: Fact) -> str:
     """Returns a fact as a sentence, with the day since when it holds: "Your home is Lisbon, since March 2026."."""
-    value, key = quotable(fact.value), fact.key
-    if key in VERBS:
-        yours, others = VERBS[key]
-        said = f"You {yours} {value}" if fact.about == ME else f"{_called(fact.about)} {others} {value}"
-    elif alone:
-        said = f"{_possessive(fact)} {spoken(key)} is {value}"
-    else:
-        said = f"One {spoken(key)} of {'yours' if fact.about == ME else _possessive(fact)} is {value}"
-    said = _capital(said)
-    return f"{said}." if key in LASTING else f"{said}, since {moment(fact.valid_from)}."
+    return f"{_capital(_said(fact, quotable(fact.value)))}{_since(fact)}."
+
+
+def fact_sentences(facts: Sequence[Fact]) -> list[tuple[str, list[Fact]]]:
+    """Returns facts as sentences, each with the facts that it says: several values of a key are said in one."""
+    groups: dict[tuple[str, str], list[Fact]] = {}
+    for each in facts:
+        groups.setdefault((each.label, each.fact_id if each.single_valued else ""), []).append(each)
+    return [(fact_sentence(group[0]) if len(group) == 1 else _listed(group), group) for group in groups.values()]
+
+
+def _listed(facts: Sequence[Fact]) -> str:
+    """Returns several values of one key as a sentence: "Your children are Ben and Mia."."""
+    *others, last = (quotable(each.value) + _since(each, " (since {})") for each in facts)
+    return _capital(_said(facts[0], f"{', '.join(others)} and {last}", many=True)) + "."
+
+
+def _said(fact: Fact, value: str, *, many: bool = False) -> str:
+    """Returns what a fact, or several of one key, claim: "your home is Lisbon", "you speak German and English"."""
+    if fact.key in VERBS:
+        yours, others = VERBS[fact.key]
+        return f"you {yours} {value}" if fact.about == ME else f"{_called(fact.about)} {others} {value}"
+    noun = spoken(fact.key)
+    return (
+        f"{_possessive(fact)} {PLURALS.get(noun, f'{noun}s')} are {value}"
+        if many
+        else f"{_possessive(fact)} {noun} is {value}"
+    )
+
+
+def _since(fact: Fact, form: str = ", since {}") -> str:
+    """Returns since when a fact holds; nothing where the user named no day, which would be kept as its first moment."""
+    only_told = fact.learned and (fact.valid_from.hour, fact.valid_from.minute, fact.valid_from.second) != (0, 0, 0)
+    return "" if fact.key in LASTING or only_told else form.format(moment(fact.valid_from))
 
 
 def former_sentence(fact: Fact) -> str:
     """Returns what was before as a sentence: "Your home was Porto before."."""
     return _capital(f"{_possessive(fact)} {spoken(fact.key)} was {fact.value} before.")
+
+
+def no_former_sentence(fact: Fact) -> str:
+    """Returns that nothing is known from before, and what holds."""
+    former = f"{_possessive(fact).lower() if fact.about == ME else _possessive(fact)} {spoken(fact.key)}"
+    return f"I don't know {former} before that; you never told me. {fact_sentence(fact)}"
 
 
 def _possessive(fact: Fact) -> str:
@@ -88,12 +121,14 @@ def _called(about: str) -> str:
 
 def preference_sentence(preference: UserPreference) -> str:
     """Returns a preference as a sentence."""
-    return f"You prefer {spoken(preference.key)}: {quotable(preference.value)}."
+    value = quotable(preference.value)
+    wish = WISHES.get(preference.key)
+    return wish.format(value) if wish else f"You prefer {spoken(preference.key)}: {value}."
 
 
 def spoken(key: str) -> str:
     """Returns a key as one says it."""
-    return NOUNS.get(key) or key.replace("_", " ")
+    return key.replace("_", " ")
 
 
 def moment(when: datetime) -> str:
@@ -135,6 +170,14 @@ def is_own(hit: Hit) -> bool:
 
 def _of(hit: Hit) -> str:
     return f" of {day(hit.occurred_at)}" if hit.occurred_at else ""
+
+
+def offer(listed: Sequence[str], left: int) -> str:
+    """Returns the offer to forget what is listed; `left` tells how many messages more say the same."""
+    many = "1 more message says" if left == 1 else f"{left} more messages say"
+    more = f" {many} it too: ask me again after that." if left else ""
+    going = f"{OFFER} {', '.join(listed)}, and the replies and requests that repeat it."
+    return f"{going}{more} Say yes and it is gone; anything else leaves all as it is."
 
 
 def quoted(text: str) -> str:

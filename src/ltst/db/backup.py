@@ -16,7 +16,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -26,6 +26,7 @@ from ltst.db import access, epochs, migrate
 from ltst.db.connections import Connection
 from ltst.db.embedded import binaries
 from ltst.db.pool import Database
+from ltst.db.queries import statements
 from ltst.errors import Conflict, DatabaseUnavailable, Invalid, NotFound
 from ltst.support import durable
 
@@ -43,75 +44,7 @@ BYCATCH = (
 KNOWS_TRANSACTION_TIMEOUT = 170000
 TRANSACTION_TIMEOUT = b"SET transaction_timeout = 0;\n"
 
-# Policies bind the owner too. Whoever inherits the keeper's rights sees all rows under them; who may only become
-# the keeper has to do so.
-READER = b"""
-SELECT (SELECT nspname::text FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-        WHERE pg_class.oid = to_regclass('ltst_migrations')),
-       rolsuper OR rolbypassrls,
-       EXISTS (SELECT FROM pg_roles AS keeper
-               WHERE keeper.rolname = 'ltst_keeper' AND pg_has_role(me.rolname, keeper.oid, 'USAGE'))
-FROM pg_roles AS me WHERE me.rolname = current_user
-"""
-STRANGERS = b"""
-SELECT relname::text FROM pg_class AS class JOIN pg_namespace AS place ON place.oid = relnamespace
-WHERE nspname = %(schema)s AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND NOT relname = ANY (%(ours)s)
-  AND NOT EXISTS (SELECT FROM pg_depend JOIN pg_class AS owning ON owning.oid = refobjid
-                  WHERE classid = 'pg_class'::regclass AND objid = class.oid AND refclassid = 'pg_class'::regclass
-                    AND deptype IN ('a', 'i') AND owning.relnamespace = place.oid AND owning.relname = ANY (%(ours)s))
-"""
-PRESENT = b"""
-SELECT relname::text FROM pg_class
-WHERE relname = ANY (%s) AND relnamespace =
-    (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('ltst_migrations'))
-"""
-
-# The roles belong to the whole server, so no backup of one database holds them.
-PREPARE = """
-CREATE EXTENSION IF NOT EXISTS vector;
-DO $$
-DECLARE
-    role_name TEXT;
-BEGIN
-    FOREACH role_name IN ARRAY ARRAY['ltst_user', 'ltst_keeper'] LOOP
-        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role_name) THEN
-            EXECUTE format('CREATE ROLE %I NOLOGIN NOSUPERUSER NOBYPASSRLS', role_name);
-        END IF;
-        IF NOT pg_has_role(current_user, role_name, CASE
-            WHEN current_setting('server_version_num')::integer < 160000 THEN 'MEMBER' ELSE 'SET' END) THEN
-            EXECUTE format('GRANT %I TO %I', role_name, current_user);
-        END IF;
-        EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', current_schema(), role_name);
-    END LOOP;
-END $$;
-"""
-
-# A server that asked for keys goes on asking, whatever a backup from before its first key says.
-ASKED_FOR_KEYS = """
-SET LOCAL ROLE ltst_keeper;
-SELECT {condition} AS keys_required \\gset
-RESET ROLE;
-"""
-ASK_FOR_KEYS = """
-\\if :keys_required
-SET LOCAL ROLE ltst_keeper;
-{require};
-RESET ROLE;
-\\endif
-"""
-
-FINISH = """
-RESET ALL;
-DO $$ BEGIN
-    IF EXISTS (SELECT FROM ltst_migrations WHERE version > {newest}) THEN
-        RAISE EXCEPTION 'a newer ltst made this backup: install that one';
-    END IF;
-END $$;
-{epochs}
-{require}
-{analyse}
-COMMIT;
-"""
+STATEMENTS = statements(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +58,7 @@ class _Reach:
         return f"_Reach({self.conninfo!r})"
 
 
-@dataclass(frozen=True, slots=True)
-class _Contents:
+class _Contents(NamedTuple):
     """What a backup holds of ltst."""
 
     schema: str
@@ -134,8 +66,7 @@ class _Contents:
     tables: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
+class _Target(NamedTuple):
     """The database that a backup goes to."""
 
     occupied: bool
@@ -220,11 +151,11 @@ async def _refuse_unknown(database: Database) -> None:
 
 async def _choose(connection: Connection) -> list[str]:
     """Choose what of the database is ltst's, and in which role it can be read whole."""
-    ((schema, exempt, inherits),) = await connection.rows(READER)
+    ((schema, exempt, inherits),) = await connection.rows(STATEMENTS["reader"])
     if schema is None:
         raise NotFound("this database holds nothing of ltst: there is nothing to back up")
     ours = [*migrate.names_of("TABLE"), *migrate.names_of("VIEW"), MIGRATIONS]
-    strangers = await connection.rows(STRANGERS, {"schema": schema, "ours": ours})
+    strangers = await connection.rows(STATEMENTS["strangers"], {"schema": schema, "ours": ours})
     chosen = [f"--schema={_pattern(str(schema))}"]
     chosen += [f"--exclude-table={_pattern(str(schema), str(name))}" for (name,) in strangers]
     if exempt:
@@ -311,7 +242,7 @@ async def _inspect(database: Database, schema: str) -> _Target:
 async def _has_memories(database: Database) -> bool:
     async with database.owner() as connection:
         wanted = [name for name in migrate.names_of("TABLE") if name not in BYCATCH]
-        tables = await connection.rows(PRESENT, (wanted,))
+        tables = await connection.rows(STATEMENTS["present"], (wanted,))
         await connection.execute(b"SET LOCAL ROLE ltst_keeper")
         for (name,) in tables:
             query = f"SELECT EXISTS (SELECT FROM {name} WHERE user_id <> 'system')"  # noqa: S608 - our own names
@@ -373,11 +304,11 @@ def _opening(target: _Target) -> str:
     drops = [f"DROP {kind} IF EXISTS {name} CASCADE;" for kind in ("VIEW", "TABLE", "FUNCTION") for name in _made(kind)]
     lock = f"SELECT pg_advisory_xact_lock({migrate.LOCK});"
     before = (
-        [ASKED_FOR_KEYS.format(condition=target.asks_for_keys), *drops]
+        [STATEMENTS["asked_for_keys"].format(condition=target.asks_for_keys), *drops]
         if target.occupied
         else ["\\set keys_required false"]
     )
-    return "\n".join(["BEGIN;", lock, *before, PREPARE])
+    return "\n".join(["BEGIN;", lock, *before, STATEMENTS["prepare"], ""])
 
 
 def _made(kind: str) -> tuple[str, ...]:
@@ -388,9 +319,9 @@ def _closing(contents: _Contents, replaced: list[epochs.Epoch]) -> str:
     newest = max(migration.version for migration in migrate.migrations())
     begun = epochs.after_restore(replaced) if epochs.TABLE in contents.tables else ""
     require = access.REQUIRE if access.TABLE in contents.tables else access.REQUIRE_LATER
-    return FINISH.format(
+    return STATEMENTS["finish"].format(
         newest=newest,
         epochs=begun,
-        require=ASK_FOR_KEYS.format(require=require),
+        require=STATEMENTS["ask_for_keys"].format(require=require),
         analyse="\n".join(f"ANALYZE {name};" for name in contents.tables),
     )

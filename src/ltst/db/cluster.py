@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
+from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,37 +46,6 @@ TRANSIENT = ("pre-existing shared memory block", 'lock file "postmaster.pid" alr
 
 # What decides a word's characters in full-text search; only the last is sure to exist everywhere.
 CTYPES = ("C.UTF-8", "en_US.UTF-8", "C")
-
-SETTINGS = {
-    "unix_socket_permissions": "0700",
-    "max_connections": "200",
-    "work_mem": "16MB",
-    "maintenance_work_mem": "128MB",
-    "huge_pages": "off",
-    "io_method": "sync",
-    "random_page_cost": "1.1",
-    "jit": "off",
-    "wal_level": "minimal",
-    "max_wal_senders": "0",
-    "max_logical_replication_workers": "0",
-    "max_wal_size": "1GB",
-    "checkpoint_timeout": "10min",
-    "synchronous_commit": "on",
-    "autovacuum_max_workers": "2",
-    "autovacuum_vacuum_scale_factor": "0.1",
-    "autovacuum_analyze_scale_factor": "0.05",
-    "password_encryption": "scram-sha-256",
-    "timezone": "UTC",
-    "log_timezone": "UTC",
-    "lc_messages": "C",
-    "log_line_prefix": "%m [%p] ",
-    "log_checkpoints": "off",
-    "log_min_duration_statement": "5s",
-    # A log outlives what users erase, so it never gets their words: no statements, parameters or row values.
-    "log_min_error_statement": "panic",
-    "log_parameter_max_length": "0",
-    "log_error_verbosity": "terse",
-}
 
 ACCESS = """\
 local all all              peer map=ltst
@@ -340,7 +310,8 @@ def _settings(data: Path, socket_folder: Path, port: int | None) -> str:
         # After a crash one call for the whole disk instead of one per file: seconds become a fraction of one.
         chosen["recovery_init_sync_method"] = "syncfs"
     head = "# Written at every start; use ALTER SYSTEM for settings that stay.\n"
-    return head + "".join(f"{name} = '{value}'\n" for name, value in (SETTINGS | chosen).items())
+    fixed = resources.files(__package__).joinpath("cluster.conf").read_text("utf-8")
+    return head + fixed + "".join(f"{name} = '{value}'\n" for name, value in chosen.items())
 
 
 def _buffers() -> str:

@@ -14,11 +14,12 @@ import logging
 import math
 import os
 import select
+import selectors
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -38,14 +39,22 @@ from ltst.support.place import FORKED, Place, background, beside
 R = TypeVar("R")
 Values = Sequence[Any] | Mapping[str, Any] | None
 
+WRITE = selectors.EVENT_WRITE  # as the driver waits for it, and is told of it
 REAL, REALS = 700, 1021  # the types of Postgres
+# Nothing is prepared by itself, however often it is asked; only what asks for it.
+BY_ITSELF = 1_000_000_000
 CONNECT_SECONDS = 10
-RESTART_SECONDS = 10.0
+FAILOVER_SECONDS = 60.0  # as in the settings
 STATEMENT_SECONDS = 60.0  # as in the settings
 # The server ends a statement that takes too long; one that says nothing at all is given up so much later.
 GRACE_SECONDS = 5.0
-# A network that drops everything is noticed on idle connections too. What the address says goes before.
-KEEPALIVES = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
+# A network that drops everything is noticed, on idle connections too. What the address says goes before.
+KEEPALIVES = {
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "20000",
+}
 
 
 class Reals(bytes):
@@ -130,8 +139,9 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
         if self._process != os.getpid():
             raise DatabaseUnavailable(FORKED)
         watch = self._watched() if self._patience < math.inf else None
+        steps = _eager(gen, self.pgconn.socket)
         try:
-            return await super().wait(gen, *args, **kwargs)
+            return await super().wait(steps, *args, **kwargs)
         except psycopg.OperationalError as problem:
             if not self._gave_up:
                 raise
@@ -140,6 +150,30 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
         finally:
             if watch is not None:
                 watch.cancel()
+            _end(steps)
+
+    @asynccontextmanager
+    async def pipeline(self) -> AsyncIterator[psycopg.AsyncPipeline]:
+        """Send statements in one round trip.
+
+        Whoever fails or is cancelled in the middle hears of that alone: of the statements that were lost by it the
+        driver would warn.
+        """
+        raised: BaseException | None = None
+        try:
+            async with super().pipeline() as pipeline:
+                try:
+                    yield pipeline
+                except (Exception, asyncio.CancelledError) as problem:  # noqa: BLE001 - raised again below
+                    raised = problem
+        except psycopg.Error as problem:
+            if isinstance(problem.__context__, asyncio.CancelledError):
+                # Cancelled at the end of the block: the driver complains of the busy connection instead.
+                raised = problem.__context__
+            if raised is None:
+                raise
+        if raised is not None:
+            raise raised
 
     async def close(self) -> None:
         """Close it; in a forked child without a word, since the session is the parent's."""
@@ -175,6 +209,30 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
             line.shutdown(socket.SHUT_RDWR)
 
 
+def _eager(gen: PQGen[R], line: int) -> PQGen[R]:
+    """Take the driver's steps, and wait only for what is not ready: a socket can nearly always be written to at once.
+
+    To ask the event loop instead would take longer than most statements do.
+    """
+    try:
+        wanted = next(gen)
+        while True:
+            writable = wanted & WRITE and _signals(line, select.POLLOUT)
+            wanted = gen.send(WRITE if writable else (yield wanted))
+    except StopIteration as done:
+        result: R = done.value
+        return result
+    finally:
+        _end(gen)
+
+
+def _end(gen: PQGen[R]) -> None:
+    """End what a cancelled wait left unfinished; collected after its connection is closed, it would complain."""
+    # It raises RuntimeError where it would wait once more; the connection is then closed when it is given back.
+    with suppress(psycopg.Error, RuntimeError):
+        gen.close()
+
+
 async def _welcomes(address: str) -> bool:
     """Whether a server accepts connections; one that is full, or refuses this one, is alive too."""
     try:
@@ -194,15 +252,30 @@ class ConnectionPool:
         size: int,
         timeout: float,
         statement_timeout: float = STATEMENT_SECONDS,
+        patience: float = FAILOVER_SECONDS,
         revive: Callable[[], None] | None = None,
+        direct: bool = False,
     ) -> None:
-        """Connect on demand, up to `size`; `revive` brings the server back when it cannot be reached."""
+        """Connect on demand, up to `size`.
+
+        A server that was there before and cannot be reached is waited for, with `patience`: it may be restarting, or
+        another of the hosts in the address may take its place. `revive` brings it back. Where it is known to be
+        `direct`, with no pooler between, statements can be prepared.
+        """
         self.conninfo = _checked(conninfo)
+        self.patience = patience
+        self.wants_primary = conninfo_to_dict(conninfo).get("target_session_attrs") in ("read-write", "primary")
+        """Whether the address asks for the one server that can be written to."""
+        self.read_only = False
+        """Whether the server that was reached last is a standby."""
+        self._lost_at: float | None = None
         self.place = Place()
         self.statement_timeout = statement_timeout
         self._size = size
         self._timeout = timeout
         self._revive = revive
+        # A prepared statement is state of a session, which poolers do not keep.
+        self._prepares = BY_ITSELF if direct else None
         self._idle: list[Connection] = []
         self._free = asyncio.Semaphore(size)
         self._closed = False
@@ -217,10 +290,12 @@ class ConnectionPool:
         self.place.check()
         await self._take_turn()
         try:
-            return self._take_idle() or await self._connect()
+            connection = self._take_idle() or await self._connect()
         except BaseException:
             self._free.release()
             raise
+        self.read_only = connection.pgconn.parameter_status(b"in_hot_standby") == b"on"
+        return connection
 
     async def give_back(self, connection: Connection) -> None:
         """Take a connection back; one in a bad state is closed."""
@@ -249,11 +324,10 @@ class ConnectionPool:
 
     async def connect(self) -> Connection:
         """Open a connection in autocommit mode, which the caller must close."""
-        # A prepared statement is state of a session, which poolers do not keep.
         connection = await Connection.connect(
             make_conninfo(self.conninfo, **_missing(self.conninfo, KEEPALIVES)),
             autocommit=True,
-            prepare_threshold=None,
+            prepare_threshold=self._prepares,
             context=_Context(),
             connect_timeout=CONNECT_SECONDS,
         )
@@ -266,13 +340,25 @@ class ConnectionPool:
         if not self._free.locked():
             await self._free.acquire()
             return
+        waited = self._timeout
+        while not await self._freed(waited):
+            # Whoever holds a connection may be waiting for the server to come back.
+            if (waited := self._left_to_wait()) <= 0:
+                raise DatabaseUnavailable(
+                    f"all {self._size} connections were busy for {self._timeout:g} seconds; raise pool_size"
+                )
+
+    async def _freed(self, seconds: float) -> bool:
+        """Wait for a connection to be given back; return whether one was."""
         try:
-            async with asyncio.timeout(self._timeout):
-                await self._free.acquire()
+            async with asyncio.timeout(seconds):
+                return await self._free.acquire()
         except TimeoutError:
-            raise DatabaseUnavailable(
-                f"all {self._size} connections were busy for {self._timeout:g} seconds; raise pool_size"
-            ) from None
+            return False
+
+    def _left_to_wait(self) -> float:
+        """Return for how many seconds a server that is away is waited for."""
+        return 0.0 if self._lost_at is None else self._lost_at + self.patience - time.monotonic()
 
     def _take_idle(self) -> Connection | None:
         while self._idle:
@@ -283,16 +369,17 @@ class ConnectionPool:
         return None
 
     async def _connect(self) -> Connection:
-        """Open a new connection; a server that was there before gets some seconds to come back."""
-        deadline = time.monotonic() + RESTART_SECONDS
+        """Open a new connection; a server that was there before is waited for."""
+        began = time.monotonic()
         while True:
             try:
                 connection = await self.connect()
             except psycopg.OperationalError as problem:
-                if time.monotonic() > deadline or not await self._may_come_back(problem):
+                self._lost_at = self._lost_at or time.monotonic()
+                if time.monotonic() > began + self.patience or not await self._may_come_back(problem):
                     raise
             else:
-                self._met = True
+                self._met, self._lost_at = True, None
                 return connection
 
     async def _may_come_back(self, problem: psycopg.OperationalError) -> bool:
@@ -351,8 +438,11 @@ def _missing(conninfo: str, wanted: Mapping[str, str]) -> dict[str, str]:
 
 def _has_news(connection: Connection) -> bool:
     """Whether an idle connection has something to read: a server that went away says so, a working one is silent."""
-    if connection.closed:
-        return True
+    return connection.closed or _signals(connection.fileno(), select.POLLIN | select.POLLHUP | select.POLLERR)
+
+
+def _signals(line: int, events: int) -> bool:
+    """Whether one of the events is there at this moment."""
     watch = select.poll()
-    watch.register(connection.fileno(), select.POLLIN | select.POLLHUP | select.POLLERR)
+    watch.register(line, events)
     return bool(watch.poll(0))

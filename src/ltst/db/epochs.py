@@ -12,7 +12,8 @@ TABLE = "ledger_epochs"
 GAP = 1_000_000
 
 PRESENT = b"SELECT to_regclass('ledger_epochs') IS NOT NULL"
-EPOCHS = b"SELECT epoch, home, root_epoch, root_xact::text, root_event FROM ledger_epochs"
+# By the order of the columns: the ledger that a restore replaces may be older than the name of the fourth.
+EPOCHS = b"SELECT * FROM ledger_epochs"
 AT_HOME = b"""
 SELECT (SELECT home FROM ledger_epochs WHERE NOT replaced ORDER BY epoch DESC LIMIT 1) = system_identifier
 FROM pg_control_system()
@@ -28,7 +29,7 @@ class Epoch:
     epoch: int
     home: int
     root_epoch: int
-    root_xact: str
+    root_position: int
     root_event: int
 
 
@@ -36,7 +37,7 @@ async def known(connection: Connection) -> list[Epoch]:
     """Return the epochs of the ledger; none where there is no ledger, or one that is older than epochs."""
     if not await connection.value(PRESENT):
         return []
-    return [Epoch(*row) for row in await connection.rows(EPOCHS)]
+    return [Epoch(*map(int, row[:5])) for row in await connection.rows(EPOCHS)]
 
 
 async def begin_if_moved(connection: Connection) -> None:
@@ -52,5 +53,5 @@ async def at_home(connection: Connection) -> bool:
 
 def after_restore(replaced: list[Epoch]) -> str:
     """Return the SQL that ends a restore: it keeps the epochs of the replaced ledger and begins a new one."""
-    kept = [KEEP.format(values=", ".join(f"'{int(value)}'" for value in astuple(each))) for each in replaced]
+    kept = [KEEP.format(values=", ".join(f"'{value}'" for value in astuple(each))) for each in replaced]
     return "\n".join([*kept, BEGIN])

@@ -8,12 +8,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import NamedTuple
 
 import psycopg
 
 from ltst.db import access, epochs
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
+from ltst.db.queries import statements
 from ltst.errors import DatabaseUnavailable
 from ltst.support.logs import LOGGER
 
@@ -29,33 +31,10 @@ CREATE TABLE IF NOT EXISTS ltst_migrations (
 APPLIED = b"SELECT version, name, sha256 FROM ltst_migrations ORDER BY version"
 HAS_MIGRATIONS = b"SELECT to_regclass('ltst_migrations') IS NOT NULL"
 REMEMBER = b"INSERT INTO ltst_migrations (version, name, sha256) VALUES (%s, %s, %s)"
-CLASHES = b"""
-SELECT format('%%I.%%I', current_schema(), relname) FROM pg_class
-WHERE relnamespace = current_schema()::regnamespace AND relname = ANY (%s) ORDER BY 1
-"""
-REQUIREMENTS = b"""
-SELECT current_setting('server_version_num')::integer, current_user::text, current_schema()::text,
-       coalesce(has_schema_privilege(current_schema(), 'CREATE'), false),
-       (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
-       (SELECT default_version FROM pg_available_extensions WHERE name = 'vector'),
-       coalesce((SELECT bool_or(trusted) FROM pg_available_extension_versions WHERE name = 'vector'), false)
-           AND has_database_privilege(current_database(), 'CREATE'),
-       me.rolsuper,
-       me.rolcreaterole,
-       ARRAY(SELECT wanted FROM unnest(ARRAY['ltst_user', 'ltst_keeper']) AS wanted
-             WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = wanted)),
-       ARRAY(SELECT rolname::text FROM pg_roles WHERE rolname IN ('ltst_user', 'ltst_keeper')
-             AND NOT pg_has_role(me.rolname, rolname, CASE
-                 WHEN current_setting('server_version_num')::integer < 160000 THEN 'MEMBER' ELSE 'SET' END)
-             AND NOT pg_has_role(me.rolname, rolname, 'MEMBER WITH ADMIN OPTION')),
-       ARRAY(SELECT rolname::text FROM pg_roles WHERE rolname IN ('ltst_user', 'ltst_keeper')
-             AND pg_has_role(me.rolname, rolname, 'MEMBER'))
-FROM pg_roles AS me WHERE me.rolname = current_user
-"""
+STATEMENTS = statements(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Requirements:
+class Requirements(NamedTuple):
     """What the server, its extension and the connecting role can do, in the order of the query's columns."""
 
     version: int
@@ -77,8 +56,7 @@ class Requirements:
         return self.me.replace('"', '""')
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
+class Migration(NamedTuple):
     """One numbered file."""
 
     version: int
@@ -219,7 +197,7 @@ def _pending(found: list[MigrationStatus]) -> list[Migration]:
 async def _refuse_clashes(connection: Connection, pending: Sequence[Migration]) -> None:
     """Say which tables of other programs have names that ltst needs, and how both can be there."""
     named = [name for kind in ("TABLE", "VIEW") for migration in pending for name in _created(kind, migration)]
-    found = await connection.rows(CLASHES, (named,))
+    found = await connection.rows(STATEMENTS["clashes"], (named,))
     if found:
         names = ", ".join(name for (name,) in found)
         raise DatabaseUnavailable(
@@ -251,7 +229,7 @@ def _advice(problem: psycopg.Error) -> str:
 
 async def require(connection: Connection) -> None:
     """Make sure of the server, the extension and the rights, or say exactly what to run."""
-    (found,) = [Requirements(*row) for row in await connection.rows(REQUIREMENTS)]
+    (found,) = [Requirements(*row) for row in await connection.rows(STATEMENTS["requirements"])]
     _check_server(found)
     to_run = [*_extension_steps(found.installed, found.available, found.superuser or found.may_extend)]
     to_run += _role_steps(found)

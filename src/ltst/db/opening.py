@@ -1,10 +1,11 @@
-"""Opening: from the settings to a database, whose server is started or joined if it is the embedded one."""
+"""Opening: from the settings to a database and its standby; the embedded server is started or joined."""
 
 from __future__ import annotations
 
 from ltst.db.connections import ConnectionPool
 from ltst.db.embedded import EmbeddedServer
 from ltst.db.pool import Database
+from ltst.db.standby import Standby
 from ltst.settings import Settings
 from ltst.support.place import beside
 
@@ -19,21 +20,38 @@ class Connected:
         """Use the database of the settings, else the embedded one."""
         self._settings = settings
         self._server: EmbeddedServer | None = None
+        self.standby: Standby | None = None
+        """The database that reads may go to, where the settings name one."""
 
     async def __aenter__(self) -> Database:
         """Start or join the server, and be ready to connect to it."""
         if self._settings.database_url is None:
             self._server = await beside(EmbeddedServer.acquire, self._settings.home)
         self._database = Database(self._pool(), self._server.data_dir if self._server else None)
+        if self._settings.read_database_url is not None:
+            self.standby = Standby(self._read_pool(self._settings.read_database_url), self._database)
         return self._database
 
     async def __aexit__(self, *_: object) -> None:
         """Close the connections and leave the server."""
         try:
+            if self.standby is not None:
+                await self.standby.close()
             await self._database.close()
         finally:
             if self._server is not None:
                 await beside(self._server.release)
+
+    def _read_pool(self, url: str) -> ConnectionPool:
+        settings = self._settings
+        # It is not waited for: the primary can be asked as well.
+        return ConnectionPool(
+            url,
+            size=settings.pool_size,
+            timeout=settings.pool_timeout,
+            statement_timeout=settings.statement_timeout,
+            patience=0.0,
+        )
 
     def _pool(self) -> ConnectionPool:
         server, settings = self._server, self._settings
@@ -42,5 +60,7 @@ class Connected:
             size=settings.pool_size,
             timeout=settings.pool_timeout,
             statement_timeout=settings.statement_timeout,
+            patience=settings.failover_timeout,
             revive=server.ensure_running if server else None,
+            direct=server is not None,
         )

@@ -1,7 +1,8 @@
 """The database: named queries, run for one user or for the keeper, with the driver's errors made ltst's own.
 
 Nothing depends on the state of a session, so all of it works behind a pooler in transaction mode: who acts is set
-inside each transaction, and a call of a single query is a transaction of its own, in one round trip.
+inside each transaction, and a call of a single query is a transaction of its own, in one round trip. Calls of functions
+and what begins a transaction are prepared where no pooler can be in between.
 """
 
 from __future__ import annotations
@@ -11,11 +12,10 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import psycopg
 from psycopg import errors as sql
@@ -23,18 +23,28 @@ from psycopg.rows import BaseRowFactory, class_row, dict_row, kwargs_row, scalar
 
 from ltst.db.connections import Connection, ConnectionPool
 from ltst.db.queries import queries
-from ltst.errors import Conflict, DatabaseUnavailable, Denied, Invalid, LtstError, NotFound
+from ltst.errors import Conflict, DatabaseUnavailable, Denied, Invalid, LtstError, NotFound, OutcomeUnknown
 from ltst.support.logs import LOGGER
-from ltst.support.place import Place, background
+from ltst.support.place import background
 
 R = TypeVar("R")
+Work = Callable[[Connection, bool], Awaitable[R]]
 Parameters = Mapping[str, Any]
+Statement = tuple[bytes, Sequence[Any]]
+
+UNKNOWN = (
+    "the connection to the database broke before it answered: whether this was written is not known; look, or repeat "
+    "it with the same key"
+)
 
 ENTER = b"SELECT set_config('role', %s, true), set_config('ltst.user_id', %s, true)"
 # For this transaction alone, since a pooler gives the session to others afterwards.
 LIMIT = b", set_config('statement_timeout', %s, true)"
 # A write shares a lock that an erasure of its user takes alone: it waits for the writes that have begun.
 TO_WRITE = b", pg_advisory_xact_lock_shared(hashtextextended(%s, 2))"
+
+# For what follows the ledger: up to where nothing is still to appear.
+TO_FOLLOW = b", set_config('ltst.settled', ltst_last_settled(%s::text)::text, true)"
 
 # For what compares vectors: the index goes on until it has found enough rows of the user, and leaves none out that
 # comes out of order, since they are compared exactly afterwards; nothing is compiled, which takes longer than it wins.
@@ -44,8 +54,7 @@ TO_COMPARE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """A database role, and the user whose rows it may see."""
 
     role: str
@@ -130,7 +139,7 @@ class Transaction(Executor):
 
     async def _ask(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
         cursor = self._connection.cursor(row_factory=factory)
-        await cursor.execute(queries()[name], parameters)
+        await cursor.execute(queries()[name], parameters, prepare=_is_call(name))
         return await cursor.fetchall()
 
     async def _change(self, name: str, parameters: Parameters) -> int:
@@ -144,25 +153,43 @@ class SingleCall(Executor):
         """Run every query in this scope."""
         self._database = database
         self.scope = scope
+        self._entry: tuple[bytes, tuple[str | None, ...]] = database.entry(scope)
+
+    def settled(self, whose: str | None) -> SingleCall:
+        """Look from now on, before each query, up to where the events of a user are settled, or of all for None.
+
+        That is a statement of its own, so that the query sees all events up to there.
+        """
+        entry, values = self._database.entry(self.scope)
+        self._entry = entry + TO_FOLLOW, (*values, whose)
+        return self
 
     async def _ask(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
         async def work(connection: Connection, retried: bool) -> list[R]:
             async with connection.pipeline():
-                await connection.execute(*self._database.entry(self.scope))
+                await connection.execute(*self._entry, prepare=True)
                 cursor = connection.cursor(row_factory=factory)
-                await cursor.execute(queries()[name], parameters)
+                await cursor.execute(queries()[name], parameters, prepare=_is_call(name))
             return await cursor.fetchall()
 
-        return await self._database.attempt(work, repeatable=_only_reads(name))
+        return await self._noted(work, repeatable=_only_reads(name))
 
     async def _change(self, name: str, parameters: Parameters) -> int:
         async def work(connection: Connection, retried: bool) -> int:
             async with connection.pipeline():
-                await connection.execute(*self._database.entry_to_write(self.scope))
+                await connection.execute(*self._database.entry_to_write(self.scope), prepare=True)
                 cursor = await connection.execute(queries()[name], parameters)
             return cursor.rowcount
 
-        return await self._database.attempt(work, repeatable=False)
+        return await self._noted(work, repeatable=False)
+
+    async def _noted(self, work: Work[R], *, repeatable: bool) -> R:
+        """Do the work; tell for whom, if it writes: also where it failed, since that may not be known."""
+        try:
+            return await self._database.attempt(work, repeatable=repeatable)
+        finally:
+            if not repeatable and self.scope.user_id:
+                self._database.wrote(self.scope.user_id)
 
     async def compared(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
         """Run a query that orders by vectors; return its rows as dictionaries.
@@ -221,30 +248,38 @@ class Together(Executor):
         retried: bool,
     ) -> list[list[Any]]:
         async with connection.pipeline():
-            await connection.execute(*self._database.entry(self.scope))
+            await connection.execute(*self._database.entry(self.scope), prepare=True)
             cursors = [connection.cursor(row_factory=factory) for _, factory, _, _ in asked]
             for cursor, (name, _, parameters, _) in zip(cursors, asked, strict=True):
                 await cursor.execute(queries()[name], parameters)
         return [await cursor.fetchall() for cursor in cursors]
 
 
+def _unnoticed(user_id: str) -> None:
+    """Nobody asks who wrote."""
+
+
 class Database:
     """One database, by the connections of a pool."""
+
+    follows = False
+    """Whether it is a standby beside the database that is written to."""
 
     def __init__(self, pool: ConnectionPool, data_dir: Path | None = None) -> None:
         """Use a pool. The data folder is known of the embedded server alone."""
         self._pool = pool
         self.data_dir = data_dir
-
-    @property
-    def conninfo(self) -> str:
+        self.conninfo = pool.conninfo
         """The connection string, for the tools of Postgres."""
-        return self._pool.conninfo
+        self.wrote = _unnoticed
+        """Called with the user for whom something was or may have been written; with "" where that is everybody."""
+        self.place = pool.place
+        """The process and the event loop in which it may be used."""
 
     @property
-    def place(self) -> Place:
-        """The process and the event loop in which it may be used."""
-        return self._pool.place
+    def read_only(self) -> bool:
+        """Whether nothing can be written, as the server is a standby."""
+        return self._pool.read_only
 
     async def close(self) -> None:
         """Close all connections."""
@@ -265,24 +300,25 @@ class Database:
     @asynccontextmanager
     async def transaction(self, scope: Scope, *, hurry: bool = True) -> AsyncIterator[Transaction]:
         """Open a transaction. Without `hurry` a query may take longer than statement_timeout."""
-        async with self._begun(hurry) as connection:
-            await connection.execute(*self.entry_to_write(scope, hurry=hurry))
-            yield Transaction(connection, scope)
+        try:
+            async with self._begun(self.entry_to_write(scope, hurry=hurry), hurry=hurry) as connection:
+                yield Transaction(connection, scope)
+        finally:
+            self.wrote(scope.user_id)
 
     @asynccontextmanager
     async def snapshot(self, scope: Scope) -> AsyncIterator[Transaction]:
         """Open a transaction whose reads all see the same moment, with times in UTC."""
-        async with self._begun() as connection:
-            await connection.execute(b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            await connection.execute(b"SET LOCAL TIME ZONE 'UTC'")
-            await connection.execute(*self.entry(scope))
+        one_moment = b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+        first: list[Statement] = [(one_moment, ()), (b"SET LOCAL TIME ZONE 'UTC'", ()), self.entry(scope)]
+        async with self._begun(*first, writes=False) as connection:
             yield Transaction(connection, scope)
 
     @asynccontextmanager
     async def owner(self, *, hurry: bool = True) -> AsyncIterator[Connection]:
         """Open a transaction as the role that connected, for migrations (without `hurry`) and to inspect the server."""
-        async with self._begun(hurry) as connection:
-            await connection.execute(f"SET LOCAL statement_timeout = {self._limit(hurry)}".encode())
+        limit = f"SET LOCAL statement_timeout = {self._limit(hurry)}".encode()
+        async with self._begun((limit, ()), hurry=hurry) as connection:
             yield connection
 
     async def connect(self) -> Connection:
@@ -308,12 +344,42 @@ class Database:
         return str(round(self._pool.statement_timeout * 1000)) if hurry else "0"
 
     @asynccontextmanager
-    async def _begun(self, hurry: bool = True) -> AsyncIterator[Connection]:
+    async def _begun(self, *first: Statement, hurry: bool = True, writes: bool = True) -> AsyncIterator[Connection]:
+        """Open a transaction. A connection that breaks during its COMMIT leaves open whether it happened."""
         with translated():
-            async with self._pool.connection() as connection:
-                with nullcontext() if hurry else connection.unhurried():
-                    async with connection.transaction():
-                        yield connection
+            held, connection = await self._opened(first, hurry)
+            committing = False
+            try:
+                async with held:
+                    yield connection
+                    committing = writes
+            except (psycopg.OperationalError, DatabaseUnavailable) as problem:
+                if committing and connection.closed:
+                    raise OutcomeUnknown(UNKNOWN) from problem
+                raise
+            except sql.ReadOnlySqlTransaction:
+                self._pool.drain()  # the next call looks for the server that took the place of this one
+                raise
+
+    async def _opened(self, first: Sequence[Statement], hurry: bool) -> tuple[AsyncExitStack, Connection]:
+        """Begin a transaction and run its first statements; again, if the connection turns out to be broken."""
+        deadline = time.monotonic() + self._pool.patience
+        while True:
+            held = AsyncExitStack()
+            connection = await held.enter_async_context(self._pool.connection())
+            try:
+                if not hurry:
+                    held.enter_context(connection.unhurried())
+                await held.enter_async_context(connection.transaction())
+                for statement, values in first:
+                    await connection.execute(statement, values or None, prepare=bool(values))
+            except BaseException as problem:
+                await held.__aexit__(type(problem), problem, problem.__traceback__)
+                if not _connection_lost(problem) or time.monotonic() > deadline:
+                    raise
+            else:
+                return held, connection
+            self._pool.drain()
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[Connection]:
@@ -327,12 +393,16 @@ class Database:
         """Call a function that sets its own user; `retried` tells it whether it may have run already."""
 
         async def work(connection: Connection, retried: bool) -> tuple[Any, ...]:
-            found = await (await connection.execute(queries()[name], {**parameters, "retried": retried})).fetchone()
+            given = {**parameters, "retried": retried}
+            found = await (await connection.execute(queries()[name], given, prepare=True)).fetchone()
             assert found is not None, "a function with OUT parameters answers with one row"
             return found
 
         started = time.perf_counter()
-        found = await self.attempt(work, repeatable=True)
+        try:
+            found = await self.attempt(work, repeatable=True, writes=True)
+        finally:
+            self.wrote(str(parameters["user_id"]))
         _log(name, started, 1)
         return found
 
@@ -349,7 +419,7 @@ class Database:
     async def _called(self, name: str, factory: BaseRowFactory[R], binary: bool, parameters: Parameters) -> list[R]:
         async def work(connection: Connection, retried: bool) -> list[R]:
             cursor = connection.cursor(row_factory=factory)
-            await cursor.execute(queries()[name], parameters, binary=binary)
+            await cursor.execute(queries()[name], parameters, prepare=True, binary=binary)
             return await cursor.fetchall()
 
         started = time.perf_counter()
@@ -357,18 +427,45 @@ class Database:
         _log(name, started, len(found))
         return found
 
-    async def attempt(self, work: Callable[[Connection, bool], Awaitable[R]], *, repeatable: bool) -> R:
-        """Do the work on a connection, and again on a new one if it broke and the work can be repeated."""
+    async def attempt(self, work: Work[R], *, repeatable: bool, writes: bool = False) -> R:
+        """Do the work on a connection, and again on new ones if it breaks and the work can be repeated.
+
+        It is repeated for as long as a failover may take. What cannot be repeated is taken to write.
+        """
+        writes = writes or not repeatable
         with translated():
-            try:
-                async with self._pool.connection() as connection:
-                    return await work(connection, False)
-            except psycopg.OperationalError as problem:
-                if not repeatable or not _connection_lost(problem):
-                    raise
-            self._pool.drain()
-            async with self._pool.connection() as connection:
-                return await work(connection, True)
+            retried, deadline = False, time.monotonic() + self._pool.patience
+            while True:
+                # What was sent before may have been written, whatever goes wrong now.
+                with _told(unknown=retried and writes):
+                    connection = await self._pool.take()
+                    try:
+                        return await work(connection, retried)
+                    except sql.ReadOnlySqlTransaction:
+                        # Nothing was written. The server that took the place of this one is looked for.
+                        if not self._pool.wants_primary or time.monotonic() > deadline:
+                            raise
+                        await connection.close()
+                    except (psycopg.OperationalError, DatabaseUnavailable) as problem:
+                        lost = _connection_lost(problem)
+                        if not (lost and repeatable) or time.monotonic() > deadline:
+                            with _told(unknown=writes and (lost or isinstance(problem, DatabaseUnavailable))):
+                                raise
+                        retried = True
+                    finally:
+                        await self._pool.give_back(connection)
+                self._pool.drain()
+
+
+@contextmanager
+def _told(*, unknown: bool) -> Iterator[None]:
+    """Say so where a failure leaves open whether something was written."""
+    try:
+        yield
+    except (psycopg.OperationalError, DatabaseUnavailable, sql.ReadOnlySqlTransaction) as problem:
+        if unknown:
+            raise OutcomeUnknown(UNKNOWN) from problem
+        raise
 
 
 def _log(query: str, started: float, rows: int) -> None:
@@ -383,9 +480,16 @@ def _only_reads(name: str) -> bool:
     return queries()[name].startswith(b"SELECT")
 
 
-def _connection_lost(problem: psycopg.OperationalError) -> bool:
+def _is_call(name: str) -> bool:
+    """Whether a query only calls a function, which any plan suits: its function plans what it asks."""
+    return queries()[name].startswith((b"SELECT ltst_", b"SELECT * FROM ltst_"))
+
+
+def _connection_lost(problem: BaseException) -> bool:
     """The server went away, which it may do without a word (no state) or with one (an administrator's shutdown)."""
-    return problem.sqlstate is None or isinstance(problem, sql.AdminShutdown | sql.CrashShutdown | sql.CannotConnectNow)
+    return isinstance(problem, psycopg.OperationalError) and (
+        problem.sqlstate is None or isinstance(problem, sql.AdminShutdown | sql.CrashShutdown | sql.CannotConnectNow)
+    )
 
 
 @contextmanager

@@ -10,8 +10,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ltst.errors import DatabaseUnavailable
 
@@ -47,8 +47,7 @@ def binaries() -> Path:
     )
 
 
-@dataclass(frozen=True)
-class Account:
+class Account(NamedTuple):
     """The operating system's user that Postgres runs as."""
 
     name: str

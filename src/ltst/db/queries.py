@@ -22,10 +22,17 @@ def queries() -> Mapping[str, bytes]:
     shared = {name: text for _, kind, name, text in found if kind != "name"}
     place = re.compile("{(" + "|".join(shared) + ")}")
     return {
-        f"{file.removesuffix('.sql')}.{name}": place.sub(lambda each: shared[each[1]], text).encode()
+        f"{file.removesuffix('.sql')}.{name}": place.sub(lambda each: shared[each[1]], text).removesuffix(";").encode()
         for file, kind, name, text in found
         if kind == "name"
     }
+
+
+def statements(module: str) -> Mapping[str, str]:
+    """Return the statements of the file beside a module by their names, as they stand there."""
+    package, _, name = module.rpartition(".")
+    text = resources.files(package).joinpath(f"{name}.sql").read_text("utf-8")
+    return {name: statement for _, name, statement in headed(text, "name")}
 
 
 def headed(text: str, *kinds: str) -> Iterator[tuple[str, str, str]]:
@@ -33,4 +40,4 @@ def headed(text: str, *kinds: str) -> Iterator[tuple[str, str, str]]:
     heading = re.compile(rf"^(?:--(?! (?:{'|'.join(kinds)}):).*\n)*-- ({'|'.join(kinds)}): (.+)$", re.MULTILINE)
     _, *parts = heading.split(text)
     for kind, name, part in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
-        yield kind, name.strip(), part.strip().removesuffix(";")
+        yield kind, name.strip(), part.strip()

@@ -11,31 +11,10 @@ from ltst.db import migrate
 from ltst.db.blueprint import SchemaPart, blueprint
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
+from ltst.db.queries import statements
 from ltst.db.vectors import LARGEST_INDEXED
 
-COLUMNS = b"""
-SELECT class.relname || '.' || attname FROM pg_attribute JOIN pg_class AS class ON class.oid = attrelid
-WHERE class.relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND attnum > 0 AND NOT attisdropped
-"""
-FUNCTIONS = b"""
-SELECT proname::text, prosrc FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
-"""
-VIEWS = b"SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'v'"
-TRIGGERS = b"""
-SELECT tgname || ' on ' || class.relname, tgenabled <> 'D' FROM pg_trigger JOIN pg_class AS class ON class.oid = tgrelid
-WHERE NOT tgisinternal AND class.relnamespace = current_schema()::regnamespace
-"""
-INDEXES = b"""
-SELECT class.relname::text, indisvalid FROM pg_index JOIN pg_class AS class ON class.oid = indexrelid
-WHERE class.relnamespace = current_schema()::regnamespace
-"""
-ISOLATION = b"""
-SELECT relname::text, relrowsecurity AND relforcerowsecurity FROM pg_class
-WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
-"""
-DIMENSIONS = b"""
-SELECT atttypmod FROM pg_attribute WHERE attrelid = to_regclass('conversation_messages') AND attname = 'embedding'
-"""
+STATEMENTS = statements(__name__)
 
 
 UNPROTECTED = "row-level security is not forced"
@@ -76,23 +55,23 @@ async def repair(database: Database) -> tuple[list[Difference], list[Difference]
 
 async def _compare(connection: Connection) -> list[Difference]:
     wanted = blueprint()
-    there = {name for (name,) in await connection.rows(COLUMNS)}
-    bodies = {*await connection.rows(FUNCTIONS)}
-    views = {name for (name,) in await connection.rows(VIEWS)}
-    forced = dict(await connection.rows(ISOLATION))
+    there = {name for (name,) in await connection.rows(STATEMENTS["columns"])}
+    bodies = {*await connection.rows(STATEMENTS["functions"])}
+    views = {name for (name,) in await connection.rows(STATEMENTS["views"])}
+    forced = dict(await connection.rows(STATEMENTS["isolation"]))
     return [
         *(Difference("column", name, "missing") for name in sorted(wanted.columns - there)),
         *(Difference("table", name, UNPROTECTED) for name in migrate.names_of("TABLE") if forced.get(name) is False),
         *_functions(wanted.functions, bodies),
         *(Difference("view", name, "missing") for name in sorted({*wanted.views} - views)),
-        *_states("trigger", wanted.triggers, dict(await connection.rows(TRIGGERS)), "disabled"),
-        *_states("index", await _indexes(connection), dict(await connection.rows(INDEXES)), "invalid"),
+        *_states("trigger", wanted.triggers, dict(await connection.rows(STATEMENTS["triggers"])), "disabled"),
+        *_states("index", await _indexes(connection), dict(await connection.rows(STATEMENTS["indexes"])), "invalid"),
     ]
 
 
 async def _indexes(connection: Connection) -> dict[str, SchemaPart]:
     """The indexes that should be there: vectors of a model with very many dimensions have none."""
-    dimensions = await connection.value(DIMENSIONS)
+    dimensions = await connection.value(STATEMENTS["dimensions"])
     if dimensions is None or dimensions <= LARGEST_INDEXED:
         return blueprint().indexes
     return {name: part for name, part in blueprint().indexes.items() if "USING hnsw" not in part.statement}

@@ -6,17 +6,16 @@ Its column exists only while the model is being changed, so these statements sta
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-import psycopg
 from psycopg import errors, sql
 from psycopg.rows import class_row
 
 from ltst.db.connections import Connection
 from ltst.db.pool import ENTER, KEEPER, Database, translated
+from ltst.db.queries import statements
 from ltst.errors import Conflict
 
 SOURCES = {
@@ -41,48 +40,10 @@ PATIENCE = "500ms"
 ATTEMPTS = 240
 SWITCHING = 0x6C747374_0002
 
-UNFILLED = """
-    WITH unit AS MATERIALIZED (
-        SELECT user_id, unit_no, kind, row_id FROM search_units AS unit
-        WHERE (user_id, unit_no) > (%s::text, %s::integer) AND vectored
-          AND NOT EXISTS (SELECT FROM search_vectors AS made WHERE made.user_id = unit.user_id
-                          AND made.unit_no = unit.unit_no AND part = 0 AND embedding_next IS NOT NULL)
-        ORDER BY user_id, unit_no LIMIT %s)
-    SELECT unit.user_id, unit_no, unit.kind, unit.row_id::text AS id, content, role, said_by, title,
-           source.occurred_at, heading
-    FROM unit JOIN search_sources AS source
-      ON source.user_id = unit.user_id AND source.row_id = unit.row_id AND source.kind = unit.kind
-    WHERE source.user_id = ANY(ARRAY(SELECT user_id FROM unit)) AND source.row_id = ANY(ARRAY(SELECT row_id FROM unit))
-    ORDER BY unit.user_id, unit_no"""
-FILL = """
-    UPDATE {table} AS row SET embedding_next = given.embedding::vector
-    FROM unnest(%s::text[], %s::uuid[], %s::text[]) AS given (user_id, id, embedding)
-    WHERE row.user_id = given.user_id AND row.{key} = given.id"""
-# A unit that is gone meanwhile gets none.
-FILL_UNITS = """
-    INSERT INTO search_vectors (user_id, unit_no, part, embedding_next, ann)
-    SELECT given.user_id, given.unit_no, part, vector::vector,
-           coalesce((SELECT large FROM search_users WHERE search_users.user_id = given.user_id), false)
-    FROM unnest(%s::text[], %s::integer[], %s::smallint[], %s::text[]) AS given (user_id, unit_no, part, vector)
-    JOIN search_units AS unit ON unit.user_id = given.user_id AND unit.unit_no = given.unit_no
-    ON CONFLICT (user_id, unit_no, part) DO UPDATE SET embedding_next = EXCLUDED.embedding_next"""
-LEFT = """
-    SELECT count(*) FROM search_units AS unit
-    WHERE vectored
-      AND NOT EXISTS (SELECT FROM search_vectors AS made WHERE made.user_id = unit.user_id
-                      AND made.unit_no = unit.unit_no AND part = 0 AND embedding_next IS NOT NULL)"""
-# What was indexed after the last round waits for its vector, as if it were new.
-DUE_AGAIN = """
-    INSERT INTO search_due (user_id, kind, row_id, stage)
-    SELECT user_id, kind, row_id, CASE WHEN by_machine OR kind = 'document' THEN 2 ELSE 1 END FROM search_units AS unit
-    WHERE vectored
-      AND NOT EXISTS (SELECT FROM search_vectors AS made
-                      WHERE made.user_id = unit.user_id AND made.unit_no = unit.unit_no AND part = 0)
-    ON CONFLICT DO NOTHING"""
+STATEMENTS = statements(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Unfilled:
+class Unfilled(NamedTuple):
     """A row that still lacks a vector of the next model."""
 
     user_id: str
@@ -97,8 +58,7 @@ class Unfilled:
     heading: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
+class Filled(NamedTuple):
     """The vectors of a row by the next model: one of the whole text, then one for each part of a long one."""
 
     row: Unfilled
@@ -140,14 +100,14 @@ class Switch:
 
     async def left(self) -> int:
         """Return how many rows lack a vector of the next model."""
-        left: int = await self._connection.value(LEFT)
+        left: int = await self._connection.value(STATEMENTS["left"])
         return left
 
     async def unfilled(self, after: tuple[str, int], limit: int) -> list[Unfilled]:
         """Return the next rows, of any kind, that lack one."""
         async with self._as_keeper():
             cursor = self._connection.cursor(row_factory=class_row(Unfilled))
-            await cursor.execute(UNFILLED.encode(), (*after, limit), prepare=False)
+            await cursor.execute(STATEMENTS["unfilled"].encode(), (*after, limit), prepare=False)
             return await cursor.fetchall()
 
     async def fill(self, rows: Sequence[Filled]) -> None:
@@ -155,7 +115,7 @@ class Switch:
         async with self._as_keeper():
             for kind, (table, key) in SOURCES.items():
                 if mine := [each for each in rows if each.row.kind == kind]:
-                    update = sql.SQL(FILL).format(table=sql.Identifier(table), key=sql.Identifier(key))
+                    update = sql.SQL(STATEMENTS["fill"]).format(table=sql.Identifier(table), key=sql.Identifier(key))
                     given = [(each.row.user_id, each.row.id, each.vectors[0]) for each in mine]
                     await self._connection.execute(update, _columns(given), prepare=False)
             made = [
@@ -164,7 +124,7 @@ class Switch:
                 for part, vector in enumerate(each.vectors)
             ]
             if made:
-                await self._connection.execute(FILL_UNITS.encode(), _columns(made), prepare=False)
+                await self._connection.execute(STATEMENTS["fill_units"].encode(), _columns(made), prepare=False)
 
     async def index(self, dimensions: int) -> None:
         """Build the indexes over the new columns, beside those in use."""
@@ -186,7 +146,7 @@ class Switch:
             sql.SQL("DELETE FROM embedding_models WHERE state = 'active'"),
             sql.SQL("UPDATE embedding_models SET state = 'active', since = now() WHERE state = 'next'"),
             sql.SQL("DELETE FROM search_vectors WHERE embedding IS NULL"),
-            sql.SQL(DUE_AGAIN),
+            sql.SQL(STATEMENTS["due_again"]),
             sql.SQL("DELETE FROM memory_retrieval_cache"),
         ]
         await self._patiently(changes)
@@ -228,15 +188,19 @@ def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
 
 @asynccontextmanager
 async def switching(database: Database) -> AsyncIterator[Switch]:
-    """A connection of its own, since indexes are built outside of transactions; Conflict if another process has it."""
+    """A connection of its own, since indexes are built outside of transactions; Conflict if another process has it.
+
+    Who is at it is told by a transaction beside it, which does nothing: a pooler keeps no lock of a session.
+    """
     with translated():
-        async with await database.connect() as connection:
+        async with (
+            await database.connect() as connection,
+            await database.connect() as holder,
+            holder.transaction(),
+        ):
+            if not await holder.value("SELECT pg_try_advisory_xact_lock(%s)", (SWITCHING,)):
+                raise Conflict("another process is changing the embedding model of this database right now")
+            # Last, also since a question keeps its snapshot until the next statement, and an index waits for those.
+            await holder.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
             with connection.unhurried():  # an index takes as long as it takes
-                if not await connection.value("SELECT pg_try_advisory_lock(%s)", (SWITCHING,)):
-                    raise Conflict("another process is changing the embedding model of this database right now")
-                try:
-                    yield Switch(connection)
-                finally:
-                    # By word, since a server may notice late that a connection is gone; and if it is, it has noticed.
-                    with suppress(psycopg.OperationalError):
-                        await connection.execute("SELECT pg_advisory_unlock(%s)", (SWITCHING,))
+                yield Switch(connection)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from threading import Lock
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from ltst.errors import Conflict, Denied, Invalid, NotFound
 from ltst.records import ConversationContext, ConversationMessage, ConversationSession
@@ -18,7 +19,7 @@ MOST_KNOWN = 100_000
 TIMES = ("created_at", "last_activity", "timestamp", "expires_at")
 
 
-class ConversationStorage:
+class ConversationStorage(AbstractContextManager["ConversationStorage"]):
     """Stores and finds conversations by their session id, of one user or of whoever has the session.
 
     It opens the database when it is made; close it, or use it inside `with`. Times without a zone are local.
@@ -35,9 +36,6 @@ class ConversationStorage:
         self._known: dict[str, str] = {}
         self._guard = Lock()
         self._memory.open()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *raised: object) -> None:
         self.close()
@@ -115,7 +113,7 @@ class ConversationStorage:
         return sorted(found, key=lambda context: -context.relevance_score)
 
     def update_session_activity(self, session_id: str) -> bool:
-        """Note that a session is active now; whether there is such a session."""
+        """Note that a session is active now; return whether there is such a session."""
         try:
             return self._owner(session_id).sessions.touch(session_id)
         except NotFound:
@@ -126,7 +124,7 @@ class ConversationStorage:
         return self._user(user_id).sessions.list(limit=limit)
 
     def delete_session(self, session_id: str) -> bool:
-        """Remove a session with all that hangs on it; whether there was one."""
+        """Remove a session with all that hangs on it; return whether there was one."""
         try:
             return self._owner(session_id).sessions.delete(session_id)
         except NotFound:
@@ -142,7 +140,7 @@ class ConversationStorage:
         return asdict(counted) | {"user_id": session.user_id, "context_summary": session.context_summary}
 
     def cleanup_expired_data(self) -> dict[str, int]:
-        """Remove what has expired and what the retention policies say; how many rows each step touched."""
+        """Remove what has expired and what the retention policies say; return how many rows each step touched."""
         return self._memory.maintain()
 
     def _user(self, user_id: str) -> User:

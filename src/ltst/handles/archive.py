@@ -25,6 +25,7 @@ REQUIRED = {
     "facts": ("fact_key", "fact_value", "valid_from"),
     "claims": ("message_id", "noun", "claim_key", "claim_value"),
     "statements": ("statement_id", "message_id", "kind"),
+    "items": ("key", "created_at", "updated_at"),
 }
 REFERENCES = (
     ("messages", "parent_message_id", "messages", "message_id"),
@@ -37,9 +38,10 @@ REFERENCES = (
 
 async def export(desk: Desk) -> dict[str, Any]:
     """Everything the user owns, of one moment."""
+    reads = await desk.core.reads(desk.user_id)
     async with (
         desk.core.measured("retrieval", "user.export", desk.user_id, None) as tally,
-        desk.core.database.snapshot(user_scope(desk.user_id)) as tx,
+        reads.snapshot(user_scope(desk.user_id)) as tx,
     ):
         rows = {noun: await tx.values(f"archive.export_{noun}") for noun in archive.NOUNS}
         notes = await _open_sealed(desk, tx, rows)
@@ -58,7 +60,8 @@ async def restore(desk: Desk, document: Mapping[str, Any]) -> dict[str, int]:
         for key, about in sorted({(str(row["fact_key"]), str(row.get("about", ME))) for row in rows["facts"]}):
             await facts.mend(tx, key, about)
             await fold_fact(tx, key, about)
-        await weigh(tx, _claimed(rows["claims"]))
+        # The facts among them are folded already if they came along.
+        await weigh(tx, [(str(row["noun"]), str(row["claim_key"])) for row in rows["claims"]])
         await desk.tell(tx, "restore", "user", desk.user_id, added)
     return added
 
@@ -79,11 +82,6 @@ async def erase(desk: Desk) -> Receipt:
         tally.rows = sum(removed.values())
     await windows.forget(desk.core, desk.user_id)
     return await _vacuumed(desk, receipt)
-
-
-def _claimed(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """What the claims are about; the facts among them are folded already if they came along."""
-    return [(str(row["noun"]), str(row["claim_key"])) for row in rows]
 
 
 async def _open_sealed(desk: Desk, tx: Transaction, rows: dict[str, archive.Rows]) -> list[str]:
@@ -120,8 +118,8 @@ async def _vacuumed(desk: Desk, receipt: Receipt) -> Receipt:
         done, refused = await space.vacuum(desk.core.database, touched)
     except LtstError as problem:
         return replace(receipt, notes=(f"the space of the removed rows was not cleared: {problem}",))
-    told = f"this role may not VACUUM {', '.join(refused)}: have their owner do it"
-    return replace(receipt, vacuumed=tuple(done), notes=(told,) if refused else ())
+    note = f"this role may not VACUUM {', '.join(refused)}: have their owner do it"
+    return replace(receipt, vacuumed=tuple(done), notes=(note,) if refused else ())
 
 
 def checked(document: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:

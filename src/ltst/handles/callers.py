@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ltst.errors import Denied, LtstError, Unavailable
+from ltst.errors import Denied, Invalid, LtstError, Unavailable
 from ltst.handles.keys import AsyncKeys
 from ltst.settings import Settings
+from ltst.support.network import header_text
 
 if TYPE_CHECKING:
     from jwt import PyJWK, PyJWKSet
 
 USER_HEADER = "X-User-Id"
+MISTAKEN = re.compile(r"(?:x[-_]?)?(?:ltst[-_]?)?user(?:[-_]?(?:id|name))?", re.IGNORECASE)
 KEYS_LOOKED_FOR_EVERY = 1.0  # seconds; so soon does a server without keys notice its first one
 JWKS_KEPT = 300.0
 LEEWAY = 30
@@ -42,8 +45,15 @@ class Caller:
     credential: str = ""
     expires: float | None = None
 
+    @property
+    def whose(self) -> str:
+        """The id of the user that the caller acts for; Invalid where an admin names none."""
+        if self.user_id is None:
+            raise Invalid(f"an admin's key opens every memory: name the user in the header {USER_HEADER}")
+        return self.user_id
+
     def acting_for(self, named: str | None, where: str = f"the header {USER_HEADER}") -> Caller:
-        """The same caller, acting for the user that is named in the request."""
+        """Return the same caller, acting for the user that is named in the request."""
         if named is None or named == self.user_id:
             return self
         if not self.admin:
@@ -62,9 +72,13 @@ class Reception:
         self._tokens = Tokens(settings) if has_tokens(settings) else None
         self._open: tuple[float, bool] = (0.0, False)
 
-    async def caller(self, secret: str | None, named: str | None) -> Caller:
-        """Who calls with this key or token, for the user of the header."""
+    async def caller(self, secret: str | None, headers: Mapping[str, str] | None = None) -> Caller:
+        """Return who calls with this key or token, for the user that the headers name."""
+        named = header_text((headers or {}).get(USER_HEADER), USER_HEADER)
         if await self.open():
+            # Without the right header the default user would be written to.
+            if named is None and (wrong := next(filter(MISTAKEN.fullmatch, headers or {}), None)):
+                raise Invalid(f"the header {wrong} is not read: name the user in {USER_HEADER}")
             return Caller(self._settings.user if named is None else named, admin=True)
         if secret is None:
             raise Unknown('a key is needed: send "Authorization: Bearer KEY"; `ltst keys create` makes one')
@@ -76,7 +90,7 @@ class Reception:
         return Caller(None if key.admin else key.user_id, key.admin, key.key_id).acting_for(named)
 
     async def still_welcome(self, callers: Iterable[Caller]) -> set[Caller]:
-        """Those of the callers who would be let in again; a token is good until it expires."""
+        """Return those of the callers who would be let in again; a token is good until it expires."""
         asked = {*callers}
         keys = {each.credential for each in asked if each.credential not in NO_KEYS}
         good = {*(await self._keys.still_open(keys) if keys else ()), SIGNED}
@@ -85,7 +99,7 @@ class Reception:
         return {each for each in asked if each.credential in good}
 
     async def open(self) -> bool:
-        """Whether nobody is asked for a key: on loopback, until the first one is made."""
+        """Return whether nobody is asked for a key: on loopback, until the first one is made."""
         if not self._loopback or self._tokens is not None:
             return False
         looked, free = self._open
@@ -96,7 +110,7 @@ class Reception:
 
 
 def has_tokens(settings: Settings) -> bool:
-    """Whether tokens that others sign are accepted."""
+    """Return whether tokens that others sign are accepted."""
     return settings.jwt_secret is not None or settings.jwt_keys is not None
 
 
@@ -109,7 +123,7 @@ class Tokens:
         self._known: tuple[float, PyJWKSet] | None = None
 
     async def caller(self, token: str) -> Caller:
-        """Whom a token speaks for; a token that cannot be trusted is refused without saying why."""
+        """Return whom a token speaks for; a token that cannot be trusted is refused without saying why."""
         import jwt
 
         settings = self._settings
@@ -147,7 +161,7 @@ class Tokens:
         raise Unknown("this token is signed with a key that is not known here")
 
     async def _keys(self, fresh: bool) -> PyJWKSet:
-        """The public keys; asked for again now and then, and once more for a key that is not among them."""
+        """Return the public keys, asked for again now and then, and once more for a key that is not among them."""
         import jwt
 
         age = JWKS_KEPT if self._known is None else time.monotonic() - self._known[0]

@@ -133,7 +133,7 @@ class AsyncChat:
     async def window(
         self, limit: Limit = 50, *, max_tokens: Annotated[Index | None, "How many tokens at most, together."] = None
     ) -> builtins.list[ConversationMessage]:
-        """The newest messages of the conversation, oldest first: at most `limit`, together at most `max_tokens`."""
+        """Return the newest messages, oldest first: at most `limit` of them, with at most `max_tokens` together."""
         most = validate.limit(limit)
         budget = None if max_tokens is None else validate.limit(max_tokens, "max_tokens", validate.LARGEST_INTEGER)
         core = self._desk.core
@@ -143,7 +143,7 @@ class AsyncChat:
         return found.messages
 
     async def history(self, *, limit: Limit = 100, offset: Offset = 0) -> builtins.list[ConversationMessage]:
-        """The messages from the beginning on, page by page."""
+        """Return the messages from the beginning on, page by page."""
         most, passed = validate.limit(limit), validate.offset(offset)
         async with self._desk.reading("messages.list", self._session_id) as calls:
             return await message_room.list_all(calls, self._session_id, limit=most, offset=passed)
@@ -154,7 +154,7 @@ class AsyncChat:
         *,
         session_id: Annotated[Identifier | None, "The id of the copy; else a new one."] = None,
     ) -> AsyncChat:
-        """A new conversation that begins with a copy of this one, up to the message with index `at`.
+        """Begin a new conversation with a copy of this one, up to the message with index `at`, and return it.
 
         Messages and living contexts are copied by value, so that each conversation can be deleted by itself; the two
         are linked as a fork.
@@ -167,11 +167,11 @@ class AsyncChat:
         return AsyncChat(self._desk, fork_id, source.agent_name, source.session_name)
 
     async def summary(self) -> SessionSummary:
-        """Messages by role, tokens, first and last message, average relevance."""
+        """Count messages by role and tokens; return them with the first and last message and the average relevance."""
         return await AsyncSessions(self._desk).summary(self._session_id)
 
     async def snapshot(self) -> dict[str, Any]:
-        """The short-term window, ready for JSON, with the roles that models know."""
+        """Return the newest messages, ready for JSON, with the roles that models know."""
         recent = await self.window(SNAPSHOT_MESSAGES, max_tokens=SNAPSHOT_TOKENS)
         return {
             "session_id": self._session_id,
@@ -207,10 +207,10 @@ class AsyncChat:
         *,
         metadata: Annotated[Metadata | None, "Its metadata from now on; as it is, if left out."] = None,
     ) -> ConversationMessage:
-        """Let a message say something else, in its place: it keeps its id, index, role, time and key.
+        """Change what a message says. It keeps its id, index, role, time and key.
 
-        What was learnt from its old words alone is forgotten, and what tells of them is made anew; the new ones are
-        indexed and learnt from. Without `metadata` it keeps its own. A message that this conversation does not have is
+        What was learned from its old words alone is forgotten, and what tells of them is made anew; the new ones are
+        indexed and learned from. Without `metadata` it keeps its own. A message that this conversation does not have is
         NotFound.
         """
         words = self._desk.content(content, "content")
@@ -221,7 +221,7 @@ class AsyncChat:
         return changed
 
     async def remove(self, message_id: MessageId) -> None:
-        """Remove a message, with what was learnt from it alone and what tells of it, which is made anew without it.
+        """Remove a message and what was learned from it alone; summaries that told of it are made anew.
 
         The others keep their indexes, and its own is not given again. What answered it answers what stood before it.
         Its key is free. A message that this conversation does not have is NotFound; copies in forks stay.
@@ -231,7 +231,7 @@ class AsyncChat:
             await self._desk.tell(tx, "delete", "message", str(message.message_id), _place(message))
 
     async def keyed(self, key: str) -> ConversationMessage | None:
-        """The message of this conversation that was added under a key, or None."""
+        """Return the message of this conversation that was added under a key, or None."""
         wanted = validate.identifier(key, "key")
         async with self._desk.reading("messages.keyed", self._session_id) as calls:
             return (await message_room.keyed(calls, self._session_id, [wanted])).get(wanted)
@@ -245,7 +245,7 @@ class AsyncChat:
         window: WindowSize | None = None,
         about: Annotated[Content | None, "What to recall, where nothing is asked."] = None,
     ) -> Context:
-        """What to send to a model: instructions, preferences, facts, what is recalled, working memory and the window.
+        """Return what to send to a model: instructions, preferences, facts, memories, working memory and the window.
 
         Never more than `max_tokens`. The parts that change seldom stand first, so that prompt caches hit. With a
         `query`, what is remembered about it is recalled; with `about`, what is remembered about that, and nothing is
@@ -265,10 +265,11 @@ class AsyncChat:
         threshold: Annotated[Score, "The least relevance, from 0 to 1."] = 0.0,
         where: Annotated[Mapping[str, Any] | None, "Conditions on metadata."] = None,
     ) -> builtins.list[tuple[ConversationMessage, float]]:
-        """Messages of this conversation with their relevance, from 0 to 1, the best first; `where` is for metadata."""
+        """Return messages of this conversation with their relevance, 0 to 1, best first; `where` filters metadata."""
         least = validate.score(threshold, "threshold")
         narrowed: SearchFilters = {"kinds": ("message",), "session_id": self._session_id, "where": where}
-        wanted = checked(self._desk, query, limit, {**narrowed, "floor": threshold or None})
+        asked = self._desk.content(query, "query")
+        wanted = checked(self._desk, asked, limit, {**narrowed, "floor": threshold or None})
         hits = await find(self._desk, replace(wanted, filters=replace(wanted.filters, related=False)))
         async with self._desk.reading("messages.get_many", self._session_id) as calls:
             found = await message_room.get_many(calls, [hit.id for hit in hits])
@@ -343,7 +344,7 @@ class AsyncChat:
 
 
 def _place(message: ConversationMessage) -> dict[str, object]:
-    """Where it stands, and never what it says."""
+    """Return where it stands, and never what it says."""
     return {"session_id": message.session_id, "message_index": message.message_index}
 
 

@@ -38,14 +38,14 @@ class AsyncContexts:
         expires_at: Annotated[datetime | None, "Until when it lives; for good, if left out."] = None,
         metadata: Metadata | None = None,
     ) -> ConversationContext:
-        """Write a value under its type and key, in place of the one before."""
+        """Keep a value under its type and key, in place of the one before."""
         validate.choice(type, "type", CONTEXT_TYPES)
         key, value = validate.identifier(key, "key"), self._desk.content(value, "value")
         weight, expires = validate.number(relevance, "relevance"), validate.optional_moment(expires_at, "expires_at")
         return await self._set(type, key, value, weight, expires, self._desk.metadata(metadata))
 
     async def get(self, type: ContextType, key: Key) -> ConversationContext | None:
-        """One context, or None if there is none or it has expired."""
+        """Return a context, or None if there is none or it has expired."""
         validate.choice(type, "type", CONTEXT_TYPES)
         wanted = validate.identifier(key, "key")
         async with self._desk.reading("contexts.get", self._opening.session_id) as calls:
@@ -54,16 +54,15 @@ class AsyncContexts:
     async def list(
         self, type: Annotated[ContextType | None, "Only those of a type."] = None
     ) -> builtins.list[ConversationContext]:
-        """The living contexts, by type and key."""
-        if type is not None:
-            validate.choice(type, "type", CONTEXT_TYPES)
+        """Return the contexts that have not expired, by type and key."""
+        validate.optional_choice(type, "type", CONTEXT_TYPES)
         async with self._desk.reading("contexts.list", self._opening.session_id) as calls:
             return await calls.rows("contexts.list", ConversationContext, **self._named(type, None))
 
     async def forget(
         self, type: ContextType, key: Annotated[Identifier | None, "Which one; all of the type, if left out."] = None
     ) -> int:
-        """Remove one context, or all of a type; how many there were."""
+        """Remove one context, or all of a type; return how many there were."""
         validate.choice(type, "type", CONTEXT_TYPES)
         wanted = validate.optional_identifier(key, "key")
         async with self._desk.writing("contexts.forget", self._opening.session_id) as tx:
@@ -120,23 +119,23 @@ class AsyncWorking:
         await self._contexts._set("working", validate.identifier(key, "key"), written, 0.0, expires, "{}")
 
     async def get(self, key: Key) -> Any:
-        """The value, or None."""
+        """Return a value, or None."""
         found = await self._contexts.get("working", key)
         return json.loads(found.context_value) if found else None
 
     async def all(self) -> dict[str, Any]:
-        """Every living value by its key."""
+        """Return every value that has not expired, by its key."""
         return values(await self._contexts.list("working"))
 
     async def forget(self, key: Key) -> bool:
-        """Remove one value; whether there was one."""
+        """Remove a value; return whether there was one."""
         return await self._contexts.forget("working", validate.identifier(key, "key")) > 0
 
     async def clear(self) -> int:
-        """Remove every value; how many there were."""
+        """Remove every value; return how many there were."""
         return await self._contexts.forget("working")
 
 
 def values(working: Iterable[ConversationContext]) -> dict[str, Any]:
-    """What is kept as working memory, by its keys."""
+    """Return what is kept as working memory, by its keys."""
     return {each.context_key: json.loads(each.context_value) for each in working}

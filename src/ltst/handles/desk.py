@@ -26,6 +26,7 @@ from ltst.support.crypto import MasterKeys, WrappedKey
 from ltst.support.place import background
 
 if TYPE_CHECKING:
+    from ltst.db.standby import Standby
     from ltst.providers.embedding import Embedding
     from ltst.recall.window import Windows
 
@@ -72,15 +73,8 @@ class Measured:
     async def __aexit__(self, problem: type[BaseException] | None, *_: object) -> None:
         """Note how long it took, and what went wrong."""
         elapsed = (time.perf_counter() - self._started) * 1000
-        self._core.note(Measurement(*self._what, elapsed, self.rows, _name(problem), now(), self.cache_hit))
-
-
-def _nothing(user_id: str) -> None:
-    """No worker listens."""
-
-
-def _name(problem: type[BaseException] | None) -> str | None:
-    return None if problem is None else problem.__name__
+        failed = None if problem is None else problem.__name__
+        self._core.note(Measurement(*self._what, elapsed, self.rows, failed, now(), self.cache_hit))
 
 
 class Core:
@@ -90,8 +84,8 @@ class Core:
         """Begin closed."""
         self.settings = settings
         self.models = models
-        self.written = _nothing
-        """Called with the user when something was written that derived work is due for."""
+        self.ring: Callable[[str], None] = lambda user_id: None
+        """Called with the user when something was written that derived work is due for; at first no worker listens."""
         self.looked_at_tables = False
         """Whether the planner was told how large the tables of conversations are."""
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -104,6 +98,8 @@ class Core:
         self.watchers: list[Callable[[Measurement], None]] = []
         """Called with every operation when it is over, such as a server's meters."""
         self.opened: Database | None = None
+        self.standby: Standby | None = None
+        """Where reads may go instead, if the settings name a standby."""
         self.windows: Windows | None = None
         """Windows over a cache, where there is one."""
 
@@ -113,6 +109,11 @@ class Core:
         found = self._needed()
         found.place.check()
         return found
+
+    async def reads(self, user_id: str) -> Database:
+        """The database that a user's reads go to: a standby that has what they wrote, else the primary."""
+        database = self.database
+        return database if self.standby is None else await self.standby.for_reading(user_id)
 
     @property
     def address(self) -> str:
@@ -128,6 +129,9 @@ class Core:
         """Write what was counted: measurements, tokens, uses; they are not worth an error to anyone."""
         if self.opened is None:
             return
+        if self.opened.read_only:
+            self._shown = {}
+            return
         try:
             if len(self.recorder):
                 await self.recorder.flush(self.opened.keeper())
@@ -135,7 +139,9 @@ class Core:
                 await self.opened.keeper().run("learning.count_usage", **asdict(asked))
             while self._shown:
                 user_id, shown = self._shown.popitem()
-                await _count(self.opened.user(user_id), shown)
+                for noun, query in (("preference", "preferences.used"), ("entry", "entries.used")):
+                    if times := {id: count for (kind, id), count in shown.items() if kind == noun}:
+                        await self.opened.user(user_id).run(query, ids=[*times], times=[*times.values()])
         except Exception as problem:  # noqa: BLE001 - whatever it is, no call may fail because of it
             logs.LOGGER.warning("metrics could not be written", extra={"reason": str(problem)})
 
@@ -163,8 +169,16 @@ class Core:
         self._tasks.add(task)
         task.add_done_callback(self._finished)
 
+    def written(self, user_id: str) -> None:
+        """Something was written: derived work may be due, and what the user's searches found just before is old."""
+        if self._found:
+            self._found = {key: found for key, found in self._found.items() if found.user_id != user_id}
+        self.ring(user_id)
+
     def keep(self, found: cache.Retrieval) -> None:
         """Leave what a search found to the cache, together with what others find at about the same time."""
+        if self.database.read_only:
+            return
         if not self._found:
             self.later(self._put_found())
         self._found[found.user_id, found.cache_key] = found
@@ -173,8 +187,9 @@ class Core:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._finishing.wait(), GATHERING_SECONDS)
         found, self._found = self._found, {}
-        async with self.database.transaction(KEEPER) as tx:
-            await cache.put(tx, found.values())
+        if found:
+            async with self.database.transaction(KEEPER) as tx:
+                await cache.put(tx, found.values())
 
     async def finish(self) -> None:
         """Wait for what was left for later."""
@@ -188,7 +203,7 @@ class Core:
         self._finishing = asyncio.Event()
         self.recorder = metrics.Recorder()
         self.models.forget()
-        self.opened = self.windows = None
+        self.opened = self.standby = self.windows = None
 
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
@@ -212,13 +227,6 @@ class Core:
             logs.LOGGER.log(level, "slow operation" if slow else "operation", extra=told)
 
 
-async def _count(calls: SingleCall, shown: Counter[tuple[str, str]]) -> None:
-    for noun, query in (("preference", "preferences.used"), ("entry", "entries.used")):
-        times = {id: count for (kind, id), count in shown.items() if kind == noun}
-        if times:
-            await calls.run(query, ids=[*times], times=[*times.values()])
-
-
 class Desk:
     """One user's place to work."""
 
@@ -233,10 +241,13 @@ class Desk:
         return self.core.settings
 
     @asynccontextmanager
-    async def reading(self, name: str, session_id: str | None = None) -> AsyncIterator[SingleCall]:
-        """Single reads, measured."""
+    async def reading(
+        self, name: str, session_id: str | None = None, *, primary: bool = False
+    ) -> AsyncIterator[SingleCall]:
+        """Single reads, measured; of a standby if there is one, unless they must be of the primary."""
         async with self.core.measured("retrieval", name, self.user_id, session_id) as tally:
-            calls = self.core.database.user(self.user_id)
+            database = self.core.database if primary else await self.core.reads(self.user_id)
+            calls = database.user(self.user_id)
             yield calls
             tally.rows = calls.seen
 

@@ -6,12 +6,11 @@ import asyncio
 import builtins
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from ltst.arguments import Choices, Identifier, Limit, Line, Metadata, Offset, Uri
-from ltst.db.pool import Transaction
 from ltst.errors import Invalid
 from ltst.handles.desk import Handle
 from ltst.records import Document
@@ -23,7 +22,7 @@ from ltst.support.children import READING, Crashed, OutOfTime
 from ltst.support.ids import is_id
 from ltst.support.reading import source
 from ltst.support.reading.chunks import Chunk
-from ltst.support.reading.source import LARGEST_TEXT, MEDIA_TYPES, Source, SourceDetails, checked
+from ltst.support.reading.source import LARGEST_TEXT, MEDIA_TYPES, DocumentSource, SourceDetails, checked
 from ltst.support.text import sha256
 
 Title = Annotated[Line | None, "What to call it."]
@@ -32,8 +31,7 @@ MediaType = Annotated[str | None, Choices(MEDIA_TYPES), "How it is written; plai
 DocumentId = Annotated[Identifier, "The id of the document."]
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """What is told about a document beside its text; None where nothing was said."""
 
     title: str | None
@@ -57,9 +55,9 @@ class AsyncDocuments(Handle):
     ) -> Document:
         """Keep a text, or what a file says, given as a `Path` or its bytes: text, Markdown, HTML or PDF.
 
-        The same text is kept once. Another text of the same `uri`, which for a file is the file's own, changes that
-        document: the parts that are the same stay as they are. `progress` is told how many pages of how many are read,
-        if there are pages, and then how many chunks of how many are stored.
+        The same text is kept once for each `uri`, which for a file is the file's own. Another text of the same `uri`
+        changes its document: the parts that are the same stay as they are. `progress` is told how many pages of how
+        many are read, if there are pages, and then how many chunks of how many are stored.
         """
         validate.function(progress, "progress")
         found = await _source(text_or_path, media_type)
@@ -67,25 +65,25 @@ class AsyncDocuments(Handle):
             validate.optional_text(title or None, "title", 500),
             validate.optional_text(uri or found.uri, "uri", 4096),
             None if metadata is None else self._desk.metadata(metadata),
-            progress or _silent,
+            progress or (lambda done, total: None),
         )
         return await self._known(found, given) or await self._keep(await self._read_all(found, given), given)
 
     async def get(self, document_id: DocumentId) -> Document | None:
-        """A document with its chunks, or None."""
+        """Return a document with its chunks, or None."""
         if not is_id(document_id):
             return None
         async with self._desk.reading("documents.get") as calls:
             return await documents.get(calls, document_id)
 
     async def list(self, *, limit: Limit = 50, offset: Offset = 0) -> builtins.list[Document]:
-        """The documents without their chunks, the latest first."""
+        """Return the documents without their chunks, the latest first."""
         most, passed = validate.limit(limit), validate.offset(offset)
         async with self._desk.reading("documents.list") as calls:
             return await calls.rows("documents.list", Document, limit=most, offset=passed)
 
     async def forget(self, document_id: DocumentId) -> bool:
-        """Remove a document with its chunks; whether there was one."""
+        """Remove a document with its chunks; return whether there was one."""
         if not is_id(document_id):
             return False
         async with self._desk.writing("documents.forget") as tx:
@@ -94,14 +92,14 @@ class AsyncDocuments(Handle):
                 await self._desk.tell(tx, "forget", "document", document_id)
         return gone
 
-    async def _known(self, found: Source, given: Given) -> Document | None:
-        """What was read from the same file before, so that it need not be read again."""
+    async def _known(self, found: DocumentSource, given: Given) -> Document | None:
+        """Return what was read from the same file before, so that it need not be read again."""
         if found.source_hash is None:
             return None
         async with self._desk.reading("documents.known") as calls:
             return await documents.by_source(calls, found.source_hash, given.uri)
 
-    async def _read_all(self, found: Source, given: Given) -> NewDocument:
+    async def _read_all(self, found: DocumentSource, given: Given) -> NewDocument:
         """Read a source beside this process: a stranger's file may ask for any amount of time and memory."""
         chunks: builtins.list[Chunk] = []
         about = SourceDetails()
@@ -122,8 +120,8 @@ class AsyncDocuments(Handle):
         title = given.title or (about.title or found.name or "")[:500] or None
         return NewDocument(chunks, digest, found.media_type, found.source_hash, title, given.uri, given.metadata)
 
-    async def _read(self, found: Source) -> AsyncGenerator[SourceDetails | builtins.list[Chunk], None]:
-        """The parts of a source; Invalid where one of the limits is reached."""
+    async def _read(self, found: DocumentSource) -> AsyncGenerator[SourceDetails | builtins.list[Chunk], None]:
+        """Yield the parts of a source; Invalid where one of the limits is reached."""
         settings, name = self._desk.settings, found.name or "the document"
         limits = Limits(settings.document_seconds, settings.document_memory)
         bounds = settings.document_pages, settings.document_unpacked_bytes
@@ -145,11 +143,10 @@ class AsyncDocuments(Handle):
     async def _keep(self, new: NewDocument, given: Given) -> Document:
         async with self._desk.writing("documents.add") as tx:
             await tx.run("documents.hold")  # nobody else adds one meanwhile
-            same = await tx.row("documents.by_hash", Document, content_hash=new.content_hash)
-            there = await tx.row("documents.by_uri", Document, uri=new.uri) if new.uri else None
+            same = await tx.row("documents.by_hash", Document, content_hash=new.content_hash, uri=new.uri)
             if same is not None:
-                await self._replace(tx, there, same)
                 return await documents.with_chunks(tx, same)
+            there = await tx.row("documents.by_uri", Document, uri=new.uri) if new.uri else None
             if there is not None:
                 # What only the file is called does not take the place of a title that was given.
                 document, counts = await documents.update(tx, there, replace(new, title=given.title), given.progress)
@@ -159,22 +156,12 @@ class AsyncDocuments(Handle):
             await self._desk.tell(tx, "add", "document", document.document_id, {"chunks": len(document.chunks)})
             return document
 
-    async def _replace(self, tx: Transaction, there: Document | None, same: Document) -> None:
-        """An address whose text is now that of another document has no text of its own any more."""
-        if there is not None and there.document_id != same.document_id:
-            await tx.run("documents.forget", document_id=there.document_id)
-            await self._desk.tell(tx, "forget", "document", there.document_id, {"same_as": same.document_id})
 
-
-async def _source(given: str | Path | bytes, media_type: str | None) -> Source:
+async def _source(given: str | Path | bytes, media_type: str | None) -> DocumentSource:
     """Text is never taken for a path: it may come from anyone."""
-    kind = None if media_type is None else validate.choice(media_type, "media_type", MEDIA_TYPES)
+    kind = validate.optional_choice(media_type, "media_type", MEDIA_TYPES)
     if isinstance(given, Path):
         return await asyncio.to_thread(source.of_file, given, kind)
     if isinstance(given, bytes):
         return await asyncio.to_thread(source.of_bytes, given, kind)
     return source.of_text(checked(given), kind)
-
-
-def _silent(done: int, total: int) -> None:
-    """Nobody wants to know."""

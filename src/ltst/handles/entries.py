@@ -65,7 +65,7 @@ class AsyncEntries(Handle):
         return Imported(entries=len(added), known=len(new) - len(added))
 
     async def get(self, entry_id: EntryId) -> MemoryEntry | None:
-        """An entry, or None."""
+        """Return an entry, or None."""
         if not is_id(entry_id):
             return None
         async with self._desk.reading("entries.get") as calls:
@@ -74,15 +74,14 @@ class AsyncEntries(Handle):
     async def list(
         self, type: Annotated[EntryType | None, "Only of a type."] = None, *, limit: Limit = 50, offset: Offset = 0
     ) -> builtins.list[MemoryEntry]:
-        """The entries, the latest first; `type` is long_term or episodic."""
-        if type is not None:
-            validate.choice(type, "type", ENTRY_TYPES)
+        """Return the entries, the latest first; `type` is long_term or episodic."""
+        validate.optional_choice(type, "type", ENTRY_TYPES)
         most, passed = validate.limit(limit), validate.offset(offset)
         async with self._desk.reading("entries.list") as calls:
             return await calls.rows("entries.list", MemoryEntry, memory_type=type, limit=most, offset=passed)
 
     async def forget(self, entry_id: EntryId) -> bool:
-        """Remove an entry; whether there was one."""
+        """Remove an entry; return whether there was one."""
         if not is_id(entry_id):
             return False
         async with self._desk.writing("entries.forget") as tx:

@@ -15,7 +15,7 @@ from ltst.support import validate
 
 # Without leading zeros: Postgres would take them for octal.
 CURSOR = re.compile("(?:(0|[1-9][0-9]{0,17})-)?(0|[1-9][0-9]{0,18})-(0|[1-9][0-9]{0,17})")
-
+LAST = 2**63 - 1
 
 After = Annotated[int | str, "The event_id or cursor of the last event that was seen; 0 for the first."]
 
@@ -24,27 +24,29 @@ class AsyncEvents(Handle):
     """Every change of a user's memory, in order, without contents."""
 
     async def list(self, *, after: After = 0, limit: Limit = 100) -> builtins.list[Event]:
-        """The events that follow one, oldest first; `after` is its event_id or cursor, 0 for the first."""
+        """Return the events after one, oldest first; `after` is its event_id or cursor, 0 for the first."""
         place, most = checked_place(after), validate.limit(limit)
-        async with self._desk.reading("events.list") as calls:
+        # Of the primary: a standby that lags does not know every cursor.
+        async with self._desk.reading("events.list", primary=True) as calls:
             return await events.list_all(calls, place, limit=most)
 
     async def feed(self, *, after: After = 0, limit: Limit = 100) -> builtins.list[Event]:
-        """The same for a program that follows the ledger: from the last one it saw on, none is skipped or repeated.
+        """Return the same to a program that follows the ledger: after the last one it saw, none is skipped or repeated.
 
-        An event appears once every change that was begun before it has ended: at once, or a moment later. A cursor
-        stays good when the database is restored from a backup; one that this database cannot place is a ForeignCursor.
+        An event appears once every change of this user that was begun before it has ended: at once, or a moment later.
+        A cursor stays good when the database is restored from a backup; one that this database cannot place is a
+        ForeignCursor.
         """
         place, most = checked_place(after), validate.limit(limit)
-        async with self._desk.reading("events.feed") as calls:
+        async with self._desk.reading("events.feed", primary=True) as calls:
             return await events.list_all(calls, place, limit=most, settled=True)
 
 
 def checked_place(after: object) -> events.LedgerPlace:
-    """Where to go on from: an event's cursor tells it whole, its number does as long as the event is there."""
+    """Return where to go on from: an event's cursor tells it whole, its number does as long as the event is there."""
     if isinstance(after, int) and not isinstance(after, bool) and 0 <= after < 2**63:
         return events.LedgerPlace(after)
     if isinstance(after, str) and (found := CURSOR.fullmatch(after)):
         # Cursors from before epochs name none; all they can mean is epoch 0.
-        return events.LedgerPlace(int(found[3]), int(found[1] or 0), found[2])
+        return events.LedgerPlace(int(found[3]), int(found[1] or 0), min(int(found[2]), LAST))
     raise Invalid("after must be the event_id or the cursor of an event, or 0 for the first")

@@ -62,7 +62,7 @@ class AsyncFacts(Handle):
             return await tx.one("facts.get", Fact, fact_id=fact_id)
 
     async def get(self, key: Key, *, as_of: AsOf = None, about: About = "me") -> Fact | None:
-        """The value that holds now, or held on a day."""
+        """Return the value that holds now, or held on a day."""
         wanted, moment = validate.identifier(key, "key"), validate.optional_moment(as_of, "as_of")
         whom = _person(about)
         async with self._desk.reading("facts.get") as calls:
@@ -74,14 +74,14 @@ class AsyncFacts(Handle):
         as_of: AsOf = None,
         about: Annotated[About | None, "Only about me, the user, or somebody as said, such as Dani."] = None,
     ) -> builtins.list[Fact]:
-        """Everything that holds now, or held on a day, about everyone or one person; the user's own first, by key."""
+        """Return what holds now, or held on a day, about everyone or one person; the user's own first, by key."""
         moment = validate.optional_moment(as_of, "as_of")
         whom = None if about is None else _person(about)
         async with self._desk.reading("facts.list") as calls:
             return await facts.list_all(calls, moment, whom)
 
     async def history(self, key: Key, *, about: About = "me") -> builtins.list[Fact]:
-        """Every value there ever was, closed and rejected ones included, oldest first."""
+        """Return every value there ever was, closed and rejected ones too, oldest first."""
         wanted, whom = validate.identifier(key, "key"), _person(about)
         async with self._desk.reading("facts.history") as calls:
             return await facts.history(calls, wanted, whom)
@@ -94,7 +94,7 @@ class AsyncFacts(Handle):
         at: Annotated[datetime | None, "Since when it is over; now, if left out."] = None,
         about: About = "me",
     ) -> builtins.list[Fact]:
-        """Say that a value, or whatever holds, is over although nothing takes its place; what was ended."""
+        """End a value, or all that hold, where nothing takes its place; return what was ended."""
         key, moment = validate.identifier(key, "key"), validate.optional_moment(at, "at") or now()
         over, whom = None if value is None else self._desk.content(value, "value"), _person(about)
         async with self._desk.writing("facts.end") as tx:
@@ -107,7 +107,7 @@ class AsyncFacts(Handle):
     async def reject(
         self, key: Key, value: Annotated[Content, "The value that is wrong."], *, about: About = "me"
     ) -> builtins.list[Fact]:
-        """Strike a value out for good: it is never learnt again. What it had replaced holds again."""
+        """Strike a value out for good: it is never learned again, and what it had replaced holds again."""
         key, whom, value = validate.identifier(key, "key"), _person(about), self._desk.content(value, "value")
         async with self._desk.writing("facts.reject") as tx:
             struck = await facts.reject(tx, key, whom, value, now())
@@ -117,7 +117,7 @@ class AsyncFacts(Handle):
         return struck
 
     async def forget(self, key: Key, *, about: About = "me") -> bool:
-        """Remove a key with its history and its rejections; whether there was one."""
+        """Remove a key with its history and its rejections; return whether there was one."""
         wanted, whom = validate.identifier(key, "key"), _person(about)
         async with self._desk.writing("facts.forget") as tx:
             gone = await facts.forget(tx, wanted, whom)
@@ -131,13 +131,13 @@ class AsyncFacts(Handle):
 
 
 def _person(about: object) -> str:
-    """Whom a fact is about; the user in any capitals is the same."""
+    """Return whom a fact is about; the user in any capitals is the same."""
     checked = validate.identifier(about, "about")
     return ME if checked.lower() == ME else checked
 
 
 async def _source(tx: Transaction, message_id: str | None) -> datetime | None:
-    """When the source message of a fact was said."""
+    """Return when the source message of a fact was said."""
     if message_id is None:
         return None
     if not is_id(message_id):

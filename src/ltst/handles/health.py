@@ -21,8 +21,9 @@ async def look(core: Core) -> Health:
     """Look at everything; return what was seen."""
     tables, found = migrate.names_of("TABLE"), await repair.compare(core.database)
     async with core.database.snapshot(KEEPER) as tx:
+        version = await tx.value("health.vector_version")
         checks = (
-            await _extension(tx),
+            Check("extension", "ok" if version else "error", f"pgvector {version or 'is missing'}"),
             _parts("indexes", "index", found),
             _parts("triggers", "trigger", found),
             await _isolation(tx, tables),
@@ -58,11 +59,6 @@ async def _derived_work(tx: Executor) -> Check:
         return Check("derived work", "ok", "nothing was set aside")
     told = "; ".join(f"{row['items']} × {row['task']} ({row['reason']})" for row in aside)
     return Check("derived work", "warning", f"set aside: {told}; run: ltst worker --retry")
-
-
-async def _extension(tx: Executor) -> Check:
-    version = await tx.value("health.vector_version")
-    return Check("extension", "ok" if version else "error", f"pgvector {version}" if version else "pgvector is missing")
 
 
 def _schema(migrated: Check, found: Sequence[Difference]) -> Check:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from ltst.db import statistics
 from ltst.db.pool import Transaction
@@ -23,8 +24,7 @@ from ltst.support.text import sha256
 ENOUGH_TO_TELL = 10
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedConversation:
+class CheckedConversation(NamedTuple):
     """A conversation that passed the checks, ready to be written."""
 
     given: ImportedConversation
@@ -60,20 +60,15 @@ async def add_all(desk: Desk, conversations: Iterable[ImportedConversation]) -> 
         tx.seen = total.messages
     if total.conversations >= ENOUGH_TO_TELL and not desk.core.looked_at_tables:
         desk.core.looked_at_tables = True
-        await _look_at_tables(desk)
+        try:
+            await statistics.gather(desk.core.database)
+        except LtstError as problem:  # only for speed: what was stored is stored
+            LOGGER.warning("the tables were not looked at after an import", extra={"reason": str(problem)})
     return total
 
 
-async def _look_at_tables(desk: Desk) -> None:
-    """Only for speed: what was stored is stored, also if this fails."""
-    try:
-        await statistics.gather(desk.core.database)
-    except LtstError as problem:
-        LOGGER.warning("the tables were not looked at after an import", extra={"reason": str(problem)})
-
-
 def _distinct(given: Sequence[CheckedConversation]) -> Iterator[list[CheckedConversation]]:
-    """One after the other where a conversation comes several times: the second time it is there already."""
+    """Yield batches in which each conversation stands once: where it comes again, it is there already."""
     left = [*given]
     while left:
         taken, now, later = set[str](), list[CheckedConversation](), list[CheckedConversation]()
@@ -91,7 +86,8 @@ async def _planned(tx: Transaction, given: Sequence[CheckedConversation]) -> Pla
     wanted = {session_id for each in given for session_id in each.tree.candidates}
     while wanted:
         asked |= wanted
-        plan.held |= await _held(tx, wanted - plan.created)
+        last = await sessions.hold_many(tx, wanted - plan.created)
+        plan.held |= await messages.held(tx, last)
         keys = {session_id: held.keys for session_id, held in plan.held.items()}
         plan.branches = [(each, branch) for each in given for branch in each.tree.branches(keys)]
         wanted = {branch.session_id for _, branch in plan.branches} - asked
@@ -99,11 +95,6 @@ async def _planned(tx: Transaction, given: Sequence[CheckedConversation]) -> Pla
             # Another may have created one of them meanwhile: then it holds something, and all is laid out anew.
             wanted = await _create(tx, plan)
     return plan
-
-
-async def _held(tx: Transaction, session_ids: Iterable[str]) -> dict[str, Held]:
-    last = await sessions.hold_many(tx, session_ids)
-    return await messages.held(tx, last)
 
 
 async def _create(tx: Transaction, plan: Plan) -> set[str]:
@@ -122,31 +113,25 @@ async def _create(tx: Transaction, plan: Plan) -> set[str]:
 async def _carried_out(desk: Desk, tx: Transaction, plan: Plan) -> Imported:
     """Write what is new of each branch, and tell the ledger."""
     fresh: list[ConversationMessage] = []
-    told: list[events.Told] = []
+    entries: list[events.Told] = []
     known = differing = 0
     for each, branch in plan.branches:
         held = plan.held[branch.session_id]
-        new = [completed(_placed(branch, each, key)) for key in branch.path[branch.known :]]
+        there, missing = branch.path[: branch.known], branch.path[branch.known :]
+        # A fork has copies of what stands before it.
+        new = [completed(replace(each.messages[key], session_id=branch.session_id)) for key in missing]
         known += branch.known
-        differing += sum(_differs(each.messages[key], held) for key in branch.path[: branch.known])
+        differing += sum(_differs(each.messages[key], held) for key in there)
         for index, message in enumerate(new, start=held.last_index + 1):
             message.message_index = index
         fresh += new
-        told += _ledger_entries(branch, new, branch.session_id in plan.created)
+        entries += _ledger_entries(branch, new, branch.session_id in plan.created)
     await messages.insert(tx, fresh)
-    forks = [(str(branch.origin), branch.session_id) for _, branch in plan.branches if _is_new_fork(branch, plan)]
+    forked = [branch for _, branch in plan.branches if branch.origin is not None and branch.session_id in plan.created]
+    forks = [(str(branch.origin), branch.session_id) for branch in forked]
     await relationships.fork_many(tx, forks)
-    await events.add_many(tx, desk.settings.actor, told)
+    await events.add_many(tx, desk.settings.actor, entries)
     return Imported(len(plan.created) - len(forks), len(forks), len(fresh), known=known, differing=differing)
-
-
-def _is_new_fork(branch: Branch, plan: Plan) -> bool:
-    return branch.origin is not None and branch.session_id in plan.created
-
-
-def _placed(branch: Branch, conversation: CheckedConversation, key: str) -> ConversationMessage:
-    """Return the message as one of a session; a fork has copies of what stands before it."""
-    return replace(conversation.messages[key], session_id=branch.session_id)
 
 
 def _differs(given: ConversationMessage, held: Held) -> bool:
@@ -154,7 +139,7 @@ def _differs(given: ConversationMessage, held: Held) -> bool:
 
 
 def _ledger_entries(branch: Branch, new: Sequence[ConversationMessage], created: bool) -> Iterator[events.Told]:
-    """What the ledger says, as of a session that is written to or forked by itself."""
+    """Yield what the ledger says, as of a session that is written to or forked by itself."""
     if created and branch.origin is not None:
         yield events.Told("fork", "session", branch.session_id, {"from": branch.origin, "count": len(new)})
         return

@@ -29,24 +29,24 @@ class AsyncInstructions(Handle):
         return instruction
 
     async def get(self, agent: Agent) -> Instruction | None:
-        """The active instruction for an agent, or None."""
+        """Return the active instruction for an agent, or None."""
         wanted = validate.identifier(agent, "agent")
         async with self._desk.reading("instructions.get") as calls:
             return await instructions.get(calls, wanted)
 
     async def list(self) -> builtins.list[Instruction]:
-        """The active instruction for every agent."""
+        """Return the active instruction for every agent."""
         async with self._desk.reading("instructions.list") as calls:
             return await calls.rows("instructions.list", Instruction)
 
     async def history(self, agent: Agent) -> builtins.list[Instruction]:
-        """Every version for an agent, oldest first."""
+        """Return every version for an agent, oldest first."""
         wanted = validate.identifier(agent, "agent")
         async with self._desk.reading("instructions.history") as calls:
             return await instructions.history(calls, wanted)
 
     async def forget(self, agent: Agent) -> bool:
-        """Remove all versions for an agent; whether there were any."""
+        """Remove all versions for an agent; return whether there were any."""
         wanted = validate.identifier(agent, "agent")
         async with self._desk.writing("instructions.forget") as tx:
             gone = await tx.run("instructions.forget", agent=wanted)

@@ -40,7 +40,9 @@ class AsyncKeys:
         name: Annotated[str, Letters(255, blank=True), "What to call it."] = "",
     ) -> ApiKey:
         """Make a key for one user's memory, or with `admin` for everyone's; its `secret` is shown only this once."""
-        owner = self._owner(user_id, validate.flag(admin, "admin"))
+        if validate.flag(admin, "admin") == (user_id is not None):
+            raise Invalid("a key is for one user (user_id) or for everyone (admin=True), not for both and not for none")
+        owner = EVERYONE if admin else checked_user(user_id)
         told = validate.optional_text(name, "name", 255) or ""
         secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
         async with self._core.database.transaction(KEEPER) as tx:
@@ -49,12 +51,12 @@ class AsyncKeys:
         return replace(added, secret=secret)
 
     async def list(self, user_id: str | None = None) -> builtins.list[ApiKey]:
-        """The keys of a user or of all, oldest first, revoked ones included; none with its secret."""
+        """Return the keys of a user or of all, oldest first, revoked ones too; none with its secret."""
         owner = validate.optional_identifier(user_id, "user_id")
         return await self._core.database.keeper().rows("keys.list", ApiKey, user_id=owner)
 
     async def revoke(self, key_id: Annotated[Identifier, "The id of the key."]) -> bool:
-        """End a key for good; whether there was one to end."""
+        """End a key for good; return whether there was one to end."""
         if not is_id(key_id):
             return False
         async with self._core.database.transaction(KEEPER) as tx:
@@ -80,11 +82,11 @@ class AsyncKeys:
             await events.add(tx, self._core.settings.actor, "open", "server", "keys", user_id=EVERYONE)
 
     async def still_open(self, key_ids: Iterable[str]) -> set[str]:
-        """Those of the keys that were neither revoked nor erased."""
+        """Return those of the keys that were neither revoked nor erased."""
         return {*await self._core.database.keeper().values("keys.still_open", key_ids=[*key_ids])}
 
     async def check(self, secret: str) -> ApiKey | None:
-        """The key with this secret, or None if there is none or it was revoked."""
+        """Return the key with this secret, or None if there is none or it was revoked."""
         if not isinstance(secret, str) or not secret.startswith(PREFIX):
             return None
         calls = self._core.database.keeper()
@@ -92,8 +94,3 @@ class AsyncKeys:
         if found is not None and (found.last_used is None or now() - found.last_used > USE_NOTED_EVERY):
             self._core.later(calls.run("keys.used", user_id=found.user_id, key_id=found.key_id))
         return found
-
-    def _owner(self, user_id: str | None, admin: bool) -> str:
-        if admin == (user_id is not None):
-            raise Invalid("a key is for one user (user_id) or for everyone (admin=True), not for both and not for none")
-        return EVERYONE if admin else checked_user(user_id)

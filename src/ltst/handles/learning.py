@@ -16,7 +16,7 @@ from ltst.errors import Invalid, Unavailable
 from ltst.handles.desk import Core, Handle
 from ltst.learn.listen import listen, listen_again
 from ltst.rooms import work
-from ltst.rooms.work import Lease, LeaseLost, Rules
+from ltst.rooms.work import Lease, LeaseLost, WorkRules
 from ltst.settings import FEATURES
 from ltst.support import validate
 from ltst.support.child import Limits
@@ -48,10 +48,10 @@ class Features:
 
 
 class AsyncLearning(Handle):
-    """What is learnt about a user."""
+    """What is learned about a user."""
 
     async def get(self) -> dict[str, bool]:
-        """Which features are on for this user: extraction, episodes, relationships, consolidation."""
+        """Return which features are on for this user: extraction, episodes, relationships, consolidation."""
         return asdict(await features(self._desk.core, self._desk.user_id))
 
     async def set(
@@ -62,9 +62,9 @@ class AsyncLearning(Handle):
         relationships: Annotated[bool | None, "Which conversations are related."] = None,
         consolidation: Annotated[bool | None, "Merging what says the same."] = None,
     ) -> dict[str, bool]:
-        """Switch features on or off for this user alone; what is not named stays as it is. All of them, as they are.
+        """Switch features on or off for this user alone, and return all of them; what is not named stays as it is.
 
-        What was learnt stays; what is said while a feature is off is learnt when it is switched on again.
+        What was learned stays; what is said while a feature is off is learned when it is switched on again.
         """
         named = {
             "extraction": extraction,
@@ -87,7 +87,7 @@ class AsyncLearning(Handle):
     async def catch_up(
         self, session_id: Annotated[Identifier | None, "In this conversation only."] = None
     ) -> builtins.int:
-        """Learn what was said since, by the local rules, without waiting for vectors; how many conversations were read.
+        """Learn what was said since, by rules and without vectors; return how many conversations were read.
 
         With `session_id`, of that conversation alone: what waits elsewhere may be much. A worker that is at it just now
         is waited for, some seconds. Otherwise what another worker is at is left to it; `memory.settle` waits for that,
@@ -111,7 +111,7 @@ class AsyncLearning(Handle):
         return read
 
     async def _read_all(self, leases: builtins.list[Lease], action: Action) -> builtins.int:
-        """Read what was taken up, one after the other; how much was read."""
+        """Read what was taken up, one after the other; return how much was read."""
         try:
             return sum([await self._read(lease, action) for lease in leases])
         except BaseException:
@@ -120,7 +120,7 @@ class AsyncLearning(Handle):
             raise
 
     async def _others_read(self, session_id: str, until: float) -> bool:
-        """Wait a moment where another is about to read a conversation; whether that may still come to an end."""
+        """Wait a moment where another is about to read a conversation; return whether that may still come to an end."""
         calls = self._desk.core.database.user(self._desk.user_id)
         waiting = bool(await calls.value("work.to_be_learned", session_id=session_id))
         if waiting:
@@ -143,7 +143,7 @@ class AsyncLearning(Handle):
         return True
 
     async def restart(self) -> builtins.int:
-        """Forget what was learnt, and let it be learnt anew from the messages; the number of conversations.
+        """Forget what was learned, to learn it anew from the messages; return the number of conversations.
 
         What was set by hand stays, and what was rejected stays rejected.
         """
@@ -156,19 +156,19 @@ class AsyncLearning(Handle):
 
 
 async def features(core: Core, user_id: str) -> Features:
-    """What is on for a user: as the settings say, unless it was switched for this user."""
+    """Return what is on for a user: as the settings say, unless it was switched for this user."""
     return switched(core, await core.database.user(user_id).value("learning.switches") or {})
 
 
 def switched(core: Core, own: Mapping[str, bool]) -> Features:
-    """What is on where some of it is switched."""
+    """Return what is on where some of it is switched."""
     return Features(**{name: bool(own.get(name, name in core.settings.learn)) for name in FEATURES})
 
 
-def rules(core: Core) -> Rules:
-    """What a worker goes by."""
+def rules(core: Core) -> WorkRules:
+    """Return what a worker goes by."""
     settings = core.settings
-    return Rules(
+    return WorkRules(
         extraction="extraction" in settings.learn,
         episodes="episodes" in settings.learn,
         consolidation="consolidation" in settings.learn,

@@ -63,7 +63,7 @@ class Models:
         return self._known
 
     async def embedding(self, database: Database, active: search.Model | None) -> Embedding:
-        """The embedder of the model whose vectors the database holds; ModelUnavailable if it is not at hand.
+        """Return the embedder of the model whose vectors the database holds; ModelUnavailable if it is not at hand.
 
         The first model that comes becomes the database's own.
         """
@@ -113,12 +113,12 @@ class Models:
         self._brought[_name(chosen)] = chosen
         embedding = Embedding(chosen)
         try:
-            return await switch(database, embedding, source, self._parts, progress or _unseen)
+            return await switch(database, embedding, source, self._parts, progress or (lambda done, total: None))
         finally:
             await embedding.close()
 
     def asked(self) -> Usage | None:
-        """What the language model was asked since this was called last; None if nothing."""
+        """Return what the language model was asked since this was called last; None if nothing."""
         if self.language is None or self.language.usage == self._counted:
             return None
         now, before = self.language.usage, self._counted
@@ -151,7 +151,7 @@ class Models:
         return active
 
     def _chosen(self) -> Embedder:
-        """The embedder of a database that has no model yet."""
+        """Return the embedder of a database that has no model yet."""
         from ltst.providers.named import embedder_named
 
         return self._given or embedder_named(self._default, self._api_key, self._threads)
@@ -186,16 +186,6 @@ def _name(embedder: Embedder) -> str:
 
 
 def _since(now: Usage, before: Usage) -> Usage:
-    return replace(
-        now,
-        calls=now.calls - before.calls,
-        failures=now.failures - before.failures,
-        input_tokens=now.input_tokens - before.input_tokens,
-        output_tokens=now.output_tokens - before.output_tokens,
-        seconds=now.seconds - before.seconds,
-        cost=None if now.cost is None else now.cost - (before.cost or 0.0),
-    )
-
-
-def _unseen(done: int, total: int) -> None:
-    """Nobody watches."""
+    counted = ("calls", "failures", "input_tokens", "output_tokens", "seconds")
+    spent = {name: getattr(now, name) - getattr(before, name) for name in counted}
+    return replace(now, **spent, cost=None if now.cost is None else now.cost - (before.cost or 0.0))

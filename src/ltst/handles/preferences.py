@@ -50,7 +50,7 @@ class AsyncPreferences(Handle):
         return replace(stored, preference_value=value)
 
     async def get(self, key: Key) -> UserPreference | None:
-        """The user's own preference, else the default, else None.
+        """Return the user's own preference, else the default, else None.
 
         A sensitive one whose key is lost raises Unavailable.
         """
@@ -60,7 +60,8 @@ class AsyncPreferences(Handle):
         if found is None or not found.sensitive:
             return found
         # Row and key of one moment: between two reads an erasure could bring others.
-        async with self._desk.core.database.snapshot(user_scope(self._desk.user_id)) as tx:
+        reads = await self._desk.core.reads(self._desk.user_id)
+        async with reads.snapshot(user_scope(self._desk.user_id)) as tx:
             found = await preferences.get(tx, wanted)
             return _opened(found, await self._desk.reading_cipher(tx)) if found and found.sensitive else found
 
@@ -70,15 +71,15 @@ class AsyncPreferences(Handle):
         *,
         defaults: Annotated[bool, "Also those that apply because the user has set none of their own."] = False,
     ) -> builtins.list[UserPreference]:
-        """The user's own preferences by key; with `defaults` also those that apply because none was set.
+        """Return the user's own preferences by key; with `defaults` also those that apply because none was set.
 
         A sensitive one whose key is lost comes without its value; its `note` says why.
         """
-        if type is not None:
-            validate.choice(type, "type", PREFERENCE_TYPES)
+        validate.optional_choice(type, "type", PREFERENCE_TYPES)
+        reads = await self._desk.core.reads(self._desk.user_id)
         async with (
             self._desk.core.measured("retrieval", "preferences.list", self._desk.user_id, None) as tally,
-            self._desk.core.database.snapshot(user_scope(self._desk.user_id)) as tx,
+            reads.snapshot(user_scope(self._desk.user_id)) as tx,
         ):
             own = await self._readable(tx, await tx.rows("preferences.list", UserPreference, type=type))
             taken = {each.preference_key for each in own}
@@ -88,7 +89,7 @@ class AsyncPreferences(Handle):
         return own + [each for each in given if each.preference_key not in taken]
 
     async def forget(self, key: Key) -> bool:
-        """Remove a preference; whether there was one."""
+        """Remove a preference; return whether there was one."""
         wanted = validate.identifier(key, "key")
         async with self._desk.writing("preferences.forget") as tx:
             row = await preferences.row_id(tx, wanted)
@@ -109,7 +110,7 @@ class AsyncPreferences(Handle):
 
 
 def left_out(found: Iterable[UserPreference]) -> builtins.list[str]:
-    """What to say of the preferences whose value cannot be read."""
+    """Return what to say of the preferences whose value cannot be read."""
     return [f"the preference {each.key!r} is left out: {each.note}" for each in found if each.note]
 
 

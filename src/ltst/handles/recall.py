@@ -7,9 +7,10 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ltst.arguments import ENTRY_TYPES, STRATEGIES, Filters, SearchFilters
+from ltst.db.connections import Reals
 from ltst.errors import Invalid, ModelUnavailable, shown
 from ltst.handles import windows
 from ltst.handles.contexts import values
@@ -17,25 +18,10 @@ from ltst.handles.desk import Desk, now
 from ltst.handles.preferences import AsyncPreferences, left_out
 from ltst.learn.weigh import NO_AGENT
 from ltst.providers.rerank import reranked
-from ltst.recall.context import (
-    Context,
-    Ingredients,
-    Ready,
-    TokenCounter,
-    checked_budget,
-    made_ready,
-    pack,
-)
+from ltst.recall import later
+from ltst.recall.context import Context, Ingredients, Ready, TokenCounter, checked_budget, made_ready, pack
 from ltst.recall.worth import worth_telling
-from ltst.records import (
-    KINDS,
-    SEARCHED,
-    ConversationContext,
-    ConversationMessage,
-    Hit,
-    Instruction,
-    UserPreference,
-)
+from ltst.records import KINDS, SEARCHED, ConversationContext, ConversationMessage, Hit, Instruction, UserPreference
 from ltst.rooms import cache, instructions, known, search
 from ltst.rooms.messages import Opening
 from ltst.support import tokens, validate
@@ -58,6 +44,8 @@ RECALLED = 60
 WINDOW = {"sliding_window": 50, "sliding_window_summary": 1000}
 # How many hits a reranker sees.
 RERANKED = 50
+# How many of the best a search may pass over.
+FURTHEST = 1000
 # A search is tried again if the embedding model changes under it.
 ATTEMPTS = 3
 
@@ -66,11 +54,13 @@ ATTEMPTS = 3
 class Search:
     """A search whose arguments were checked."""
 
-    text: str
+    text: str  # empty, if there is no question in words
     now: datetime | None
     filters: Filters
     limit: int
     floor: float | None
+    offset: int = 0
+    vector: tuple[float, ...] | None = None  # instead of the one that the model would make of the text
 
     @property
     def again(self) -> bool:
@@ -83,15 +73,19 @@ class Search:
         return sha256(repr((self, day)))
 
 
-def checked(desk: Desk, query: object, limit: object, given: SearchFilters) -> Search:
+def checked(
+    desk: Desk, query: object, limit: object, given: SearchFilters, *, offset: object = 0, vector: object = None
+) -> Search:
     """Check the arguments of a search and return them as one; raise Invalid where one is wrong."""
     if unknown := given.keys() - SearchFilters.__annotations__.keys():
         raise TypeError(f"search takes no {', '.join(sorted(unknown))}")
-    equal, ranges = _conditions(given.get("where"))
+    equal, ranges = conditions(given.get("where"))
     entry_type, without, floor = given.get("entry_type"), given.get("without"), given.get("floor")
+    if query is None and vector is None and floor is not None:
+        raise Invalid("floor is the least relevance to a question: give query or vector too")
     filters = Filters(
         kinds=_kinds(given.get("kinds")),
-        entry_type=None if entry_type is None else validate.choice(entry_type, "entry_type", ENTRY_TYPES),
+        entry_type=validate.optional_choice(entry_type, "entry_type", ENTRY_TYPES),
         session_id=validate.optional_identifier(given.get("session_id"), "session_id"),
         since=validate.optional_moment(given.get("since"), "since"),
         until=validate.optional_moment(given.get("until"), "until"),
@@ -100,11 +94,13 @@ def checked(desk: Desk, query: object, limit: object, given: SearchFilters) -> S
         without=None if without is None else sha256(desk.content(without, "without")),
     )
     return Search(
-        desk.content(query, "query"),
+        "" if query is None else desk.content(query, "query"),
         validate.optional_moment(given.get("now"), "now"),
         filters,
         validate.limit(limit, most=200),
         None if floor is None else validate.score(floor, "floor"),
+        validate.offset(offset, most=FURTHEST),
+        None if vector is None else _direction(vector),
     )
 
 
@@ -112,19 +108,24 @@ async def find(desk: Desk, wanted: Search) -> list[Hit]:
     """Return the best hits. What the user added is indexed first, so that it can be found."""
     from ltst.recall.retrieve import hits  # late: it needs numpy
 
-    core, reranker = desk.core, desk.core.models.reranker
+    core, reranker = desk.core, desk.core.models.reranker if wanted.text else None
+    pooled, last = later.COMPARED if reranker is None else RERANKED, wanted.offset + wanted.limit
     async with core.measured("context_search", "search", desk.user_id, wanted.filters.session_id) as tally:
-        pool = wanted if reranker is None else replace(wanted, limit=max(RERANKED, wanted.limit))
-        best, tally.cache_hit = await _best(desk, pool)
-        found = await hits(core.database, desk.user_id, best)
-        if reranker is not None:
+        if wanted.text or wanted.vector is not None:
+            best, tally.cache_hit = await _best(desk, replace(wanted, limit=max(pooled, last), offset=0))
+        else:
+            best = await _newest(desk, replace(wanted, limit=last))
+        found = await hits(await core.reads(desk.user_id), desk.user_id, best)
+        if reranker is None:
+            found = later.holding_first(wanted.text, found)
+        else:
             found = await asyncio.to_thread(reranked, reranker, wanted.text, found)
-        tally.rows = min(len(found), wanted.limit)
-    return found[: wanted.limit]
+        page = found[wanted.offset : last]
+        tally.rows = len(page)
+    return page
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What a context is built for: the question, its topic if that is another one, and the limits."""
 
     query: str | None
@@ -192,18 +193,29 @@ def _count_shown(desk: Desk, packed: Context, found: Sequence[Hit]) -> None:
     desk.core.shown(desk.user_id, "entry", [*dict.fromkeys(each.id for each in used if each.kind == "entry")])
 
 
+async def _newest(desk: Desk, wanted: Search) -> list[dict[str, Any]]:
+    """Return the numbers of the newest units that pass the filters; without a question none is better than another."""
+    database = await desk.core.reads(desk.user_id)
+    if await search.is_due(database.user(desk.user_id)) and await _indexed_soon(desk, None) is not None:
+        database = desk.core.database
+    moment = wanted.now or now()
+    numbers = await search.newest(database.user(desk.user_id), wanted.filters, now=moment, limit=wanted.limit)
+    return [{"key": number, "score": 0.0, "scores": {}} for number in numbers]
+
+
 async def _best(desk: Desk, wanted: Search) -> tuple[list[dict[str, Any]], bool]:
     """Return the numbers and scores of the best units, and whether they came from the cache."""
     from ltst.recall.retrieve import ranked
 
     core, started = desk.core, time.perf_counter()
-    active = core.models.known or await search.model(core.database.keeper())
+    active = core.models.known or await search.model((await core.reads(desk.user_id)).keeper())
     for _ in range(ATTEMPTS):
         question, embedding = await _question(desk, wanted, active)
         key = wanted.key(question)
         seen, complete = await _look(desk, wanted, key, question, embedding)
         if seen.cached is not None:
-            core.later(cache.count_hit(core.database.user(desk.user_id), key))
+            if not core.database.read_only:
+                core.later(cache.count_hit(core.database.user(desk.user_id), key))
             return cache.unpacked(seen.cached), True
         if seen.looked:
             break
@@ -218,16 +230,30 @@ async def _best(desk: Desk, wanted: Search) -> tuple[list[dict[str, Any]], bool]
 async def _look(
     desk: Desk, wanted: Search, key: str, question: Question, embedding: Embedding | None
 ) -> tuple[Look, bool]:
-    """Index what can be indexed soon; return what there is to rank, and whether nothing is left to index."""
-    from ltst.indexing.index import index_soon
+    """Index what can be indexed soon; return what there is to rank, and whether that may be kept for others."""
     from ltst.recall.retrieve import look
 
-    database, asked = desk.core.database, (question, wanted.filters, key)
+    database, asked = await desk.core.reads(desk.user_id), (question, wanted.filters, key)
     seen = await look(database, desk.user_id, *asked, limit=wanted.limit, anyway=False)
     if not seen.due:
-        return seen, embedding is not None
+        # A standby does not see who is writing at this moment.
+        return seen, embedding is not None and not database.follows
+    complete = await _indexed_soon(desk, embedding)
+    if complete is not None:
+        database = desk.core.database
+    return await look(database, desk.user_id, *asked, limit=wanted.limit, anyway=True), bool(complete)
+
+
+async def _indexed_soon(desk: Desk, embedding: Embedding | None) -> bool | None:
+    """Index what can be indexed while a search waits; whether that is all. None on a server that only reads."""
+    from ltst.indexing.index import index_soon
+
+    database = desk.core.database
+    if database.read_only:
+        return None
     complete = await index_soon(database, desk.user_id, embedding, parts=desk.settings.embedded_parts)
-    return await look(database, desk.user_id, *asked, limit=wanted.limit, anyway=True), complete
+    database.wrote(desk.user_id)  # others may have indexed it: what is found now must be there when it is read
+    return complete
 
 
 async def _question(desk: Desk, wanted: Search, active: search.Model | None) -> tuple[Question, Embedding | None]:
@@ -235,20 +261,43 @@ async def _question(desk: Desk, wanted: Search, active: search.Model | None) -> 
     from ltst.recall.retrieve import Question
 
     moment, given = wanted.now or now(), wanted.now is not None
+    if active is None and desk.core.database.read_only and wanted.vector is None:
+        # Nothing has a vector yet, and no model can be named here.
+        return Question(wanted.text, moment, given=given), None
     try:
         embedding = await desk.core.models.embedding(desk.core.database, active)
-        vector = await desk.core.question_vector(embedding, wanted.text)
+        vector = await _vector(desk, wanted, embedding)
     except ModelUnavailable as problem:
+        if wanted.vector is not None:
+            raise
         # Words alone still find what was said.
         LOGGER.warning("search goes without vectors", extra={"reason": str(problem)})
         return Question(wanted.text, moment, given=given), None
     return Question(wanted.text, moment, embedding.name, vector, given), embedding
 
 
+async def _vector(desk: Desk, wanted: Search, embedding: Embedding) -> Reals:
+    """Return the vector that is compared: the given one, if it is of the model's size, or that of the text."""
+    if wanted.vector is None:
+        return await desk.core.question_vector(embedding, wanted.text)
+    if (given := len(wanted.vector)) != (size := await embedding.dimensions()):
+        raise Invalid(f"vector must have {size} numbers, as those of {embedding.name} have, not {given}")
+    return Reals.of(wanted.vector)
+
+
+def _direction(vector: object) -> tuple[float, ...]:
+    """Return a vector that can be compared by its direction."""
+    numbers = tuple(validate.vector(vector, "vector"))
+    if not any(numbers):
+        raise Invalid("vector must not be all zeros")
+    return numbers
+
+
 def _ending_with(asking: ConversationMessage, window: Sequence[ConversationMessage]) -> list[ConversationMessage]:
-    """Return the window that ends with the message to answer, without questions that were asked after it."""
-    index = asking.message_index or 0
-    return [*(each for each in window if each.role != "human" or (each.message_index or 0) < index), asking]
+    """Return the window that ends with the message to answer, without its answer and questions asked after it."""
+    index, answered = asking.message_index or 0, asking.message_id
+    others = [each for each in window if each.parent_message_id != answered]
+    return [*(each for each in others if each.role != "human" or (each.message_index or 0) < index), asking]
 
 
 async def _prepared(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None) -> tuple[Ingredients, Ready]:
@@ -291,7 +340,8 @@ async def _known(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None
 
 async def _read(desk: Desk, opening: Opening, turns: int) -> tuple[known.Known, list[ConversationMessage]]:
     """Return what is known and the newest turns, read in one call unless the turns come from a cache."""
-    asked = desk.core.database, desk.user_id, opening.session_id, opening.agent, NO_AGENT
+    reads = await desk.core.reads(desk.user_id)
+    asked = reads, desk.user_id, opening.session_id, opening.agent, NO_AGENT
     if desk.core.windows is None:
         found = await known.read(*asked, turns)
         return found, found.messages
@@ -333,7 +383,8 @@ async def _orders(desk: Desk, active: Instruction | None) -> tuple[str | None, l
     """Return the instruction that was set by hand, and the lines learnt since, which must not speak as the system."""
     if active is None or not active.learned:
         return active.content if active else None, []
-    versions = await instructions.history(desk.core.database.user(desk.user_id), active.agent_name)
+    calls = (await desk.core.reads(desk.user_id)).user(desk.user_id)
+    versions = await instructions.history(calls, active.agent_name)
     written = [each.content for each in versions if not each.learned]
     by_hand = written[-1] if written else ""
     return by_hand or None, active.content.removeprefix(by_hand).strip("\n").split("\n")
@@ -378,7 +429,7 @@ def _kinds(kinds: Iterable[str] | None) -> tuple[str, ...]:
     return wanted
 
 
-def _conditions(where: object) -> tuple[str, list[tuple[str, str, str]]]:
+def conditions(where: object) -> tuple[str, list[tuple[str, str, str]]]:
     """Split a filter into the equal values, as one JSON object, and the ranges."""
     if where is None:
         return "{}", []

@@ -21,11 +21,9 @@ PROVEN = ("receipt_id", "user_id", "erased_at", "removed", "remaining", "digest"
 
 
 def made(user_id: str, removed: Mapping[str, int], remaining: Mapping[str, int]) -> Receipt:
-    """The receipt of an erasure that is being made."""
-    receipt_id, moment = new_id(), now()
-    return Receipt(
-        receipt_id, user_id, moment, removed, remaining, _digest(receipt_id, user_id, moment, removed, remaining)
-    )
+    """Return the receipt of an erasure that is being made."""
+    said = new_id(), user_id, now(), removed, remaining
+    return Receipt(*said, _digest(*said))
 
 
 async def tell(desk: Desk, tx: Transaction, receipt: Receipt) -> None:
@@ -47,8 +45,8 @@ async def verify(core: Core, given: Receipt | Mapping[str, Any]) -> Verification
 def _digest(
     receipt_id: str, user_id: str, moment: datetime, removed: Mapping[str, int], remaining: Mapping[str, int]
 ) -> str:
-    told = [receipt_id, user_id, moment.astimezone(UTC).isoformat(), dict(removed), dict(remaining)]
-    return sha256(json.dumps(told, sort_keys=True))
+    proven = [receipt_id, user_id, moment.astimezone(UTC).isoformat(), dict(removed), dict(remaining)]
+    return sha256(json.dumps(proven, sort_keys=True))
 
 
 def _nobody(user_id: str) -> str:
@@ -73,22 +71,22 @@ def _known(receipt: Receipt, kept: str | None) -> Check:
 def _empty(held: Sequence[Mapping[str, Any]]) -> Check:
     found = ", ".join(f"{row['table_name']} ({row['held']})" for row in held if row["held"])
     if found:
-        told = f"rows of this user are in {found}: written since the erasure, or brought back by a backup"
-        return Check("rows", "error", told)
+        detail = f"rows of this user are in {found}: written since the erasure, or brought back by a backup"
+        return Check("rows", "error", detail)
     return Check("rows", "ok", f"no row of this user is in any of {len(held)} tables")
 
 
 def _checked(given: Receipt | Mapping[str, Any]) -> Receipt:
-    told = {name: getattr(given, name, None) for name in PROVEN} if isinstance(given, Receipt) else given
-    if not isinstance(told, Mapping) or not told.keys() >= {*PROVEN}:
+    fields = {name: getattr(given, name, None) for name in PROVEN} if isinstance(given, Receipt) else given
+    if not isinstance(fields, Mapping) or not fields.keys() >= {*PROVEN}:
         raise Invalid(f"this is no receipt: it must be an object with {', '.join(PROVEN)}, as erase gives it")
     return Receipt(
-        receipt_id=validate.identifier(told["receipt_id"], "receipt_id"),
-        user_id=validate.identifier(told["user_id"], "user_id"),
-        erased_at=_moment(told["erased_at"]),
-        removed=_counts(told["removed"], "removed"),
-        remaining=_counts(told["remaining"], "remaining"),
-        digest=validate.identifier(told["digest"], "digest"),
+        receipt_id=validate.identifier(fields["receipt_id"], "receipt_id"),
+        user_id=validate.identifier(fields["user_id"], "user_id"),
+        erased_at=_moment(fields["erased_at"]),
+        removed=_counts(fields["removed"], "removed"),
+        remaining=_counts(fields["remaining"], "remaining"),
+        digest=validate.identifier(fields["digest"], "digest"),
     )
 
 

@@ -21,7 +21,7 @@ class AsyncRetention(Handle):
     async def set(
         self, session_type: SessionType = "*", *, archive_after: After = None, delete_after: After = None
     ) -> RetentionPolicy:
-        """The policy of a session type, or of all types that have none; spans count from the last activity."""
+        """Set the policy of a session type, or of all types that have none; spans count from the last activity."""
         kind = validate.short(session_type, "session_type", 100)
         aside, away = validate.duration(archive_after, "archive_after"), validate.duration(delete_after, "delete_after")
         if aside is None and away is None:
@@ -34,12 +34,12 @@ class AsyncRetention(Handle):
         return policy
 
     async def list(self) -> builtins.list[RetentionPolicy]:
-        """The policies, by session type."""
+        """Return the policies, by session type."""
         async with self._desk.reading("retention.list") as calls:
             return await calls.rows("retention.list", RetentionPolicy)
 
     async def forget(self, session_type: SessionType = "*") -> bool:
-        """Remove a policy; whether there was one."""
+        """Remove a policy; return whether there was one."""
         kind = validate.short(session_type, "session_type", 100)
         async with self._desk.writing("retention.forget") as tx:
             gone = await tx.run("retention.forget", session_type=kind) > 0

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import builtins
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
-from ltst.arguments import SESSION_STATES, Identifier, Limit, Metadata, Offset, Score, SessionId, SessionState, Word
+from ltst.arguments import (
+    SESSION_STATES,
+    Identifier,
+    Limit,
+    Metadata,
+    Offset,
+    Score,
+    SessionId,
+    SessionState,
+    Where,
+    Word,
+)
 from ltst.errors import Invalid
 from ltst.handles import windows
 from ltst.handles.desk import Handle, now
 from ltst.handles.importing import add_all
+from ltst.handles.recall import conditions
 from ltst.learn.weigh import weigh
 from ltst.records import ConversationSession, Imported, ImportedConversation, SessionRelationship, SessionSummary
 from ltst.rooms import claims, relationships, sessions
@@ -45,7 +58,7 @@ class AsyncSessions(Handle):
         return await add_all(self._desk, conversations)
 
     async def get(self, session_id: SessionId) -> ConversationSession | None:
-        """A session, or None."""
+        """Return a session, or None."""
         wanted = validate.identifier(session_id, "session_id")
         async with self._desk.reading("sessions.get", wanted) as calls:
             return await sessions.get(calls, wanted)
@@ -54,18 +67,27 @@ class AsyncSessions(Handle):
         self,
         *,
         status: Annotated[SessionState | None, "Only those that are active, or archived."] = None,
+        prefix: Annotated[Identifier | None, "Only those whose id begins with this."] = None,
+        type: Annotated[Word | None, "Only those of this type, such as conversation."] = None,
+        where: Where = None,
         limit: Limit = 50,
         offset: Offset = 0,
     ) -> builtins.list[ConversationSession]:
-        """The sessions, the most recently active first; `status` is active or archived."""
-        if status is not None:
-            validate.choice(status, "status", SESSION_STATES)
+        """Return the sessions, the last active first; `status` is active or archived, `where` filters metadata."""
+        equal, ranges = conditions(where)
+        wanted = {
+            "status": validate.optional_choice(status, "status", SESSION_STATES),
+            "prefix": validate.optional_identifier(prefix, "prefix"),
+            "type": None if type is None else validate.short(type, "type", 100),
+            "equal": equal,
+            "ranges": json.dumps([[key, sign, json.loads(bound)] for key, sign, bound in ranges]),
+        }
         most, passed = validate.limit(limit), validate.offset(offset)
         async with self._desk.reading("sessions.list") as calls:
-            return await calls.rows("sessions.list", ConversationSession, status=status, limit=most, offset=passed)
+            return await calls.rows("sessions.list", ConversationSession, **wanted, limit=most, offset=passed)
 
     async def delete(self, session_id: SessionId) -> bool:
-        """Remove a session with its messages, contexts and all else that hangs on it; whether there was one."""
+        """Remove a session with its messages, contexts and all else that hangs on it; return whether there was one."""
         wanted = validate.identifier(session_id, "session_id")
         async with self._desk.writing("sessions.delete", wanted) as tx:
             gone = await tx.run("sessions.delete", session_id=wanted) > 0
@@ -89,7 +111,7 @@ class AsyncSessions(Handle):
     async def touch(
         self, session_id: SessionId, *, at: Annotated[datetime | None, "When it was active; now, if left out."] = None
     ) -> bool:
-        """Set the time of the last activity; whether there was such a session."""
+        """Set the time of the last activity; return whether there is such a session."""
         wanted = validate.identifier(session_id, "session_id")
         moment = validate.optional_moment(at, "at") or now()
         async with self._desk.writing("sessions.touch", wanted) as tx:
@@ -129,13 +151,13 @@ class AsyncSessions(Handle):
         return linked
 
     async def related(self, session_id: SessionId) -> builtins.list[SessionRelationship]:
-        """The links from and to a session, the strongest first."""
+        """Return the links from and to a session, the strongest first."""
         wanted = validate.identifier(session_id, "session_id")
         async with self._desk.reading("sessions.related", wanted) as calls:
             return await calls.rows("relationships.related", SessionRelationship, session_id=wanted)
 
     async def summary(self, session_id: SessionId) -> SessionSummary:
-        """Messages by role, tokens, first and last message, average relevance."""
+        """Count messages by role and tokens; return them with the first and last message and the average relevance."""
         wanted = validate.identifier(session_id, "session_id")
         async with self._desk.reading("sessions.summary", wanted) as calls:
             return sessions.need(await calls.row("sessions.summary", SessionSummary, session_id=wanted), wanted)

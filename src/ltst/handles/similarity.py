@@ -34,7 +34,7 @@ ATTEMPTS = 3
 async def similar(
     desk: Desk, query: object, *, session_id: object, limit: object, threshold: object
 ) -> list[tuple[ConversationMessage, float]]:
-    """The messages at least as similar to a question as the threshold says, the most similar first."""
+    """Return the messages at least as similar to a question as the threshold says, the most similar first."""
     text, place = desk.content(query, "query"), validate.optional_identifier(session_id, "session_id")
     most = validate.limit(limit, most=200)
     least = await _usual(desk) if threshold is None else validate.score(threshold, "threshold")
@@ -48,7 +48,7 @@ async def similar(
 
 
 async def embedded(core: Core, texts: object) -> list[list[float]]:
-    """The vector of each text; a long text has the mean of its parts."""
+    """Return the vector of each text; a long text has the mean of its parts."""
     if isinstance(texts, str) or not isinstance(texts, Iterable):
         raise Invalid("texts must be a list of texts")
     given = [validate.content(text, "each of texts", core.settings.max_content_bytes) for text in texts]
@@ -69,7 +69,7 @@ async def _vectors(
 
 
 async def _usual(desk: Desk) -> float:
-    """The threshold that is the user's preference, or the default one."""
+    """Return the threshold that is the user's preference, or the default one."""
     wished = await AsyncPreferences(desk).get(PREFERENCE)
     try:
         return THRESHOLD if wished is None else validate.score(float(wished.preference_value), PREFERENCE)
@@ -81,7 +81,7 @@ async def _usual(desk: Desk) -> float:
 async def _near(
     desk: Desk, text: str, session_id: str | None, limit: int
 ) -> tuple[NDArray[np.float32], Embedding, list[Nearby]]:
-    """The vector of the question, its model, and the messages nearest to it, once what is due is indexed."""
+    """Return the vector of the question, its model, and the messages nearest to it, once what is due is indexed."""
     from ltst.indexing.index import index_compared, mean, written
 
     database, calls = desk.core.database, desk.core.database.user(desk.user_id)
@@ -105,20 +105,16 @@ async def _near(
 async def _compared(
     asked: NDArray[np.float32], embedding: Embedding, near: Sequence[Nearby], most: int
 ) -> list[tuple[ConversationMessage, float]]:
-    """Each message with its similarity and the vector that was compared: of its words alone, where they fit."""
+    """Return each message with its similarity and the vector that was compared: of its words alone, where they fit."""
     mark = _mark(embedding)
     read = [each.message for each in near if each.whole or mark is not None]
     found = [(each.message, each.similarity) for each in near if not (each.whole or mark is not None)]
     vectors = await _vectors(embedding, [each.content for each in read], mark or str, most)
     for message, vector in zip(read, vectors, strict=True):
-        found.append((replace(message, embedding=vector.tolist()), _cosine(asked, vector)))
+        found.append((replace(message, embedding=vector.tolist()), min(1.0, float(asked @ vector))))
     return found
 
 
 def _mark(embedding: Embedding) -> Callable[[str], str] | None:
     """What marks a text to be read by the published model that the vectors are made of, if they are of several."""
     return embedding.embedder.published if isinstance(embedding.embedder, Published) else None
-
-
-def _cosine(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
-    return min(1.0, float(one @ other))

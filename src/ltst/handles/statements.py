@@ -29,7 +29,7 @@ class AsyncStatements(Handle):
         session_id: Annotated[Identifier | None, "Only of a conversation."] = None,
         limit: Limit = 100,
     ) -> builtins.list[Statement]:
-        """What was said, the newest first, at most 1000.
+        """Return what was said, the newest first, at most 1000.
 
         `about` is "me", or a name or relation as said; `kind` one of about_me, person, activity, taste, event, plan and
         order. With `current=True` only what holds: nothing that something said later took the place of, and no plan
@@ -37,7 +37,7 @@ class AsyncStatements(Handle):
         """
         wanted = {
             "about": validate.optional_identifier(about, "about"),
-            "kind": None if kind is None else validate.choice(kind, "kind", STATEMENT_KINDS),
+            "kind": validate.optional_choice(kind, "kind", STATEMENT_KINDS),
             "session_id": validate.optional_identifier(session_id, "session_id"),
         }
         holds = None if current is None else validate.flag(current, "current")
@@ -46,14 +46,14 @@ class AsyncStatements(Handle):
             return await statements.list_all(calls, **wanted, current=holds, limit=most)
 
     async def get(self, statement_id: StatementId) -> Statement | None:
-        """One statement, also one that was rejected; None if there is none."""
+        """Return a statement, even a rejected one; None if there is none."""
         if not is_id(validate.identifier(statement_id, "statement_id")):
             return None
         async with self._desk.reading("statements.get") as calls:
             return await calls.row("statements.get", Statement, statement_id=statement_id)
 
     async def reject(self, statement_id: StatementId) -> Statement:
-        """Strike a statement out for good: it is never read from that span again. What it had replaced holds again."""
+        """Strike a statement out for good: it is not read from that span again; what it had replaced holds again."""
         wanted = validate.identifier(statement_id, "statement_id")
         if not is_id(wanted):
             raise NotFound(f"no statement {wanted!r}")

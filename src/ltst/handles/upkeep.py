@@ -3,55 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import timedelta
+from typing import Any
 
 from ltst.db import migrate
-from ltst.db.pool import KEEPER, Transaction
+from ltst.db.pool import KEEPER
 from ltst.errors import Conflict, NotFound
 from ltst.handles.desk import Core, now
-from ltst.measurements import Stats
-from ltst.records import Usage
-from ltst.rooms import metrics, preferences, sessions
+from ltst.handles.events import checked_place
+from ltst.measurements import Activity, Lifetimes, OperationStats, Stats, TableStats
+from ltst.records import Event, Usage
+from ltst.rooms import events, preferences
+from ltst.support import validate
 from ltst.support.crypto import WrappedKey
 from ltst.support.place import beside
 
 CONTEXTS_PER_SESSION = 1000
 KEYS_PER_BATCH = 100
+LIFETIMES = (60.0, 600.0, 3600.0, 86_400.0, 604_800.0, float("inf"))  # seconds: the bounds of the histogram
 
 
 async def maintain(core: Core) -> dict[str, int]:
     """Expire, delete, archive and prune once, for all users; return how many rows each step touched."""
-    today = now()
+    today, ledger = now(), core.settings.ledger_days
     async with core.database.transaction(KEEPER, hurry=False) as tx:
-        everybody = await _kept_for(core, tx)
+        days = await preferences.operator_setting(tx, "memory_retention_days")
+        # Where their user has no policy, sessions are kept for good unless the settings say otherwise.
+        everybody = timedelta(days=days) if core.settings.retention else None
         return {
             "contexts_expired": await tx.value("contexts.clean"),
             "contexts_pruned": await tx.run("contexts.prune", most=CONTEXTS_PER_SESSION),
             "entries_expired": await tx.run("entries.clean"),
             "entries_pruned": await tx.run("entries.prune", budget=core.settings.episode_budget),
+            "items_expired": await tx.run("items.clean"),
             "cache_expired": await tx.value("cache.clean"),
             "sessions_deleted": await tx.run("sessions.delete_due", now=today, everybody=everybody),
             "sessions_archived": await tx.run("sessions.archive_due", now=today),
-            "metrics_pruned": await tx.run("metrics.prune"),
+            "metrics_pruned": await tx.run("metrics.prune", age=timedelta(days=core.settings.metrics_days)),
+            "events_pruned": 0 if ledger is None else await tx.run("events.prune", age=timedelta(days=ledger)),
             "failures_forgotten": await tx.run("work.clean"),
         }
-
-
-async def _kept_for(core: Core, tx: Transaction) -> timedelta | None:
-    """Return how long sessions are kept where their user has no policy; None means for good."""
-    if not core.settings.retention:
-        return None
-    return timedelta(days=await preferences.operator_setting(tx, "memory_retention_days"))
 
 
 async def stats(core: Core) -> Stats:
     """Return what was measured over the last day, and the sizes of the tables."""
     await core.flush()
     async with core.database.snapshot(KEEPER) as tx:
-        seen = await metrics.stats(tx, migrate.names_of("TABLE"))
-        models = tuple(await tx.rows("learning.usage", Usage))
-        return replace(seen, models=models, sessions=await sessions.lifetimes(tx))
+        added = {row["name"]: int(row["added"]) for row in await tx.dicts("metrics.growth")}
+        sizes = await tx.dicts("metrics.tables", tables=[*migrate.names_of("TABLE")])
+        lasted = await tx.dicts("sessions.lifetimes", bounds=[*LIFETIMES])
+        return Stats(
+            operations=tuple(await tx.rows("metrics.operations", OperationStats)),
+            tables=tuple(TableStats(**row, added_last_day=added.get(row["name"])) for row in sizes),
+            database_bytes=int(await tx.value("metrics.database_bytes")),
+            models=tuple(await tx.rows("learning.usage", Usage)),
+            sessions=Lifetimes({row["bound"]: row["sessions"] for row in lasted}, lasted[0]["seconds"]),
+        )
+
+
+async def activity(core: Core, span: timedelta, step: timedelta) -> list[Activity]:
+    """Return what was measured over the last time, by steps."""
+    await core.flush()
+    return await core.database.keeper().rows("metrics.activity", Activity, span=span, step=step)
+
+
+async def ledger(core: Core, *, before: str | None, whose: str | None, limit: int) -> list[Event]:
+    """Return the latest events of all users or one, the newest first; `before` is the cursor of the last one seen."""
+    asked = {"whose": validate.optional_identifier(whose, "user"), "limit": validate.limit(limit)}
+    place = events.LedgerPlace(0) if before is None else checked_place(before)
+    return await core.database.keeper().rows("events.latest", Event, **asked, **place._asdict())
+
+
+async def work(core: Core) -> tuple[int, list[dict[str, Any]]]:
+    """Return how much derived work waits, and what failed too often: how many of each task, with a reason."""
+    keeper = core.database.keeper()
+    return int(await keeper.value("work.left", user_id=None)), await keeper.dicts("work.aside")
 
 
 async def rotate_master_key(core: Core) -> int:

@@ -13,7 +13,7 @@ from ltst.support import validate
 
 
 class AsyncUsers:
-    """Everyone of whom something is stored."""
+    """The users of this memory."""
 
     def __init__(self, core: Core) -> None:
         """Made by `memory.users`."""
@@ -22,7 +22,7 @@ class AsyncUsers:
     async def list(
         self, *, limit: Limit = 100, after: Annotated[Identifier | None, "The last id of the page before."] = None
     ) -> builtins.list[KnownUser]:
-        """The users by their id; `after` is the last id of the page before."""
+        """Return the users by their id; `after` is the last id of the page before."""
         most, place = validate.limit(limit), validate.optional_identifier(after, "after")
         asked = {"after": place or "", "limit": most, "tables": [*migrate.names_of("TABLE")]}
         return await self._core.database.keeper().rows("users.list", KnownUser, **asked)

@@ -76,7 +76,9 @@ class Watched:
 
         async def watched(message: Message) -> None:
             nonlocal complete
-            if message["type"] == "http.response.start" and _goes_on(message):
+            # An answer that is complete knows its length; any other comes piece by piece.
+            named = {name.lower() for name, _ in message.get("headers", ())}
+            if message["type"] == "http.response.start" and b"content-length" not in named:
                 caller = scope.get("state", {}).get("caller")
                 if caller is not None and not limit.expired():
                     self._visits.begin(caller, limit)
@@ -96,8 +98,3 @@ class Watched:
                     await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             self._visits.end(limit)
-
-
-def _goes_on(start: Message) -> bool:
-    """Whether an answer comes piece by piece: one that is complete knows its length."""
-    return all(name.lower() != b"content-length" for name, _ in start.get("headers", ()))

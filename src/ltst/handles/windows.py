@@ -8,9 +8,11 @@ from ltst.rooms import messages
 
 
 async def read(core: Core, user_id: str, session_id: str, limit: int, max_tokens: int | None) -> Reading:
-    """The newest messages, oldest first, and whether the cache held them all."""
+    """Return the newest messages, oldest first, and whether the cache held them all."""
     if core.windows is None:
-        return Reading(await messages.window(core.database, user_id, session_id, limit, max_tokens))
+        database = await core.reads(user_id)
+        return Reading(await messages.window(database, user_id, session_id, limit, max_tokens))
+    # Of the primary, which alone knows at once what was erased: a standby's words would be kept beyond that.
     found = await core.windows.read(core.database, user_id, session_id, limit, max_tokens)
     if found.keep is not None:
         core.later(found.keep)

@@ -60,7 +60,7 @@ def _text(spoken: Words, block: dict[str, Any], path: str) -> None:
 
 
 def _thinking(spoken: Words, block: dict[str, Any], path: str) -> None:
-    """Kept beside the message: it was not said to anyone."""
+    """Keep thoughts beside the message: they were not said to anyone."""
     some_words(block.get("thinking"), f"{path}.thinking")
     spoken.keep(block)
 
@@ -86,8 +86,8 @@ def _result(spoken: Words, block: dict[str, Any], path: str) -> None:
 
 def _image(spoken: Words, block: dict[str, Any], path: str) -> None:
     source = block.get("source", block.get("image_url", block.get("file")))
-    told = words.first(source, "url", "media_type", "filename") if isinstance(source, dict) else source
-    where = told if isinstance(told, str) and not told.startswith("data:") else ""
+    address = words.first(source, "url", "media_type", "filename") if isinstance(source, dict) else source
+    where = address if isinstance(address, str) and not address.startswith("data:") else ""
     kind = "file" if block.get("type") in ("file", "document", "input_file") else "image"
     spoken.show(f"[{kind}: {where[:500]}]" if where else f"[{kind}]", block)
 

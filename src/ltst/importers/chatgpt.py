@@ -7,15 +7,7 @@ from typing import Any
 
 from ltst.errors import Invalid
 from ltst.importers import trees, words
-from ltst.importers.shapes import (
-    mapping,
-    moment,
-    name,
-    shown,
-    some_listing,
-    some_mapping,
-    some_words,
-)
+from ltst.importers.shapes import mapping, moment, name, shown, some_listing, some_mapping, some_words
 from ltst.importers.source import Found, PlacedValue, ReadMessage, SourceFile
 from ltst.importers.words import Words
 from ltst.records import ImportedConversation
@@ -47,7 +39,7 @@ def _read(given: dict[str, Any], foreign: str | None, source: SourceFile) -> Imp
     for key, node in nodes.items():
         try:
             above[key], below[key] = _place(node, nodes)
-            said[key] = _said(node.get("message"), model, source)
+            said[key] = _read_message(node.get("message"), model, source)
         except Invalid as problem:
             raise Invalid(f"mapping.{key}{problem}") from None
     parents = trees.rooted(above, "mapping")
@@ -59,9 +51,9 @@ def _read(given: dict[str, Any], foreign: str | None, source: SourceFile) -> Imp
         return None
     if current is None:
         current = max(messages, key=lambda each: each.at).key
-    told = {"model": model} if isinstance(model, str) else {}
+    about = {"model": model} if isinstance(model, str) else {}
     return source.conversation(
-        "chatgpt", foreign or order[0], messages, name=named, began=began, current=current, **told
+        "chatgpt", foreign or order[0], messages, name=named, began=began, current=current, **about
     )
 
 
@@ -82,7 +74,7 @@ def _current(given: dict[str, Any], nodes: dict[str, Any]) -> str | None:
     return current
 
 
-def _said(value: object, model: object, source: SourceFile) -> ReadMessage | None:
+def _read_message(value: object, model: object, source: SourceFile) -> ReadMessage | None:
     if value is None:
         return None
     message = mapping(value, ".message")

@@ -64,7 +64,7 @@ def _add(
 ) -> None:
     """Read a message; the same one twice is one."""
     own = name(message.get("uuid"), f"{path}.uuid")
-    one = _said(message, path if own is None else f"{path} ({own})", source)
+    one = _read_message(message, path if own is None else f"{path} ({own})", source)
     if own is None:
         own = sha256(f"{len(said)}\n{one.role if one else ''}\n{one.content if one else ''}")
     if own in said and said[own] != one:
@@ -80,7 +80,7 @@ def _current(given: dict[str, Any], said: dict[str, ReadMessage | None]) -> str 
     return current or next(reversed(said), None)
 
 
-def _said(message: dict[str, Any], path: str, source: SourceFile) -> ReadMessage | None:
+def _read_message(message: dict[str, Any], path: str, source: SourceFile) -> ReadMessage | None:
     sender = message.get("sender", message.get("role"))
     role = ROLES.get(sender) if isinstance(sender, str) else None
     if role is None:

@@ -134,9 +134,9 @@ def _messages(line: dict[str, Any], own: str | None, source: SourceFile) -> dict
     own = own or sha256(words.clean(f"{line.get('timestamp')}\n{words.compact(content)}"))
     found: dict[str, ReadMessage | None] = {}
     if answers:
-        found[f"{own}:answers" if rest else own] = _said("tool", answers, at, line, source)
+        found[f"{own}:answers" if rest else own] = _read_message("tool", answers, at, line, source)
     if rest or not answers:
-        found[own] = _said(_role(line, rest), rest, at, line, source)
+        found[own] = _read_message(_role(line, rest), rest, at, line, source)
     return found
 
 
@@ -144,7 +144,7 @@ def _is_answer(block: object) -> bool:
     return isinstance(block, dict) and block.get("type") == "tool_result"
 
 
-def _said(role: str, content: object, at: Any, line: dict[str, Any], source: SourceFile) -> ReadMessage | None:
+def _read_message(role: str, content: object, at: Any, line: dict[str, Any], source: SourceFile) -> ReadMessage | None:
     spoken = Words()
     speak(spoken, content, "message.content")
     if not spoken and spoken.parts:

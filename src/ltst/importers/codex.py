@@ -11,7 +11,7 @@ from typing import Any
 from ltst.errors import Invalid
 from ltst.importers import trees, words
 from ltst.importers.blocks import speak
-from ltst.importers.keys import Keys
+from ltst.importers.keys import MessageKeys
 from ltst.importers.shapes import mapping, moment, name, shown, some_mapping
 from ltst.importers.source import Found, PlacedValue, ReadMessage, SourceFile
 from ltst.importers.words import Words
@@ -36,7 +36,7 @@ def is_one(value: object) -> bool:
 class _CodexSession:
     """A session while its lines are read."""
 
-    keys: Keys = field(default_factory=Keys)
+    keys: MessageKeys = field(default_factory=MessageKeys)
     said: dict[str, ReadMessage | None] = field(default_factory=dict)
     tools: dict[str, str] = field(default_factory=dict)
     id: str | None = None

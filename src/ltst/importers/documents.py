@@ -87,7 +87,7 @@ class JsonValues:
         self._at = len(self._buffer) if end < 0 else end + 1
 
     def _object(self, head: dict[str, Any]) -> Generator[PlacedValue, None, bool]:
-        """Fill the head with what an object holds; a list of what is wanted is handed on, and whether there was one."""
+        """Fill the head with what an object holds, yield the items of a wanted list, return whether there was one."""
         wrapped = False
         self._at += 1
         more = self._peek() != "}"
@@ -183,7 +183,7 @@ class JsonValues:
         self._counted = self._at
 
     def _place(self, position: int) -> tuple[int, int]:
-        """Line and column, the line from 1 and the column from 0."""
+        """Return line and column, the line from 1 and the column from 0."""
         lines = self._buffer.count("\n", self._counted, position)
         if not lines:
             return self._line, self._column + position - self._counted
@@ -209,7 +209,7 @@ def rows(text: Text) -> Iterator[PlacedValue]:
 
 
 def _lines(text: Text) -> Iterator[str]:
-    """Lines with their ends, since a value in quotes may have several."""
+    """Yield lines with their ends, since a value in quotes may have several."""
     left = ""
     while read := text.read(CHUNK):
         *lines, left = (left + read).split("\n")

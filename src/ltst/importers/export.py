@@ -9,13 +9,13 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from itertools import chain, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any
 
 from ltst.errors import Conflict, Invalid, NotFound
 from ltst.handles import importing
@@ -71,8 +71,8 @@ class Report:
     seconds: float
 
 
-@dataclass(slots=True)
-class Export:
+@dataclass
+class Export(AbstractContextManager["Export"]):
     """What was read: use it inside `with`, since it is kept in files without a name until then."""
 
     files: list[FileRead] = field(default_factory=list)
@@ -86,9 +86,6 @@ class Export:
 
     def __post_init__(self) -> None:
         self._kept = self._held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed with the export
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *raised: object) -> None:
         self.close()

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from string import ascii_letters
-from typing import IO, cast
+from typing import IO, NamedTuple, cast
 
 from ltst.errors import Invalid, NotFound
 from ltst.importers.words import clean
@@ -52,8 +52,7 @@ BROKEN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(NamedTuple):
     """A file to read: what it is called, how large it is, and whether it was named, or found beside others.
 
     Names of files are any bytes: what is no text in them is replaced here, since names are told and stored.
@@ -225,7 +224,7 @@ def _start(unpacked: IO[bytes]) -> bytes:
 
 
 def _add_standard_input(inputs: Inputs) -> None:
-    """Kept in a file without a name: a zip is read from its end, and the size is known."""
+    """Keep standard input in a file without a name: a zip is read from its end, and its size must be known."""
     kept = inputs.held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed when all is read
     shutil.copyfileobj(sys.stdin.buffer, kept)
     size = kept.tell()

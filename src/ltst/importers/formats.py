@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltst.errors import Invalid
 from ltst.handles import archive
@@ -14,8 +13,7 @@ from ltst.importers.source import Found, LtstExport, PlacedValue, SourceFile
 MOST_NAMES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """A kind of export: whether a value looks like one of it, and what is made of its values."""
 
     fits: Callable[[object], bool]

@@ -8,7 +8,7 @@ from datetime import datetime
 from ltst.support.text import sha256
 
 
-class Keys:
+class MessageKeys:
     """The keys of one conversation, one message after the other.
 
     What has a time is told by it, so a part of a conversation has the keys that the whole has; the same words at the
@@ -29,6 +29,6 @@ class Keys:
             return sha256(f"{self._place}\n{role}\n{content}")
         if at != self._at:
             self._at, self._same = at, Counter()
-        told = f"{at.isoformat()}\n{role}\n{content}"
-        self._same[told] += 1
-        return sha256(f"{told}\n{self._same[told]}")
+        identity = f"{at.isoformat()}\n{role}\n{content}"
+        self._same[identity] += 1
+        return sha256(f"{identity}\n{self._same[identity]}")

@@ -46,11 +46,11 @@ def _entry(value: object, source: SourceFile) -> MemoryEntry | None:
 
 
 def _metadata(given: dict[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {"format": "mem0"}
+    origin: dict[str, Any] = {"format": "mem0"}
     for each in TOLD:
         if (known := name(given.get(each), each)) is not None:
-            told[each] = words.clean(known)[:200]
-    kept: dict[str, Any] = {"imported": told}
+            origin[each] = words.clean(known)[:200]
+    kept: dict[str, Any] = {"imported": origin}
     for each in ("metadata", "categories"):
         if given.get(each):
             kept[each] = words.storable(given[each])

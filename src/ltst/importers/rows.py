@@ -12,7 +12,7 @@ from typing import Any
 from ltst.errors import Invalid
 from ltst.importers import trees, words
 from ltst.importers.blocks import speak, speak_calls
-from ltst.importers.keys import Keys
+from ltst.importers.keys import MessageKeys
 from ltst.importers.shapes import listing, mapping, moment, name, shown
 from ltst.importers.source import Found, PlacedValue, ReadMessage, SourceFile
 from ltst.importers.words import Words
@@ -59,7 +59,7 @@ def is_langchain(value: object) -> bool:
 class _RowSession:
     """A session while its rows are read: they may come in several portions."""
 
-    keys: Keys = field(default_factory=Keys)
+    keys: MessageKeys = field(default_factory=MessageKeys)
     last: datetime | None = None
     said: dict[str, ReadMessage | None] = field(default_factory=dict)
     seen: dict[bytes, bytes | None] = field(default_factory=dict)
@@ -118,7 +118,7 @@ def _add(value: object, reading: _Reading) -> None:
     row = mapping(value, "it")
     if not reading.source.is_wanted(_first(row, USER)):
         return
-    one = _said(row, "", reading)
+    one = _read_message(row, "", reading)
     if one is None:
         return
     foreign = name(_first(row, SESSION), "session_id")
@@ -137,7 +137,7 @@ def _add(value: object, reading: _Reading) -> None:
 def _default(one: ReadMessage, reading: _Reading) -> str:
     """Return an id for a conversation without one, made of its file and first message."""
     if reading.default is None:
-        begin = Keys().next(one.role, one.content, one.at)
+        begin = MessageKeys().next(one.role, one.content, one.at)
         reading.default = words.session_id("messages", f"{reading.source.stem}-{begin[:8]}")
     return reading.default
 
@@ -157,7 +157,7 @@ def _handed_on(reading: _Reading) -> Iterator[ImportedConversation]:
 def _whole(value: dict[str, Any], reading: _Reading) -> ImportedConversation | None:
     """Return a conversation that is one value with all its messages."""
     said: dict[str, ReadMessage | None] = {}
-    keys = Keys()
+    keys = MessageKeys()
     rows = [mapping(row, f"messages[{place}]") for place, row in enumerate(listing(value["messages"], "messages"))]
     whose = next((user for row in (value, *rows) if (user := _first(row, USER)) is not None), None)
     if not reading.source.is_wanted(whose):
@@ -167,7 +167,7 @@ def _whole(value: dict[str, Any], reading: _Reading) -> ImportedConversation | N
         own_user = _first(row, USER)
         if own_user is not None and not reading.source.is_wanted(own_user):
             continue
-        one = _said(row, path, reading)
+        one = _read_message(row, path, reading)
         if one is not None:
             own = name(_first(row, ID), f"{path}id") or keys.next(one.role, one.content, one.at)
             if said.get(own, one) != one:
@@ -192,7 +192,7 @@ def _metadata(session_id: str, reading: _Reading) -> Mapping[str, Any]:
     return {"imported": {"format": reading.format, "id": session_id, "file": reading.source.name}}
 
 
-def _said(row: dict[str, Any], path: str, reading: _Reading) -> ReadMessage | None:
+def _read_message(row: dict[str, Any], path: str, reading: _Reading) -> ReadMessage | None:
     wrapped = _langchain(row)
     if wrapped is not None:
         return _of_langchain(row, wrapped, path, reading.source)

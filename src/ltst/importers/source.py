@@ -36,8 +36,7 @@ class LtstExport(NamedTuple):
 Found = ImportedConversation | MemoryEntry | LtstExport
 
 
-@dataclass(frozen=True, slots=True)
-class ReadMessage:
+class ReadMessage(NamedTuple):
     """A message as it was read: when it was said may be missing."""
 
     role: str

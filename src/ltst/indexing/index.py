@@ -13,7 +13,7 @@ from ltst.providers.embedding import Embedding, TextRefused
 from ltst.retelling.importance import importance
 from ltst.rooms import search, work
 from ltst.rooms.search import FURTHER_PARTS, OTHER_VECTOR, OWN_VECTOR, REGISTRY, WORDS, Due, Vectors, Worded
-from ltst.rooms.work import Lease, Rules
+from ltst.rooms.work import Lease, WorkRules
 from ltst.support import answers
 from ltst.support.logs import LOGGER
 from ltst.support.place import beside
@@ -47,7 +47,7 @@ Part = tuple[str, ...]  # the ways in which a part of a text is read; its vector
 
 
 async def index_words(database: Database, user_id: str) -> int:
-    """Index the words of all that the user has due; the number of rows."""
+    """Index the words of all that the user has due; return the number of rows."""
     calls, done, more = database.user(user_id), 0, True
     while more and (rows := await search.due(calls, WORDED, first=WORDS, last=WORDS)):
         await _add_words(database, user_id, rows)
@@ -75,7 +75,7 @@ def _tells(row: Due) -> float:
 
 
 def _terms(row: Due) -> list[str]:
-    """What a row is found by; nothing where another row has the same words."""
+    """Return what a row is found by; nothing where another row has the same words."""
     return [*answers.held(row.text), *terms(row.label + row.text)] if REGISTRY[row.kind].worded else []
 
 
@@ -121,7 +121,7 @@ async def index_under(
     database: Database,
     lease: Lease,
     embedding: Embedding,
-    rules: Rules,
+    rules: WorkRules,
     *,
     parts: int,
     careful: bool,
@@ -141,7 +141,7 @@ async def index_under(
     return await _index_carefully(database, lease, embedding, rules, parts)
 
 
-async def _index_carefully(database: Database, whole: Lease, embedding: Embedding, rules: Rules, parts: int) -> int:
+async def _index_carefully(database: Database, whole: Lease, embedding: Embedding, rules: WorkRules, parts: int) -> int:
     """Index row by row, each under a lease of its own: one of them is too much for the model, or for its worker.
 
     What happens counts against the row, no more against the `whole`.
@@ -173,7 +173,7 @@ async def _index_alone(database: Database, lease: Lease, embedding: Embedding, r
 
 
 async def _answers(embedding: Embedding) -> bool:
-    """Whether the model is there, so that a failure is the text's."""
+    """Return whether the model is there, so that a failure is the text's."""
     try:
         await embedding.parts([HARMLESS])
         await embedding.vectors([HARMLESS])
@@ -224,7 +224,7 @@ def _readings(row: Due) -> int:
 
 
 def _affordable(rows: Sequence[Due], characters: int, readings: Callable[[Due], int] = _once) -> Iterator[Due]:
-    """The first row, and those of the others whose texts are not too long together."""
+    """Yield the first row, and those of the others whose texts are not too long together."""
     for number, row in enumerate(rows):
         cost = max(len(row.text), LEAST_COST) * readings(row) if number else 0
         if cost <= characters:
@@ -266,7 +266,7 @@ async def _index(
 async def _made(
     rows: Sequence[Due], known: Mapping[str, str], embedding: Embedding, most: int, *, background: bool
 ) -> dict[str, Vectors]:
-    """The vectors of each row, by its id: of its first part, or in the last stage of all parts that get one."""
+    """Return the vectors of each row, by its id: of its first part, or in the last stage of all parts that get one."""
     parts = {row.id: await _parts(row, embedding) for row in rows if row.content}
     wanted = [row for row in rows if row.id in parts and (row.stage == FURTHER_PARTS or row.id not in known)]
     texts = [parts[row.id][: most if row.stage == FURTHER_PARTS else 1] for row in wanted]
@@ -280,7 +280,7 @@ async def _made(
 
 
 def _vectors(row: Due, made: NDArray[np.float32] | None, known: str | None, *, more: bool) -> Vectors:
-    """What is kept of a row: a vector that it is stored with stays."""
+    """Return what is kept of a row: a vector that it is stored with stays."""
     weight = importance(row.text, row.role) if row.kind == "message" else 0.0
     last = row.stage == FURTHER_PARTS or not more
     if made is None:
@@ -291,7 +291,7 @@ def _vectors(row: Due, made: NDArray[np.float32] | None, known: str | None, *, m
 
 
 def written(vector: NDArray[np.float32]) -> str:
-    """A vector in the way that Postgres reads it."""
+    """Return a vector in the way that Postgres reads it."""
     return "[" + ",".join([f"{number:.8g}" for number in vector.tolist()]) + "]"
 
 
@@ -310,7 +310,7 @@ async def _parts(row: Due, embedding: Embedding) -> list[Part]:
 async def known_vectors(
     rows: Sequence[Due], texts: Sequence[Sequence[Part]], embedding: Embedding, *, background: bool = True
 ) -> Sequence[NDArray[np.float32] | None]:
-    """The vectors of each row's parts; of a row whose text the model refuses none: it is found by its words."""
+    """Return the vectors of each row's parts; of a row whose text the model refuses none: it is found by its words."""
     try:
         return await _embedded(texts, embedding, background=background)
     except TextRefused as problem:
@@ -335,13 +335,13 @@ async def _embedded(
 
 
 async def all_vectors(rows: Sequence[Due], embedding: Embedding, most: int) -> Sequence[NDArray[np.float32] | None]:
-    """The vectors of the first parts of each row, `most` at most."""
+    """Return the vectors of the first parts of each row, `most` at most."""
     texts = [(await _parts(row, embedding))[:most] for row in rows]
     return await known_vectors(rows, texts, embedding)
 
 
 def mean(parts: NDArray[np.float32]) -> NDArray[np.float32]:
-    """One vector for all parts, of length one; parts that cancel each other out are represented by the first."""
+    """Return one vector for all parts, of length one; parts that cancel each other out are represented by the first."""
     import numpy as np
 
     middle = parts.mean(axis=0)

@@ -9,7 +9,7 @@ BATCH = 500
 
 
 async def index_large(database: Database, user_id: str, threshold: int) -> bool:
-    """Put the vectors of a user who has more than so many into the HNSW index; whether it did."""
+    """Put the vectors of a user who has more than so many into the HNSW index; return whether it did."""
     calls = database.user(user_id)
     known = await search.large(calls)
     if known.ready or not (known.begun or (known.units > threshold and await search.vectored(calls) > threshold)):

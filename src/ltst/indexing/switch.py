@@ -50,7 +50,7 @@ async def adopt(database: Database, model: search.Model) -> None:
 
 
 async def cancel(database: Database) -> bool:
-    """Give up a change that has begun; whether there was one."""
+    """Give up a change that has begun; return whether there was one."""
     async with switching(database) as change:
         begun = await change.next_model() is not None
         if begun:
@@ -67,7 +67,7 @@ async def _begin(change: Switch, name: str, dimensions: int, source: str | None)
 
 
 async def _fill(change: Switch, embedding: Embedding, parts: int, progress: Progress) -> int:
-    """One round over everything that has no vector of the next model."""
+    """Do one round over everything that has no vector of the next model."""
     total, done, after = await change.left(), 0, BEFORE_ALL
     while rows := await change.unfilled(after, BATCH):
         await change.fill(await _filled(rows, embedding, parts))

@@ -31,16 +31,16 @@ DAY = 86_400.0
 
 
 async def compare(database: Database, lease: Lease, *, limits: Limits) -> int:
-    """Compare new statements with the others; how many were compared."""
+    """Compare new statements with the others; return how many were compared."""
     async with database.transaction(user_scope(lease.user_id)) as tx:
-        new = await statements.uncompared(tx, BATCH)
+        new = await tx.rows("statements.uncompared", Compared, limit=BATCH)
         later = [each for one in new for each in await statements.nearest(tx, one, later=True, limit=NEAREST_LATER)]
         # What was compared before a new one came may take the place of that.
         asked = [*{each.statement_id: each for each in [*new, *later]}.values()]
         for newer in await _saying_so(asked, limits, lease.user_id):
             await _supersede(tx, newer, limits)
         await _doubt(tx, dict.fromkeys(each.message_id for each in new), limits)
-        await statements.compared(tx, [each.statement_id for each in new])
+        await tx.run("statements.compared", ids=[each.statement_id for each in new])
         await work.finish(tx, lease)
     return len(new)
 
@@ -59,7 +59,8 @@ async def _saying_so(asked: Sequence[Compared], limits: Limits, owner: str) -> l
 async def _supersede(tx: Transaction, newer: Compared, limits: Limits) -> None:
     """Let a statement take the place of the nearest one before it, if it says so."""
     for older in await statements.nearest(tx, newer, later=False, limit=1):
-        shared = await beside(_shared, older.content, newer.content)
+        one, other = await beside(terms_of, [older, newer])
+        shared = sorted(one & other)
         known = await search.holders(tx, shared)
         rare = [term for term in shared if known.units.get(term, 0) <= max(RARE, RARE_SHARE * known.total)]
         given = (older.content, older.kind, newer.content, older.nearness, rare)
@@ -67,10 +68,6 @@ async def _supersede(tx: Transaction, newer: Compared, limits: Limits) -> None:
         if takes is True and await statements.supersede(tx, older.statement_id, newer.statement_id):
             details = {"by": newer.statement_id}
             await events.add(tx, ACTOR, "supersede", "statement", older.statement_id, details)
-
-
-def _shared(one: str, other: str) -> list[str]:
-    return sorted({*terms(one)} & {*terms(other)})
 
 
 async def _doubt(tx: Transaction, new: Iterable[str], limits: Limits) -> None:
@@ -88,14 +85,19 @@ async def _doubt_before(tx: Transaction, newer: Telling, limits: Limits) -> None
     known = await search.holders(tx, set[str]().union(*words))
     asked = [(pair,) for pair in pairs(newer, before, words, known)]
     likely = await LEARNING.each(likelihood, asked, limits, owner=str(tx.scope.user_id))
-    for older, doubt in zip(before, likely, strict=False):
-        if isinstance(doubt, float) and doubt >= LEAST_DOUBT:
-            await statements.doubt(tx, older.message_id, newer.message_id, doubt)
+    doubts = {
+        older.message_id: doubt
+        for older, doubt in zip(before, likely, strict=False)
+        if isinstance(doubt, float) and doubt >= LEAST_DOUBT
+    }
+    await statements.doubt(tx, newer.message_id, doubts)
 
 
 def pairs(newer: Telling, before: Sequence[Telling], words: Sequence[set[str]], known: Holders) -> Iterator[Pair]:
     """Return a message with each of those before it, the nearest first, by the words of each."""
-    rare = {term: _rarity(units, known.total) for term, units in known.units.items()}
+    rare = {
+        term: math.log(1 + max(known.total - units + 0.5, 0.0) / (units + 0.5)) for term, units in known.units.items()
+    }
     nearness = [each.nearness for each in before]
     for place, older in enumerate(before):
         rival = nearness[0] if place else (nearness[1] if len(nearness) > 1 else 0.0)
@@ -112,14 +114,10 @@ def pairs(newer: Telling, before: Sequence[Telling], words: Sequence[set[str]], 
         )
 
 
-def terms_of(told: Sequence[Telling]) -> list[set[str]]:
+def terms_of(told: Sequence[Compared | Telling]) -> list[set[str]]:
     """Return the words of each message, as search compares them."""
     return [{*terms(each.content)} for each in told]
 
 
 def _sum(words: Iterable[str], rare: Mapping[str, float]) -> float:
     return sum(rare.get(term, 0.0) for term in words) or 1.0
-
-
-def _rarity(units: int, total: int) -> float:
-    return math.log(1 + max(total - units + 0.5, 0.0) / (units + 0.5))

@@ -58,7 +58,8 @@ def _letter(lines: list[str]) -> Iterable[int]:
     if greeted and ends and (greeted[1]["whom"] or _signature(lines, ends[-1])):
         # The name below belongs to it; what comes after that is the writer's again.
         return range(greeted[0], ends[-1] + 2)
-    if cards := [at for at in filled[1:] if _card(lines, at)]:
+    # A name that stands alone, with a title or a number under it.
+    if cards := [at for at in filled[1:] if _NAME.fullmatch(lines[at]) and _CARD.fullmatch(_next(lines, at))]:
         return range(cards[-1] + 2)
     return [at for at in filled if _SIGNED.fullmatch(lines[at])]
 
@@ -67,11 +68,6 @@ def _signature(lines: list[str], at: int) -> bool:
     """Returns whether somebody takes leave here and gives their name."""
     closing = _CLOSING.fullmatch(lines[at])
     return closing is not None and bool(closing["name"] or _NAME.fullmatch(_next(lines, at)))
-
-
-def _card(lines: list[str], at: int) -> bool:
-    """Returns whether a name stands alone, with a title or a number under it."""
-    return bool(_NAME.fullmatch(lines[at]) and _CARD.fullmatch(_next(lines, at)))
 
 
 def _next(lines: list[str], at: int) -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
+from typing import NamedTuple
 
 from ltst.records import STATEMENT_KINDS
 from ltst.support.sentences import spans
+from ltst.support.tables import Table
 
 WEIGHTS = "gate_weights.tsv"
 PRECISION = 100  # weights are written as hundredths
@@ -37,64 +38,14 @@ _PATTERNS = (
 )
 _LOOKED = re.compile(r"[{}<>=;|\\`\"“”«»„\d*•-]")  # one of these is in whatever the patterns find
 
-# Classes of words: what they have in common shows in few examples.
-_CLASSES = """
-    self: i i'm i've i'd i'll im ive my me mine myself ich mein meine meinen meiner meinem mir mich yo mi mis je mon
-        ma mes moi
-    we: we we're we've we'd we'll our ours us wir unser unsere uns nosotros nuestro nous notre nos
-    you: you your you're you've you'd you'll yours yourself u ur du dein deine dir dich sie ihr tu tú usted vous
-        votre
-    kin: mom mum mother dad father parents sister brother siblings son daughter kid kids children child wife husband
-        partner boyfriend girlfriend fiance fiancé fiancée grandma grandmother grandpa grandfather granny aunt uncle
-        cousin niece nephew family baby twins in-laws friend friends roommate flatmate neighbor neighbour boss
-        colleague coworker colleagues coworkers dog cat puppy kitten pet pets mutter vater schwester bruder frau
-        mann tochter sohn freund freundin hermana hermano madre padre hija hijo soeur frère mère père
-    when: today yesterday tomorrow tonight last next ago since now recently lately currently already still weekend
-        week month year morning evening summer winter spring autumn fall heute gestern morgen hoy ayer mañana
-    often: always never usually often every sometimes weekly daily monthly regularly rarely immer nie siempre nunca
-    month: january february march april june july august september october november december
-    day: monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays
-        saturdays sundays
-    number: one two three four five six seven eight nine ten first second third couple few several dozen 0
-    taste: love loves loved like likes liked enjoy enjoys enjoyed prefer prefers favorite favourite hate hates
-        dislike fan obsessed adore hooked passion passionate mag liebe gusta encanta aime
-    owned: have has had got own bought purchased ordered owns having habe hat hatte tengo tiene
-    happened: went visited met saw joined started finished completed attended signed moved tried made took ran
-        played won lost got adopted learned graduated quit left came did hosted celebrated volunteered read watched
-        cooked baked painted wrote hiked traveled travelled decided began sold gave passed died
-    plan: going will plan planning plans thinking hope hoping want looking considering gonna might i'll we'll
-        excited forward aiming intend trying werde wollen voy quiero
-    live: live lives lived moved moving apartment house home city town neighborhood neighbourhood flat place wohne
-        vivo
-    work: work works working worked job company office career studying student teacher engineer manager boss team
-        business degree school university college arbeite trabajo
-    thanks: thanks thank cheers appreciate awesome great wow cool nice amazing congrats congratulations sounds sure
-        okay ok yeah yes haha lol wonderful glad happy danke gracias merci
-    ask: can could would should what how why when where which who whose do does did is are any kannst könntest was
-        wie warum wann wo welche wer puedes qué cómo cuándo dónde pourrais comment quand où
-    request: please write give tell explain make create list summarize help suggest recommend provide show find
-        describe generate rewrite translate compare continue remind let bitte schreib erkläre
-    opinion: think believe feel guess suppose seems maybe probably perhaps important true agree interesting wonder
-    order: always never don't stop keep call use avoid answer reply responses answers remember prefer
-    not: not no never don't doesn't didn't won't can't isn't wasn't aren't haven't hasn't nicht kein keine pas
-    if: if suppose imagine pretend unless would could hypothetically wenn si
-    story: story character novel scene chapter poem song lyrics script essay role game dream once fictional
-    sick: allergic allergy diagnosed doctor surgery pain diabetes asthma pregnant injury therapy medication vegan
-        vegetarian gluten diet
-"""
-_BY_WORD: dict[str, tuple[str, ...]] = {}
-for _class in re.split(r"\n {4}(?! )", _CLASSES.rstrip())[1:]:
-    _name, *_members = _class.split()
-    for _each in _members:
-        _BY_WORD[_each] = (*_BY_WORD.get(_each, ()), _name.removesuffix(":"))
-# What stands between a subject and its verb, or before the subject, and says nothing of the matter.
-_FILLERS = frozenset(
-    """
-    just also really actually recently still always finally currently definitely usually often even already only
-    so  and but well oh hey hi yeah yes yep nope btw plus lately honestly personally anyway right now then
-    """.split()  # noqa: SIM905 - as a list it would fill the screen
-)
-_NAMES = frozenset(name for _names in _BY_WORD.values() for name in _names)
+_TABLE = Table(__package__, "gate.txt")
+_FILLERS = _TABLE.words("fillers")
+_CLASSES = {name: _TABLE.words(name) for name in _TABLE.lines if name != "fillers"}
+_BY_WORD = {
+    word: tuple(name for name, members in _CLASSES.items() if word in members)
+    for word in frozenset().union(*_CLASSES.values())
+}
+_NAMES = frozenset(_CLASSES)
 _CROSSED = ("self", "we", "you", "ask", "request", "not", "if")
 
 
@@ -106,16 +57,14 @@ _BESIDE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """How likely a sentence is to be a statement, and which kind of one it would be."""
 
     probability: float
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """What is seen of the sentences of a message: what they share, and of each the signs that it has and its length."""
 
     shared: list[Named]
@@ -165,7 +114,7 @@ def _column(place: int) -> dict[str, float]:
 
 
 def _scores(seen: Seen, place: int) -> list[float]:
-    """The sum of the weights of each sentence, those of the gate or of a kind."""
+    """Returns the sum of the weights of each sentence, those of the gate or of a kind."""
     weight = _column(place)
     shared = sum(weight.get(name, 0.0) * value for name, value in seen.shared)
     of_length = weight.get("=length", 0.0)
@@ -180,7 +129,7 @@ def _probability(score: float) -> float:
 
 
 def _kind(seen: Seen, number: int) -> str:
-    """The kind whose weights give one sentence the most."""
+    """Returns the kind whose weights give one sentence the most."""
     alone = Seen(seen.shared, [seen.signs[number]], [seen.lengths[number]])
     scores = [_scores(alone, place)[0] for place in range(1, len(STATEMENT_KINDS) + 1)]
     return STATEMENT_KINDS[scores.index(max(scores))]
@@ -210,7 +159,7 @@ def _seen(text: str, places: Sequence[tuple[int, int]], before: str = "") -> See
 
 
 def _around(text: str, before: str, classes: Sequence[set[str]], asks: Sequence[bool]) -> list[Named]:
-    """What the whole message looks like, and the turn before it."""
+    """Returns what the whole message looks like, and the turn before it."""
     count = max(len(classes), 1)
     told = [(f"before {word}", 1.0) for word in set(words(before[-200:].replace("’", "'"))[-BEFORE:])]
     return [
@@ -274,7 +223,7 @@ def _classed(classes: set[str], asks: bool) -> Iterator[str]:
 
 
 def _beside(side: str, classes: Sequence[set[str]], asks: Sequence[bool], number: int) -> Iterator[str]:
-    """What the sentence before or behind looks like."""
+    """Yields what the sentence before or behind looks like."""
     if not 0 <= number < len(classes):
         return
     named = _BESIDE[side]

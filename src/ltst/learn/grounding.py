@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ltst.learn import pasted
 from ltst.learn.keys import FACTS, NUMBERS, words
@@ -46,11 +46,6 @@ WANTED = {
 ANYTHING = re.compile("")
 ONCE = _TABLE.pattern("once", r"\b", r"\b")
 
-OTHERS = (
-    "mother father mom mum dad parent parents sister brother sibling son daughter child kid kids wife husband partner"
-    " girlfriend boyfriend fiancé fiancée friend friends boss manager colleague coworker neighbour neighbor roommate"
-    " flatmate uncle aunt cousin nephew niece grandmother grandfather grandma grandpa teacher doctor client customer ex"
-)
 SUBJECT = _TABLE.pattern("subject")
 
 # Facts that "my sister …" would be taken for.
@@ -62,8 +57,7 @@ MEANT_OVER = frozenset({"hometown", "birthday", "school", "studies"})
 NUMBER_WORDS = {word: str(number) for word, number in NUMBERS.items() if number > 1}
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
+class Occurrence(NamedTuple):
     """Where a text has the words of a value: their sentence, and what of it comes before the last of them."""
 
     sentence: str
@@ -97,7 +91,8 @@ def plain(text: str) -> str:
 
 def own_words(text: str) -> str:
     """Returns the text without what was pasted or quoted in it."""
-    return QUOTED.sub(lambda found: found[0] if _is_name(found[0]) else " ", pasted.own_words(plain(text)))
+    own = pasted.own_words(plain(text))
+    return QUOTED.sub(lambda found: found[0] if len(WORD.findall(found[0])) <= LONGEST_NAME else " ", own)
 
 
 def passages(text: str, value: str) -> Iterator[Occurrence]:
@@ -171,7 +166,7 @@ def _needed(value: str) -> frozenset[str]:
 def _places(sentence: str, needed: frozenset[str], reach: int) -> Iterator[int]:
     """Yields where in the sentence all that is needed has come up within so many words."""
     words = [*WORD.finditer(sentence)]
-    parts = [_parts(word.group()) & needed for word in words]
+    parts = [needed & {*terms(word[0]), f"={word[0].lower()}", f"=={word[0]}"} for word in words]
     held: Counter[str] = Counter()
     for at, word in enumerate(words):
         held.update(parts[at])
@@ -179,11 +174,3 @@ def _places(sentence: str, needed: frozenset[str], reach: int) -> Iterator[int]:
             held.subtract(parts[at - reach])
         if parts[at] and all(held[each] > 0 for each in needed):
             yield word.end()
-
-
-def _parts(word: str) -> frozenset[str]:
-    return frozenset((*terms(word), f"={word.lower()}", f"=={word}"))
-
-
-def _is_name(quoted: str) -> bool:
-    return len(WORD.findall(quoted)) <= LONGEST_NAME

@@ -39,6 +39,10 @@ PREFERENCES = {
 PREFERS = "prefers"  # one thing over another: the key is prefers_ and the thing
 INSTRUCTION = "instruction"
 
+# In the details of a claim: the message that it corrects, or ANY for whatever is known; and whether it says nothing
+# without that message.
+CORRECTS, BARE = "corrects", "bare"
+
 _SPELLED = """
     one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
     nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand

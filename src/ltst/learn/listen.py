@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
-from itertools import pairwise
+from datetime import datetime, timedelta
+from itertools import pairwise, takewhile
 
 from ltst.db.pool import Database, SingleCall, Transaction, user_scope
 from ltst.learn.rules import read_message
 from ltst.learn.weigh import NO_AGENT, weigh
-from ltst.records import Claim, ConversationMessage, Learnt
+from ltst.records import Claim, ConversationMessage, Earlier, Learnt
 from ltst.rooms import claims, events, messages, sessions, statements, work
 from ltst.rooms.claims import SourcedClaim
 from ltst.rooms.events import Told
 from ltst.rooms.statements import SpanOf
-from ltst.rooms.work import Lease, LeaseLost
+from ltst.rooms.work import Lease
 from ltst.support.child import Limits
 from ltst.support.children import LEARNING, OutOfTime
 
 BATCH = 200
 LOCAL, ACTOR = "local", "learning"
 BEFORE = 300  # characters of the turn that a message answers
+# What a message may correct: so many of the user's own before it, among so many of all, within that time.
+MOST_EARLIER, NEAR, SOON = 3, 8, timedelta(days=1)
 
 
 async def listen(database: Database, lease: Lease, *, limits: Limits) -> None:
@@ -32,8 +34,8 @@ async def listen(database: Database, lease: Lease, *, limits: Limits) -> None:
     calls = database.user(lease.user_id)
     progress = await sessions.progress(calls, lease.subject)
     reached = progress.learned_index if progress else 0
-    # With the message before them, which the first of them may answer.
-    nearby = await messages.after(calls, lease.subject, reached - 1, BATCH + 1) if progress else []
+    # With the messages before them, which the first of them may answer or correct.
+    nearby = await messages.after(calls, lease.subject, reached - NEAR, BATCH + NEAR) if progress else []
     unread = [each for each in nearby if (each.message_index or 0) > reached]
     heard, slow = await _heard(of_user(unread, lease.user_id), nearby, limits, lease.user_id)
     async with database.transaction(user_scope(lease.user_id)) as tx:
@@ -41,8 +43,7 @@ async def listen(database: Database, lease: Lease, *, limits: Limits) -> None:
             read = slow or unread[-1:]
             last = read[0].message_index if read else progress.last_index
             # First of all, since it locks the session, as whoever deletes it does first.
-            if not await sessions.learned(tx, lease.subject, progress.learned_index, last or 0):
-                raise LeaseLost("the session was read by another")
+            await work.reached(tx, "sessions.learned", lease.subject, progress.learned_index, last or 0)
             await _keep(tx, heard, progress.agent_name)
             await work.set_aside(tx, work.READ, [str(each.message_id) for each in slow], _too_slow(limits))
         await work.finish(tx, lease)
@@ -76,7 +77,7 @@ async def _heard(
 ) -> tuple[list[tuple[ConversationMessage, Learnt]], list[ConversationMessage]]:
     """Returns what the messages say, up to the first that takes too long to read, and that one."""
     before = {after.message_id: each.content[-BEFORE:] for each, after in pairwise(nearby)}
-    given = [(*_words(each), before.get(each.message_id, "")) for each in spoken]
+    given = [(*_words(each), before.get(each.message_id, ""), _earlier(each, nearby)) for each in spoken]
     heard = await LEARNING.each(read_message, given, limits, owner=user_id)
     slow = [each for each, found in zip(spoken, heard, strict=False) if isinstance(found, OutOfTime)]
     read = [(each, found) for each, found in zip(spoken, heard, strict=False) if not isinstance(found, OutOfTime)]
@@ -97,6 +98,21 @@ def _words(message: ConversationMessage) -> tuple[str, datetime]:
     return message.content, message.timestamp
 
 
+def _earlier(message: ConversationMessage, nearby: Sequence[ConversationMessage]) -> list[Earlier]:
+    """Returns what the user said before, up to where somebody else's words stand among theirs; the latest last."""
+    index, (_, said_at) = message.message_index or 0, _words(message)
+    human = [each for each in nearby if each.role == "human" and 0 < index - (each.message_index or 0) <= NEAR]
+    own = takewhile(
+        lambda each: (
+            own_words(each)
+            and signature(each) == signature(message)
+            and timedelta() <= said_at - _words(each)[1] <= SOON
+        ),
+        reversed(human),
+    )
+    return [Earlier(str(each.message_id), each.content) for each in [*own][:MOST_EARLIER][::-1]]
+
+
 def _too_slow(limits: Limits) -> str:
     return f"it takes more than {limits.seconds:g} s to read (LTST_LEARN_SECONDS)"
 
@@ -114,7 +130,7 @@ def of_user(unread: Sequence[ConversationMessage], user_id: str) -> list[Convers
 
 
 def signature(message: ConversationMessage) -> str | None:
-    """Who wrote a message, as its metadata may say."""
+    """Returns who wrote a message, as its metadata may say."""
     name = message.metadata.get("speaker", message.metadata.get("name"))
     return name if isinstance(name, str) else None
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ltst.learn import grounding, keys
 from ltst.learn.quoted import REASONS, Claimed, Noted, Quoted, Refused, quoted, vetoed
-from ltst.learn.transcript import Shown, bare_answer, cut, messages, shown_turns
+from ltst.learn.transcript import ShownTurn, bare_answer, cut, messages, shown_turns
 from ltst.providers.language import ask
 from ltst.recall import temporal
 from ltst.records import STATEMENT_KINDS, Claim, ConversationMessage, Fact, Statement
@@ -126,7 +126,7 @@ async def extracted(
     return weighed
 
 
-def request(shown: Sequence[Shown], known: Sequence[Fact], noted: Noted = NOTHING) -> list[dict[str, str]]:
+def request(shown: Sequence[ShownTurn], known: Sequence[Fact], noted: Noted = NOTHING) -> list[dict[str, str]]:
     """Returns the messages that ask for claims and statements."""
     facts = [{"key": fact.key, "value": cut(fact.value, LONGEST_KNOWN)} for fact in known[:MOST_KNOWN]]
     numbers = {each.message.message_id: each.number for each in shown}
@@ -145,7 +145,7 @@ def _noted(each: Statement | Claimed, numbers: Mapping[str | None, int]) -> dict
     return {"on": f"{each.said_at:%Y-%m-%d}", "about": each.about, "text": cut(each.content, LONGEST_NOTED)}
 
 
-def weigh(answer: str, shown: Sequence[Shown], noted: Noted = NOTHING) -> Weighed:
+def weigh(answer: str, shown: Sequence[ShownTurn], noted: Noted = NOTHING) -> Weighed:
     """Returns what an answer says, however broken, held against the turns that it cites."""
     weighed, found = Weighed(), _found_in(answer)
     told: set[tuple[str, str, str, str]] = set()
@@ -175,7 +175,7 @@ def _refusing(weighed: Weighed, raw: Mapping[str, Any]) -> Iterator[None]:
         weighed.refused.append((raw, str(problem)))
 
 
-def _state(raw: Mapping[str, Any], shown: Sequence[Shown], noted: Noted, weighed: Weighed) -> None:
+def _state(raw: Mapping[str, Any], shown: Sequence[ShownTurn], noted: Noted, weighed: Weighed) -> None:
     """Keep what a model quotes, each place once."""
     turn = _cited(raw.get("turn"), shown)
     said = [each.text for each in shown if each.message.role == "human" and each.number <= turn.number]
@@ -192,7 +192,7 @@ def _claimed_again(weighed: Weighed, noted: Noted) -> set[str]:
     return {each.claim_id for each in noted.claims if (each.message_id, each.key, each.value.casefold()) in told}
 
 
-def _checked(raw: Mapping[str, Any], shown: Sequence[Shown]) -> tuple[str, Claim]:
+def _checked(raw: Mapping[str, Any], shown: Sequence[ShownTurn]) -> tuple[str, Claim]:
     turn = _cited(raw.get("turn"), shown)
     key, value, change = str(raw.get("key")).strip().lower(), _value(raw.get("value")), raw.get("change", "holds")
     if change not in ("holds", "ends"):
@@ -207,7 +207,7 @@ def _checked(raw: Mapping[str, Any], shown: Sequence[Shown]) -> tuple[str, Claim
     return turn.message.message_id, claim
 
 
-def _cited(number: object, shown: Sequence[Shown]) -> Shown:
+def _cited(number: object, shown: Sequence[ShownTurn]) -> ShownTurn:
     if isinstance(number, str) and number.isdecimal() and len(number) < 9:
         number = int(number)
     for each in shown:
@@ -234,7 +234,7 @@ def _bare(value: str) -> str:
     return ARTICLE.sub("", value.strip(" .,;:!?"), count=1) if ARTICLE.match(value) else value.strip(" .,;:!?")
 
 
-def _fact(raw: Mapping[str, Any], turn: Shown, key: str, value: str, change: str) -> Claim:
+def _fact(raw: Mapping[str, Any], turn: ShownTurn, key: str, value: str, change: str) -> Claim:
     if key in FORMS and not FORMS[key].fullmatch(value):
         raise Refused(f"a value that is no {key}")
     if not grounding.has(turn.text, value):
@@ -247,7 +247,7 @@ def _fact(raw: Mapping[str, Any], turn: Shown, key: str, value: str, change: str
     return Claim("fact", key, value, change, single, _confidence(raw), since, None, _details(raw, turn, key))
 
 
-def _preference(raw: Mapping[str, Any], turn: Shown, key: str, value: str, change: str) -> Claim:
+def _preference(raw: Mapping[str, Any], turn: ShownTurn, key: str, value: str, change: str) -> Claim:
     if key == keys.PREFERS or key.startswith(f"{keys.PREFERS}_"):
         key, kind = _prefers(value), "general"
     elif key in keys.PREFERENCES:
@@ -260,7 +260,7 @@ def _preference(raw: Mapping[str, Any], turn: Shown, key: str, value: str, chang
     return Claim("preference", key, value, change, True, _confidence(raw), details=details)
 
 
-def _instruction(raw: Mapping[str, Any], turn: Shown, value: str, change: str) -> Claim:
+def _instruction(raw: Mapping[str, Any], turn: ShownTurn, value: str, change: str) -> Claim:
     if change != "holds" or not grounding.says_instruction(turn.text, value):
         raise Refused("a standing order that the turn does not give")
     return Claim("instruction", "", value, single_valued=False, confidence=_confidence(raw))
@@ -280,7 +280,7 @@ def _confidence(raw: Mapping[str, Any]) -> float:
     return float(min(max(given, 0.0), HIGHEST_CONFIDENCE))
 
 
-def _details(raw: Mapping[str, Any], turn: Shown, key: str) -> dict[str, str]:
+def _details(raw: Mapping[str, Any], turn: ShownTurn, key: str) -> dict[str, str]:
     if key == "plan":
         date = _plan_date(raw.get("date"), turn)
         return {"date": date} if date else {}
@@ -290,7 +290,7 @@ def _details(raw: Mapping[str, Any], turn: Shown, key: str) -> dict[str, str]:
     return {KINDS[key]: kind.strip().lower()} if grounding.has(turn.text, kind.strip()) else {}
 
 
-def _moment(written: object, turn: Shown) -> datetime | None:
+def _moment(written: object, turn: ShownTurn) -> datetime | None:
     """Returns the date that a model read, if the turn speaks of it; None stands for the day it was said."""
     said_at, days = _said_at(turn), _date(written)
     if said_at is None or days is None:
@@ -304,7 +304,7 @@ def _moment(written: object, turn: Shown) -> datetime | None:
     return None
 
 
-def _plan_date(written: object, turn: Shown) -> str | None:
+def _plan_date(written: object, turn: ShownTurn) -> str | None:
     """Returns the date of a plan, if the turn speaks of it and it is not over."""
     said_at, days = _said_at(turn), _date(written)
     if said_at is None or days is None:
@@ -324,7 +324,7 @@ def _meet(named: temporal.Interval, start: datetime, end: datetime) -> bool:
     return named.start - end < 2 * SLACK and start - named.end < SLACK
 
 
-def _said_at(turn: Shown) -> datetime | None:
+def _said_at(turn: ShownTurn) -> datetime | None:
     said_at = turn.message.timestamp
     if said_at is None or not EARLIEST_YEAR <= said_at.year < LATEST_YEAR:
         return None

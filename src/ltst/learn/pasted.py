@@ -68,18 +68,14 @@ def own_spans(text: str) -> list[tuple[int, int]]:
 @lru_cache(maxsize=4)
 def _read(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Returns the opened text and where its writer's words stand; the rules and the gate both ask for a message's."""
-    opened = _hollowed(text)
+    # With a hole also for talks and letters of others.
+    opened = "\n".join(foreign.hollowed(_opened(text).split("\n"), _HOLE))
     return opened, tuple(_own(opened))
 
 
 def unquoted(text: str) -> str:
     """Returns an assistant's text without blocks of code, elements of HTML and quoted lines."""
     return _HOLES.sub(" ", "\n".join(line for line in _opened(text).split("\n") if not _QUOTED.match(line)))
-
-
-def _hollowed(text: str) -> str:
-    """Returns the text with a hole for everything that shows its own end, and for talks and letters of others."""
-    return "\n".join(foreign.hollowed(_opened(text).split("\n"), _HOLE))
 
 
 def _opened(text: str) -> str:
@@ -107,14 +103,10 @@ def _end(text: str, found: re.Match[str], closing: set[str]) -> int:
         at = text.find(_CLOSING.get(mark, mark), found.end())
         return at + len(_CLOSING.get(mark, mark)) if at >= 0 else len(text)
     if found["token"]:
-        return _paragraph_end(text, _last_token(text, found.end()))
+        blank = _BLANK.search(text, _last_token(text, found.end()))
+        return blank.start() if blank else len(text)
     tag = found["tag"].lower()
     return _element_end(text, found.end(), tag) if tag in closing and tag not in _INLINE else 0
-
-
-def _paragraph_end(text: str, at: int) -> int:
-    blank = _BLANK.search(text, at)
-    return blank.start() if blank else len(text)
 
 
 def _last_token(text: str, at: int) -> int:
@@ -162,7 +154,7 @@ def _lengths(lines: list[str]) -> Iterator[int]:
             pasted = not _ends_itself(after)
         elif several and _speaks(line):
             until_blank = True
-        elif not _is_pasted(line):
+        elif not _LINE.match(line) and not _speaks(line):
             announced = _announced(line, after, wanted)
             pasted = announced is not None and not _ends_itself(after)
             own = announced.start() if announced else len(line)
@@ -180,18 +172,12 @@ def _ends_itself(line: str) -> bool:
     return _QUOTED.match(line) is not None or _SAID.match(line) is not None
 
 
-def _is_pasted(line: str) -> bool:
-    return _LINE.match(line) is not None or _SAID.match(line) is not None or _speaks(line)
-
-
 def _speaks(line: str) -> bool:
     """Returns whether the line begins with somebody's name, or with the name of a field."""
     found = _SPEAKER.match(line)
-    return found is not None and found[1].lower() not in _OWN_LABELS and _is_label(found[1])
-
-
-def _is_label(words: str) -> bool:
-    return all(word[0].isupper() or word[0] == "@" for word in words.split()) or "_" in words
+    if found is None or found[1].lower() in _OWN_LABELS:
+        return False
+    return all(word[0].isupper() or word[0] == "@" for word in found[1].split()) or "_" in found[1]
 
 
 def _following(lines: list[str]) -> list[str]:

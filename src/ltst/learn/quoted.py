@@ -118,11 +118,12 @@ def _replaced(given: object, newer: Quoted, message: ConversationMessage, noted:
     names, known = given if isinstance(given, list) else [given], noted.by_name()
     older = [known[name] for name in names[:MOST_REPLACED] if isinstance(name, str) and name in known]
     text = statements.plain(message.content)[newer.stated.start_at : newer.stated.end_at]
+    place: Any = (message.timestamp, message.message_index or 0, newer.stated.start_at)
     return tuple(
         each.statement_id
         for each in older
         if isinstance(each, Statement)
-        and _place(each) < (message.timestamp, message.message_index or 0, newer.stated.start_at)
+        and (each.said_at, each.position, each.start_at) < place
         and _same_person(each, newer.stated.about, text)
     )
 
@@ -203,10 +204,6 @@ def _about(given: object, sentence: str, kind: str, said: Sequence[str]) -> str:
 def _stands(words: str, text: str) -> bool:
     wanted, said = (statements.plain(each).casefold() for each in (words, text))
     return any(True for _ in _starts(wanted, said))
-
-
-def _place(each: Statement) -> tuple[Any, int, int]:
-    return each.said_at, each.position, each.start_at
 
 
 def _same_person(older: Statement, about: str, text: str) -> bool:

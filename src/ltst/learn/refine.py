@@ -15,10 +15,10 @@ from ltst.protocols import LanguageModel
 from ltst.providers.vectors import TextRefused
 from ltst.records import ME, ConversationMessage, Statement
 from ltst.rooms import claims, events, facts, messages, sessions, statements, work
-from ltst.rooms.claims import SourcedClaim
+from ltst.rooms.claims import Heard, SourcedClaim
 from ltst.rooms.events import Told
 from ltst.rooms.statements import SpanOf
-from ltst.rooms.work import Lease, LeaseLost
+from ltst.rooms.work import Lease
 from ltst.support.child import Limits
 from ltst.support.place import beside
 from ltst.support.terms import terms
@@ -40,8 +40,7 @@ async def refine(database: Database, lease: Lease, model: LanguageModel, limits:
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if progress is not None:
             last = unread[-1].message_index if unread else progress.last_index
-            if not await sessions.refined(tx, lease.subject, progress.refined_index, last or 0):
-                raise LeaseLost("the session was read by another")
+            await work.reached(tx, "sessions.refined", lease.subject, progress.refined_index, last or 0)
             await _keep(tx, read, spoken, progress.agent_name)
         await work.finish(tx, lease)
 
@@ -90,7 +89,7 @@ async def _noted(calls: SingleCall, spoken: Sequence[ConversationMessage]) -> No
     earlier = await beside(_nearest, before, [each.content for each in spoken])
     local = [
         Claimed(each.claim_id, each.message_id, each.claim_key, each.claim_value)
-        for each in await claims.in_messages(calls, ids)
+        for each in await calls.rows("claims.in_messages", Heard, message_ids=ids)
     ]
     return Noted([*stated[:MOST_OF_TURNS], *earlier], local[:MOST_OF_TURNS])
 
@@ -114,7 +113,8 @@ async def _keep(tx: Transaction, read: Weighed, spoken: Sequence[ConversationMes
     ]
     new, gone = await claims.add(tx, said, reader=MODEL), await claims.strike_out(tx, read.wrong)
     await weigh(tx, [*new, *gone])
-    struck = await statements.strike_out(tx, read.wrong)
+    # Until they are learnt anew, and nothing that a person set.
+    struck = await tx.values("statements.strike_out", ids=read.wrong) if read.wrong else []
     await events.add_many(tx, ACTOR, [Told("reject", "statement", each, {"by": MODEL}) for each in struck])
     await _keep_stated(tx, [each for each in read.stated if each.message_id in speaks])
 
@@ -125,7 +125,9 @@ async def _keep_stated(tx: Transaction, stated: Sequence[Quoted]) -> None:
     await events.add_many(tx, ACTOR, [Told("learn", "statement", each, {}) for each in new])
     for each in stated:
         if each.known is not None:
-            await statements.describe(tx, each.known, each.stated)
+            # Who read it, and how sure they were, stays.
+            said = {name: getattr(each.stated, name) for name in ("kind", "about", "since", "until")}
+            await tx.run("statements.describe", statement_id=each.known, **said)
     standing = await statements.in_messages(tx, {each.message_id for each in stated if each.replaces})
     ids = {(each.message_id, each.start_at, each.end_at): each.statement_id for each in standing}
     for newer, older in ((ids.get(each.place), older) for each in stated for older in each.replaces):

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
-from ltst.learn.extract import claims
+from ltst.learn.extract import claims_after
 from ltst.learn.gate import weights
 from ltst.learn.statements import read
-from ltst.records import Learnt
+from ltst.records import Earlier, Learnt
 
 
 def prepare() -> None:
     """Compile the rules and load the gate, which takes longer than to read many messages."""
-    import ltst.learn.extract.message  # noqa: F401
+    import ltst.learn.extract.corrections  # noqa: F401
 
     weights()
 
 
-def read_message(text: str, said_at: datetime, before: str) -> Learnt:
-    """Returns what a message says about its writer; `before` is the turn that it answers."""
-    return Learnt(claims(text, said_at), read(text, said_at, before))
+def read_message(text: str, said_at: datetime, before: str, earlier: Sequence[Earlier]) -> Learnt:
+    """Returns what a message says about its writer; `before` is the turn that it answers, `earlier` what they said."""
+    return Learnt(claims_after(text, said_at, before, earlier), read(text, said_at, before))

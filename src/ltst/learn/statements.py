@@ -131,22 +131,19 @@ def candidates(text: str) -> list[Span]:
         joking = [at for at, each in enumerate(places) if _TAKEN_BACK.search(text, *each)]
         taken_back = {at + step for at in joking for step in (-1, 0, 1)}
     kept = (each for at, each in enumerate(places) if at not in taken_back and each[1] - each[0] <= LONGEST_SENTENCE)
-    return [each for each in kept if _within(each, own) and not _covered(each, left_out)]
+    said = (each for each in kept if any(start <= each[0] and each[1] <= end for start, end in own))
+    return [each for each in said if not _covered(each, left_out)]
 
 
 def _left_out(text: str) -> Iterator[Span]:
-    """Where something stands that is quoted, invented or supposed."""
+    """Yields where something stands that is quoted, invented or supposed."""
     yield from (found.span() for found in _QUOTED.finditer(text))
     if holds_any(text, _INVENTING):
         yield from (found.span() for found in _INVENTED.finditer(text))
 
 
-def _within(place: Span, own: Sequence[Span]) -> bool:
-    return any(start <= place[0] and place[1] <= end for start, end in own)
-
-
 def _covered(place: Span, left_out: Sequence[Span]) -> bool:
-    """Whether at least half of a sentence lies in what is left out, or something long begins in it."""
+    """Returns whether at least half of a sentence lies in what is left out, or something long begins in it."""
     return any(
         2 * (min(place[1], end) - max(place[0], start)) >= place[1] - place[0] or place[0] <= start < place[1] < end
         for start, end in left_out

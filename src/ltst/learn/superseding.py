@@ -74,7 +74,7 @@ def takes_place(older: str, kind: str, newer: str, nearness: float, shared: Coll
 
 
 def _differs(older: str, newer: str) -> bool:
-    """Whether both name numbers, or days of the week, and the newer one others."""
+    """Return whether both name numbers, or days of the week, and the newer one others."""
     numbers = [{each.rstrip(".,:") for each in _NUMBER.findall(text)} for text in (older, newer)]
     days = [{each.lower() for each in _DAY.findall(text)} for text in (older, newer)]
     return any(before and after - before for before, after in (numbers, days))

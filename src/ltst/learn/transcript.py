@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltst.learn import pasted
 from ltst.records import ConversationMessage
@@ -23,8 +22,7 @@ THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.S)
 FENCE = re.compile(r"\A```\w*+|```\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class ShownTurn(NamedTuple):
     """A turn as the model sees it: under a short number, and no longer than it may be."""
 
     number: int
@@ -44,7 +42,7 @@ def batches(turns: Iterable[ConversationMessage]) -> list[list[ConversationMessa
     found: list[list[ConversationMessage]] = []
     room = 0
     for turn in turns:
-        size = _size(turn)
+        size = min(len(turn.content), _limit(turn)) if turn.role in SPEAKERS else 0
         if not found or size > room:
             found.append([])
             room = LONGEST_INPUT
@@ -53,10 +51,10 @@ def batches(turns: Iterable[ConversationMessage]) -> list[list[ConversationMessa
     return found
 
 
-def shown_turns(turns: Sequence[ConversationMessage]) -> list[Shown]:
+def shown_turns(turns: Sequence[ConversationMessage]) -> list[ShownTurn]:
     """Returns what a model is shown: the user's own words, the assistant's cut short, and no output of tools."""
     said = [(turn, text) for turn in turns if turn.role in SPEAKERS and turn.message_id and (text := _words(turn))]
-    return latest([Shown(at, turn, cut(text, _limit(turn))) for at, (turn, text) in enumerate(said, 1)])
+    return latest([ShownTurn(at, turn, cut(text, _limit(turn))) for at, (turn, text) in enumerate(said, 1)])
 
 
 def _words(turn: ConversationMessage) -> str:
@@ -78,19 +76,15 @@ def _prompt(package: str, name: str) -> str:
     return (resources.files(package) / name).read_text(encoding="utf-8").strip()
 
 
-def latest(shown: Sequence[Shown]) -> list[Shown]:
+def latest(shown: Sequence[ShownTurn]) -> list[ShownTurn]:
     """Returns the latest turns that fit into one prompt together."""
-    room, kept = LONGEST_INPUT, list[Shown]()
+    room, kept = LONGEST_INPUT, list[ShownTurn]()
     for each in reversed(shown):
         room -= len(each.text)
         if room < 0:
             break
         kept.append(each)
     return kept[::-1]
-
-
-def _size(turn: ConversationMessage) -> int:
-    return min(len(turn.content), _limit(turn)) if turn.role in SPEAKERS else 0
 
 
 def _limit(turn: ConversationMessage) -> int:

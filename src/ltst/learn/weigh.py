@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltst.arguments import PREFERENCE_TYPES
 from ltst.db.pool import Executor
+from ltst.learn.keys import BARE, CORRECTS
 from ltst.records import ME, Instruction, UserPreference
 from ltst.rooms import claims, events, facts, instructions, preferences
 from ltst.rooms.claims import Heard
@@ -54,16 +54,18 @@ async def fold_fact(tx: Executor, key: str, about: str = ME) -> facts.Folded:
     await facts.lock(tx, key)
     # Claims are what people say of themselves.
     heard = await claims.of(tx, "fact", key) if about.lower() == ME else []
-    folded = await facts.fold(tx, key, about, [*map(_mention, heard)], single_valued=claims.single_valued(heard))
-    known = {each.claim_id: each.row_id for each in heard}
-    await claims.rest_on(tx, {claim: row for claim, row in folded.rests.items() if known[claim] != row})
+    said = [*map(_mention, _standing(heard))]
+    folded = await facts.fold(tx, key, about, said, single_valued=all(each.single_valued for each in heard))
+    rests = {each.claim_id: folded.rests.get(each.claim_id) for each in heard}
+    await claims.rest_on(tx, {each.claim_id: row for each in heard if (row := rests[each.claim_id]) != each.row_id})
     return folded
 
 
 async def weigh_preference(tx: Executor, key: str) -> None:
     """Let the strongest and latest wish stand."""
     row = await preferences.row_id(tx, key)
-    known, heard = await preferences.own(tx, key), await claims.of(tx, "preference", key)
+    known = await tx.row("preferences.own", UserPreference, key=key)
+    heard = await claims.of(tx, "preference", key)
     if known is not None and known.sensitive:
         return
     by_hand, wanted = _by_hand(known), wish(heard)
@@ -71,19 +73,13 @@ async def weigh_preference(tx: Executor, key: str) -> None:
         await _without_wish(tx, key, known, by_hand)
         return
     metadata = {"sources": wanted.sources} | ({"by_hand": by_hand} if by_hand else {})
-    if known is None or not known.learned or _differs(known, wanted, metadata):
-        await preferences.set(
-            tx,
-            row,
-            key,
-            wanted.value,
-            type=wanted.type,
-            sensitive=False,
-            source=wanted.source,
-            confidence=wanted.confidence,
-            learned=True,
-            metadata=json.dumps(metadata),
-        )
+    if known is None or not known.learned or _stated(known) != (*wanted[:4], metadata):
+        known_by: dict[str, Any] = {
+            "source": wanted.source,
+            "confidence": wanted.confidence,
+            "metadata": json.dumps(metadata),
+        }
+        await preferences.set(tx, row, key, wanted.value, type=wanted.type, learned=True, **known_by)
         await events.add(tx, ACTOR, "learn", "preference", row)
     await claims.rest_on(tx, {each.claim_id: row for each in heard if each.row_id != row})
 
@@ -108,8 +104,7 @@ FOLDS = {"fact": weigh_fact, "preference": weigh_preference, "instruction": weig
 LOCKS = {"fact": facts.lock, "preference": preferences.lock, "instruction": instructions.lock}
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(NamedTuple):
     """How the user wants something, how that is known, since when and from which messages."""
 
     value: str
@@ -149,17 +144,23 @@ def _wish(source: str, heard: Sequence[Heard]) -> Wish:
 def _not_over(heard: Sequence[Heard]) -> list[Heard]:
     """Returns what was not taken back later."""
     ended = {normalised(each.claim_value): each.said_at for each in heard if each.change == "ends"}
-    return [
-        each
-        for each in heard
-        if each.change == "holds"
-        and (normalised(each.claim_value) not in ended or ended[normalised(each.claim_value)] < each.said_at)
-    ]
+    holds = [(each, ended.get(normalised(each.claim_value))) for each in heard if each.change == "holds"]
+    return [each for each, end in holds if end is None or end < each.said_at]
+
+
+def _standing(heard: Sequence[Heard]) -> list[Heard]:
+    """Returns what was said, without corrections that say nothing any more since what they corrected is gone."""
+    sources = {each.message_id for each in heard}
+    standing = [each for each in heard if not each.details.get(BARE) or each.details[CORRECTS] in sources]
+    # One that goes may have been corrected itself.
+    return standing if len(standing) == len(heard) else _standing(standing)
 
 
 def _mention(heard: Heard) -> Mention:
+    details = {name: value for name, value in heard.details.items() if name not in (CORRECTS, BARE)}
     said = heard.claim_id, heard.claim_value, heard.valid_from, heard.said_at, heard.change == "ends", heard.valid_to
-    return Mention(*said, confidence=heard.confidence, source=heard.message_id, details=heard.details)
+    corrects = heard.details.get(CORRECTS)
+    return Mention(*said, confidence=heard.confidence, source=heard.message_id, details=details, corrects=corrects)
 
 
 def _by_hand(known: UserPreference | None) -> Mapping[str, Any] | None:
@@ -195,28 +196,15 @@ async def _without_wish(
         await preferences.forget(tx, key)
         await events.add(tx, ACTOR, "unlearn", "preference", known.preference_id)
         return
-    await preferences.set(
-        tx,
-        known.preference_id,
-        key,
-        str(by_hand["value"]),
-        type=str(by_hand["type"]),
-        sensitive=False,
-        source=str(by_hand["source"]),
-        confidence=float(by_hand["confidence"]),
-        at=datetime.fromisoformat(str(by_hand["at"])),
-    )
+    before = {name: by_hand[name] for name in ("type", "source", "confidence")}
+    at = datetime.fromisoformat(by_hand["at"])
+    await preferences.set(tx, known.preference_id, key, by_hand["value"], **before, at=at)
     await events.add(tx, ACTOR, "set", "preference", known.preference_id)
 
 
-def _differs(known: UserPreference, wanted: Wish, metadata: Mapping[str, Any]) -> bool:
-    return (known.preference_value, known.preference_type, known.source, known.confidence_score, known.metadata) != (
-        wanted.value,
-        wanted.type,
-        wanted.source,
-        wanted.confidence,
-        metadata,
-    )
+def _stated(known: UserPreference) -> tuple[object, ...]:
+    """Returns what a wish says too, in its order, and the metadata."""
+    return known.preference_value, known.preference_type, known.source, known.confidence_score, known.metadata
 
 
 async def _as_written(tx: Executor, agent: str, base: Instruction | None, active: Instruction | None) -> None:
@@ -225,7 +213,7 @@ async def _as_written(tx: Executor, agent: str, base: Instruction | None, active
         await instructions.retire(tx, agent)
         await events.add(tx, ACTOR, "unlearn", "instruction", active.id)
     if base is not None and not base.active:
-        await instructions.revive(tx, base.id)
+        await tx.run("instructions.revive", id=base.id)
         await events.add(tx, ACTOR, "set", "instruction", base.id, {"version": base.version})
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ltst.providers.tensors import tensors
+from ltst.providers.vectors import product
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +41,7 @@ def _change(name: str, stored: Mapping[str, NDArray[Any]], thin: Mapping[str, ND
 
     down = thin[f"{name}.down"] * thin[f"{name}.down_scale"]
     up = thin[f"{name}.up"] * thin[f"{name}.up_scale"]
-    whole = stored[f"{name}_q"] * stored[f"{name}_scale"] + down @ up
+    whole = stored[f"{name}_q"] * stored[f"{name}_scale"] + product(down, up)
     scale = np.maximum(np.abs(whole).max(axis=0, keepdims=True), 1e-12) / MOST
     stored[f"{name}_q"][...] = np.rint(whole / scale)
     stored[f"{name}_scale"][...] = scale

@@ -16,7 +16,7 @@ from ltst.errors import Invalid, LtstError, ModelUnavailable
 from ltst.providers.function import CallableEmbedder
 from ltst.providers.local import LocalEmbedder
 from ltst.providers.remote import OpenAIEmbedder
-from ltst.providers.turns import Paced, Portion, Prompted, Request, moments
+from ltst.providers.turns import Paced, Portion, Prompted, Request, fitting, moments
 from ltst.providers.vectors import TextRefused, check_vectors
 from ltst.support.logs import LOGGER
 from ltst.support.place import beside
@@ -72,15 +72,15 @@ class Embedding:
         return self.embedder.name
 
     async def dimensions(self) -> int:
-        """The length of its vectors, for which a remote model may have to be asked."""
+        """Return the length of its vectors, for which a remote model may have to be asked."""
         return await beside(self._asked, lambda: self.embedder.dimensions)
 
     async def parts(self, texts: Sequence[str], *, room: int = 0) -> list[list[str]]:
-        """The parts of each text; long ones take their time."""
+        """Return the parts of each text; long ones take their time."""
         return await beside(self._asked, lambda: [self.embedder.parts(text, room=room) for text in texts])
 
     async def vectors(self, texts: Sequence[str], *, background: bool = False, question: bool = False) -> Vectors:
-        """A vector for each text, in their order; those for the background come after everyone else's.
+        """Return a vector for each text, in their order; those for the background come after everyone else's.
 
         Some models want other words before a question than before what is to be found.
         """
@@ -99,9 +99,7 @@ class Embedding:
         return await asyncio.wrap_future(request.answer)
 
     def _prompted(self, texts: Sequence[str], question: bool) -> list[str]:
-        if self._prompts is None:
-            return [*texts]
-        return [self._prompts(text, question) for text in texts]
+        return [*texts] if self._prompts is None else [self._prompts(text, question) for text in texts]
 
     async def close(self) -> None:
         """Finish the batch at hand and refuse the rest."""
@@ -134,7 +132,7 @@ class Embedding:
             self._serve(batch)
 
     def _next(self) -> list[Portion]:
-        """The next batch; none when there is to be no other."""
+        """Return the next batch; none when there is to be no other."""
         while True:
             with self._bell:
                 self._bell.wait_for(lambda: self._waiting or self._moments or self._closed or ENDING.is_set())
@@ -146,7 +144,7 @@ class Embedding:
             self._sort()
 
     def _urgent(self) -> list[Portion]:
-        """What is asked for now: an equal share for everyone; who needs more stands at the back again."""
+        """Return what is asked for now: an equal share for everyone; who needs more stands at the back again."""
         served = [each for each in self._waiting if not each.background and not each.answer.done()][: self._most_texts]
         count = len(served) or 1
         batch = [request.portion(self._most_texts // count, self._most_characters // count) for request in served]
@@ -154,14 +152,14 @@ class Embedding:
         return batch
 
     def _moment(self) -> list[Portion]:
-        """The next of the background's batches, without those who have gone away."""
+        """Return the next of the background's batches, without those who have gone away."""
         while self._moments:
             if batch := [portion for portion in self._moments.popleft() if not portion.request.answer.done()]:
                 return batch
         return []
 
     def _pool(self) -> list[Portion]:
-        """The texts to be sorted next: an equal share for everyone, so that no one waits for ever."""
+        """Return the texts to be sorted next: an equal share for everyone, so that no one waits for ever."""
         served = [request for request in self._waiting if not request.answer.done()][:POOL]
         pool = [request.portion(POOL // len(served)) for request in served]
         self._line_up(served)
@@ -184,17 +182,8 @@ class Embedding:
                 return [*moments(pool, self.embedder.lengths, self.embedder.moment)]
             except Exception as problem:  # noqa: BLE001 - a model that is missing is told when it is asked for vectors
                 LOGGER.debug("texts could not be measured", extra={"reason": repr(problem)})
-        return [*moments(pool, lambda texts: [len(text) for text in texts], self._moment_of_characters)]
-
-    def _moment_of_characters(self, lengths: Sequence[int]) -> int:
-        """How many of the longest go together to an embedder that does not say so itself."""
-        most, count = min(self._most_characters, BACKGROUND_CHARACTERS), 0
-        for length in lengths[: self._most_texts]:
-            most -= length
-            if most < 0:
-                break
-            count += 1
-        return count
+        most, texts = min(self._most_characters, BACKGROUND_CHARACTERS), self._most_texts
+        return [*moments(pool, lambda given: [*map(len, given)], lambda lengths: fitting(lengths[:texts], most))]
 
     def _serve(self, batch: Sequence[Portion]) -> None:
         texts = [text for portion in batch for text in portion.texts]

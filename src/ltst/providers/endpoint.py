@@ -66,6 +66,11 @@ class EndpointAnswer:
             async for chunk in self._response.aiter_bytes():
                 yield chunk
 
+    async def read(self) -> bytes:
+        """Returns the whole body, which can still be read piece by piece afterwards."""
+        with _failures(self.host, self._timeout):
+            return await self._response.aread()
+
     async def aclose(self) -> None:
         """Let go of the connection."""
         await self._response.aclose()
@@ -95,7 +100,7 @@ class Endpoint:
         """Returns the whole answer to a request for a completion."""
         try:
             async with asyncio.timeout(self._timeout), self._asked({**request, "stream": False}) as passage:
-                body = b"".join([chunk async for chunk in passage.aiter_bytes()])
+                body = await passage.read()
         except TimeoutError:
             raise ModelUnavailable(f"{self.host} gave no answer within {self._timeout:g} seconds") from None
         return self._read(body)
@@ -105,7 +110,7 @@ class Endpoint:
         async with self._asked({**request, "stream": True}) as passage:
             if not passage.streamed:
                 # A server that knows no streams answers at once.
-                yield as_chunk(self._read(b"".join([chunk async for chunk in passage.aiter_bytes()])))
+                yield as_chunk(self._read(await passage.read()))
                 return
             async for chunk in chunks(passage):
                 yield chunk

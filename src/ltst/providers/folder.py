@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ltst.errors import Invalid, ModelUnavailable
+from ltst.errors import ModelUnavailable
 from ltst.providers import layout
 from ltst.providers.parts import LONGEST_STRETCH, by_pieces, encoded
-from ltst.providers.runtime import LOADING, load, runs, threads_for
+from ltst.providers.runtime import LOADING, load, padded, runs, summed, threads_for
 from ltst.providers.vectors import check_vectors
 
 if TYPE_CHECKING:
@@ -33,11 +33,9 @@ class FolderEmbedder:
 
     def __init__(self, folder: str | Path, *, threads: int | None = None) -> None:
         """`threads` that compute; unset means one for each processor, four at most."""
-        if threads is not None and threads < 1:
-            raise Invalid(f"threads must be at least 1, not {threads}")
+        self._threads = threads_for(threads)
         self.folder = Path(folder).expanduser().absolute()
         self._layout = layout.read(self.folder)
-        self._threads = threads_for(threads)
 
     @cached_property
     def name(self) -> str:
@@ -161,24 +159,20 @@ class _Model:
         """Returns a vector for the pieces of each text."""
         import numpy as np
 
-        lengths = np.array([len(row) for row in rows])
-        mask = (np.arange(lengths.max()) < lengths[:, None]).astype(np.int64)
-        ids = np.zeros_like(mask)
-        ids[mask == 1] = [piece for row in rows for piece in row]
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        given = padded(rows)
         asked = {name: given[name].astype(kind) for name, kind in self._inputs.items()}
         (states,) = self._session.run([self._output], asked)
         if states.ndim == 2:
             return np.asarray(states)
-        if states.ndim != 3 or states.shape[:2] != ids.shape:
+        shape = given["input_ids"].shape
+        if states.ndim != 3 or states.shape[:2] != shape:
             raise ModelUnavailable(
-                f"{self._weights} gives numbers in the shape {states.shape} for texts of the shape {ids.shape}: "
+                f"{self._weights} gives numbers in the shape {states.shape} for texts of the shape {shape}: "
                 "a vector for each piece is needed, or one for each text"
             )
         if self._pooling == layout.CLS:
             return np.asarray(states[:, 0])
-        # The sum of each text's states: its mean but for the length, which is made one anyway.
-        return np.asarray(np.matmul(mask[:, None, :].astype(np.float32), states.astype(np.float32))[:, 0])
+        return np.asarray(summed(given, states))
 
     def _kind(self, given: Any) -> str:
         if given.name not in INPUTS or given.type not in WHOLE_NUMBERS:

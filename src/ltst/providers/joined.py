@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from ltst.providers import local, multilingual
 from ltst.providers.local import QUESTION, LocalEmbedder
-from ltst.providers.runtime import LOADING
-from ltst.providers.vectors import check_vectors
+from ltst.providers.runtime import LOADING, loaded
+from ltst.providers.vectors import check_vectors, product
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +47,7 @@ class JoinedEmbedder(LocalEmbedder):
         import numpy as np
 
         by_local = super().embed([text.removeprefix(PUBLISHED) for text in texts])
-        both = np.hstack([by_local, _read(texts)]) @ _changes()["projection"]
+        both = product(np.hstack([by_local, _read(texts)]), _changes()["projection"])
         alone = np.array([[text.startswith(PUBLISHED)] for text in texts])
         return check_vectors(np.where(alone, by_local, both), len(texts), DIMENSIONS)
 
@@ -59,12 +59,8 @@ class JoinedEmbedder(LocalEmbedder):
         """Load both models in a few steps, before each of which it asks whether to go on."""
         readers = (partial(_reader, way) for way in (ASKED, TOLD))  # questions come first
         steps: list[Callable[[], Any]] = [multilingual.tokenizer, multilingual.model, _changes, *readers]
-        for step in steps:
-            if not go_on():
-                return
-            with LOADING:
-                step()
-        super().warm(go_on)
+        if loaded(steps, go_on):
+            super().warm(go_on)
 
 
 def _read(texts: Sequence[str]) -> NDArray[np.float32]:
@@ -98,5 +94,5 @@ def _changes() -> Mapping[str, NDArray[np.float32]]:
         packed = {name: stored[name] for name in stored.files}
     whole = {name: packed[name] * packed[f"{name}_scale"] for name in packed if f"{name}_scale" in packed}
     changed = [f"{way}.{name}" for way in (TOLD, ASKED) for name in MATRICES]
-    products = {name: (whole[f"{name}.down"] @ whole[f"{name}.up"]).astype(np.float32) for name in changed}
+    products = {name: product(whole[f"{name}.down"], whole[f"{name}.up"]).astype(np.float32) for name in changed}
     return products | {"projection": whole["projection"].astype(np.float32)}

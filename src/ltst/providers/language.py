@@ -146,7 +146,8 @@ class OpenAILanguageModel:
         except openai.APIStatusError as problem:
             if problem.status_code in REFUSED_REQUEST:
                 return _Refused(problem.status_code, f"{problem.param} {problem}")
-            said = self._meaning(problem.status_code)
+            meaning = MEANINGS.get(problem.status_code, "gave no answer")
+            said = f"{self._host} {meaning}: HTTP {problem.status_code} for {self._model}"
             kind = TextRefused if problem.status_code == TOO_LARGE else ModelUnavailable
         except openai.APITimeoutError:
             said = f"{self._host} gave no answer within {self._timeout:g} seconds, {self._retries + 1} times in a row"
@@ -155,11 +156,6 @@ class OpenAILanguageModel:
         except (openai.OpenAIError, ValueError) as problem:
             said = f"{self._host} could not be asked: {type(problem).__name__}"
         raise kind(said)
-
-    def _meaning(self, status: int) -> str:
-        if status in MEANINGS:
-            return f"{self._host} {MEANINGS[status]}: HTTP {status} for {self._model}"
-        return f"{self._host} gave no answer: HTTP {status} for {self._model}"
 
     def _read(self, answer: Any, messages: Messages) -> Completion:
         try:

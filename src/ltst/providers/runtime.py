@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ltst.errors import ModelUnavailable
+from ltst.errors import Invalid, ModelUnavailable
 
 MOST_THREADS = 4
 # What a run costs by itself, in pieces: padding beyond that is dearer than another run.
@@ -17,33 +17,19 @@ COST_OF_A_RUN = 8
 SPIN_MICROSECONDS = 200
 
 
-class Loading:
-    """Held while something is loaded, so that a fork waits: a child would find libraries half imported, for ever."""
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-
-    def acquire(self, blocking: bool = True) -> bool:
-        """Wait until nothing is being loaded, or tell that something is."""
-        return self._lock.acquire(blocking=blocking)
-
-    def release(self) -> None:
-        """Let others load."""
-        self._lock.release()
-
-    def renew(self) -> None:
-        """Begin anew in a forked child, where the lock is held by whoever forked."""
-        self._lock = threading.RLock()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *problem: object) -> None:
-        self._lock.release()
-
-
-LOADING = Loading()
+# Held while something is loaded, so that a fork waits: a child would find libraries half imported, for ever.
+LOADING = threading.RLock()
 _loaded: list[Any] = []
+
+
+def loaded(steps: Iterable[Callable[[], Any]], go_on: Callable[[], bool]) -> bool:
+    """Load in steps, before each of which it asks whether to go on; return whether it came to the end."""
+    for step in steps:
+        if not go_on():
+            return False
+        with LOADING:
+            step()
+    return True
 
 
 def runtime() -> Any:
@@ -87,9 +73,32 @@ def runs(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
         yield run
 
 
+def padded(rows: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """Return what a model is given for the pieces of some texts: their numbers, and where there are any."""
+    import numpy as np
+
+    lengths = np.array([len(row) for row in rows])
+    mask = (np.arange(lengths.max()) < lengths[:, None]).astype(np.int64)
+    ids = np.zeros_like(mask)
+    ids[mask == 1] = [piece for row in rows for piece in row]
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+
+
+def summed(given: dict[str, Any], states: Any) -> Any:
+    """Return the sum of each text's states: its mean but for the length, which is made one anyway."""
+    import numpy as np
+
+    mask = given["attention_mask"]
+    return np.matmul(mask[:, None, :].astype(np.float32), states.astype(np.float32, copy=False))[:, 0]
+
+
 def threads_for(given: int | None) -> int:
-    """Returns as many threads as are asked for; unset means one for each processor, four at most."""
-    return given or min(_processors(), MOST_THREADS)
+    """Returns as many threads as are asked for; unset means one for each processor that it may use, four at most."""
+    if given is not None and given < 1:
+        raise Invalid(f"threads must be at least 1, not {given}")
+    # In a container these are fewer than there are.
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return given or min(usable, MOST_THREADS)
 
 
 def _return_memory() -> None:
@@ -101,16 +110,9 @@ def _return_memory() -> None:
         trim(0)
 
 
-def _processors() -> int:
-    """Returns how many processors this process may use, which in a container are fewer than there are."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _begin_anew() -> None:
-    """In a forked child: the lock is held by whoever forked, and a session's own threads stayed behind."""
-    LOADING.renew()
+    """In a forked child: the lock was taken by whoever forked, and a session's own threads stayed behind."""
+    LOADING.release()
     if _loaded:
         from ctypes import py_object, pythonapi
 

@@ -43,11 +43,11 @@ def _tensor(message: memoryview, wanted: set[str]) -> tuple[str, NDArray[np.gene
 
 def fields(message: memoryview) -> Iterator[tuple[int, memoryview]]:
     """Yields the number and the bytes of each field of a message in the format of protocol buffers."""
-    at = 0
-    while at < len(message):
-        key, at = _varint(message, at)
+    at, end = 0, len(message)
+    while at < end:
+        key, at = (message[at], at + 1) if message[at] < 128 else _varint(message, at)  # as nearly all are
         if key & 7 == DELIMITED:
-            size, at = _varint(message, at)
+            size, at = (message[at], at + 1) if message[at] < 128 else _varint(message, at)
         else:
             size = _varint(message, at)[1] - at if key & 7 == VARINT else SIZES[key & 7]
         yield key >> 3, message[at : at + size]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Published(Protocol):
     """An embedder that can also read a text as a well-known model does, for those who compare by its cosine."""
 
     def published(self, text: str) -> str:
-        """The text marked to be read so."""
+        """Returns the text marked to be read so."""
         ...
 
 
@@ -96,6 +97,11 @@ class Portion:
     def texts(self) -> list[str]:
         """The texts at these places."""
         return [self.request.texts[place] for place in self.places]
+
+
+def fitting(lengths: Sequence[int], most: int) -> int:
+    """Returns how many texts of these lengths are at most so long together; one in any case."""
+    return max(1, sum(total <= most for total in accumulate(lengths)))
 
 
 def moments(

@@ -38,7 +38,7 @@ def excerpt(text: str, asked: frozenset[str], fits: Callable[[str], bool]) -> st
 
 
 def _to_a_word(piece: str | None) -> str | None:
-    """A beginning without the word that it was cut in, unless it is the only one."""
+    """Return a beginning without the word that it was cut in, unless it is the only one."""
     if piece is None:
         return None
     whole, space, _ = piece.removesuffix(MARKER).rpartition(" ")
@@ -46,19 +46,19 @@ def _to_a_word(piece: str | None) -> str | None:
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences with the space behind them: together they are the text."""
+    """Return the sentences with the space behind them: together they are the text."""
     ends = [*(match.end() for match in END.finditer(text)), len(text)]
     return [text[start:end] for start, end in pairwise([0, *ends]) if end > start]
 
 
 def _by_weight(sentences: Sequence[str], asked: frozenset[str]) -> list[int]:
-    """The places of the sentences, the most telling first; of equals the first."""
+    """Return the places of the sentences, the most telling first; of equals the first."""
     weights = [SHARED_WEIGHT * len(asked.intersection(terms(each))) + bool(details(each)) for each in sentences]
     return sorted(range(len(sentences)), key=lambda at: (-weights[at], at))
 
 
 def _joined(sentences: Sequence[str], chosen: set[int], more: bool) -> str:
-    """The chosen sentences; a mark stands for what is missing before, between and behind them."""
+    """Return the chosen sentences; a mark stands for what is missing before, between and behind them."""
     told, last = "", -1
     for at in sorted(chosen):
         gap = f"{MARKER} " if at > last + 1 else ""

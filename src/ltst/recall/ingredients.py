@@ -15,7 +15,9 @@ from ltst.recall.worth import subjects
 from ltst.records import ME, ConversationContext, ConversationMessage, Fact, Hit, UserPreference
 from ltst.support.speech import speaker
 
-SPEAKERS = {"human": "you", "user": "you", "ai": "assistant", "assistant": "assistant"}
+# Who said what is recalled; what nobody is named for are the user's own words.
+SPEAKERS = {"human": None, "user": None, "ai": "assistant", "assistant": "assistant"}
+UNNAMED = "someone"  # whose name has no letter that can be shown
 ASSISTANT_WEIGHT = 0.75  # of what an assistant said, beside the user's own words: these are what is remembered for
 KNOWN_OF_FACTS = ("date", "relation", "species")  # what is known of a fact beside its value
 
@@ -52,7 +54,7 @@ class Source:
 
 
 @dataclass(slots=True)  # not frozen, which takes thrice as long to make: there are hundreds in each context
-class Item:
+class Ingredient:
     """One fact, one message, one turn: what it says, how it is shown and where it stands in its section."""
 
     content: str
@@ -77,7 +79,7 @@ class Item:
         return () if self.id is None else (self.id,)
 
 
-def known_items(ingredients: Ingredients) -> dict[str, list[Item]]:
+def known_items(ingredients: Ingredients) -> dict[str, list[Ingredient]]:
     """Return what may stand in the sections that need no search, the most useful first."""
     known = {
         "instructions": _instructions(ingredients.instructions),
@@ -89,7 +91,7 @@ def known_items(ingredients: Ingredients) -> dict[str, list[Item]]:
     return _telling(known)
 
 
-def found_items(ingredients: Ingredients, told: str) -> dict[str, list[Item]]:
+def found_items(ingredients: Ingredients, told: str) -> dict[str, list[Ingredient]]:
     """Return what may stand in the sections of what was found, the most useful first; and in that of summaries."""
     found = {
         "summary": _summaries([ingredients.summary, told]),
@@ -100,26 +102,26 @@ def found_items(ingredients: Ingredients, told: str) -> dict[str, list[Item]]:
     return _telling(found)
 
 
-def _telling(sections: Mapping[str, Sequence[Item]]) -> dict[str, list[Item]]:
-    """The sections without what says nothing."""
+def _telling(sections: Mapping[str, Sequence[Ingredient]]) -> dict[str, list[Ingredient]]:
+    """Return the sections without what says nothing."""
     return {name: [each for each in section if each.content] for name, section in sections.items()}
 
 
-def turn(message: ConversationMessage, index: int) -> Item:
+def turn(message: ConversationMessage, index: int) -> Ingredient:
     """Return a turn under its role. What a tool or a page said is data, in a turn that cannot speak as the system."""
     role = role_of(message)
     if role in ("user", "assistant", "system") and message.trusted:
-        return Item(message.content, (index,), id=message.message_id, role=role)
-    return Item(message.content, (index,), shown=partial(_unheard, role), id=message.message_id, role="user")
+        return Ingredient(message.content, (index,), id=message.message_id, role=role)
+    return Ingredient(message.content, (index,), shown=partial(_unheard, role), id=message.message_id, role="user")
 
 
-def newest(window: Sequence[ConversationMessage], query: str | None) -> Item | None:
+def newest(window: Sequence[ConversationMessage], query: str | None) -> Ingredient | None:
     """Return the newest user message: the query, unless the window has it waiting for an answer; else the last one."""
     at = max((index for index, message in enumerate(window) if role_of(message) == "user"), default=None)
     if query and query.strip():
         waiting = at is not None and window[at].content == query and role_of(window[-1]) != "assistant"
         if not waiting:
-            return Item(query, (len(window),), role="user")
+            return Ingredient(query, (len(window),), role="user")
     return None if at is None else turn(window[at], at)
 
 
@@ -143,20 +145,20 @@ def _keyed(key: str, value: str) -> str:
     return f"{key}: {value}"
 
 
-def _instructions(text: str | None) -> list[Item]:
-    return [Item(text, (), shown=instructed)] if text and text.strip() else []
+def _instructions(text: str | None) -> list[Ingredient]:
+    return [Ingredient(text, (), shown=instructed)] if text and text.strip() else []
 
 
-def _wishes(wishes: Iterable[str]) -> list[Item]:
+def _wishes(wishes: Iterable[str]) -> list[Ingredient]:
     """In the order in which they were made."""
     first = datetime.min.replace(tzinfo=UTC)
-    return [Item(flat(text), (first, f"{at:06}"), Source("instruction")) for at, text in enumerate(wishes)]
+    return [Ingredient(flat(text), (first, f"{at:06}"), Source("instruction")) for at, text in enumerate(wishes)]
 
 
-def _preferences(preferences: Iterable[UserPreference]) -> list[Item]:
-    """The surest first; shown in the order they came, so that a new one leaves those before it in place."""
+def _preferences(preferences: Iterable[UserPreference]) -> list[Ingredient]:
+    """Return the surest first; shown in the order they came, so that a new one leaves those before it in place."""
     return [
-        Item(
+        Ingredient(
             flat(each.preference_value),
             (_moment(each.created_at), each.preference_key),
             Source("preference", each.preference_id),
@@ -167,11 +169,11 @@ def _preferences(preferences: Iterable[UserPreference]) -> list[Item]:
     ]
 
 
-def _facts(facts: Iterable[Fact], topic: str | None) -> list[Item]:
+def _facts(facts: Iterable[Fact], topic: str | None) -> list[Ingredient]:
     """First about whom the topic names, then about the user; the surest, then the latest. Shown as they were learnt."""
     asked = subjects(topic or "")
     return [
-        Item(
+        Ingredient(
             flat(each.fact_value),
             (_moment(each.recorded_at), each.fact_key, each.fact_id),
             Source("fact", each.fact_id, _source_of(each)),
@@ -187,7 +189,7 @@ def _facts(facts: Iterable[Fact], topic: str | None) -> list[Item]:
 
 
 def _distance(fact: Fact, asked: frozenset[str]) -> int:
-    """How far a fact is from what is asked, by whom it is about."""
+    """Return how far a fact is from what is asked, by whom it is about."""
     if fact.about == ME:
         return 1
     return 0 if asked & subjects(fact.about) else 2
@@ -210,14 +212,14 @@ def _fact_details(fact: Fact) -> tuple[str, ...]:
     return (*since, *until, *told)
 
 
-def _summaries(summaries: Iterable[str | None]) -> list[Item]:
-    return [Item(flat(text), (at,), Source("summary")) for at, text in enumerate(summaries) if text]
+def _summaries(summaries: Iterable[str | None]) -> list[Ingredient]:
+    return [Ingredient(flat(text), (at,), Source("summary")) for at, text in enumerate(summaries) if text]
 
 
-def _contexts(contexts: Iterable[ConversationContext]) -> list[Item]:
-    """The most relevant first; shown by type and key."""
+def _contexts(contexts: Iterable[ConversationContext]) -> list[Ingredient]:
+    """Return the most relevant first; shown by type and key."""
     return [
-        Item(
+        Ingredient(
             flat(each.context_value),
             (each.context_type, each.context_key),
             Source("context", str(each.context_id)),
@@ -234,17 +236,17 @@ def _context_recalled(context: ConversationContext) -> Hit:
     return Hit("context", str(context.context_id), told, 0.0, {}, context.created_at, context.session_id, None, ())
 
 
-def _recalled(recalled: Iterable[Hit]) -> list[Item]:
-    """The best first, the user's own words before what others said; shown in the order of time, each once."""
+def _recalled(recalled: Iterable[Hit]) -> list[Ingredient]:
+    """Return the best first, the user's own words before what others said; shown in the order of time, each once."""
     unique: dict[tuple[str, str, str], Hit] = {}
     for each in sorted(recalled, key=lambda each: (-_worth(each), -_seconds(each.occurred_at), each.id, each.content)):
         unique.setdefault((each.kind, each.id, each.content), each)
     return [_recalled_item(each, _recalled_details(each)) for each in unique.values()]
 
 
-def _recalled_item(recalled: Hit, details: tuple[str, ...]) -> Item:
+def _recalled_item(recalled: Hit, details: tuple[str, ...]) -> Ingredient:
     of_message = (recalled.id,) if recalled.kind == "message" else ()
-    return Item(
+    return Ingredient(
         flat(recalled.content),
         (_moment(recalled.occurred_at), recalled.id, recalled.content),
         Source(recalled.kind, recalled.id, recalled.sources or of_message),
@@ -271,11 +273,11 @@ def _recalled_details(recalled: Hit) -> tuple[str, ...]:
 
 
 def _speaker(recalled: Hit) -> str | None:
-    """Who said it: the user is you; others go by their names."""
+    """Return who said it, by name; None for the user, and for what nobody said."""
     role, name = recalled.role or recalled.speaker or "", recalled.speaker
     if name in (None, role, speaker(role, None)) and role in SPEAKERS:
         return SPEAKERS[role]
-    return name and detail(name)
+    return name and (detail(name) or UNNAMED)
 
 
 def _group(recalled: Hit, details: tuple[str, ...]) -> tuple[Any, ...] | None:
@@ -285,9 +287,9 @@ def _group(recalled: Hit, details: tuple[str, ...]) -> tuple[Any, ...] | None:
     return (recalled.kind, recalled.id, *details) if recalled.kind == "document" else None
 
 
-def _working(working: Mapping[str, Any]) -> list[Item]:
+def _working(working: Mapping[str, Any]) -> list[Ingredient]:
     return [
-        Item(flat(_value(working[key])), (key,), Source("working", key), shown=partial(_keyed, flat(key)))
+        Ingredient(flat(_value(working[key])), (key,), Source("working", key), shown=partial(_keyed, flat(key)))
         for key in sorted(working)
     ]
 
@@ -297,7 +299,7 @@ def _value(value: Any) -> str:
 
 
 def _moment(when: datetime | None) -> datetime:
-    """A time to sort by; what has none comes last."""
+    """Return a time to sort by; what has none comes last."""
     return datetime.max.replace(tzinfo=UTC) if when is None else utc(when)
 
 

@@ -47,10 +47,13 @@ def parse(text: str) -> list[Line]:
 def flat(text: str) -> str:
     """Return a text in one line, in which nothing passes for a heading, another memory, a tag or a special token."""
     if not text.isprintable():  # there are line breaks in it, or what is unseen
-        text = TITLE.sub("", LINE_BREAK.sub("\n", UNSEEN.sub("", text)))
-    elif "#" in text:
-        text = TITLE.sub("", text)
-    return _inert(" ".join(text.split()))
+        text = " ".join(TITLE.sub("", LINE_BREAK.sub("\n", UNSEEN.sub("", text))).split())
+    else:  # then no blank is in it but the space
+        if "#" in text:
+            text = TITLE.sub("", text)
+        if "  " in text or text.startswith(" ") or text.endswith(" "):
+            text = " ".join(text.split())
+    return _inert(text)
 
 
 def indented(text: str) -> str:
@@ -81,4 +84,5 @@ def day(when: datetime) -> str:
 
 def _inert(text: str) -> str:
     marked = TAG.sub("‹", text) if "<" in text else text
-    return REFERENCE.sub("(", marked) if any(map(marked.__contains__, BRACKETS)) else marked
+    brackets = BRACKETS[0] if marked.isascii() else BRACKETS
+    return REFERENCE.sub("(", marked) if any(map(marked.__contains__, brackets)) else marked

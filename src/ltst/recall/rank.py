@@ -7,6 +7,7 @@ answer often comes in the turn after, and a name is not repeated in every line.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +38,10 @@ TEMPORAL = 1.0
 # of two things that someone told an assistant the later one counts for a little more.
 TELLS = 0.4
 OUTDATED = 2.5
+OUTDATED_BY_WORDS = 0.46  # where nothing is compared by meaning: words alone add up to less
 RECENT = 0.3
+RECENT_NOW = 1.2  # where the question asks for what holds now, in so many words
+ROUNDED = 1e-3  # scores of hits have four digits
 # A question of how many, how long or how old is answered by what holds a number, a duration or an age.
 ANSWER = 0.25
 # Who names a code or a number means what is called so.
@@ -88,6 +92,16 @@ class Ranked:
     total: Floats
     arms: dict[str, Floats]
     relevance: Floats
+
+
+def outdated(*, compared: bool) -> float:
+    """Return what is taken from a unit of which nothing holds any more; less where there are no vectors to compare."""
+    return OUTDATED if compared else OUTDATED_BY_WORDS
+
+
+def surely_outdated(scores: Mapping[str, float]) -> bool:
+    """Return whether the scores of a hit say that nothing of it holds any more."""
+    return scores.get("outdated", 0.0) <= ROUNDED - outdated(compared="dense" in scores)
 
 
 def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
@@ -207,8 +221,8 @@ def held(frequencies: Floats) -> Floats:
 
 
 def rarity(holders: Floats, total: int) -> Floats:
-    """How rare each term is within the user's own memories."""
-    rare: Floats = np.log(1 + np.maximum(total - holders + 0.5, 0.0) / (holders + 0.5))
+    """How rare each term is within the user's own memories; more may hold it than the total that passes a filter."""
+    rare: Floats = np.log(1 + (np.maximum(total - holders, 0.0) + 0.5) / (holders + 0.5))
     return rare
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ltst.arguments import Filters
 from ltst.db.connections import Reals
 from ltst.db.pool import Database
-from ltst.recall import rank, temporal
+from ltst.recall import later, rank, temporal
 from ltst.records import Hit
 from ltst.rooms import search
 from ltst.rooms.search import Asked, Look
@@ -45,6 +45,12 @@ LEAST_SHARE = 0.1
 FADING_DAYS = 30.0
 RECENT_DAYS = 120.0
 QUESTION_MARKS = ("?", "？", "؟")
+# Begins as questions do that are typed without a mark.
+ASKING = re.compile(
+    r"\s*(?:what|where|who|whose|when|which|how|why|do|does|did|am|is|are|was|were|have|has|can|could|will|would|should"
+    r"|wer|wo|wann|wie|warum|welche[rsn]?|qué|dónde|cuándo|cómo|quién|où|quand|comment|pourquoi)\b",
+    re.IGNORECASE,
+)
 # What the assistant did, not what it could do: "you told me", "did you find", but not "can you recommend".
 ADDRESSED = re.compile(
     r"\b(?:did|have|had) you\b"
@@ -84,7 +90,6 @@ TELLING = ("microseconds", "position", "words", "said")
 COPIES = 20  # of each message among the best, at most
 # An entry halves in half a year that it is not used.
 HALF_LIFE = 15_552_000e6
-LEAST_IMPORTANCE = 1e-9
 FEW = 3  # units at most hold what is called by a code
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC).timestamp()
 
@@ -105,7 +110,7 @@ class Question:
         return distinct(self.text)[:SLOTS]
 
     @cached_property
-    def answer(self) -> answers.Kind | None:
+    def answer(self) -> answers.AnswerKind | None:
         """The kind of answer that it asks for."""
         return answers.wanted(self.text)
 
@@ -119,6 +124,11 @@ class Question:
         """When what it asks for was."""
         return temporal.intervals(self.text, self.now)
 
+    @property
+    def about_now(self) -> bool:
+        """Whether it asks for what holds: it names no time, or one that goes on ("this year", "since June")."""
+        return all(each.end > self.now for each in self.intervals) and not BEFORE.search(self.text)
+
     def postings(self, seen: Look) -> _Postings:
         """The postings of the terms that are sought; read once, though what is ranked is chosen by them first."""
         if not self._read or self._read[0][0] is not seen.postings:
@@ -129,10 +139,10 @@ class Question:
     def _read(self) -> list[tuple[bytes | None, _Postings]]:
         return []
 
-    @cached_property
-    def echo(self) -> int | None:
-        """What tells a message that only asks the same, if this is a question."""
-        return search.beginning(sha256(self.text)) if self.text.rstrip().endswith(QUESTION_MARKS) else None
+    @property
+    def asks(self) -> bool:
+        """Whether it is a question, not a few words to look for."""
+        return self.text.rstrip().endswith(QUESTION_MARKS) or ASKING.match(self.text) is not None
 
 
 async def look(
@@ -170,7 +180,7 @@ def ranked(question: Question, seen: Look, *, limit: int, floor: float | None) -
         units, numbers = units[order], numbers[order]
     postings = question.postings(seen)
     memory = _Memory(units, _nearness(numbers, seen.dense), postings.table(numbers), postings.holders)
-    echoes = np.zeros(len(units), dtype=bool) if question.echo is None else units["said"] == question.echo
+    echoes = _echoes(question, memory, seen)
     # What only asks the same is for when nothing answers: it is something that was said, too.
     best = _answers(question, memory.only(~echoes), seen, limit, floor)
     return best or _answers(question, memory.only(echoes), seen, limit, floor)
@@ -190,6 +200,17 @@ class _Memory:
         if chosen.all():
             return self
         return _Memory(self.units[chosen], self.near[chosen], self.frequencies[chosen], self.holders)
+
+
+def _echoes(question: Question, memory: _Memory, seen: Look) -> NDArray[np.bool_]:
+    """Which units only ask the same: in the same words, or, told to an assistant, with all of them and no statement."""
+    if not question.asks:
+        return np.zeros(len(memory.units), dtype=bool)
+    echoes: NDArray[np.bool_] = memory.units["said"] == search.beginning(sha256(question.text))
+    if question.terms and not seen.speakers:
+        held = (memory.frequencies[:, : len(question.terms)] > 0).all(axis=1)
+        echoes |= held & (memory.units["tells"] < 0)
+    return echoes
 
 
 def _nearness(numbers: Any, packed: bytes | None) -> rank.Floats:
@@ -339,20 +360,22 @@ def _boosts(question: Question, memory: _Memory, speakers: Sequence[str]) -> dic
     intervals = question.intervals
     if intervals:
         moments = EPOCH + units["microseconds"] / 1e6
-        boosts["temporal"] = rank.TEMPORAL * np.exp(-_days_apart(intervals, moments) / FADING_DAYS)
-    elif not speakers and not BEFORE.search(question.text):
-        boosts |= _holding(question, units)
+        boosts["temporal"] = rank.TEMPORAL * np.exp(-temporal.days_apart(intervals, moments) / FADING_DAYS)
+    if question.about_now and not speakers:
+        boosts |= _holding(question, memory)
     return boosts
 
 
-def _holding(question: Question, units: Any) -> dict[str, rank.Floats]:
+def _holding(question: Question, memory: _Memory) -> dict[str, rank.Floats]:
     """What is likely to hold now, of what someone told an assistant; people who chat mostly tell what has happened."""
-    boosts: dict[str, rank.Floats] = {}
+    units, boosts = memory.units, dict[str, rank.Floats]()
     if units["outdated"].any():
-        boosts["outdated"] = -rank.OUTDATED * units["outdated"].astype(np.float64)
+        lost = rank.outdated(compared=bool((memory.near > -2).any()))
+        boosts["outdated"] = -lost * units["outdated"].astype(np.float64)
     if units["by_machine"].any():
         age = np.maximum(question.now.timestamp() - EPOCH - units["microseconds"] / 1e6, 0.0) / 86_400
-        boosts["recent"] = rank.RECENT * np.exp(-age / RECENT_DAYS)
+        weight = rank.RECENT_NOW if later.NOW.search(question.text) else rank.RECENT
+        boosts["recent"] = weight * np.exp(-age / RECENT_DAYS)
     return boosts
 
 
@@ -378,14 +401,6 @@ def _strength(units: Any, now: datetime) -> rank.Floats:
 def _speaker(name: str) -> int:
     """A speaker as the index keeps it."""
     return int.from_bytes(md5(name.encode(), usedforsecurity=False).digest()[:4], signed=True)
-
-
-def _days_apart(intervals: Sequence[temporal.Interval], moments: Any) -> rank.Floats:
-    """Days from each moment to the nearest interval."""
-    early = [each.start.timestamp() - moments for each in intervals]
-    late = [moments - each.end.timestamp() for each in intervals]
-    apart: rank.Floats = np.min([np.maximum(*pair) for pair in zip(early, late, strict=True)], axis=0)
-    return np.maximum(apart, 0.0) / 86_400
 
 
 def _named(text: str, speakers: Iterable[str]) -> str | None:

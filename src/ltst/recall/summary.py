@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import mul
+from typing import NamedTuple
 
 from ltst.errors import Invalid
 from ltst.records import ConversationMessage
@@ -32,8 +33,7 @@ NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 DAYS = frozenset({"today", "tonight", "tomorrow", "yesterday", "weekend", "week", "month", "year"})
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(NamedTuple):
     """One sentence, who said it, and in which of the given messages."""
 
     text: str
@@ -54,7 +54,7 @@ class _Candidate:
     repeated: float = 0.0
 
     def gain(self, told: set[str]) -> float:
-        """What the sentence would add: its centrality and its new details, less what is said already."""
+        """Return what the sentence would add: its centrality and its new details, less what is said already."""
         new = min(len(self.details - told), DETAILS_ENOUGH) / DETAILS_ENOUGH
         return self.central + DETAILS_WEIGHT * new - REPETITION_WEIGHT * self.repeated
 
@@ -74,7 +74,7 @@ def summarise(
     max_tokens: int = 200,
     count: TokenCounter = tokens.count,
 ) -> str:
-    """The most telling sentences in the order they were said, one line per turn, at most `max_tokens` long.
+    """Return the most telling sentences in the order they were said, one line per turn, at most `max_tokens` long.
 
     A sentence tells much when it is near to all the others (by `vectors`, one for each of `said`; else by the words
     they share) and when it holds names, numbers or dates that no chosen sentence has told yet.
@@ -89,7 +89,7 @@ def summarise(
 
 
 def cut(text: str, fits: Callable[[str], bool]) -> str | None:
-    """The longest beginning of a text that fits with the marker after it; None where not one character does.
+    """Return the longest beginning of a text that fits with the marker after it; None where not one character does.
 
     It feels its way up from the beginning, so that the cost is that of the result and not of a megabyte.
     """
@@ -139,7 +139,7 @@ def _candidates(
 
 
 def _terms(text: str) -> Counter[str]:
-    """The words, lower-cased; of scripts without spaces the pairs of characters."""
+    """Return the words, lower-cased; of scripts without spaces the pairs of characters."""
     found: Counter[str] = Counter()
     for word in WORD.findall(text.casefold()):
         if UNSPACED.fullmatch(word):
@@ -150,7 +150,7 @@ def _terms(text: str) -> Counter[str]:
 
 
 def details(text: str) -> frozenset[str]:
-    """What a text tells in particular: names (a capital inside the sentence), numbers and days."""
+    """Return what a text tells in particular: names (a capital inside the sentence), numbers and days."""
     words = WORD.findall(text)
     names = {word for word in words[1:] if word[0].isupper() and len(word) > 1 and not word.startswith(("I'", "I’"))}
     days = {word for word in map(str.casefold, words) if word in DAYS}
@@ -158,7 +158,7 @@ def details(text: str) -> frozenset[str]:
 
 
 def _by_terms(terms: Sequence[Counter[str]]) -> list[float]:
-    """How near each sentence is to all: its cosine with their sum, words that stand in every sentence aside."""
+    """Return how near each sentence is to all: its cosine with their sum, words that stand in every sentence aside."""
     spread = Counter(term for each in terms for term in each)
     weight = {term: math.log((len(terms) + 1) / n) for term, n in spread.items()}
     rows = [_unit_terms({term: n * weight[term] for term, n in each.items()}) for each in terms]
@@ -175,7 +175,7 @@ def _unit_terms(row: dict[str, float]) -> dict[str, float]:
 
 
 def _by_vectors(rows: Sequence[Sequence[float]]) -> list[float]:
-    """How near each sentence is to all: the product of its direction with the sum of all directions."""
+    """Return how near each sentence is to all: the product of its direction with the sum of all directions."""
     units = [_unit(row) for row in rows]
     total = [sum(column) for column in zip(*units, strict=True)]
     return _scaled([sum(map(mul, unit, total)) for unit in units])
@@ -237,7 +237,7 @@ def _line(speaker: str | None, texts: Sequence[str]) -> str:
 
 
 def _best_cut(candidates: Sequence[_Candidate], max_tokens: int, count: TokenCounter) -> str:
-    """Where not one sentence fits, the beginning of the best."""
+    """Return the beginning of the best sentence, where not one fits."""
     if not candidates:
         return ""
     best = max(candidates, key=lambda each: (each.gain(set()), -each.place)).sentence

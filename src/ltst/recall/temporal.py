@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from ltst.recall.date_words import Tongue
 from ltst.recall.dates.english import PLAIN
 from ltst.recall.dates.grammar import phrases_in
-from ltst.recall.dates.phrases import Asked
+from ltst.recall.dates.phrases import Query
 from ltst.recall.dates.rules import RULES
-from ltst.recall.dates.spans import DAY, EARLIEST, LATEST, Span
+from ltst.recall.dates.spans import EARLIEST, LATEST, Span
 from ltst.recall.translated import tongue, translated
 from ltst.support import validate
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 # A question is short; of a pasted text, only the beginning is read.
 LONGEST = 4_000
@@ -30,7 +34,7 @@ class Interval:
 
 
 def intervals(query: str, now: datetime) -> list[Interval]:
-    """What the query says about when, in the order and the time zone of asking; nothing if it names no date.
+    """Return what the query says about when, in the order and the time zone of asking; nothing if it names no date.
 
     A month, a season or a holiday without a year is the latest that has begun, a weekday the latest before today.
     Weeks begin on Monday, seasons are those of the north, 04/05/2023 is April 5 and 25/04/2023 can only be April 25.
@@ -53,7 +57,7 @@ def _of_english(query: str, now: datetime, _spoken: Tongue) -> list[Interval]:
 
 
 def _of_tongue(query: str, now: datetime, spoken: Tongue) -> list[Interval]:
-    """What the query says in another language, with the words as they stand in it."""
+    """Return what the query says in another language, with the words as they stand in it."""
     english = translated(query, spoken)
     found = []
     for each, start, stop in _placed(english.text, now):
@@ -67,8 +71,8 @@ def _intervals(query: str, now: datetime) -> list[Interval]:
 
 
 def _placed(query: str, now: datetime) -> list[tuple[Interval, int, int]]:
-    """The intervals of an English text, each once, and where they stand."""
-    asked = Asked(query, query.translate(PLAIN), now.replace(tzinfo=None, fold=0), RULES)
+    """Return the intervals of an English text, each once, and where they stand."""
+    asked = Query(query, query.translate(PLAIN), now.replace(tzinfo=None, fold=0), RULES)
     found: dict[Span, tuple[Interval, int, int]] = {}
     for at, phrase in phrases_in(asked):
         start, end = max(phrase.start, EARLIEST), min(phrase.end, LATEST)
@@ -79,19 +83,11 @@ def _placed(query: str, now: datetime) -> list[tuple[Interval, int, int]]:
     return [*found.values()]
 
 
-def distance(found: Iterable[Interval], moment: datetime) -> float:
-    """Days from the moment to the nearest interval: 0 inside one, infinite where there is none."""
-    moment = validate.moment(moment, "moment")
-    return min((_apart(each, moment) for each in found), default=math.inf)
+def days_apart(found: Sequence[Interval], moments: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Days from each moment, in seconds since 1970, to the nearest interval: 0 inside one."""
+    import numpy as np  # late: whoever reads dates alone does without
 
-
-def mentions_time(query: str) -> bool:
-    """Whether the query names a date or a period."""
-    return bool(intervals(query, datetime(2024, 2, 29, 12, tzinfo=UTC)))
-
-
-def _apart(interval: Interval, moment: datetime) -> float:
-    # Two times of one zone would be subtracted by the clock on the wall, which jumps twice a year.
-    early = (interval.start.astimezone(UTC) - moment) / DAY
-    late = (moment - interval.end.astimezone(UTC)) / DAY
-    return max(early, late, 0.0)
+    early = [each.start.timestamp() - moments for each in found]
+    late = [moments - each.end.timestamp() for each in found]
+    apart: NDArray[np.float64] = np.min([np.maximum(*pair) for pair in zip(early, late, strict=True)], axis=0)
+    return np.maximum(apart, 0.0) / 86_400

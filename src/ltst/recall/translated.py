@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from ltst.recall.date_words import TONGUES, Tongue
 from ltst.support.languages import ENGLISH
@@ -24,8 +24,7 @@ FOLDED |= {ord("ß"): "s", ord("’"): "'", ord("‘"): "'", ord("–"): "-", or
 FOLDED |= {code: chr(code + 32) for code in range(ord("A"), ord("Z") + 1)}
 
 
-@dataclass(frozen=True, slots=True)
-class Translated:
+class Translated(NamedTuple):
     """A text whose words of time are English, and where each stretch of it comes from."""
 
     text: str
@@ -33,7 +32,7 @@ class Translated:
     origins: tuple[tuple[int, int], ...]
 
     def origin(self, start: int, stop: int) -> tuple[int, int]:
-        """Where in the original a stretch stands."""
+        """Return where in the original a stretch stands."""
         first, last = (bisect_right(self.starts, place) - 1 for place in (start, stop - 1))
         return self.origins[first][0], self.origins[last][1]
 
@@ -64,8 +63,7 @@ def translated(query: str, spoken: Tongue) -> Translated:
     return Translated("".join(made), tuple(starts), tuple(origins))
 
 
-@dataclass(frozen=True, slots=True)
-class _Phrase:
+class _Phrase(NamedTuple):
     """A phrase of a language: the group that holds it, the slots of the groups after that, and its English."""
 
     group: int
@@ -89,7 +87,7 @@ def _other(stretch: str) -> str:
 
 @cache
 def _compiled(number: int) -> tuple[re.Pattern[str], dict[int, _Phrase]]:
-    """The pattern that takes a text apart, and the phrases of its groups."""
+    """Return the pattern that takes a text apart, and the phrases of its groups."""
     spoken, patterns, phrases, group = TONGUES[number], list[str](), dict[int, _Phrase](), 1
     for said, template in _said(spoken):
         slots = tuple(slot[1] + slot[2] for slot in SLOT.finditer(said))
@@ -102,7 +100,7 @@ def _compiled(number: int) -> tuple[re.Pattern[str], dict[int, _Phrase]]:
 
 
 def _said(spoken: Tongue) -> list[tuple[str, str]]:
-    """All phrases of a language; plain words after those that are made of several, the longest first."""
+    """Return all phrases of a language; plain words after those that are made of several, the longest first."""
     plain = sorted(spoken.plain.items(), key=lambda each: len(each[0]), reverse=True)
     return [*spoken.phrases, *plain, *((f"{{{name}}}", f"{{{name}}}") for name in ("month", "weekday", "holiday"))]
 
@@ -114,7 +112,7 @@ def _any(spoken: Tongue, slot: str) -> str:
 
 @cache
 def _known(number: int) -> tuple[frozenset[str], frozenset[str]]:
-    """The words that tell a language, and those that tell English beside it."""
+    """Return the words that tell a language, and those that tell English beside it."""
     spoken = TONGUES[number]
     dated = {word for said, _ in _said(spoken) for word in WORD.findall(SLOT.sub(" ", said)) if word.isalpha()}
     named = {word for names in spoken.words.values() for name in names for word in WORD.findall(name)}

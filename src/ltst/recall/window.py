@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Coroutine, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -39,8 +38,7 @@ class Entry(NamedTuple):
     packed: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A window that was read."""
 
     messages: list[ConversationMessage]
@@ -61,7 +59,7 @@ class Windows:
     async def read(
         self, database: Database, user_id: str, session_id: str, limit: int, max_tokens: int | None
     ) -> Reading:
-        """The newest messages, oldest first: at most `limit`, and together at most `max_tokens`."""
+        """Return the newest messages, oldest first: at most `limit`, and together at most `max_tokens`."""
         names = self._name(user_id), self._name(user_id, session_id)
         owner = self._owner(user_id, session_id)
         held = unpack(await self._cache.get(*names), owner)
@@ -90,19 +88,19 @@ class Windows:
         return blake2b(json.dumps([self._database_id, *ids]).encode(), digest_size=PROOF_BYTES).hexdigest()
 
     def _owner(self, user_id: str, session_id: str) -> bytes:
-        """What a blob is proven with."""
+        """Return what a blob is proven with."""
         return blake2b(json.dumps([LAYOUT, self._database_id, user_id, session_id]).encode()).digest()
 
 
 def pack(entries: Sequence[Entry], owner: bytes) -> bytes:
-    """The entries as bytes, behind a proof that they are whole and whose they are."""
+    """Return the entries as bytes, behind a proof that they are whole and whose they are."""
     heads = json.dumps([[entry.place, entry.message_id, entry.version] for entry in entries])
     body = b"\n".join([heads.encode(), *(entry.packed for entry in entries)])
     return _proof(body, owner) + body
 
 
 def unpack(blob: bytes | None, owner: bytes) -> list[Entry]:
-    """The entries of a blob; none if it is damaged, another owner's or another ltst's."""
+    """Return the entries of a blob; none if it is damaged, another owner's or another ltst's."""
     if blob is None or blob[:PROOF_BYTES] != _proof(blob[PROOF_BYTES:], owner):
         return []
     heads, *packed = blob[PROOF_BYTES:].split(b"\n")
@@ -124,7 +122,7 @@ def _of(held: Sequence[Entry], indexes: Sequence[int]) -> list[Entry]:
 
 
 def _following(held: Sequence[Entry], kept: Sequence[Entry], fresh: Sequence[Fresh], most: int) -> list[Entry]:
-    """What to hold for the next reading: this window, and before it what was held of older messages."""
+    """Return what to hold for the next reading: this window, and before it what was held of older messages."""
     window = sorted([*kept, *(_entry(*each) for each in fresh[-most:])], key=lambda entry: entry.place)
     # Where the window is empty nothing is before it.
     first = window[0].place if window else 0

@@ -2,44 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ltst.records import Hit
 from ltst.support.smalltalk import acknowledges, is_small_talk
+from ltst.support.tables import Table
 from ltst.support.terms import UNSPACED, terms
 
-# How people say that something is for these ears alone.
-SECRET = re.compile(
-    r"\b(?:do\s?n[o'’]?t|do not|never|not)\s(?:ever\s)?(?:tell|mention|say|share|repeat)\s(?:\w+\s){0,3}?"
-    r"(?:anyone|anybody|a\ssoul|others|other\speople|any\s?one\selse)\b"
-    r"|\b(?:tell|told)\s(?:no\s?one|nobody)\b"
-    r"|\bkeep\s(?:this|it|that|these|them)\s(?:\w+\s){0,2}?"
-    r"(?:between|to\syourself|secret|private|quiet|confidential|under\swraps)\b"
-    r"|\b(?:this|it|that)\s?(?:['’]?s|is|stays|remains)\s(?:\w+\s){0,2}?"
-    r"(?:between\s(?:us|you\sand\sme)|secret|confidential|off\sthe\srecord)\b"
-    r"|\b(?:just|strictly|only)\sbetween\s(?:us|you\sand\sme|ourselves)\b|\bbetween\syou\sand\sme\b"
-    r"|\bour\s(?:little\s)?secret\b|\boff\sthe\srecord\b|\bin\s(?:strict\s|full\s)?confidence\b"
-    r"|\bsecret[:,]\s"
-    r"|\b(?:sag|sage|sagt|erzähl|erzähle|erzählt|verrat|verrate)\s(?:\w+\s){0,3}?(?:niemand\w*|keinem|keiner|nicht\sweiter)\b"
-    r"|\bnicht\sweiter(?:sagen|erzählen)\b|\bbleibt\s(?:\w+\s){0,2}?unter\suns\b|\bunter\suns\sgesagt\b"
-    r"|\bbehalte?\s(?:\w+\s){0,3}?für\sdich\b|\bist\s(?:\w+\s){0,2}?(?:geheim|geheimnis|vertraulich)\b"
-    r"|\bno\s(?:\w+\s){0,3}?(?:digas|cuentes)\s(?:\w+\s){0,2}?a\snadie\b|\bentre\s(?:nosotros|tú\sy\syo)\b"
-    r"|\bes\sun\ssecreto\b"
-    r"|\bne\s(?:\w+\s){0,2}?(?:dis|dites|raconte)\s(?:\w+\s){0,2}?à\spersonne\b|\bentre\snous\b|\best\sun\ssecret\b"
-    r"|\bnon\s(?:\w+\s){0,2}?dir\w+\s(?:\w+\s){0,2}?a\snessuno\b|\bè\sun\ssegreto\b"
-    r"|\bnão\s(?:\w+\s){0,2}?(?:conte|diga)\s(?:\w+\s){0,2}?a\sninguém\b|\bé\s(?:um\s)?segredo\b"
-    r"|\bникому\sне\s(?:говори|рассказывай)\w*|\bмежду\sнами\b|\bэто\sсекрет\b|\bпо\sсекрету\b"
-    r"|别告诉|不要告诉|保密|这是秘密|誰にも言わないで|内緒|秘密だ",
-    re.IGNORECASE,
-)
-# Every way to say so holds one of these, or one of each of a pair; most texts do not, and need not be read closely.
-HINTS = (
-    "secret", "confiden", "off the record", "between us", "between you", "between ourselves", "nicht weiter",
-    "unter uns", "geheim", "vertraulich", "nadie", "entre nosotros", "entre tú", "entre nous", "personne", "nessuno",
-    "segreto", "ninguém", "segredo", "никому", "между нами", "секрет", "告诉", "保密", "秘密", "言わないで", "内緒",
-)  # fmt: skip
+_TABLE = Table(__package__, "worth.txt")
+SECRET = _TABLE.pattern("secret")
+HINTS = tuple(_TABLE.phrases("hints"))
 PAIRS = (
     (("anyone", "anybody", "any one", "a soul", "other"), ("tell", "mention", "say", "share", "repeat")),
     (("no one", "noone", "nobody"), ("tell", "told")),
@@ -52,25 +25,7 @@ LOOKED_AT = 2000  # characters at either end of a message: what is in the middle
 MOST_KNOWN = 20_000
 _known: dict[int, _Told] = {}
 SHORTEST_TERM = 3  # letters: shorter words join sentences in most languages
-# Words that say nothing about what a sentence is about, beside the stop words of search; stemmed as terms are.
-COMMON = frozenset(
-    re.findall(
-        r"\w+",
-        """
-    get got see new one two day way ich die der das und ist den dem des ein mit für von auf aus bei bin hab war wie was
-    wer wir mir dir uns ihr sie man nur vor zum zur als que los las una por con del mis sus hay muy les est pas qui sur
-    mes ses aux что как это где для его она они так уже или
-    tell told know think want like need make made good time thing someth anyth everyth today tomorrow yesterday week
-    year month still also much mani realli alway ever never everyon anyon someon peopl remind rememb say said
-    aber alle alles auch dass dein deine denn dies diese dieser doch durch eine einem einen einer eines gibt habe haben
-    hast hatte hier immer kann kein keine mehr mein meine meinem meinen meiner mich nach nicht noch oder schon sehr sein
-    seine sich sind über unser unter viel wann warum wenn werd werde werden wird wurde welche welcher welches weil
-    como cuando cual cuál cuándo dónde donde esta este esto está estoy hace para pero porque quien quién sobre tengo
-    tiene todo todos avec dans elle leur mais nous pour quand quel quelle sont vous être avoir cette
-    когда если меня мне мной может надо очень было была были есть чтобы тебя тебе этот эта того кого
-        """,
-    )
-)
+COMMON = _TABLE.words("common")
 
 
 def worth_telling(found: Sequence[Hit], topic: str) -> list[Hit]:
@@ -91,7 +46,7 @@ class _Told(NamedTuple):
 
 
 def _read(hit: Hit) -> _Told:
-    """What something that was found tells, read once: it is found again and again."""
+    """Return what something that was found tells, read once: it is found again and again."""
     found = _known.get(key := hash((hit.kind, hit.role, hit.trusted, hit.content)))
     if found is None:
         if len(_known) >= MOST_KNOWN:
@@ -115,7 +70,7 @@ def _is_subject(term: str) -> bool:
 
 
 def _is_secret(hit: Hit) -> bool:
-    """Whether the user said so, or something that was made of what the user said."""
+    """Return whether the user said so, or something that was made of what the user said."""
     if hit.role not in (None, "human", "user") or not hit.trusted:
         return False
     return _asks_for_silence(hit.content[:LOOKED_AT]) or (
@@ -135,5 +90,5 @@ def _is_hinted(holds: Callable[[str], bool]) -> bool:
 
 
 def _uncovered(content: str) -> str:
-    """A secret without the words that make it one: who asks to be told something need not mean this."""
+    """Return a secret without the words that make it one: who asks to be told something need not mean this."""
     return SECRET.sub(lambda match: " secret " if "secret" in match.group().lower() else " ", content)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import NamedTuple
 
 from ltst.learn import pasted
 from ltst.recall.summary import MODEL_ROLES, Sentence, details, sentences, summarise
@@ -25,8 +25,7 @@ NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 NOT = re.compile(r"\b(?:not?|never|none|without|\w+n['’]t)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Episode:
+class Episode(NamedTuple):
     """What a part of a conversation was about, and the messages whose words it uses."""
 
     content: str
@@ -34,6 +33,12 @@ class Episode:
     last: ConversationMessage
     sources: list[str]
     topics: list[str]
+
+    @property
+    def metadata(self) -> dict[str, object]:
+        """What an entry notes beside its content."""
+        ends = [self.first.message_index, self.last.message_index]
+        return {"messages": ends, "sources": self.sources, "topics": self.topics}
 
 
 def said(portion: Sequence[ConversationMessage]) -> list[ConversationMessage]:
@@ -47,7 +52,7 @@ def spoken(message: ConversationMessage) -> bool:
 
 
 def own(message: ConversationMessage) -> ConversationMessage:
-    """Without what was pasted: retold it would pass for the speaker's own words."""
+    """Return a message without what was pasted, which a summary would show as the speaker's own words."""
     without = pasted.own_words if message.role == "human" else pasted.unquoted
     return replace(message, content=without(message.content))
 
@@ -97,7 +102,8 @@ def _line(line: str, turn: int) -> Sentence:
 
 def says_the_same(one: MemoryEntry, other: MemoryEntry) -> bool:
     """Returns whether one entry can stand for both; never for those of two conversations or levels of trust."""
-    if (one.session_id, one.learned, _trust(one)) != (other.session_id, other.learned, _trust(other)):
+    of_one, of_other = ((each.session_id, each.learned, each.metadata.get("trust", "high")) for each in (one, other))
+    if of_one != of_other:
         return False
     words, others = set(terms(one.content)), set(terms(other.content))
     shared = len(words & others) / max(1, len(words | others))
@@ -106,7 +112,3 @@ def says_the_same(one: MemoryEntry, other: MemoryEntry) -> bool:
         and sorted(NUMBER.findall(one.content)) == sorted(NUMBER.findall(other.content))
         and len(NOT.findall(one.content)) == len(NOT.findall(other.content))
     )
-
-
-def _trust(entry: MemoryEntry) -> Any:
-    return entry.metadata.get("trust", "high")

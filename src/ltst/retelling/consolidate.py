@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -11,10 +10,11 @@ from ltst.db.pool import Database, Executor, Transaction, user_scope
 from ltst.learn.weigh import ACTOR
 from ltst.records import MemoryEntry
 from ltst.retelling.composing import says_the_same
-from ltst.rooms import entries, events, relationships, work
+from ltst.rooms import entries, events, work
 from ltst.rooms.work import Lease
 from ltst.support.child import Limits
 from ltst.support.children import LEARNING
+from ltst.support.ids import new_id
 
 BATCH = 50
 # Two entries may say the same only if they are as near as this.
@@ -27,58 +27,61 @@ MOST_RELATED = 3
 
 
 async def consolidate(database: Database, lease: Lease, *, limits: Limits, relate: bool) -> int:
-    """Compare new entries with all others; how many were compared."""
+    """Compare new entries with all others; returns how many were compared."""
     async with database.transaction(user_scope(lease.user_id)) as tx:
-        new = await entries.unconsolidated(tx, BATCH)
+        new = await tx.rows("entries.unconsolidated", MemoryEntry, limit=BATCH)
         for entry in new:
             merged = await _merge(tx, entry, limits)
             if relate and not merged and entry.learned:
                 await _relate(tx, entry)
-        await entries.consolidated(tx, [str(entry.entry_id) for entry in new])
+        await tx.run("entries.consolidated", entry_ids=[entry.entry_id for entry in new])
         await work.finish(tx, lease)
     return len(new)
 
 
 async def _merge(tx: Transaction, entry: MemoryEntry, limits: Limits) -> bool:
-    """Merge an entry into an earlier one that says the same, with all sources; whether there was one."""
+    """Merge an entry into an earlier one that says the same, with all sources; return whether there was one."""
     others = [other for other, _ in await entries.like(tx, str(entry.entry_id), SAME, MOST_RELATED)]
     compared = await LEARNING.each(
         says_the_same, [(entry, other) for other in others], limits, owner=str(tx.scope.user_id)
     )
     for other, same in zip(others, compared, strict=False):
         if same is True:
-            metadata = json.dumps(_together(other, entry), ensure_ascii=False)
-            await entries.merge(tx, other, metadata, entry)
-            details = {"into": str(other.entry_id)}
-            await events.add(tx, ACTOR, "merge", "entry", str(entry.entry_id), details)
+            await tx.run(
+                "entries.merge",
+                entry_id=other.entry_id,
+                metadata=json.dumps(_together(other, entry), ensure_ascii=False),
+                importance=entry.importance_score,
+                usage_count=entry.usage_count,
+                expires_at=entry.expires_at,
+            )
+            await entries.forget(tx, str(entry.entry_id))
+            await events.add(tx, ACTOR, "merge", "entry", str(entry.entry_id), {"into": str(other.entry_id)})
             return True
     return False
 
 
 def _together(kept: MemoryEntry, other: MemoryEntry) -> dict[str, Any]:
     """Returns the metadata of both: nothing that was said is lost, it only is not shown twice."""
-    told = {**other.metadata, **kept.metadata}
+    metadata = {**other.metadata, **kept.metadata}
     sources = [*kept.metadata.get("sources", []), *other.metadata.get("sources", [])]
     if sources:
-        told["sources"] = [*dict.fromkeys(sources)]
+        metadata["sources"] = [*dict.fromkeys(sources)]
     if kept.learned:
-        told["messages"] = _range(kept, other)
-    told["merged"] = [
+        metadata["messages"] = _range(kept, other)
+    when = other.timestamp.isoformat() if other.timestamp else None
+    metadata["merged"] = [
         *kept.metadata.get("merged", []),
         *other.metadata.get("merged", []),
-        {"entry_id": str(other.entry_id), "content": other.content, "occurred_at": _moment(other)},
+        {"entry_id": str(other.entry_id), "content": other.content, "occurred_at": when},
     ]
-    return told
+    return metadata
 
 
 def _range(one: MemoryEntry, other: MemoryEntry) -> list[int]:
-    """From the first to the last of the messages that two episodes tell of."""
+    """Return the range of messages that two episodes cover together."""
     ends = [index for each in (one, other) for index in each.metadata.get("messages", [])]
     return [min(ends), max(ends)] if ends else []
-
-
-def _moment(entry: MemoryEntry) -> str | None:
-    return entry.timestamp.isoformat() if entry.timestamp else None
 
 
 async def _relate(tx: Executor, entry: MemoryEntry) -> None:
@@ -95,7 +98,7 @@ def kinship(one: MemoryEntry, other: MemoryEntry, similarity: float) -> str | No
     """Returns how the conversations of two episodes hang together, if they do: by likeness, shared names and time."""
     if None in (one.session_id, other.session_id) or one.session_id == other.session_id:
         return None
-    shared = _shared(one.metadata.get("topics", []), other.metadata.get("topics", []))
+    shared = _shared(one, other)
     near = (
         one.timestamp is not None
         and other.timestamp is not None
@@ -106,21 +109,23 @@ def kinship(one: MemoryEntry, other: MemoryEntry, similarity: float) -> str | No
     return "related" if similarity >= CLOSELY_RELATED or shared else None
 
 
-def _shared(one: Sequence[str], other: Collection[str]) -> list[str]:
-    return [topic for topic in one if topic in other]
+def _shared(one: MemoryEntry, other: MemoryEntry) -> list[str]:
+    """Returns the topics that two episodes have in common."""
+    return [topic for topic in one.metadata.get("topics", []) if topic in other.metadata.get("topics", [])]
 
 
 async def _link(tx: Executor, entry: MemoryEntry, other: MemoryEntry, type: str, similarity: float) -> None:
     earlier, later = sorted((other, entry), key=lambda each: (each.timestamp is None, each.timestamp))
-    shared = _shared(entry.metadata.get("topics", []), other.metadata.get("topics", []))
-    link = await relationships.learn(
-        tx,
-        str(earlier.session_id),
-        str(later.session_id),
+    shared = _shared(entry, other)
+    link = await tx.value(
+        "relationships.learn",
+        relationship_id=new_id(),
+        source=earlier.session_id,
+        target=later.session_id,
         type=type,
         similarity=similarity,
         strength=min(1.0, similarity + 0.1 * len(shared)),
         metadata=json.dumps({"shared": shared}, ensure_ascii=False),
     )
-    if link is not None:
+    if link is not None:  # they were not linked
         await events.add(tx, ACTOR, "learn", "relationship", link)

@@ -12,14 +12,15 @@ from ltst.protocols import LanguageModel
 from ltst.records import ConversationMessage
 from ltst.retelling.composing import EPISODE_TOKENS, SUMMARY_TOKENS, Episode, composed, condensed, said
 from ltst.retelling.importance import importance
-from ltst.rooms import entries, events, messages, search, sessions, work
+from ltst.rooms import events, messages, search, sessions, work
 from ltst.rooms.sessions import Progress
-from ltst.rooms.work import Lease, LeaseLost, Rules
+from ltst.rooms.work import Lease, WorkRules
 from ltst.support import tokens
 from ltst.support.child import Limits
 from ltst.support.children import LEARNING
 from ltst.support.ids import new_id
 from ltst.support.logs import LOGGER
+from ltst.support.text import scoped_hash, sha256
 
 # What one episode tells of, in tokens.
 PORTION_TOKENS = 3_000
@@ -27,27 +28,28 @@ READ = 400
 FEWEST_WORDS = 12
 
 
-async def tell(database: Database, lease: Lease, rules: Rules, model: LanguageModel | None = None) -> None:
+async def tell(database: Database, lease: Lease, rules: WorkRules, model: LanguageModel | None = None) -> None:
     """Write the episodes of a session that rests, and its running summary if it is long."""
     calls = database.user(lease.user_id)
     progress = await sessions.progress(calls, lease.subject)
     if progress is None:
         await work.finish(calls, lease)
         return
-    told = await _new_episodes(calls, lease.subject, progress, rules, model)
+    new = await _new_episodes(calls, lease.subject, progress, rules, model)
     running = await _running(calls, lease.subject, progress, rules, model)
     async with database.transaction(user_scope(lease.user_id)) as tx:
-        if told is not None:
-            await _keep(tx, lease.subject, progress, *told)
-        if running is not None and not await sessions.summarised(
-            tx, lease.subject, progress.summarised_index, *running
-        ):
-            raise LeaseLost("the session was summarised by another")
+        if new is not None:
+            await _keep(tx, lease.subject, progress, *new)
+        if running is not None:
+            end, summary = running
+            await work.reached(
+                tx, "sessions.summarised", lease.subject, progress.summarised_index, end, summary=summary
+            )
         await work.finish(tx, lease)
 
 
 async def _new_episodes(
-    calls: SingleCall, session_id: str, progress: Progress, rules: Rules, model: LanguageModel | None
+    calls: SingleCall, session_id: str, progress: Progress, rules: WorkRules, model: LanguageModel | None
 ) -> tuple[list[Episode], int] | None:
     """Returns the episodes of what was not told yet, and up to where they tell; none while the conversation goes on."""
     if progress.last_activity >= progress.now - rules.idle:
@@ -76,9 +78,9 @@ async def _episode(
 
 
 async def _running(
-    calls: SingleCall, session_id: str, progress: Progress, rules: Rules, model: LanguageModel | None
+    calls: SingleCall, session_id: str, progress: Progress, rules: WorkRules, model: LanguageModel | None
 ) -> tuple[int, str] | None:
-    """Up to where the running summary of a long conversation tells, and the summary; the newer half stays raw."""
+    """Returns how far the running summary of a long conversation reaches, and its text, without the newer half."""
     unread = await messages.after(calls, session_id, progress.summarised_index, READ)
     # As many as can be read at once are enough, however short they are.
     long = sum(each.token_count for each in unread) > rules.tokens or len(unread) == READ
@@ -110,18 +112,18 @@ async def _written(
 
 
 async def _keep(tx: Transaction, session_id: str, progress: Progress, told: Sequence[Episode], end: int) -> None:
-    if not await sessions.told(tx, session_id, progress.episode_index, end):
-        raise LeaseLost("the session was told by another")
+    await work.reached(tx, "sessions.told", session_id, progress.episode_index, end)
     for episode in told:
         entry_id = new_id()
-        await entries.learn(
-            tx,
-            entry_id,
-            episode.content,
+        await tx.run(
+            "entries.learn",
+            entry_id=entry_id,
+            content=episode.content,
+            content_hash=scoped_hash(session_id, sha256(episode.content)),  # kept once for each session
             session_id=session_id,
             agent=progress.agent_name,
             importance=importance(episode.content),
-            metadata=json.dumps(_metadata(episode), ensure_ascii=False),
+            metadata=json.dumps(episode.metadata, ensure_ascii=False),
             occurred_at=episode.first.timestamp or progress.last_activity,
         )
         await events.add(tx, ACTOR, "learn", "entry", entry_id, {"session_id": session_id})
@@ -139,14 +141,6 @@ def portions(unread: Sequence[ConversationMessage]) -> Iterator[list[Conversatio
         held += message.token_count
     if part:
         yield part
-
-
-def _metadata(episode: Episode) -> dict[str, object]:
-    return {
-        "messages": [episode.first.message_index, episode.last.message_index],
-        "sources": episode.sources,
-        "topics": episode.topics,
-    }
 
 
 def _half(unread: Sequence[ConversationMessage]) -> int:

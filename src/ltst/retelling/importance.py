@@ -26,7 +26,7 @@ QUESTION = re.compile(r"\?\s*$")
 
 
 def importance(text: str, role: str | None = None) -> float:
-    """From 0, an empty phrase, to 1: names, numbers, dates, decisions and what people say of themselves count."""
+    """Returns a score from 0 to 1; names, numbers, dates, decisions and what people say about themselves raise it."""
     read = text[:READ]
     score = SPOKEN.get(role or "", 0.1)
     score += min(2, len(NAME.findall(read))) * NAMES / 2

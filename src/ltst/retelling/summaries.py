@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ltst.learn.grounding import NUMBER, NUMBER_WORDS, SENTENCE_END, WORD, plain
 from ltst.learn.keys import words
-from ltst.learn.transcript import LONGEST_INPUT, SPEAKERS, Shown, bare_answer, cut, latest, messages
+from ltst.learn.transcript import LONGEST_INPUT, SPEAKERS, ShownTurn, bare_answer, cut, latest, messages
 from ltst.providers.language import ask
 from ltst.records import ConversationMessage
 from ltst.support import tokens
@@ -50,28 +50,30 @@ async def summarised(
     if not said or max_tokens < 1:
         return None
     longest = max(SHORTEST_TURN, LONGEST_INPUT // len(said))
-    shown = latest([Shown(at, turn, cut(turn.content, longest)) for at, turn in enumerate(said, 1)])
+    shown = latest([ShownTurn(at, turn, cut(turn.content, longest)) for at, turn in enumerate(said, 1)])
     data = {"words": max(1, int(max_tokens * WORDS_PER_TOKEN)), "turns": [each.as_data() for each in shown]}
     room = 2 * max_tokens + THINKING_TOKENS
     answer = await asyncio.to_thread(ask, model, messages("ltst.retelling", "summarise.md", data), max_tokens=room)
     summary = _whole(answer.text, max_tokens, answer.output_tokens < room)
-    if summary and summary.isprintable():
-        borne_out = await LEARNING.one(_borne_out, summary, shown, limits=limits, owner=owner)
-        if borne_out:
-            return summary
+    if summary and summary.isprintable() and await LEARNING.one(_borne_out, summary, shown, limits=limits, owner=owner):
+        return summary
     LOGGER.info("summary_refused")
     return None
 
 
-def _borne_out(summary: str, shown: Sequence[Shown]) -> bool:
+def _borne_out(summary: str, shown: Sequence[ShownTurn]) -> bool:
+    """Returns whether a summary speaks of what was said, and names nothing else."""
     texts = [each.text for each in shown]
     days = [f"{day:%Y-%m-%d %B} {day.day}" for each in shown if (day := each.message.timestamp)]
-    return _shares_words(summary, texts) and not strangers(summary, [*texts, *days])
+    retold, said = {*terms(summary)}, {*terms("\n".join(texts))}
+    shared = bool(retold) and len(retold & said) >= LEAST_SHARED * len(retold)
+    return shared and not strangers(summary, [*texts, *days])
 
 
 def _whole(text: str, max_tokens: int, complete: bool) -> str:
     """Returns as many of its sentences as fit, without one that breaks off."""
-    text = _without_repetition(" ".join(bare_answer(text).split()))
+    said = " ".join(bare_answer(text).split())
+    text = " ".join(dict.fromkeys(SENTENCE_END.split(said)))  # small models say the same until they are stopped
     if complete and tokens.count(text) <= max_tokens:
         return text
     room = max_tokens * tokens.BYTES_PER_TOKEN
@@ -81,24 +83,13 @@ def _whole(text: str, max_tokens: int, complete: bool) -> str:
 
 def strangers(summary: str, texts: Iterable[str]) -> list[str]:
     """Returns the names and numbers of a summary that none of the texts has."""
-    said, told = plain("\n".join(texts)), plain(summary)
+    said, retold = plain("\n".join(texts)), plain(summary)
     known = {word.casefold() for word in WORD.findall(said)} | {*terms(said)}
     numbers = {part for number in NUMBER.findall(said) for part in (number, *re.split("[-/:]", number))}
     numbers |= {NUMBER_WORDS[word] for word in known & NUMBER_WORDS.keys()}
-    found = [number for number in NUMBER.findall(told) if number not in numbers]
-    found += [word for word in WORD.findall(told.casefold()) if NUMBER_WORDS.get(word, "") not in {"", *numbers}]
-    return found + [name for name in _names(told) if not {name.casefold(), *terms(name)} & known]
-
-
-def _without_repetition(text: str) -> str:
-    """Returns each sentence once: small models say the same until they are stopped."""
-    return " ".join(dict.fromkeys(SENTENCE_END.split(text)))
-
-
-def _shares_words(summary: str, texts: Iterable[str]) -> bool:
-    """Returns whether a summary speaks of what the texts speak of."""
-    told, said = {*terms(summary)}, {*terms("\n".join(texts))}
-    return bool(told) and len(told & said) >= LEAST_SHARED * len(told)
+    found = [number for number in NUMBER.findall(retold) if number not in numbers]
+    found += [word for word in WORD.findall(retold.casefold()) if NUMBER_WORDS.get(word, "") not in {"", *numbers}]
+    return found + [name for name in _names(retold) if not {name.casefold(), *terms(name)} & known]
 
 
 def _names(text: str) -> list[str]:

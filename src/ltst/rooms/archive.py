@@ -27,6 +27,7 @@ NOUNS = (
     "entries",
     "documents",
     "chunks",
+    "items",
     "retention",
     "learning",
 )

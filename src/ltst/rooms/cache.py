@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltst.db.pool import Executor
 
 
-@dataclass(frozen=True, slots=True)
-class Retrieval:
+class Retrieval(NamedTuple):
     """What a search found in one version of the user's memory: the keys and scores of the best."""
 
     user_id: str
@@ -34,7 +32,7 @@ async def put(tx: Executor, found: Iterable[Retrieval]) -> None:
 
 
 def _packed(best: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What a search found as it is kept: the arms, which are the same for all, are named by the first alone."""
+    """Return what a search found as it is kept: the arms, which are the same for all, are named by the first alone."""
     hits = [{"key": each["key"], "score": each["score"], "scores": [*each["scores"].values()]} for each in best]
     if hits:
         hits[0]["arms"] = [*best[0]["scores"]]

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltst.db.pool import Executor
 from ltst.records import Claim, Metadata
 from ltst.support.ids import new_id
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(NamedTuple):
     """A claim as it is kept: with its message, its times and what rests on it."""
 
     claim_id: str
@@ -34,8 +32,7 @@ class Heard:
     row_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SourcedClaim:
+class SourcedClaim(NamedTuple):
     """A claim with the message that it was read in."""
 
     message_id: str
@@ -56,23 +53,18 @@ async def add(tx: Executor, said: Iterable[SourcedClaim], *, reader: str) -> lis
 
 
 async def of(tx: Executor, noun: str, key: str) -> list[Heard]:
-    """All that was said about a key, in the order of saying."""
+    """Return all that was said about a key, in the order of saying."""
     return await tx.rows("claims.of", Heard, noun=noun, key=key)
 
 
-async def in_messages(tx: Executor, message_ids: Iterable[str]) -> list[Heard]:
-    """What the rules read in these messages, in the order of saying."""
-    return await tx.rows("claims.in_messages", Heard, message_ids=[*message_ids])
-
-
 async def strike_out(tx: Executor, ids: Iterable[str]) -> list[tuple[str, str]]:
-    """Let what the rules read count no more, until it is learnt anew; the nouns and keys."""
+    """Let what the rules read count no more, until it is learnt anew; return the nouns and keys."""
     struck = await tx.dicts("claims.strike_out", ids=[*ids])
     return sorted({(row["noun"], row["claim_key"]) for row in struck})
 
 
 async def said_in(tx: Executor, message_id: str) -> list[tuple[str, str]]:
-    """The nouns and keys that a message says something about."""
+    """Return the nouns and keys that a message says something about."""
     found = await tx.dicts("claims.said_in", message_id=message_id)
     return [(row["noun"], row["claim_key"]) for row in found]
 
@@ -84,14 +76,14 @@ async def rest_on(tx: Executor, rows: Mapping[str, str | None]) -> None:
 
 
 async def forget(tx: Executor, noun: str, key: str) -> int:
-    """Remove what was said about a key, since it is to be forgotten; the number of claims removed."""
+    """Remove what was said about a key, since it is to be forgotten; return the number of claims removed."""
     gone = await tx.run("claims.forget", noun=noun, key=key)
     await settled(tx, noun, key)
     return gone
 
 
 async def unsettled(tx: Executor) -> list[tuple[str, str]]:
-    """The nouns and keys that lost claims and were not folded since."""
+    """Return the nouns and keys that lost claims and were not folded since."""
     return [(row["noun"], row["claim_key"]) for row in await tx.dicts("claims.unsettled")]
 
 
@@ -118,8 +110,3 @@ def _row(said: SourcedClaim, reader: str, claim_id: str) -> dict[str, Any]:
         "reader": reader,
         "details": dict(claim.details),
     }
-
-
-def single_valued(heard: Sequence[Heard]) -> bool:
-    """Whether a key has one value at a time, as those say who spoke of it."""
-    return all(each.single_valued for each in heard)

@@ -6,7 +6,7 @@ import json
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltst.db.pool import Executor
 from ltst.records import Document, DocumentChunk
@@ -36,8 +36,7 @@ class NewDocument:
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "chunks"}
 
 
-@dataclass(frozen=True, slots=True)
-class KnownChunk:
+class KnownChunk(NamedTuple):
     """A chunk that is there already."""
 
     chunk_id: str
@@ -46,8 +45,7 @@ class KnownChunk:
     metadata: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """A chunk with its place in the document, and the one it was before, if there was one."""
 
     chunk: Chunk
@@ -83,7 +81,7 @@ async def add(tx: Executor, new: NewDocument, progress: Progress) -> Document:
 async def update(
     tx: Executor, there: Document, new: NewDocument, progress: Progress
 ) -> tuple[Document, dict[str, int]]:
-    """Give a document another text; chunks that are in both keep their ids and vectors. How many were what."""
+    """Give a document another text; chunks that are in both keep their ids and vectors; return how many were what."""
     title = there.title if new.title is None else new.title
     await tx.run("documents.update", document_id=there.document_id, **new.columns | {"title": title})
     known = await tx.rows("documents.outline", KnownChunk, document_id=there.document_id)
@@ -101,19 +99,19 @@ async def update(
 
 
 async def by_source(tx: Executor, source_hash: str, uri: str | None) -> Document | None:
-    """The document that was read from the same bytes, with its chunks."""
+    """Return the document that was read from the same bytes, with its chunks."""
     found = await tx.row("documents.by_source", Document, source_hash=source_hash, uri=uri)
     return await with_chunks(tx, found) if found else None
 
 
 async def get(tx: Executor, document_id: str) -> Document | None:
-    """A document with its chunks, if this user has it."""
+    """Return a document with its chunks, if this user has it."""
     found = await tx.row("documents.get", Document, document_id=document_id)
     return await with_chunks(tx, found) if found else None
 
 
 async def with_chunks(tx: Executor, document: Document) -> Document:
-    """The document with its chunks."""
+    """Return the document with its chunks."""
     chunks = await tx.rows("documents.chunks", DocumentChunk, document_id=document.document_id)
     return replace(document, chunks=tuple(chunks))
 
@@ -125,7 +123,7 @@ async def _stored(tx: Executor, document_id: str) -> Document:
 
 
 def _compared(known: Sequence[KnownChunk], chunks: Sequence[Chunk]) -> tuple[list[Placed], list[str]]:
-    """Each chunk with the one of the same content that was there, and the ids of those that are no more."""
+    """Return each chunk with the one of the same content that was there, and the ids of those that are no more."""
     there: dict[str, deque[KnownChunk]] = defaultdict(deque)
     for each in known:
         there[each.content_hash].append(each)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from ltst.db.pool import Executor
+from ltst.db.pool import Executor, SingleCall
 from ltst.errors import ForeignCursor
 from ltst.records import Changes, Event
 
@@ -16,17 +15,15 @@ AT_ONCE = 10_000
 NAMES = ("action", "noun", "row_id", "details")
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerPlace:
-    """A place in the ledger: an event's number, with its epoch and its transaction where they are known."""
+class LedgerPlace(NamedTuple):
+    """A place in the ledger: an event's number, with its epoch and its position where they are known."""
 
     event_id: int
     epoch: int | None = None
-    xact: str | None = None
+    position: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """One of many changes that are made at once."""
 
     action: str
@@ -64,34 +61,35 @@ async def add_many(tx: Executor, actor: str, changes: Sequence[Told]) -> None:
         await tx.run("events.add_many", actor=actor, rows=rows)
 
 
-async def list_all(tx: Executor, place: LedgerPlace, *, limit: int, settled: bool = False) -> list[Event]:
+async def list_all(calls: SingleCall, place: LedgerPlace, *, limit: int, settled: bool = False) -> list[Event]:
     """Returns the events of the user that follow one, oldest first.
 
     `settled` ones have no earlier one that is yet to come.
     """
-    return await _follow(tx, "events.list", place, limit, settled=settled)
+    return await _follow(calls.settled(calls.scope.user_id) if settled else calls, "events.list", place, limit)
 
 
-async def list_of_all(tx: Executor, place: LedgerPlace, *, limit: int) -> list[Event]:
+async def list_of_all(calls: SingleCall, place: LedgerPlace, *, limit: int) -> list[Event]:
     """Returns the settled events of all users that follow one, oldest first."""
-    return await _follow(tx, "events.list_of_all", place, limit)
+    return await _follow(calls.settled(None), "events.list_of_all", place, limit)
 
 
-async def last(tx: Executor) -> str:
+async def last(calls: SingleCall) -> str:
     """Returns the cursor of the last settled event of all users."""
-    return str(await tx.value("events.last"))
+    return str(await calls.settled(None).value("events.last"))
 
 
-async def changed(tx: Executor, place: LedgerPlace) -> Changes | None:
+async def changed(calls: SingleCall, place: LedgerPlace) -> Changes | None:
     """Returns whose settled events follow a place, and the cursor of the last of them; None if nobody's do."""
-    asked = {"epoch": place.epoch or 0, "xact": place.xact or "0", "after": place.event_id, "limit": AT_ONCE}
-    (found,) = await tx.dicts("events.changed", **asked)
+    asked = {"epoch": place.epoch or 0, "position": place.position or 0, "after": place.event_id, "limit": AT_ONCE}
+    (found,) = await calls.settled(None).dicts("events.changed", **asked)
     return None if found["cursor"] is None else Changes(found["cursor"], frozenset(found["user_ids"]))
 
 
-async def _follow(tx: Executor, query: str, place: LedgerPlace, limit: int, **asked: Any) -> list[Event]:
-    found = await tx.dicts(query, epoch=place.epoch, xact=place.xact, after=place.event_id, limit=limit, **asked)
+async def _follow(calls: SingleCall, query: str, place: LedgerPlace, limit: int) -> list[Event]:
+    asked = {"epoch": place.epoch, "position": place.position, "after": place.event_id, "limit": limit}
+    found = await calls.dicts(query, **asked)
     if not found:
-        newest = await tx.value("events.newest_epoch")
+        newest = await calls.value("events.newest_epoch")
         raise ForeignCursor(ANOTHER_LEDGER, go_on=f"{newest}-0-0")
     return [Event(**each) for each in found if each["event_id"] is not None]

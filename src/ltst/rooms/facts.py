@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltst.db.pool import Executor
 from ltst.errors import Conflict
@@ -16,8 +15,7 @@ from ltst.support.text import normalised
 from ltst.support.timeline import Mention, Period, periods, same
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(NamedTuple):
     """The result of folding a key: the fact of each claim, and the facts that changed or went."""
 
     rests: Mapping[str, str | None]
@@ -41,13 +39,14 @@ async def set(
     await _refuse_rejected(tx, key, about, value)
     # By the server's clock: those of two clients differ, and the later of two writes has to come later.
     valid_from = valid_from or await tx.value("facts.now")
-    for current in await _at(tx, key, about, valid_from):
+    sure = {"confidence": confidence, "source_message_id": source_message_id}
+    for current in await at(tx, key, about, valid_from):
         if current.fact_value == value:
-            await _confirm(tx, current, confidence, source_message_id)
+            await tx.run("facts.confirm", fact_id=current.fact_id, **sure)
             return current.fact_id, False
-    fact_id = new_id()
-    await _add(tx, fact_id, key, about, value, confidence, source_message_id, valid_from, single_valued=single_valued)
-    return fact_id, True
+    new = {"key": key, "about": about, "value": value, "valid_from": valid_from, "rejected_at": None}
+    added = await tx.one("facts.add", Fact, fact_id=new_id(), **new, **sure, single_valued=single_valued)
+    return added.fact_id, True
 
 
 async def fold(tx: Executor, key: str, about: str, said: Sequence[Mention], *, single_valued: bool) -> Folded:
@@ -69,15 +68,20 @@ async def fold(tx: Executor, key: str, about: str, said: Sequence[Mention], *, s
 async def end(tx: Executor, key: str, about: str, value: str | None, moment: datetime) -> list[str]:
     """End a value, or all values of a key; return the ids of the facts, for the next fold of the key."""
     await lock(tx, key)
-    over = [fact for fact in await _at(tx, key, about, moment) if value is None or same(fact.fact_value, value)]
+    over = [fact for fact in await at(tx, key, about, moment) if value is None or same(fact.fact_value, value)]
     ids = [fact.fact_id for fact in over]
     await tx.run("facts.end", fact_ids=ids, ended_at=moment)
     return ids
 
 
+async def at(tx: Executor, key: str, about: str, moment: datetime | None) -> list[Fact]:
+    """Return every value of a key that holds at a moment, or now, the latest last."""
+    return await tx.rows("facts.at", Fact, key=key, about=about, moment=moment)
+
+
 async def get(tx: Executor, key: str, about: str, moment: datetime | None) -> Fact | None:
     """Return the fact that holds at a moment, or now; of several the latest."""
-    found = await _at(tx, key, about, moment)
+    found = await at(tx, key, about, moment)
     return found[-1] if found else None
 
 
@@ -87,7 +91,7 @@ async def list_all(tx: Executor, moment: datetime | None, about: str | None = No
 
 
 async def history(tx: Executor, key: str, about: str) -> list[Fact]:
-    """Every value there ever was, rejected ones included, oldest first."""
+    """Return every value there ever was, rejected ones included, oldest first."""
     return await tx.rows("facts.history", Fact, key=key, about=about)
 
 
@@ -98,7 +102,9 @@ async def reject(tx: Executor, key: str, about: str, value: str, now: datetime) 
     struck = await _strike(tx, [fact for fact in known if fact.rejected_at is None], now)
     if not known:
         # Kept although it was never a fact: a value rejected beforehand must not be learnt later.
-        struck = [await _add(tx, new_id(), key, about, value, 0.0, None, now, rejected_at=now)]
+        new = {"key": key, "about": about, "value": value, "valid_from": now, "rejected_at": now}
+        unsure = {"confidence": 0.0, "source_message_id": None, "single_valued": True}
+        struck = [await tx.one("facts.add", Fact, fact_id=new_id(), **new, **unsure)]
     return struck
 
 
@@ -129,66 +135,30 @@ async def forget(tx: Executor, key: str, about: str) -> int:
     return await tx.run("facts.forget", key=key, about=about)
 
 
+async def drop(tx: Executor, key: str, about: str, value: str) -> int:
+    """Remove one value of a key, whenever it held; return how many facts went. The key is to be folded then."""
+    await lock(tx, key)
+    gone = [fact.fact_id for fact in await history(tx, key, about) if same(fact.fact_value, value)]
+    return await tx.run("facts.remove", fact_ids=gone)
+
+
 async def lock(tx: Executor, key: str) -> None:
     """Lock a key, even one that has no row yet, until the transaction ends."""
     await tx.value("facts.lock", key=key)
 
 
 async def _refuse_rejected(tx: Executor, key: str, about: str, value: str) -> None:
-    rejected_at = await _rejection(tx, key, about, value)
-    if rejected_at is not None:
-        raise Conflict(
-            f"this value of {key!r} was rejected on {rejected_at:%Y-%m-%d} and is not learnt again; "
-            "forget the key to begin anew"
-        )
-
-
-async def _rejection(tx: Executor, key: str, about: str, value: str) -> datetime | None:
     for fact in await history(tx, key, about):
-        if fact.rejected_at is not None and normalised(fact.fact_value) == normalised(value):
-            return fact.rejected_at
-    return None
-
-
-async def _at(tx: Executor, key: str, about: str, moment: datetime | None) -> list[Fact]:
-    return await tx.rows("facts.at", Fact, key=key, about=about, moment=moment)
-
-
-async def _confirm(tx: Executor, fact: Fact, confidence: float, source_message_id: str | None) -> None:
-    await tx.run("facts.confirm", fact_id=fact.fact_id, confidence=confidence, source_message_id=source_message_id)
+        if fact.rejected_at is not None and same(fact.fact_value, value):
+            raise Conflict(
+                f"this value of {key!r} was rejected on {fact.rejected_at:%Y-%m-%d} and is not learnt again; "
+                "forget the key to begin anew"
+            )
 
 
 async def _strike(tx: Executor, rejected: Sequence[Fact], now: datetime) -> list[Fact]:
     ids = [fact.fact_id for fact in rejected]
     return await tx.rows("facts.reject", Fact, fact_ids=ids, rejected_at=now)
-
-
-async def _add(
-    tx: Executor,
-    fact_id: str,
-    key: str,
-    about: str,
-    value: str,
-    confidence: float,
-    source_message_id: str | None,
-    valid_from: datetime,
-    *,
-    single_valued: bool = True,
-    rejected_at: datetime | None = None,
-) -> Fact:
-    return await tx.one(
-        "facts.add",
-        Fact,
-        fact_id=fact_id,
-        key=key,
-        about=about,
-        value=value,
-        single_valued=single_valued,
-        confidence=confidence,
-        source_message_id=source_message_id,
-        valid_from=valid_from,
-        rejected_at=rejected_at,
-    )
 
 
 def _by_hand(fact: Fact) -> Mention:
@@ -205,7 +175,7 @@ def _by_hand(fact: Fact) -> Mention:
 
 
 def _placed(line: Sequence[Period], learned: Sequence[Fact]) -> list[tuple[str, Period]]:
-    """An id for each period: what was written by hand keeps its own, and so does what was learnt before."""
+    """Return an id for each period: what was written by hand keeps its own, and so does what was learnt before."""
     left = [*learned]
     placed = []
     for period in line:
@@ -223,37 +193,27 @@ def _placed(line: Sequence[Period], learned: Sequence[Fact]) -> list[tuple[str, 
 def _rows(
     key: str, about: str, placed: Sequence[tuple[str, Period]], living: Sequence[Fact], *, single_valued: bool
 ) -> list[tuple[dict[str, Any], Period]]:
-    """The rows that the periods make."""
+    """Return the rows that the periods make."""
     known = {fact.fact_id: fact for fact in living}
     begins = {period.since: fact_id for fact_id, period in placed if period.until != period.since}
-    return [
-        (_row(key, about, fact_id, period, known.get(fact_id), single_valued, begins if single_valued else {}), period)
-        for fact_id, period in placed
-    ]
+    rows = []
+    for fact_id, period in placed:
+        follows = begins.get(period.until) if period.until and single_valued else None
+        common = {"fact_id": fact_id, "fact_key": key, "single_valued": single_valued, "superseded_by": follows}
+        rows.append((common | _row(about, period, known.get(fact_id)), period))
+    return rows
 
 
-def _row(
-    key: str,
-    about: str,
-    fact_id: str,
-    period: Period,
-    known: Fact | None,
-    single_valued: bool,
-    begins: Mapping[datetime, str],
-) -> dict[str, Any]:
-    sources, by_hand = period.sources, period.by_hand
+def _row(about: str, period: Period, known: Fact | None) -> dict[str, Any]:
+    by_hand = period.by_hand
     return {
-        "fact_id": fact_id,
         # As it was written, which may be in other capitals.
         "about": known.about if known else about,
-        "fact_key": key,
         "fact_value": known.fact_value if known else period.value,
-        "single_valued": single_valued,
         "confidence": period.confidence,
-        "source_message_id": by_hand.source if by_hand and by_hand.source else next(iter(sources), None),
+        "source_message_id": by_hand.source if by_hand and by_hand.source else next(iter(period.sources), None),
         "valid_from": period.since,
         "valid_to": period.until,
-        "superseded_by": begins.get(period.until) if period.until else None,
         "ended_at": by_hand.until if by_hand else None,
         "metadata": dict(known.metadata) if by_hand and known else period.details,
         "learned": by_hand is None,
@@ -274,14 +234,9 @@ async def _write(
         # First all are closed: of a single-valued key only one may be open at a time.
         await tx.run("facts.release", key=key, fact_ids=[row["fact_id"] for row in changed])
         closed_first = sorted(changed, key=lambda row: row["valid_to"] is None)
-        await tx.run("facts.place", rows=json.dumps(closed_first, default=_written))
+        await tx.run("facts.place", rows=json.dumps(closed_first, default=datetime.isoformat))
     return [str(row["fact_id"]) for row in changed], gone
 
 
 def _differs(fact: Fact, row: Mapping[str, Any]) -> bool:
     return any(getattr(fact, name) != value for name, value in row.items())
-
-
-def _written(value: object) -> str:
-    assert isinstance(value, datetime), "all else is JSON already"
-    return value.isoformat()

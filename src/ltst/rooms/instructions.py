@@ -28,16 +28,11 @@ async def retire(tx: Executor, agent: str) -> None:
     await tx.run("instructions.retire", agent=agent)
 
 
-async def revive(tx: Executor, id: str) -> None:
-    """Let an earlier version be the active one again."""
-    await tx.run("instructions.revive", id=id)
-
-
 async def get(tx: Executor, agent: str) -> Instruction | None:
-    """The active version."""
+    """Return the active version."""
     return await tx.row("instructions.get", Instruction, agent=agent)
 
 
 async def history(tx: Executor, agent: str) -> list[Instruction]:
-    """Every version for an agent, oldest first."""
+    """Return every version for an agent, oldest first."""
     return await tx.rows("instructions.history", Instruction, agent=agent)

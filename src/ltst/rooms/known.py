@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ltst.db.pool import Database
 from ltst.records import ConversationContext, ConversationMessage, Fact, Instruction, UserPreference
@@ -28,8 +28,7 @@ class Summary:
     agent_name: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """What is known: of the session, of the user, and for the agent.
 
     Of each type and key there is one context, of this session or else the newest of those that the user's others share;

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
 from json.encoder import encode_basestring as quoted
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltst.db.pool import Database, Executor
 from ltst.errors import Conflict, NotFound
@@ -24,16 +24,14 @@ BATCH = 1000
 WRITTEN = tuple(each.name for each in fields(ConversationMessage) if each.name not in ("metadata", "created_at"))
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(NamedTuple):
     """What a session holds: the index of its newest message, and for each key the role and the hash of the content."""
 
     last_index: int
     keys: Mapping[str, tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(NamedTuple):
     """What a session is created with, should this be its first write."""
 
     session_id: str
@@ -108,7 +106,7 @@ async def store(tx: Executor, message: ConversationMessage) -> ConversationMessa
 
 
 async def get(tx: Executor, message_id: str) -> ConversationMessage | None:
-    """A message, if this user has it."""
+    """Return a message, if this user has it."""
     return await tx.row("messages.get", ConversationMessage, message_id=message_id)
 
 
@@ -119,7 +117,7 @@ async def get_many(tx: Executor, message_ids: Sequence[str]) -> dict[str, Conver
 
 
 async def need(tx: Executor, message_id: str) -> ConversationMessage:
-    """A message that this user must have."""
+    """Return a message that this user must have."""
     found = await get(tx, message_id)
     if found is None:
         raise NotFound(f"no message {message_id!r}")
@@ -141,14 +139,14 @@ async def window(
 
 
 async def list_all(tx: Executor, session_id: str, *, limit: int, offset: int) -> list[ConversationMessage]:
-    """The messages of a session from its beginning, embeddings included."""
+    """Return the messages of a session from its beginning, embeddings included."""
     return await tx.rows("messages.list", ConversationMessage, session_id=session_id, limit=limit, offset=offset)
 
 
 async def need_in(tx: Executor, session_id: str, message_id: str) -> ConversationMessage:
-    """A message that a session of this user must have."""
-    found = await get(tx, message_id)
-    if found is None or found.session_id != session_id:
+    """Return a message that a session of this user must have."""
+    found = await need(tx, message_id)
+    if found.session_id != session_id:
         raise NotFound(f"no message {message_id!r}")
     return found
 
@@ -160,12 +158,20 @@ async def remove(tx: Executor, message: ConversationMessage) -> None:
     await tx.run("messages.remove", **named)
 
 
+async def repeating(
+    tx: Executor, ids: Sequence[str], *, quotes: Sequence[str], beside: Sequence[str], values: Sequence[str]
+) -> list[ConversationMessage]:
+    """Replies that quote something; of those that only retell, also what rests on `ids`, or on others with a value."""
+    asked = {"ids": [*ids], "quotes": [*quotes], "beside": [*beside], "values": [*values]}
+    return await tx.rows("messages.repeating", ConversationMessage, **asked)
+
+
 async def replace(
     tx: Executor, message: ConversationMessage, content: str, metadata: str | None
 ) -> ConversationMessage:
     """Replace the text of a message and forget what rested on the old one; metadata stays unless given."""
     digest = sha256(content)
-    changed = await tx.row(
+    return await tx.one(  # its session is locked
         "messages.replace",
         ConversationMessage,
         message_id=message.message_id,
@@ -175,8 +181,6 @@ async def replace(
         token_count=count(content),
         metadata=metadata,
     )
-    assert changed is not None, "its session is locked"
-    return changed
 
 
 async def last_index(tx: Executor, session_id: str) -> int:
@@ -253,5 +257,5 @@ def _row(message: ConversationMessage) -> str:
 
 
 async def after(tx: Executor, session_id: str, index: int, limit: int) -> list[ConversationMessage]:
-    """The messages that follow one, the earliest first."""
+    """Return the messages that follow one, the earliest first."""
     return await tx.rows("messages.after", ConversationMessage, session_id=session_id, after=index, limit=limit)

@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 from ltst.db.pool import Executor
-from ltst.measurements import Measurement, OperationStats, Stats, TableStats
+from ltst.measurements import Measurement
 
 MOST_PENDING = 10_000
 BATCH = 1000
@@ -72,14 +72,3 @@ class Recorder:
 
     def _anonymous(self, value: str) -> str:
         return hashlib.blake2b(value.encode(), key=self._salt, digest_size=16).hexdigest()
-
-
-async def stats(tx: Executor, tables: tuple[str, ...]) -> Stats:
-    """Percentiles per operation and sizes per table."""
-    added = {row["name"]: int(row["added"]) for row in await tx.dicts("metrics.growth")}
-    sizes = await tx.dicts("metrics.tables", tables=[*tables])
-    return Stats(
-        operations=tuple(await tx.rows("metrics.operations", OperationStats)),
-        tables=tuple(TableStats(**row, added_last_day=added.get(row["name"])) for row in sizes),
-        database_bytes=int(await tx.value("metrics.database_bytes")),
-    )

@@ -28,7 +28,7 @@ async def lock(tx: Executor, key: str) -> None:
 
 
 async def row_id(tx: Executor, key: str) -> str:
-    """The id of the row that a key has or will have; the key is locked, so that it stays so."""
+    """Return the id of the row that a key has or will have; the key is locked, so that it stays so."""
     await lock(tx, key)
     found = await tx.value("preferences.row_id", key=key)
     return str(found) if found else new_id()
@@ -41,44 +41,26 @@ async def set(
     value: str,
     *,
     type: str,
-    sensitive: bool,
     source: str,
     confidence: float,
+    sensitive: bool = False,
     learned: bool = False,
     metadata: str = "{}",
     at: datetime | None = None,
 ) -> UserPreference:
     """Write a preference in place of the one before, as of now or of another moment."""
-    stored = await tx.row(
-        "preferences.set",
-        UserPreference,
-        preference_id=row,
-        key=key,
-        value=value,
-        type=type,
-        sensitive=sensitive,
-        source=source,
-        confidence=confidence,
-        learned=learned,
-        metadata=metadata,
-        at=at,
-    )
-    assert stored is not None, "an upsert returns its row"
-    return stored
+    stated = {"preference_id": row, "key": key, "value": value, "type": type, "sensitive": sensitive}
+    known = {"source": source, "confidence": confidence, "learned": learned, "metadata": metadata, "at": at}
+    return await tx.one("preferences.set", UserPreference, **stated, **known)
 
 
 async def get(tx: Executor, key: str) -> UserPreference | None:
-    """The user's own preference, else the default of the system."""
+    """Return the user's own preference, else the default of the system."""
     return await tx.row("preferences.get", UserPreference, key=key)
 
 
-async def own(tx: Executor, key: str) -> UserPreference | None:
-    """The user's own preference."""
-    return await tx.row("preferences.own", UserPreference, key=key)
-
-
 async def operator_setting(tx: Executor, key: str) -> float:
-    """The number that an operator has set for the whole database."""
+    """Return the number that an operator has set for the whole database."""
     found = await tx.value("preferences.operator_setting", key=key)
     return OPERATOR_SETTINGS[key] if found is None else float(found)
 
@@ -96,6 +78,4 @@ async def hold_key(tx: Executor) -> WrappedKey | None:
 async def add_key(tx: Executor, key: WrappedKey) -> WrappedKey:
     """Give the user a data key; of two given at once the first stays."""
     await tx.run("preferences.add_key", **asdict(key))
-    kept = await hold_key(tx)
-    assert kept is not None, "the key was just added, or was there"
-    return kept
+    return await tx.one("preferences.hold_key", WrappedKey)

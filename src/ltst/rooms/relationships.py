@@ -11,23 +11,6 @@ from ltst.support.ids import new_id
 LONGEST_TYPE = 100
 
 
-async def learn(
-    tx: Executor, source: str, target: str, *, type: str, similarity: float, strength: float, metadata: str
-) -> str | None:
-    """Link two sessions that seem related, unless they are linked; return the id of the new link, or None."""
-    linked: str | None = await tx.value(
-        "relationships.learn",
-        relationship_id=new_id(),
-        source=source,
-        target=target,
-        type=type,
-        similarity=similarity,
-        strength=strength,
-        metadata=metadata,
-    )
-    return linked
-
-
 async def fork_many(tx: Executor, pairs: Sequence[tuple[str, str]]) -> None:
     """Link sessions to their forks."""
     if pairs:

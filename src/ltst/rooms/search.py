@@ -42,6 +42,7 @@ REGISTRY: Mapping[str, Kind] = {
     "document": Kind("document_chunks", "chunk_id", dated=False, own=False),
     "context": Kind(),
     "statement": Kind(worded=False),
+    "item": Kind(dated=False, own=False),
 }
 
 
@@ -234,9 +235,10 @@ async def add_words(tx: Executor, rows: Sequence[Worded]) -> int:
             stages=[each.row.vector_stage for each in rows],
             lengths=[len(each) for each in counted],
             tells=[each.tells for each in rows],
-            held=[place for place, _, _ in postings],
-            terms=[term for _, term, _ in postings],
-            counts=[times for _, _, times in postings],
+            # Thousands of them, which the driver would take long to write as arrays.
+            held=_listed(place for place, _, _ in postings),
+            terms=_spaced(term for _, term, _ in postings),
+            counts=_listed(times for _, _, times in postings),
         )
     )
 
@@ -327,7 +329,7 @@ async def look(
         anyway=anyway,
         model=asked.model,
         vector=asked.vector,
-        terms=" ".join(asked.terms),  # no term has a space in it
+        terms=_spaced(asked.terms),
         now=asked.now,
         filters=_document(filters),
         every=every,
@@ -335,6 +337,12 @@ async def look(
         most=most,
     )
     return found
+
+
+async def newest(tx: Executor, filters: Filters, *, now: datetime, limit: int) -> list[int]:
+    """Return the numbers of the newest units that pass filters and hold at that time, the newest first."""
+    asked = {"filters": _document(filters) or "{}", "now": now, "limit": limit}
+    return await tx.values("search.newest", user_id=tx.scope.user_id, **asked)
 
 
 async def candidates(
@@ -359,9 +367,14 @@ def _pair(units: bytes | None, dense: bytes | None) -> tuple[bytes | None, bytes
     return units, dense
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def _listed(numbers: Iterable[int]) -> str:
     """Numbers as Postgres reads an array."""
     return f"{{{','.join(map(str, numbers))}}}"
+
+
+def _spaced(terms: Iterable[str]) -> str:
+    """Terms as one text; no term has a space in it."""
+    return " ".join(terms)
 
 
 def _document(filters: Filters) -> str | None:
@@ -381,6 +394,7 @@ def _written(filters: Filters) -> str | None:
         "equal": None if filters.equal == "{}" else json.loads(filters.equal),
         "ranges": ranges or None,
         "without": None if filters.without is None else beginning(filters.without),
+        "items": filters.items and json.loads(filters.items),
     }
     given = {name: value for name, value in wanted.items() if value is not None}
     return json.dumps(given) if given else None

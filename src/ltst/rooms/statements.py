@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltst.db.pool import Executor
 from ltst.records import Stated, Statement
@@ -15,16 +15,14 @@ from ltst.support.ids import new_id
 COMPARED_LENGTH = 400  # characters of a message that are compared with another
 
 
-@dataclass(frozen=True, slots=True)
-class SpanOf:
+class SpanOf(NamedTuple):
     """A statement with the message that it stands in."""
 
     message_id: str
     stated: Stated
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(NamedTuple):
     """A statement as it is compared with another, and how near its vector is to that one's."""
 
     statement_id: str
@@ -37,8 +35,7 @@ class Compared:
     nearness: float
 
 
-@dataclass(frozen=True, slots=True)
-class Telling:
+class Telling(NamedTuple):
     """A message that states something, as it is compared with another, and how near its vector is to that one's."""
 
     message_id: str
@@ -50,7 +47,7 @@ class Telling:
 
 
 async def add(tx: Executor, spans: Iterable[SpanOf]) -> list[str]:
-    """Keep statements; a span that is known, or was rejected, is not kept again. The ids of new ones."""
+    """Keep statements; a span that is known, or was rejected, is not kept again; return the ids of new ones."""
     found = [*spans]
     if not found:
         return []
@@ -63,45 +60,22 @@ async def add(tx: Executor, spans: Iterable[SpanOf]) -> list[str]:
 async def list_all(
     tx: Executor, *, about: str | None, kind: str | None, current: bool | None, session_id: str | None, limit: int
 ) -> list[Statement]:
-    """What was stated and not rejected, the newest first; with `current` what holds, or what does not."""
+    """Return what was stated and not rejected, the newest first; with `current` what holds, or what does not."""
     return await tx.rows(
         "statements.list", Statement, about=about, kind=kind, current=current, session_id=session_id, limit=limit
     )
 
 
 async def in_messages(tx: Executor, message_ids: Iterable[str]) -> list[Statement]:
-    """What stands in these messages and was not rejected, in the order of saying."""
+    """Return what stands in these messages and was not rejected, in the order of saying."""
     wanted = [*message_ids]
     if not wanted:
         return []
     return await tx.rows("statements.in_messages", Statement, message_ids=wanted)
 
 
-async def describe(tx: Executor, statement_id: str, stated: Stated) -> None:
-    """Say anew what kind of statement one is, about whom and of when; who read it, and how sure they were, stays."""
-    await tx.run(
-        "statements.describe",
-        statement_id=statement_id,
-        kind=stated.kind,
-        about=stated.about,
-        since=stated.since,
-        until=stated.until,
-    )
-
-
-async def strike_out(tx: Executor, ids: Iterable[str]) -> list[str]:
-    """Reject what was read here, until it is learnt anew, and nothing that a person set; the ids of those rejected."""
-    wanted = [*ids]
-    return await tx.values("statements.strike_out", ids=wanted) if wanted else []
-
-
-async def uncompared(tx: Executor, limit: int) -> list[Compared]:
-    """Those that have a vector and were not compared with the others, in the order of saying."""
-    return await tx.rows("statements.uncompared", Compared, limit=limit)
-
-
 async def nearest(tx: Executor, given: Compared, *, later: bool, limit: int) -> list[Compared]:
-    """The nearest that were said before a statement, or after it and compared already."""
+    """Return the nearest that were said before a statement, or after it and compared already."""
     return await tx.rows(
         "statements.nearest",
         Compared,
@@ -113,7 +87,7 @@ async def nearest(tx: Executor, given: Compared, *, later: bool, limit: int) -> 
 
 
 async def supersede(tx: Executor, older: str, newer: str) -> bool:
-    """Let one take the place of another, unless something said before it did; whether it does."""
+    """Let one take the place of another, unless something said before it did; return whether it does."""
     return bool(await tx.run("statements.supersede", older=older, newer=newer))
 
 
@@ -129,14 +103,10 @@ async def nearest_telling(tx: Executor, message_id: str, *, later: bool, limit: 
     )
 
 
-async def doubt(tx: Executor, older: str, newer: str, likelihood: float) -> None:
-    """Note how likely a later message took the place of what another states, if nothing is likelier to have."""
-    await tx.run("statements.doubt", older=older, newer=newer, doubt=likelihood)
-
-
-async def compared(tx: Executor, ids: Iterable[str]) -> None:
-    """Note that these were compared."""
-    await tx.run("statements.compared", ids=[*ids])
+async def doubt(tx: Executor, newer: str, older: Mapping[str, float]) -> None:
+    """Note how likely a message took the place of what others before it state, where nothing is likelier to have."""
+    if older:
+        await tx.run("statements.doubt", newer=newer, older=[*older], doubts=[*older.values()])
 
 
 def _row(span: SpanOf, statement_id: str) -> dict[str, Any]:

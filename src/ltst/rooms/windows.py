@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltst.db.pool import Database, Executor
 from ltst.records import ConversationMessage
 
 
-@dataclass(frozen=True, slots=True)
-class WindowDifference:
+class WindowDifference(NamedTuple):
     """A window beside what was known of it."""
 
     kept: Sequence[int]
@@ -32,19 +30,12 @@ async def difference(
     """Return the current window in one round trip, without the text of messages whose `known` version is current."""
     first, *others = await database.call_rows(
         "windows.difference",
-        _columns,
+        dict[str, Any],
         user_id=user_id,
         session_id=session_id,
         limit=limit,
         max_tokens=max_tokens,
         known=json.dumps(known),
     )
-    return WindowDifference(first["kept"], [(each.pop("version"), _message(**each)) for each in others])
-
-
-def _columns(**columns: Any) -> dict[str, Any]:
-    return columns
-
-
-def _message(kept: None, **columns: Any) -> ConversationMessage:
-    return ConversationMessage(**columns)
+    fresh = [{name: value for name, value in each.items() if name != "kept"} for each in others]
+    return WindowDifference(first["kept"], [(each.pop("version"), ConversationMessage(**each)) for each in fresh])

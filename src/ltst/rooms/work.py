@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltst.db.pool import Executor
 from ltst.errors import LtstError
@@ -36,7 +36,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class WorkRules:
     """What is to be learnt, and from when on a conversation rests."""
 
     extraction: bool
@@ -51,8 +51,7 @@ class Rules:
     """What it may take to learn from one message, or from a stretch of a conversation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Todo:
+class Todo(NamedTuple):
     """What there may be to do for a user; somebody else may be at it."""
 
     words: bool
@@ -70,38 +69,17 @@ class Todo:
     switches: dict[str, bool]
 
 
-async def todo(tx: Executor, rules: Rules, user_id: str, large: int) -> Todo:
+async def todo(tx: Executor, rules: WorkRules, user_id: str, large: int) -> Todo:
     """Return what may be due for a user; a memory of more than so many units counts as large."""
-    found = await tx.row(
-        "work.todo",
-        Todo,
-        user_id=user_id,
-        pause=rules.pause,
-        idle=rules.idle,
-        tokens=rules.tokens,
-        most=MOST_ATTEMPTS,
-        large=large,
-    )
-    assert found is not None, "a query of scalars answers with one row"
-    return found
+    return await tx.one("work.todo", Todo, **asdict(rules), user_id=user_id, most=MOST_ATTEMPTS, large=large)
 
 
-async def due_users(tx: Executor, rules: Rules, limit: int) -> list[str]:
+async def due_users(tx: Executor, rules: WorkRules, limit: int) -> list[str]:
     """Users for whom something is due that nobody is at."""
-    return await tx.values(
-        "work.due_users",
-        extraction=rules.extraction,
-        episodes=rules.episodes,
-        consolidation=rules.consolidation,
-        model=rules.model,
-        pause=rules.pause,
-        idle=rules.idle,
-        tokens=rules.tokens,
-        limit=limit,
-    )
+    return await tx.values("work.due_users", **asdict(rules), limit=limit)
 
 
-async def claim(tx: Executor, rules: Rules, user_id: str, task: str, subject: str = "") -> list[Lease]:
+async def claim(tx: Executor, rules: WorkRules, user_id: str, task: str, subject: str = "") -> list[Lease]:
     """Lease a piece of work; return None if it is leased, rests after a failure, or was set aside."""
     asked = Lease(user_id, task, subject, new_id(), 0)
     found = await tx.dicts("work.claim", **_named(asked), lease=rules.lease)
@@ -109,46 +87,39 @@ async def claim(tx: Executor, rules: Rules, user_id: str, task: str, subject: st
 
 
 async def claim_sessions(
-    tx: Executor, rules: Rules, user_id: str, task: str, limit: int, session_id: str | None = None
+    tx: Executor, rules: WorkRules, user_id: str, task: str, limit: int, session_id: str | None = None
 ) -> list[Lease]:
     """Lease a task for some sessions that need it; for one alone if it failed or killed its worker before.
 
     Of a named one, if it is due for that.
     """
     holder = new_id()
-    found = await tx.dicts(
-        "work.claim_sessions",
-        user_id=user_id,
-        task=task,
-        session_id=session_id,
-        holder=holder,
-        pause=rules.pause,
-        idle=rules.idle,
-        tokens=rules.tokens,
-        lease=rules.lease,
-        limit=limit,
-    )
+    asked = {"user_id": user_id, "task": task, "session_id": session_id, "holder": holder, "limit": limit}
+    found = await tx.dicts("work.claim_sessions", **asdict(rules), **asked)
     return [Lease(user_id, task, row["subject"], holder, row["attempts"]) for row in found]
 
 
-async def renew(tx: Executor, rules: Rules, leases: Iterable[Lease]) -> None:
+async def renew(tx: Executor, rules: WorkRules, leases: Iterable[Lease]) -> None:
     """Say that work is still going on."""
     held = [*leases]
     if held:
-        await tx.run(
-            "work.renew",
-            user_id=held[0].user_id,
-            task=held[0].task,
-            holder=held[0].holder,
-            subjects=[each.subject for each in held],
-            lease=rules.lease,
-        )
+        subjects = [each.subject for each in held]
+        await tx.run("work.renew", **_named(held[0]), subjects=subjects, lease=rules.lease)
 
 
 async def finish(tx: Executor, lease: Lease) -> None:
     """End the lease, in the transaction that writes the result; raise LeaseLost, which undoes both, if it is gone."""
     if not await tx.run("work.finish", **_named(lease)):
         raise LeaseLost(f"the work {lease.task} was taken up by another")
+
+
+async def reached(tx: Executor, mark: str, session_id: str, start: int, end: int, **more: str) -> None:
+    """Note by a query that derived work on a session has come from one index to another.
+
+    LeaseLost, which undoes the work, if somebody else was faster.
+    """
+    if not await tx.run(mark, session_id=session_id, **{"from": start, "to": end}, **more):
+        raise LeaseLost(f"{mark}: another was faster")
 
 
 async def put_off(tx: Executor, lease: Lease, reason: str, *, counted: bool = True, most: int = MOST_ATTEMPTS) -> None:

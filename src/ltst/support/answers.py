@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ltst.support.tables import Table
 
@@ -15,8 +15,7 @@ LONGEST = 100_000
 _TABLE = Table("ltst.support", "answers.txt")
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class AnswerKind(NamedTuple):
     """A kind of answer: its term, the questions that ask for it, and what holds it."""
 
     term: str
@@ -26,8 +25,8 @@ class Kind:
     computed: re.Pattern[str] | None = None  # questions whose answer nobody has said: it follows from two dates
 
 
-def _kind(name: str, *, own: bool = False, computed: re.Pattern[str] | None = None) -> Kind:
-    return Kind(f"{MARK}{name}", _TABLE.pattern(f"asks_{name}"), _TABLE.pattern(f"holds_{name}"), own, computed)
+def _kind(name: str, *, own: bool = False, computed: re.Pattern[str] | None = None) -> AnswerKind:
+    return AnswerKind(f"{MARK}{name}", _TABLE.pattern(f"asks_{name}"), _TABLE.pattern(f"holds_{name}"), own, computed)
 
 
 KINDS = (
@@ -38,7 +37,7 @@ KINDS = (
 )
 
 
-def wanted(question: str) -> Kind | None:
+def wanted(question: str) -> AnswerKind | None:
     """Returns what a question asks for, if that can be told and may have been said."""
     question = question[:LONGEST]
     kind = next((kind for kind in KINDS if kind.asked.search(question)), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ltst.errors import Invalid
 from ltst.support.text import sha256
@@ -15,8 +15,7 @@ MOST_MESSAGES = 200_000
 MOST_COPIES = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(NamedTuple):
     """A conversation: its id, its origin, its keys from the root on, and how many are stored already."""
 
     session_id: str
@@ -25,8 +24,7 @@ class Branch:
     known: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
+class _Start(NamedTuple):
     """Where a branch begins: after how many keys of another's path, and with which of several."""
 
     session_id: str

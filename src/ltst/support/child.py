@@ -135,7 +135,7 @@ def _send(connection: socket.socket, value: object) -> None:
 
 
 def _answer(connection: socket.socket, request: Work) -> bool:
-    """Make the calls of a request; whether this process may take another one."""
+    """Make the calls of a request; returns whether this process may take another one."""
     module = import_module(request.module)
     if prepare := getattr(module, "prepare", None):
         prepare()

@@ -43,9 +43,15 @@ class ConnectionLimits:
 
 
 def limited(settings: Settings) -> dict[str, Any]:
-    """Returns the options for uvicorn that hold connections to the settings."""
+    """Returns the options for uvicorn that hold connections to the settings, and keep it quiet."""
     limits = ConnectionLimits(settings.header_timeout, settings.body_timeout, places(settings.max_connections))
-    return {"http": partial(ClientConnection, limits=limits), "backlog": BACKLOG}
+    return {
+        "http": partial(ClientConnection, limits=limits),
+        "backlog": BACKLOG,
+        "log_level": "warning",
+        "access_log": False,  # paths hold users' own words; meters count the requests
+        "server_header": False,
+    }
 
 
 def places(wanted: int) -> int:
@@ -76,8 +82,8 @@ class ClientConnection(H11Protocol):
     @property
     def _is_stopping(self) -> bool:
         """Whether the server was told to stop; uvicorn forgets those who come in while it begins to."""
-        told: asyncio.Event | None = self.app_state.get(STOPPING)
-        return told is not None and told.is_set()
+        stopping: asyncio.Event | None = self.app_state.get(STOPPING)
+        return stopping is not None and stopping.is_set()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place, and wait for a request."""
@@ -115,7 +121,7 @@ class ClientConnection(H11Protocol):
         self._look(before)
 
     def _look(self, before: object) -> None:
-        """See how far the request is."""
+        """Check how far the request has come."""
         now = self.conn.their_state
         if now is h11.IDLE:
             return
@@ -126,7 +132,7 @@ class ClientConnection(H11Protocol):
             self._wait(self._limits.body_seconds)
 
     def on_response_complete(self) -> None:
-        """The answer is sent: uvicorn counts from here until the next request, of which a part may be here already."""
+        """Wait for the next request once the answer is sent; a part of it may have come already."""
         super().on_response_complete()
         if self._is_stopping:
             self.hang_up()
@@ -138,13 +144,13 @@ class ClientConnection(H11Protocol):
                 self._received = len(begun)
 
     def pause_writing(self) -> None:
-        """The client takes no more of its answer for now."""
+        """Note that the client does not read its answer for now."""
         super().pause_writing()
         if self._unread is None:
             self._unread = self.loop.call_later(self._limits.body_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """It goes on."""
+        """Note that the client reads on."""
         super().resume_writing()
         if self._unread is not None:
             self._unread.cancel()
@@ -198,7 +204,7 @@ class ClientConnection(H11Protocol):
             self._deadline = None
 
     def _look_at_the_clock(self, seconds: float) -> None:
-        """The time is up, unless the client sends fast enough or it is the server that does not read on."""
+        """End the connection when its time is up, unless the client sends fast or the server itself does not read."""
         left = self._began + seconds + self._received / SLOWEST_BYTES_A_SECOND - self.loop.time()
         if self.flow.read_paused:
             self._wait(seconds)
@@ -210,5 +216,5 @@ class ClientConnection(H11Protocol):
             self.hang_up()
 
     def _should_upgrade(self) -> bool:
-        """Nothing here speaks any other protocol."""
+        """Return no: nothing here speaks another protocol."""
         return False

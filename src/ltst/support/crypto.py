@@ -32,7 +32,7 @@ def _identity(key: bytes) -> str:
 
 
 def _bound(*parts: str | int) -> bytes:
-    """Additional data that only the very same parts produce."""
+    """Returns additional data that only these parts produce."""
     return json.dumps(parts).encode()
 
 
@@ -98,7 +98,7 @@ class Rotation:
         self._drop_old = drop_old
 
     def __enter__(self) -> None:
-        """It has begun already."""
+        """Enter the block; the work has begun already."""
 
     def __exit__(self, problem: type[BaseException] | None, *_: object) -> None:
         """Drop the old keys, unless something failed and may still need them; let the next rotation begin."""
@@ -140,7 +140,7 @@ class MasterKeys:
         return UserCipher(wrapped.user_id, wrapped.key_version, self._unwrap(wrapped))
 
     def rewrap(self, wrapped: WrappedKey) -> WrappedKey:
-        """The same data key under the newest master key."""
+        """Returns the same data key, wrapped by the newest master key."""
         return self._wrap(wrapped.user_id, wrapped.key_version, self._unwrap(wrapped))
 
     def newest_id(self) -> str:

@@ -10,7 +10,7 @@ _generator = random.Random(os.urandom(32))  # noqa: S311
 
 
 def _begin_anew() -> None:
-    """A forked child would otherwise go on with its parent's ids."""
+    """Seed anew in a forked child, which would otherwise repeat its parent's ids."""
     _generator.seed(os.urandom(32))
 
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from ltst.errors import Invalid
 
+if TYPE_CHECKING:
+    from ltst.settings import Settings
+
 # Under this name an application leaves its connections an event that is set when the server is told to stop.
 STOPPING = "stopping"
+SIGNALS = (signal.SIGINT, signal.SIGTERM)  # that end a server
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -23,6 +30,22 @@ def is_loopback(host: str) -> bool:
         return host.lower() in LOOPBACK
 
 
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """How a server is run, and by which command."""
+
+    command: ClassVar[str] = "ltst serve"
+
+    settings: Settings
+    host: str = "127.0.0.1"
+    port: int = 8000
+
+    @property
+    def loopback(self) -> bool:
+        """Returns whether only this machine can reach the server."""
+        return is_loopback(self.host)
+
+
 def header_text(value: str | None, name: str) -> str | None:
     """Returns what a header says: any text, although servers read headers as Latin-1."""
     try:
@@ -31,8 +54,8 @@ def header_text(value: str | None, name: str) -> str | None:
         raise Invalid(f"the header {name} must be UTF-8") from None
 
 
-def bound(host: str, port: int) -> socket.socket:
-    """Returns a socket on an address, taken before anything is started."""
+def bound(host: str, port: int, command: str = Serving.command) -> socket.socket:
+    """Returns a socket on an address, taken before anything is started; `command` would take another port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol is named, since only then asyncio sends small packets at once instead of waiting 40 ms for a reply.
     taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -41,6 +64,9 @@ def bound(host: str, port: int) -> socket.socket:
         taken.bind((host.strip("[]"), port))
     except (OSError, OverflowError) as problem:
         taken.close()
+        if isinstance(problem, OSError) and problem.errno == errno.EADDRINUSE:
+            another = f"`{command} --port 8010` takes another, and `--port 0` any that is free"
+            raise Invalid(f"cannot listen on {host}:{port}, which is in use: {another}") from None
         raise Invalid(f"cannot listen on {host}:{port}: {problem}") from None
     taken.set_inheritable(True)
     return taken
@@ -48,14 +74,14 @@ def bound(host: str, port: int) -> socket.socket:
 
 @contextmanager
 def ending_well() -> Iterator[None]:
-    """Once it has stopped, uvicorn sends itself the signal again; what is open here is to be closed all the same."""
-    before = {number: signal.signal(number, _passed_over) for number in (signal.SIGINT, signal.SIGTERM)}
+    """Ignore the signal that uvicorn sends itself once it has stopped, so that everything open here is closed."""
+    before = {number: signal.signal(number, _passed_over) for number in SIGNALS}
     try:
         yield
     finally:
-        for number, told in before.items():
-            signal.signal(number, told)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _passed_over(*_: object) -> None:
-    """Nothing is left to stop."""
+    """Ignore a signal: nothing is left to stop."""

@@ -7,12 +7,13 @@ import os
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import CancelledError, Future
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from ltst.errors import DatabaseUnavailable
 from ltst.support.place import FORKED
 
 R = TypeVar("R")
+T = TypeVar("T")
 CLOSED = "this memory was closed while the call was going on"
 
 
@@ -50,7 +51,7 @@ class Portal:
             raise
 
     async def awaited(self, work: Coroutine[Any, Any, R]) -> R:
-        """The same for a caller with a loop of its own, which goes on meanwhile."""
+        """Do the same for a caller with an event loop of its own, which goes on meanwhile."""
         future = self._begun(work)
         try:
             return await asyncio.wrap_future(future)
@@ -95,3 +96,60 @@ async def _cancel_others() -> None:
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
+
+
+class Synchronous(Generic[T]):
+    """The verbs of a handle for code that does not await; each goes through the portal."""
+
+    def __init__(self, portal: Portal, inner: T) -> None:
+        """Made by what it belongs to."""
+        self._portal = portal
+        self._inner = inner
+
+
+class Openable(Protocol):
+    """What is opened before it is used, and closed afterwards."""
+
+    async def open(self) -> None:
+        """Begin."""
+
+    async def close(self) -> None:
+        """Let go."""
+
+
+S = TypeVar("S", bound=Openable)
+
+
+class SynchronousOpenable(Synchronous[S]):
+    """The same with a portal of its own, which is open as long as it is."""
+
+    def __init__(self, inner: S) -> None:
+        """Begin closed."""
+        super().__init__(Portal(), inner)
+
+    def __enter__(self) -> Self:
+        """Open."""
+        self.open()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Close."""
+        self.close()
+
+    def open(self) -> None:
+        """Start or join the embedded Postgres, or connect to the one that was given; bring the schema up to date."""
+        if not self._portal.is_open:
+            self._portal.open()
+            try:
+                self._portal.run(self._inner.open())
+            except BaseException:
+                self.close()
+                raise
+
+    def close(self) -> None:
+        """Write what is pending and let go; the last one to leave stops the embedded Postgres."""
+        if self._portal.is_open:
+            try:
+                self._portal.run(self._inner.close())
+            finally:
+                self._portal.close()

@@ -24,11 +24,11 @@ def is_small_talk(text: str) -> bool:
     if len(text) > LONGEST or "?" in text or "？" in text:
         return bool(GREETING.fullmatch(text))
     words = WORD.findall(text.casefold())
-    told = [word for word in words if not UNSPACED.fullmatch(word)]
-    if not told:
+    spaced = [word for word in words if not UNSPACED.fullmatch(word)]
+    if not spaced:
         return True  # but for such phrases there are only marks and pictures
-    telling = len(told) < len(words) or len(told) <= FEW or any(word in TELLING for word in told)
-    return telling and all(word in TELLING or word in BESIDE for word in told)
+    telling = len(spaced) < len(words) or len(spaced) <= FEW or any(word in TELLING for word in spaced)
+    return telling and all(word in TELLING or word in BESIDE for word in spaced)
 
 
 def acknowledges(text: str) -> bool:

@@ -32,6 +32,7 @@ class Mention:
     confidence: float = 1.0
     source: str | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    corrects: str | None = None  # the source whose value was wrong, or ANY for that of any
 
 
 @dataclass(slots=True)
@@ -103,6 +104,11 @@ def _by_value(heard: Sequence[Mention]) -> list[list[Mention]]:
     for each in heard:
         if each.ends and (name := _meant(each.value, groups) or _of_kind(each.value, groups)) is not None:
             groups[name].append(replace(each, value=groups[name][0].value))
+    for each in heard:
+        for group in groups.values() if each.corrects != ANY else ():
+            if any(_wrong(one, each) for one in group):
+                # Without its id: it rests on the value that it gives, not on the one that it ends.
+                group.append(replace(each, id="", value=group[0].value, ends=True))
     return [sorted(group, key=_order) for group in groups.values()]
 
 
@@ -152,7 +158,7 @@ def _end(line: Sequence[Period], mention: Mention) -> None:
     for moment in (mention.since, mention.said_at):
         period = _covering(line, moment)
         if period is not None and _meant(mention.value, [normalised(period.value)]) is not None:
-            period.ended = max(mention.since, period.since)
+            period.ended = period.since if mention.corrects is not None else max(mention.since, period.since)
             period.mentions.append(mention)
             return
 
@@ -160,6 +166,9 @@ def _end(line: Sequence[Period], mention: Mention) -> None:
 def _say(line: list[Period], mention: Mention) -> list[Period]:
     """Add a mention to the line; return the periods that it overrules."""
     known = _covering(line, mention.since)
+    if known is not None and known.by_hand is None and any(_wrong(each, mention) for each in known.mentions):
+        # What was wrong never held.
+        mention = replace(mention, since=known.since)
     later = [] if mention.by_hand else _overruled(line, mention, known)
     for period in later:
         line.remove(period)
@@ -175,6 +184,12 @@ def _say(line: list[Period], mention: Mention) -> list[Period]:
         line.append(period)
         line.sort(key=lambda each: each.since)
     return [each for each in later if not same(each.value, mention.value)] + _hidden(line, period)
+
+
+def _wrong(said: Mention, correction: Mention) -> bool:
+    """Returns whether a correction means what was said."""
+    meant = correction.corrects == ANY or (said.source is not None and said.source == correction.corrects)
+    return correction.corrects is not None and meant and not same(said.value, correction.value)
 
 
 def _goes_on(known: Period, mention: Mention) -> bool:

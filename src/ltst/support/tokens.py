@@ -102,7 +102,7 @@ class Read(NamedTuple):
 
 
 def count(text: str) -> int:
-    """About how many tokens a model reads for this text: hardly ever more than this, and at most one for each byte."""
+    """Returns about how many tokens a model reads for a text: hardly ever more, and at most one for each byte."""
     if len(text) > LONGEST_KNOWN:
         return _count(text)
     found = _counts.get(key := hash(text))

@@ -6,7 +6,7 @@ import inspect
 import json
 import math
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from ltst.errors import Invalid, shown
@@ -16,14 +16,15 @@ LONGEST_IDENTIFIER = 255
 LARGEST_INTEGER = 2**31 - 1
 LARGEST_FLOAT = sys.float_info.max
 LARGEST_REAL = 3.4028234e38
+MOST_DIMENSIONS = 16_000  # of a vector of any model
 DIMENSIONS = 384
 
 
-def identifier(value: object, what: str) -> str:
-    """Returns an id or a key: 1 to 255 characters, not blank."""
+def identifier(value: object, what: str, longest: int = LONGEST_IDENTIFIER) -> str:
+    """Returns an id or a key: 1 to 255 characters, unless it may be longer, and not blank."""
     checked = _storable(value, what)
-    if not checked.strip() or len(checked) > LONGEST_IDENTIFIER:
-        raise Invalid(f"{what} must be 1 to {LONGEST_IDENTIFIER} characters and not blank, not {shown(checked)}")
+    if not checked.strip() or len(checked) > longest:
+        raise Invalid(f"{what} must be 1 to {longest} characters and not blank, not {shown(checked)}")
     return checked
 
 
@@ -33,7 +34,7 @@ def optional_identifier(value: object, what: str) -> str | None:
 
 
 def content(value: object, what: str, most_bytes: int) -> str:
-    """Text to keep: not blank, up to a size."""
+    """Returns a text to keep: not blank, up to a size."""
     checked = _storable(value, what)
     if not checked.strip():
         raise Invalid(f"{what} must not be empty or blank")
@@ -73,6 +74,11 @@ def choice(value: object, what: str, accepted: Collection[str]) -> str:
     return str(value)
 
 
+def optional_choice(value: object, what: str, accepted: Collection[str]) -> str | None:
+    """As `choice`, or nothing."""
+    return None if value is None else choice(value, what, accepted)
+
+
 def metadata(value: object, most_bytes: int) -> str:
     """Returns a JSON object, as JSON."""
     if value is None:
@@ -83,7 +89,7 @@ def metadata(value: object, most_bytes: int) -> str:
 
 
 def json_text(value: object, what: str, most_bytes: int) -> str:
-    """Any JSON value, as JSON."""
+    """Returns any JSON value, as JSON."""
     try:
         _check_json(value, what)
         written = json.dumps(_exact(value), allow_nan=False, ensure_ascii=False)
@@ -101,10 +107,10 @@ def limit(value: object, what: str = "limit", most: int = 100_000) -> int:
     return value
 
 
-def offset(value: object) -> int:
+def offset(value: object, most: int = LARGEST_INTEGER) -> int:
     """Returns how many to pass over."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LARGEST_INTEGER:
-        raise Invalid(f"offset must be a whole number from 0 to {LARGEST_INTEGER}, not {shown(value)}")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+        raise Invalid(f"offset must be a whole number from 0 to {most}, not {shown(value)}")
     return value
 
 
@@ -116,21 +122,21 @@ def score(value: object, what: str) -> float:
 
 
 def number(value: object, what: str) -> float:
-    """Any finite number."""
+    """Returns any finite number."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= LARGEST_FLOAT:
         raise Invalid(f"{what} must be a finite number, not {shown(value)}")
     return float(value)
 
 
 def flag(value: object, what: str) -> bool:
-    """Yes or no."""
+    """Returns a truth value."""
     if not isinstance(value, bool):
         raise Invalid(f"{what} must be True or False, not {shown(value)}")
     return value
 
 
 def function(value: object, what: str) -> None:
-    """Something that can be called, or nothing."""
+    """Returns something that can be called, or nothing."""
     if value is not None and not callable(value):
         raise Invalid(f"{what} must be a function or None, not {shown(value)}")
 
@@ -153,7 +159,7 @@ def _offers(value: object, name: str, member: object) -> bool:
 
 
 def embedding(value: object) -> None:
-    """A vector of the stored size, or nothing; a zero vector has no direction to compare."""
+    """Returns a vector of the stored size, or nothing; a zero vector has no direction to compare."""
     if value is None or value == []:
         return
     if not isinstance(value, list | tuple) or len(value) != DIMENSIONS:
@@ -162,6 +168,18 @@ def embedding(value: object) -> None:
         raise Invalid("each number of embedding must fit into 4 bytes")
     if not any(value):
         raise Invalid("embedding must not be all zeros")
+
+
+def vector(value: object, what: str) -> list[float]:
+    """Returns the numbers of a vector of any model."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise Invalid(f"{what} must be a list, not {shown(value)}")
+    numbers = [number(each, f"each number of {what}") for each in value]
+    if not 1 <= len(numbers) <= MOST_DIMENSIONS:
+        raise Invalid(f"{what} must have 1 to {MOST_DIMENSIONS:,} numbers, not {len(numbers):,}")
+    if any(abs(each) > LARGEST_REAL for each in numbers):
+        raise Invalid(f"each number of {what} must fit into 4 bytes")
+    return numbers
 
 
 def moment(value: object, what: str) -> datetime:
@@ -208,7 +226,7 @@ def _number(value: object) -> float:
 
 
 def _storable(value: object, what: str) -> str:
-    """Text that Postgres can keep unchanged: no NUL, no half of a surrogate pair."""
+    """Returns a text that Postgres can keep unchanged: no NUL, no half of a surrogate pair."""
     if not isinstance(value, str):
         raise Invalid(f"{what} must be text (str), not {_kind(value)}")
     if "\x00" in value:
@@ -242,7 +260,7 @@ def _check_json(value: object, what: str) -> None:
 
 
 def _exact(value: object) -> object:
-    """Large floats as the whole numbers that they are: Postgres keeps 1e23 as written, which is another number."""
+    """Returns large floats as the whole numbers that they are: Postgres would keep 1e23 as written, another number."""
     if isinstance(value, float) and math.isfinite(value) and abs(value) >= 2**53:
         return int(value)
     if isinstance(value, Mapping):

@@ -7,7 +7,9 @@ import binascii
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Union
+
+from pydantic import Field, RootModel, create_model
 
 from ltst.arguments import (
     Agent,
@@ -17,16 +19,20 @@ from ltst.arguments import (
     ContextType,
     Identifier,
     Index,
+    ItemKey,
     Letters,
     Limit,
     Line,
     MessageType,
     Metadata,
+    Namespace,
     Offset,
     Role,
     SaidAt,
     SessionId,
     SessionName,
+    Span,
+    VectorOfAny,
     Weight,
     Word,
     read,
@@ -35,17 +41,49 @@ from ltst.errors import Conflict, Invalid, NotFound
 from ltst.handles.contexts import Key
 from ltst.handles.documents import From, MediaType, Title
 from ltst.handles.events import After
+from ltst.handles.items import AsyncItems, Expected, Fields
 from ltst.memory import AsyncChat, AsyncUser
-from ltst.records import ConversationMessage, ConversationSession, Document, Event, Receipt
+from ltst.records import ConversationMessage, ConversationSession, Document, Event, Item, Receipt
+from ltst.support import lossless
 from ltst.support.reading.source import HTML, MARKDOWN, TEXT
 from ltst.support.text import sha256
 from ltst.support.validate import DIMENSIONS, LARGEST_REAL
-from ltst.verbs.shapes import Forked, WorkingValue
+from ltst.verbs.shapes import BatchResults, ForkedSession, ItemNamespace, WorkingMemoryValue
 from ltst.verbs.wire import model
 
 Vector = Annotated[list[Annotated[float, Bounds(-LARGEST_REAL, LARGEST_REAL)]], Bounds(DIMENSIONS, DIMENSIONS)]
 TextType = Annotated[str | None, Choices((TEXT, MARKDOWN, HTML)), "How it is written; plain text, if left out."]
 NewMessage: Any = model("NewMessage", read(AsyncChat.add).values(), about="One turn to store.")
+# Of a search in a batch: what was put right before cannot be found by its meaning yet.
+NOT_IN_BATCH = ("query", "floor")
+
+
+def _operation(verb: Callable[..., Any]) -> Any:
+    """Return the model of an operation of a batch: what to do, and the arguments of that verb."""
+    do = verb.__name__
+    arguments = [each for name, each in read(verb).items() if name not in NOT_IN_BATCH]
+    named = "".join(word.capitalize() for word in do.split("_"))
+    do_field: Any = {"do": (Literal[do], ...)}
+    return create_model(f"Do{named}", __base__=model(f"{named}Arguments", arguments), **do_field)
+
+
+_DONE: tuple[Any, ...] = (
+    AsyncItems.put,
+    AsyncItems.get,
+    AsyncItems.delete,
+    AsyncItems.list,
+    AsyncItems.search,
+    AsyncItems.list_namespaces,
+)
+_ANY: Any = Union[tuple(map(_operation, _DONE))]  # noqa: UP007 - computed
+
+
+class ItemOperation(RootModel[Any]):
+    """One operation of a batch."""
+
+    root: Annotated[_ANY, Field(discriminator="do")]
+
+
 Messages = Annotated[list[NewMessage], Bounds(0, 10_000), "The messages, in their order."]
 
 
@@ -157,23 +195,23 @@ async def fork_session(
     at: Annotated[Index | None, "The index of the last message to copy; else all."] = None,
     new_session_id: Annotated[Identifier | None, "The id of the copy; else a new one."] = None,
     idempotency_key: str | None = None,
-) -> Forked:
+) -> ForkedSession:
     """Begin a new conversation with a copy of this one; with an idempotency key it is made once."""
     named = new_session_id
     if named is None and idempotency_key is not None:
         named = "fork-" + sha256(f"{session_id}\n{idempotency_key}")
     try:
-        return Forked(session_id=(await user.chat(session_id).fork(at, session_id=named)).session_id)
+        return ForkedSession(session_id=(await user.chat(session_id).fork(at, session_id=named)).session_id)
     except Conflict:
         if new_session_id is not None or named is None:
             raise
-        return Forked(session_id=named)
+        return ForkedSession(session_id=named)
 
 
-async def get_working(user: AsyncUser, session_id: SessionId, key: Key) -> WorkingValue | None:
+async def get_working(user: AsyncUser, session_id: SessionId, key: Key) -> WorkingMemoryValue | None:
     """Return one value of working memory."""
     values = await user.chat(session_id).working.all()  # what is kept may be null
-    return WorkingValue(key=key, value=values[key]) if key in values else None
+    return WorkingMemoryValue(key=key, value=values[key]) if key in values else None
 
 
 async def forget_context(user: AsyncUser, session_id: SessionId, type: ContextType, key: Key) -> bool:
@@ -194,7 +232,7 @@ async def add_text(
     metadata: Metadata | None = None,
     media_type: TextType = None,
 ) -> Document:
-    """Keep a text; the same text is kept once, and one of the same uri is changed."""
+    """Keep a text; the same text is kept once for each uri, and another text of the same uri changes it."""
     return await user.documents.add(text, title=title, uri=uri, metadata=metadata, media_type=media_type)
 
 
@@ -208,9 +246,33 @@ async def add_document(
     media_type: MediaType = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Document:
-    """Keep a text or a file (text, Markdown, HTML, PDF), so that searches find it. The same text is kept once."""
-    told: dict[str, Any] = {"title": title, "uri": uri, "metadata": metadata, "media_type": media_type}
-    return await user.documents.add(_given(text, data), **told, progress=progress)
+    """Keep a text or a file (text, Markdown, HTML, PDF), so that searches find it; the same text once for each uri."""
+    about: dict[str, Any] = {"title": title, "uri": uri, "metadata": metadata, "media_type": media_type}
+    return await user.documents.add(_given(text, data), **about, progress=progress)
+
+
+async def put_item(
+    user: AsyncUser,
+    namespace: Namespace,
+    key: ItemKey,
+    value: Annotated[Any, 'Any JSON value; {"$bytes": "aGk="} stands for bytes, in base64.'],
+    ttl: Annotated[Span | None, "How many seconds it lives; for good, if left out."] = None,
+    fields: Fields = None,
+    vectors: Annotated[list[VectorOfAny] | None, Bounds(0, 100), "Vectors of a model of yours."] = None,
+    revision: Expected = None,
+) -> Item:
+    """Keep a value under its namespace and key, in place of the one before; its revision tells how often it was put."""
+    kept = lossless.received(value)
+    return await user.items.put(namespace, key, kept, ttl=ttl, fields=fields, vectors=vectors, revision=revision)
+
+
+async def batch_items(
+    user: AsyncUser, operations: Annotated[list[ItemOperation], Bounds(1, 10_000), "What to do, in order."]
+) -> BatchResults:
+    """Do several things to items one after another, all or none; each result stands at the place of its operation."""
+    sent: Any = operations  # as mappings, by then
+    kept = lossless.with_received([each["root"] for each in sent])
+    return BatchResults(results=[_result(each) for each in await user.items.batch(kept)])
 
 
 async def list_events(
@@ -237,6 +299,13 @@ def found(record: Any, what: str) -> Any:
     if record is None or record is False:
         raise NotFound(f"there is no {what}")
     return record
+
+
+def _result(done: Any) -> Any:
+    """Return what came of an operation, with namespaces as objects."""
+    if isinstance(done, list):
+        return [ItemNamespace(namespace=[*each]) if isinstance(each, tuple) else each for each in done]
+    return done
 
 
 def _keyed(said: Any, key: str | None, number: int) -> dict[str, Any]:

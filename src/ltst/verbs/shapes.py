@@ -5,15 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import timedelta
+from functools import cache
 from typing import Annotated, Any, Generic, TypeVar, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainSerializer, WithJsonSchema, create_model
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PlainSerializer,
+    WithJsonSchema,
+    create_model,
+)
 
 from ltst import measurements, records
 from ltst.recall.context import Context
+from ltst.support import lossless
 
 T = TypeVar("T")
 
+# With bytes in a form of their own.
+Lossless = Annotated[JsonValue, BeforeValidator(lossless.sent)]
 # Told in seconds, as it is written.
 Span = Annotated[timedelta, PlainSerializer(timedelta.total_seconds), WithJsonSchema({"type": "number"})]
 
@@ -30,31 +43,42 @@ class Page(Answer, Generic[T]):
     items: list[T]
     next_offset: int | None = None
 
+    def __class_getitem__(cls, kind: Any) -> Any:
+        """Return the page of a kind as a class of its own, which documents call by a plain name: FactPage."""
+        return _named(super().__class_getitem__(kind), kind)
 
-def page(found: Sequence[Any], limit: int, offset: int) -> dict[str, Any]:
-    """Return the first `limit` of what was found; one more was read to see whether there is more."""
-    return {"items": found[:limit], "next_offset": offset + limit if len(found) > limit else None}
+
+@cache
+def _named(page: Any, kind: type) -> Any:
+    return create_model(f"{kind.__name__}Page", __base__=page, __doc__=Page.__doc__)
 
 
-def _sent(record: type, *, leave_out: Sequence[str] = ("embedding",), **instead: Any) -> Any:
+def page(found: Sequence[Any], limit: int, offset: int, most: int | None = None) -> dict[str, Any]:
+    """Return the first `limit` of what was found; one more was read, if no more than `most` are, to see if there is."""
+    more = len(found) > limit or len(found) == most
+    return {"items": found[:limit], "next_offset": offset + limit if more else None}
+
+
+def sent(record: type, *, leave_out: Sequence[str] = ("embedding",), **instead: Any) -> Any:
     """Return the model of a record as it is sent, without its vector; `instead` replaces types."""
     hints = {**get_type_hints(record), **instead}
     kept: dict[str, Any] = {each.name: (hints[each.name], ...) for each in fields(record) if each.name not in leave_out}
     return create_model(record.__name__, __base__=Answer, __doc__=record.__doc__, **kept)
 
 
-Session: Any = _sent(records.ConversationSession)
-Message: Any = _sent(records.ConversationMessage)
-Chunk: Any = _sent(records.DocumentChunk)
-Document: Any = _sent(records.Document, leave_out=("chunks",))
-Event: Any = _sent(records.Event)
-Key: Any = _sent(records.ApiKey, leave_out=("secret",))
-Imported: Any = _sent(records.Imported)
-Stats: Any = _sent(measurements.Stats)
-Health: Any = _sent(records.Health)
-KnownUser: Any = _sent(records.KnownUser)
-Verification: Any = _sent(records.Verification)
-Receipt: Any = _sent(records.Receipt)
+Session: Any = sent(records.ConversationSession)
+Message: Any = sent(records.ConversationMessage)
+Chunk: Any = sent(records.DocumentChunk)
+Document: Any = sent(records.Document, leave_out=("chunks",))
+Event: Any = sent(records.Event)
+Key: Any = sent(records.ApiKey, leave_out=("secret",))
+Imported: Any = sent(records.Imported)
+Stats: Any = sent(measurements.Stats)
+Health: Any = sent(records.Health)
+KnownUser: Any = sent(records.KnownUser)
+Verification: Any = sent(records.Verification)
+Receipt: Any = sent(records.Receipt)
+Item: Any = sent(records.Item, value=Lossless, ttl=Span | None)
 
 
 class MessageWithVector(Message):  # type: ignore[misc]
@@ -63,13 +87,13 @@ class MessageWithVector(Message):  # type: ignore[misc]
     embedding: list[float] | None
 
 
-class DocumentWhole(Document):  # type: ignore[misc]
+class DocumentWithChunks(Document):  # type: ignore[misc]
     """A document with its chunks."""
 
     chunks: list[Chunk]
 
 
-class Section(Answer):
+class ContextSection(Answer):
     """One part of a context."""
 
     name: str
@@ -78,7 +102,7 @@ class Section(Answer):
     sources: list[str]
 
 
-class Source(Answer):
+class ContextSource(Answer):
     """What a line of a context is, and the messages that it rests on."""
 
     kind: str
@@ -86,15 +110,17 @@ class Source(Answer):
     messages: list[str]
 
 
-class ContextPacked(Answer):
+class PackedContext(Answer):
     """A prompt within its budget, as messages for a model and as one text."""
 
     messages: list[dict[str, str]]
     text: str
-    sections: list[Section]
+    sections: list[ContextSection]
     tokens: int
     sources: list[str]
-    references: dict[str, Source] = Field(description="What the references in the text stand for: m1, m2 and so on.")
+    references: dict[str, ContextSource] = Field(
+        description="What the references in the text stand for: m1, m2 and so on."
+    )
     dropped: dict[str, int]
     notes: list[str]
 
@@ -108,14 +134,14 @@ class Snapshot(Answer):
     max_tokens: int
 
 
-class MessageFound(Answer):
+class MessageHit(Answer):
     """A message and its relevance, from 0 to 1."""
 
     message: Message
     score: float
 
 
-class WorkingValue(Answer):
+class WorkingMemoryValue(Answer):
     """A value of working memory."""
 
     key: str
@@ -140,19 +166,31 @@ class Profile(Answer):
     notes: list[str]
 
 
-class Forked(Answer):
+class ItemNamespace(Answer):
+    """A namespace that holds items."""
+
+    namespace: list[str]
+
+
+class BatchResults(Answer):
+    """What each operation of a batch came to: an item, null, whether there was one, or a list."""
+
+    results: list[Item | bool | list[Item | ItemNamespace] | None]
+
+
+class ForkedSession(Answer):
     """The session that was made."""
 
     session_id: str
 
 
-class Removed(Answer):
+class RemovedCount(Answer):
     """How many there were."""
 
     removed: int
 
 
-class Conversations(Answer):
+class ConversationCount(Answer):
     """How many conversations were read."""
 
     conversations: int
@@ -168,18 +206,19 @@ class Done(Answer):
 SENT: Mapping[Any, Any] = {
     records.ConversationSession: Session,
     records.ConversationMessage: Message,
-    records.ConversationContext: _sent(records.ConversationContext),
-    records.Fact: _sent(records.Fact),
-    records.Statement: _sent(records.Statement),
-    records.UserPreference: _sent(records.UserPreference),
-    records.Instruction: _sent(records.Instruction),
-    records.MemoryEntry: _sent(records.MemoryEntry),
-    records.Document: DocumentWhole,
-    records.Hit: _sent(records.Hit),
-    records.SessionRelationship: _sent(records.SessionRelationship),
-    records.SessionSummary: _sent(records.SessionSummary),
-    records.RetentionPolicy: _sent(records.RetentionPolicy, archive_after=Span | None, delete_after=Span | None),
+    records.ConversationContext: sent(records.ConversationContext),
+    records.Fact: sent(records.Fact),
+    records.Statement: sent(records.Statement),
+    records.UserPreference: sent(records.UserPreference),
+    records.Instruction: sent(records.Instruction),
+    records.MemoryEntry: sent(records.MemoryEntry),
+    records.Item: Item,
+    records.Document: DocumentWithChunks,
+    records.Hit: sent(records.Hit),
+    records.SessionRelationship: sent(records.SessionRelationship),
+    records.SessionSummary: sent(records.SessionSummary),
+    records.RetentionPolicy: sent(records.RetentionPolicy, archive_after=Span | None, delete_after=Span | None),
     records.Event: Event,
     records.Receipt: Receipt,
-    Context: ContextPacked,
+    Context: PackedContext,
 }

@@ -6,21 +6,20 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from ltst.arguments import Agent, Argument, SessionId, SessionName, argument, peeled, read
 from ltst.memory import AsyncUser
 from ltst.verbs.outside import found
-from ltst.verbs.shapes import SENT, Conversations, Page, Removed, page
+from ltst.verbs.shapes import SENT, ConversationCount, Page, RemovedCount, page
 
 OF_A_CHAT = ("AsyncChat", "AsyncWorking", "AsyncContexts")
 WHICH = argument("session_id", SessionId)
 OPENING = {"agent": argument("agent", Agent, None), "name": argument("name", SessionName, None)}
-COUNTED: Mapping[str, Any] = {"removed": Removed, "conversations": Conversations}
+COUNTED: Mapping[str, Any] = {"removed": RemovedCount, "conversations": ConversationCount}
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(NamedTuple):
     """What a verb does to what is stored: whether it only reads, destroys, and changes nothing when it is repeated."""
 
     reads: bool = False
@@ -55,7 +54,7 @@ class Verb:
     keyed: bool = False  # whether it has its effect once for an idempotency key
     status: int = 200
     answers: Any = None  # the shape of the answer, where the method does not tell it
-    told: Callable[[Any, Mapping[str, Any]], Any] | None = None  # makes that shape of what it returns
+    shaped: Callable[[Any, Mapping[str, Any]], Any] | None = None  # makes that shape of what it returns
     renamed: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -91,11 +90,12 @@ class Verb:
     async def answer(self, user: AsyncUser, given: Mapping[str, Any]) -> Any:
         """Do it, and return what its model is made from, or whether there was something to do it to."""
         paged = "offset" in self.arguments
-        done = await self._done(user, {**given, "limit": given["limit"] + 1} if paged else given)
-        if self.told is not None:
-            done = self.told(done, given)
+        # One more is read, to see whether there is more.
+        done = await self._done(user, {**given, "limit": min(given["limit"] + 1, self._most)} if paged else given)
+        if self.shaped is not None:
+            done = self.shaped(done, given)
         if paged:
-            return page(done, given["limit"], given["offset"])
+            return page(done, given["limit"], given["offset"], self._most)
         if isinstance(done, list):
             return {"items": done}
         if self.counts:
@@ -116,6 +116,13 @@ class Verb:
         noun = self._owner.removeprefix("Async").lower()
         handle = handle if noun in ("user", "chat") else getattr(handle, noun)
         return await getattr(handle, self.does.__name__)(**own)
+
+    @property
+    def _most(self) -> int:
+        """Return how many can be asked for at once."""
+        bounds = self.arguments["limit"].bounds
+        assert bounds is not None
+        return int(bounds.most)
 
     @property
     def _owner(self) -> str:

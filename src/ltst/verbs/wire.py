@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import types
 from collections.abc import Iterable, Mapping
@@ -53,17 +54,35 @@ Moment = Annotated[
 ]
 
 
-def told(letters: Letters) -> Any:
+def _object(value: str) -> Any:
+    """Read a JSON object out of an address."""
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise ValueError('an object in an address is written as JSON, such as {"topic": "food"}')
+    return found
+
+
+InAddress = Annotated[
+    StrictStr, AfterValidator(_object), Field(json_schema_extra={"contentMediaType": "application/json"})
+]
+
+
+def text_schema(letters: Letters) -> Any:
     """Return what a schema says about a text that the core checks."""
     schema: dict[str, Any] = {} if letters.most is None else {"maxLength": letters.most}
+    if letters.pattern:
+        return Field(json_schema_extra={**schema, "minLength": 1, "pattern": letters.pattern})
     schema |= {"pattern": PRINTABLE} if letters.blank else {"minLength": 1, "pattern": VISIBLE}
     return Field(json_schema_extra=schema)
 
 
 # For shapes that are written by hand.
-Id = Annotated[StrictStr, told(Letters(255))]
-Text = Annotated[StrictStr, told(Letters())]
-ShortLine = Annotated[StrictStr, told(Letters(500, blank=True))]
+Id = Annotated[StrictStr, text_schema(Letters(255))]
+Text = Annotated[StrictStr, text_schema(Letters())]
+ShortLine = Annotated[StrictStr, text_schema(Letters(500, blank=True))]
 Whole = Annotated[StrictInt, Field(ge=1, le=LARGEST), BeforeValidator(_whole)]
 Object = dict[str, JsonValue]
 Limit = Annotated[int, Field(ge=1, le=MOST, description="How many at most.")]
@@ -130,7 +149,9 @@ def _kind(given: Argument, strict: bool) -> Any:
         bounds = given.bounds or Bounds(0, 10_000)
         many = Field(min_length=int(bounds.least) or None, max_length=int(bounds.most))
         return Annotated[list[_kind(argument(given.name, each), strict)], many]  # type: ignore[misc]
-    return dict[str, JsonValue] if get_origin(kind) is Mapping else kind
+    if get_origin(kind) is Mapping:
+        return dict[str, JsonValue] if strict else InAddress
+    return kind
 
 
 def _one_of(given: Argument, strict: bool) -> Any:
@@ -162,4 +183,4 @@ def _text(given: Argument) -> Any:
     """Return the type of a text. The core checks it; the schema says beforehand what it takes."""
     if given.choices is not None:
         return Annotated[StrictStr, Field(json_schema_extra={"enum": [*given.choices.words]})]
-    return StrictStr if given.letters is None else Annotated[StrictStr, told(given.letters)]
+    return StrictStr if given.letters is None else Annotated[StrictStr, text_schema(given.letters)]

@@ -2,7 +2,8 @@
 -- Vectors stay behind: they are derived, and another database may use another model.
 
 -- name: export_sessions
-SELECT to_jsonb(kept) - '{user_id,adoption_id,updated_at}'::text[] FROM conversation_sessions AS kept
+SELECT to_jsonb(kept) - '{user_id,adoption_id,updated_at,unlearnt,unrefined,untold}'::text[]
+FROM conversation_sessions AS kept
 WHERE user_id = %(user_id)s
 ORDER BY last_activity, session_id;
 
@@ -65,14 +66,25 @@ SELECT to_jsonb(kept) - '{user_id,embedding}'::text[] FROM document_chunks AS ke
 WHERE user_id = %(user_id)s
 ORDER BY document_id, chunk_index;
 
+-- name: export_items
+SELECT to_jsonb(kept) - '{user_id,path}'::text[] FROM items AS kept
+WHERE user_id = %(user_id)s
+ORDER BY namespace, key;
+
 -- name: export_retention
 SELECT to_jsonb(kept) - '{user_id}'::text[] FROM retention_policies AS kept
 WHERE user_id = %(user_id)s
 ORDER BY session_type;
 
 -- name: restore_sessions
-INSERT INTO conversation_sessions
-SELECT given.* FROM jsonb_populate_recordset(NULL::conversation_sessions, %(rows)s::jsonb) AS given
+INSERT INTO conversation_sessions (
+    user_id, session_id, session_name, session_type, status, agent_name, metadata, context_summary, relevance_score,
+    session_length, last_index, learned_index, refined_index, episode_index, summarised_index, created_at, last_activity,
+    updated_at)
+SELECT user_id, session_id, session_name, session_type, status, agent_name, metadata, context_summary, relevance_score,
+       session_length, last_index, learned_index, refined_index, episode_index, summarised_index, created_at,
+       last_activity, updated_at
+FROM jsonb_populate_recordset(NULL::conversation_sessions, %(rows)s::jsonb) AS given
 ON CONFLICT DO NOTHING
 RETURNING session_id;
 
@@ -147,6 +159,14 @@ SELECT document_id FROM documents WHERE user_id = %(user_id)s AND document_id = 
 INSERT INTO document_chunks
 SELECT given.* FROM jsonb_populate_recordset(NULL::document_chunks, %(rows)s::jsonb) AS given
 JOIN documents USING (user_id, document_id)  -- a document with the same text may be there, with chunks of its own
+ON CONFLICT DO NOTHING;
+
+-- name: restore_items
+INSERT INTO items (user_id, item_id, namespace, key, value, content, vectors, revision, created_at, updated_at, ttl,
+                   expires_at)
+SELECT given.user_id, ltst_item_id(namespace, key), namespace, key, coalesce(value, 'null'), content, vectors,
+       coalesce(revision, 1), created_at, updated_at, ttl, expires_at
+FROM jsonb_populate_recordset(NULL::items, %(rows)s::jsonb) AS given
 ON CONFLICT DO NOTHING;
 
 -- name: restore_retention

@@ -28,6 +28,14 @@ WHERE user_id = %(user_id)s AND message_id = ANY(%(message_ids)s::uuid[]) AND re
   AND NOT details @> '{"struck_out": true}'
 ORDER BY said_at, claim_id;
 
+-- What anybody read in these messages.
+-- name: told_in
+SELECT {claim}
+FROM claims
+WHERE user_id = %(user_id)s AND message_id = ANY(%(message_ids)s::uuid[]) AND change = 'holds'
+  AND NOT details @> '{"struck_out": true}'
+ORDER BY said_at, claim_id;
+
 -- It stays, so that it is not read again, and counts no more.
 -- name: strike_out
 UPDATE claims SET details = details || '{"struck_out": true}', row_id = NULL
@@ -42,6 +50,11 @@ WHERE user_id = %(user_id)s AND message_id = %(message_id)s::uuid;
 UPDATE claims AS claim SET row_id = given.row_id
 FROM unnest(%(claim_ids)s::uuid[], %(row_ids)s::uuid[]) AS given (claim_id, row_id)
 WHERE claim.user_id = %(user_id)s AND claim.claim_id = given.claim_id AND claim.row_id IS DISTINCT FROM given.row_id;
+
+-- name: kept
+SELECT to_jsonb(kept) - '{user_id}'::text[] FROM claims AS kept
+WHERE user_id = %(user_id)s AND noun = %(noun)s AND claim_key = %(key)s
+ORDER BY said_at, claim_id;
 
 -- name: forget
 DELETE FROM claims WHERE user_id = %(user_id)s AND noun = %(noun)s AND claim_key = %(key)s;

@@ -53,6 +53,8 @@ WITH ranked AS (
            row_number() OVER (PARTITION BY user_id, session_id
                               ORDER BY relevance_score DESC, created_at DESC, context_id) AS place
     FROM conversation_context
+    WHERE (user_id, session_id) IN (SELECT user_id, session_id FROM conversation_context
+                                    GROUP BY user_id, session_id HAVING count(*) > %(most)s::integer)
 ), gone AS (
     DELETE FROM conversation_context AS context USING ranked
     WHERE context.user_id = ranked.user_id AND context.context_id = ranked.context_id

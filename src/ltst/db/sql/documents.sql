@@ -49,10 +49,13 @@ WITH unmade AS (
     WHERE user_id = %(user_id)s AND chunk_id = ANY(%(chunk_ids)s::uuid[]))
 SELECT ltst_index_again(%(user_id)s, 'document', %(chunk_ids)s::uuid[]);
 
+-- The document with this text at this address; without an address, any that has the text.
 -- name: by_hash
 SELECT {document}
 FROM documents
-WHERE user_id = %(user_id)s AND content_hash = %(content_hash)s;
+WHERE user_id = %(user_id)s AND content_hash = %(content_hash)s AND (%(uri)s::text IS NULL OR uri = %(uri)s)
+ORDER BY created_at, document_id
+LIMIT 1;
 
 -- name: by_uri
 SELECT {document}
@@ -62,14 +65,12 @@ ORDER BY created_at DESC, document_id
 LIMIT 1
 FOR UPDATE;
 
--- What was read from the same bytes before, unless another document has this address now.
+-- What was read from the same bytes before, at this address; without one, at any.
 -- name: by_source
 SELECT {document}
-FROM documents AS document
-WHERE user_id = %(user_id)s AND source_hash = %(source_hash)s
-  AND NOT EXISTS (SELECT FROM documents AS other
-                  WHERE other.user_id = document.user_id AND ltst_sha256(other.uri) = ltst_sha256(%(uri)s)
-                    AND other.document_id <> document.document_id)
+FROM documents
+WHERE user_id = %(user_id)s AND source_hash = %(source_hash)s AND (%(uri)s::text IS NULL OR uri = %(uri)s)
+ORDER BY created_at, document_id
 LIMIT 1;
 
 -- name: get

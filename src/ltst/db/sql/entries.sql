@@ -96,7 +96,9 @@ WITH ranked AS (
                * power(0.5::float8, least(100, greatest(-100,
                    extract(epoch FROM now() - coalesce(last_used, occurred_at)) / 15552000))::float8)
                + 0.1 * ln(1 + usage_count) DESC, entry_id) AS place
-    FROM memory_entries WHERE learned
+    FROM memory_entries
+    WHERE learned AND user_id IN (SELECT user_id FROM memory_entries WHERE learned
+                                  GROUP BY user_id HAVING count(*) > %(budget)s::integer)
 ), gone AS (
     DELETE FROM memory_entries AS entry USING ranked
     WHERE entry.user_id = ranked.user_id AND entry.entry_id = ranked.entry_id AND ranked.place > %(budget)s::integer

@@ -28,6 +28,24 @@ FROM user_facts
 WHERE user_id = %(user_id)s AND fact_key = %(key)s AND lower(about) = lower(%(about)s)
 ORDER BY valid_from, recorded_at, fact_id;
 
+-- name: changes
+SELECT {fact}
+FROM user_facts
+WHERE user_id = %(user_id)s
+ORDER BY greatest(recorded_at, rejected_at, ended_at) DESC, fact_id DESC
+LIMIT %(limit)s OFFSET %(offset)s;
+
+-- name: replaced
+SELECT {fact}
+FROM user_facts
+WHERE user_id = %(user_id)s AND superseded_by = ANY(%(fact_ids)s::uuid[]) AND rejected_at IS NULL
+ORDER BY valid_from, fact_id;
+
+-- name: kept
+SELECT to_jsonb(kept) - '{user_id,embedding}'::text[] FROM user_facts AS kept
+WHERE user_id = %(user_id)s AND fact_key = %(key)s AND lower(about) = lower(%(about)s)
+ORDER BY valid_from, recorded_at, fact_id;
+
 -- name: add
 INSERT INTO user_facts (
     user_id, fact_id, about, fact_key, fact_value, single_valued, confidence, source_message_id, valid_from, valid_to,

@@ -41,6 +41,13 @@ FROM conversation_messages
 WHERE user_id = %(user_id)s AND session_id = %(session_id)s 
   AND ltst_sha256(message_key) = ANY(ARRAY(SELECT ltst_sha256(key) FROM unnest(%(keys)s::text[]) AS key));
 
+-- A fork has the keys of what it is a copy of, which came before it.
+-- name: keyed_anywhere
+SELECT {message}
+FROM conversation_messages
+WHERE user_id = %(user_id)s AND message_key IS NOT NULL AND ltst_sha256(message_key) = ltst_sha256(%(key)s)
+ORDER BY created_at LIMIT 1;
+
 -- name: window
 SELECT {message}
 FROM ltst_window(%(user_id)s, %(session_id)s, %(limit)s::integer, %(max_tokens)s::integer);
@@ -59,6 +66,22 @@ WHERE user_id = %(user_id)s AND parent_message_id = %(message_id)s::uuid;
 
 -- name: remove
 DELETE FROM conversation_messages WHERE user_id = %(user_id)s AND message_id = %(message_id)s::uuid;
+
+-- Replies that quote something, and those that only retell and answer or rest on something, or tell a value of a key.
+-- name: repeating
+SELECT {message}
+FROM conversation_messages
+WHERE user_id = %(user_id)s AND role = 'ai' AND (
+    EXISTS (SELECT FROM unnest(%(quotes)s::text[]) AS quote WHERE position(quote IN content) > 0)
+    OR (metadata @> '{"retold": true}' AND (
+        parent_message_id::text = ANY(%(ids)s::text[])
+        OR EXISTS (
+            SELECT FROM jsonb_path_query(metadata, '$.memories[*].id') AS rests
+            WHERE rests #>> '{}' = ANY(%(ids)s::text[])
+               OR (rests #>> '{}' = ANY(%(beside)s::text[])
+                   AND EXISTS (SELECT FROM unnest(%(values)s::text[]) AS told
+                               WHERE position(lower(told) IN lower(content)) > 0))))))
+ORDER BY timestamp, message_id;
 
 -- What LangChain would show in the place of the text is of the old words, and so is the score.
 -- name: replace

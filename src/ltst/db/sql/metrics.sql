@@ -48,4 +48,17 @@ SELECT count(*)::integer FROM memory_performance_metrics
 WHERE execution_time_ms > %(threshold_ms)s::float AND created_at > now() - interval '1 day';
 
 -- name: prune
-DELETE FROM memory_performance_metrics WHERE created_at < now() - interval '30 days';
+DELETE FROM memory_performance_metrics WHERE created_at < now() - %(age)s::interval;
+
+-- name: activity
+SELECT extract(epoch FROM date_bin(%(step)s::interval, created_at, 'epoch'::timestamptz))::bigint AS at,
+       count(*)::integer AS operations,
+       count(error_message)::integer AS errors,
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY execution_time_ms) AS p50_ms,
+       percentile_cont(0.95) WITHIN GROUP (ORDER BY execution_time_ms) AS p95_ms,
+       avg(cache_hit::integer)::float AS cache_hit_rate,
+       coalesce(sum(result_count) FILTER (WHERE operation_type = 'storage'), 0)::integer AS written
+FROM memory_performance_metrics
+WHERE created_at > now() - %(span)s::interval
+GROUP BY 1
+ORDER BY 1;

@@ -1,27 +1,5 @@
--- What lacks its words (stage 0) or vectors, with what they are made from; `content` is null where the row is gone.
 -- name: due
-WITH lacking AS MATERIALIZED (
-    SELECT kind, row_id, stage, since FROM search_due
-    WHERE user_id = %(user_id)s AND stage BETWEEN %(first)s::smallint AND %(last)s::smallint
-      AND row_id <> ALL(%(skip)s::uuid[])
-      AND (stage = 0 OR NOT EXISTS (
-          SELECT FROM derived_work AS work
-          WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = search_due.row_id::text
-            AND (set_aside_at IS NOT NULL OR leased_until > now() OR not_before > now()
-                 OR leased_until IS NOT NULL AND NOT %(careful)s::boolean)))
-    ORDER BY stage, since DESC
-    LIMIT %(limit)s
-)
-SELECT lacking.kind, lacking.row_id::text AS id, stage, since, content, role, said_by, title, occurred_at, heading,
-       coalesce(by_machine, false) AS by_machine, coalesce(vectored, true) AS vectored,
-       EXISTS (SELECT FROM derived_work AS work
-               WHERE work.user_id = %(user_id)s AND task = 'embed' AND subject = lacking.row_id::text) AS failed
-FROM lacking LEFT JOIN (
-    -- Looked up by these keys: joined, everything that the user owns would be read.
-    SELECT * FROM search_sources
-    WHERE user_id = %(user_id)s AND row_id = ANY(ARRAY(SELECT row_id FROM lacking))
-) AS source ON source.row_id = lacking.row_id AND source.kind = lacking.kind
-ORDER BY stage, since DESC;
+SELECT * FROM ltst_due(%(user_id)s, %(first)s::smallint, %(last)s::smallint, %(skip)s::uuid[], %(careful)s, %(limit)s);
 
 -- name: lacks
 SELECT EXISTS (
@@ -45,7 +23,8 @@ DELETE FROM search_due WHERE user_id = %(user_id)s AND row_id = ANY(%(ids)s::uui
 
 -- name: add_words
 SELECT ltst_add_words(%(user_id)s, %(ids)s::uuid[], %(sinces)s::timestamptz[], %(stages)s::smallint[],
-                      %(lengths)s::integer[], %(tells)s::real[], %(held)s::integer[], %(terms)s::text[], %(counts)s::integer[]);
+                      %(lengths)s::integer[], %(tells)s::real[], %(held)s::integer[],
+                      string_to_array(%(terms)s, ' '), %(counts)s::integer[]);
 
 -- name: known_vectors
 SELECT id::text, vector FROM ltst_known_vectors(%(user_id)s, %(table)s, %(key)s, %(ids)s::uuid[]);
@@ -75,6 +54,15 @@ SELECT * FROM ltst_look(%(user_id)s, %(cache_key)s, %(anyway)s, %(model)s, %(vec
 
 -- name: candidates
 SELECT * FROM ltst_candidates(%(user_id)s, %(numbers)s::integer[], %(model)s, %(vector)s, %(now)s, %(filters)s);
+
+-- name: newest
+SELECT unit_no FROM search_units
+WHERE user_id = %(user_id)s AND unit_no = ANY((SELECT ltst_passing(%(user_id)s, %(filters)s::jsonb))::integer[])
+  AND (valid_from IS NULL OR valid_from <= %(now)s) AND (valid_until IS NULL OR valid_until > %(now)s)
+  AND (expires_at IS NULL OR expires_at > now())
+  AND (NOT %(filters)s::jsonb ? 'without' OR said IS DISTINCT FROM (%(filters)s::jsonb -> 'without')::bigint)
+ORDER BY occurred_at DESC NULLS LAST, unit_no DESC
+LIMIT %(limit)s;
 
 -- name: found
 SELECT * FROM ltst_found(%(user_id)s, %(numbers)s::integer[]);

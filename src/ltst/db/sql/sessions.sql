@@ -29,8 +29,29 @@ WHERE user_id = %(user_id)s AND session_id = %(session_id)s;
 SELECT {session}
 FROM conversation_sessions
 WHERE user_id = %(user_id)s AND (%(status)s::text IS NULL OR status = %(status)s)
+  AND (%(prefix)s::text IS NULL OR starts_with(session_id, %(prefix)s))
+  AND (%(type)s::text IS NULL OR session_type = %(type)s)
+  AND metadata @> %(equal)s::jsonb
+  AND NOT EXISTS (
+      SELECT FROM (SELECT range ->> 0 AS key, range ->> 1 AS sign, range -> 2 AS value
+                   FROM jsonb_array_elements(%(ranges)s::jsonb) AS range) AS bound
+      WHERE NOT coalesce(CASE sign WHEN 'gt' THEN metadata -> key > value WHEN 'gte' THEN metadata -> key >= value
+                                   WHEN 'lt' THEN metadata -> key < value WHEN 'lte' THEN metadata -> key <= value
+                         END AND jsonb_typeof(metadata -> key) = jsonb_typeof(value), false))
 ORDER BY last_activity DESC, session_id
 LIMIT %(limit)s OFFSET %(offset)s;
+
+-- The name of each conversation, or if it has none, with what its user's first message begins.
+-- name: titles
+SELECT session.session_id, session.session_name AS name, first.words
+FROM conversation_sessions AS session
+LEFT JOIN LATERAL (
+    SELECT left(message.content, 400) AS words
+    FROM conversation_messages AS message
+    WHERE message.user_id = %(user_id)s AND message.session_id = session.session_id AND message.role = 'human'
+    ORDER BY message.message_index
+    LIMIT 1) AS first ON session.session_name IS NULL
+WHERE session.user_id = %(user_id)s AND session.session_id = ANY(%(session_ids)s::text[]);
 
 -- name: delete
 DELETE FROM conversation_sessions WHERE user_id = %(user_id)s AND session_id = %(session_id)s;
@@ -61,10 +82,12 @@ FROM (SELECT min(user_id) AS user_id FROM conversation_sessions
       UNION ALL SELECT max(user_id) FROM conversation_sessions) AS ends
 WHERE user_id IS NOT NULL;
 
+-- Sought from the policies on: most users have none.
 -- name: archive_due
 WITH due AS (
     SELECT session.user_id, session.session_id
-    FROM conversation_sessions AS session
+    FROM (SELECT DISTINCT user_id FROM retention_policies) AS owner
+    JOIN conversation_sessions AS session USING (user_id)
     JOIN LATERAL (
         SELECT archive_after FROM retention_policies AS policy
         WHERE policy.user_id = session.user_id AND policy.session_type IN (session.session_type, '*')
@@ -82,17 +105,26 @@ INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
 SELECT user_id, 'maintenance', 'archive', 'session', session_id FROM archived;
 
 -- name: delete_due
-WITH due AS (
-    SELECT session.user_id, session.session_id
-    FROM conversation_sessions AS session
-    LEFT JOIN LATERAL (
-        SELECT true AS own, delete_after FROM retention_policies AS policy
+WITH ended AS (
+    SELECT user_id, session_id, %(now)s::timestamptz - delete_after AS before
+    FROM (SELECT DISTINCT user_id FROM retention_policies) AS owner
+    JOIN conversation_sessions AS session USING (user_id)
+    JOIN LATERAL (
+        SELECT delete_after FROM retention_policies AS policy
         WHERE policy.user_id = session.user_id AND policy.session_type IN (session.session_type, '*')
         ORDER BY policy.session_type = '*' LIMIT 1
     ) AS policy ON true
-    -- A user's own policy stands in the place of the one for everybody, also where it deletes nothing.
-    WHERE session.last_activity < %(now)s::timestamptz
-          - CASE WHEN policy.own THEN policy.delete_after ELSE %(everybody)s::interval END
+    WHERE last_activity < %(now)s::timestamptz - delete_after
+    UNION ALL
+    SELECT user_id, session_id, %(now)s::timestamptz - %(everybody)s::interval FROM conversation_sessions AS session
+    WHERE last_activity < %(now)s::timestamptz - %(everybody)s::interval
+      -- A user's own policy stands in the place of the one for everybody, also where it deletes nothing.
+      AND NOT EXISTS (SELECT FROM retention_policies AS policy WHERE policy.user_id = session.user_id
+                      AND policy.session_type IN (session.session_type, '*'))
+), due AS (
+    SELECT session.user_id, session.session_id
+    FROM ended JOIN conversation_sessions AS session USING (user_id, session_id)
+    WHERE session.last_activity < ended.before
     ORDER BY session.user_id, session.session_id
     FOR UPDATE OF session SKIP LOCKED
 ), deleted AS (

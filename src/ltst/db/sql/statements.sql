@@ -74,6 +74,11 @@ WITH struck AS (
 UPDATE statements AS older SET superseded_by = NULL, superseded_at = NULL, compared = false
 FROM struck WHERE older.user_id = %(user_id)s AND older.superseded_by = struck.statement_id;
 
+-- A rejection by a person is taken back; what it takes the place of is found anew.
+-- name: take_back
+UPDATE statements SET rejected_at = NULL, compared = false
+WHERE user_id = %(user_id)s AND statement_id = %(statement_id)s::uuid AND rejected_at IS NOT NULL AND trust <> 'low';
+
 -- What the message of a statement cast doubt on is believed again, and compared anew.
 -- name: believe
 UPDATE statements AS older SET doubt = 0, doubted_by = NULL, compared = false
@@ -161,8 +166,10 @@ LIMIT %(limit)s;
 
 -- The message that casts the most doubt on another is the one that is noted.
 -- name: doubt
-UPDATE statements SET doubt = %(doubt)s::real, doubted_by = %(newer)s::uuid
-WHERE user_id = %(user_id)s AND message_id = %(older)s::uuid AND rejected_at IS NULL AND doubt < %(doubt)s::real;
+UPDATE statements SET doubt = given.doubt, doubted_by = %(newer)s::uuid
+FROM unnest(%(older)s::uuid[], %(doubts)s::real[]) AS given (message_id, doubt)
+WHERE user_id = %(user_id)s AND statements.message_id = ANY(%(older)s::uuid[])
+  AND statements.message_id = given.message_id AND rejected_at IS NULL AND statements.doubt < given.doubt;
 
 -- name: compared
 UPDATE statements SET compared = true

@@ -10,23 +10,26 @@ FROM (
                       AND subject = lacking.row_id::text AND (set_aside_at IS NOT NULL OR not_before > now()))
     UNION ALL SELECT session.user_id, 'learn', session_id FROM conversation_sessions AS session
     LEFT JOIN user_learning AS learning USING (user_id)
-    WHERE learned_index < last_index AND coalesce((switches ->> 'extraction')::boolean, %(extraction)s::boolean)
+    WHERE unlearnt AND coalesce((switches ->> 'extraction')::boolean, %(extraction)s::boolean)
     UNION ALL SELECT user_id, task, subject FROM derived_work
     LEFT JOIN user_learning AS learning USING (user_id)
     WHERE (task = 'read' OR task = 'reread' AND %(model)s::boolean)
       AND coalesce((switches ->> 'extraction')::boolean, %(extraction)s::boolean)
     UNION ALL SELECT session.user_id, 'refine', session_id FROM conversation_sessions AS session
     LEFT JOIN user_learning AS learning USING (user_id)
-    WHERE refined_index < last_index AND last_activity < now() - %(pause)s::interval AND %(model)s::boolean
+    WHERE unrefined AND last_activity < now() - %(pause)s::interval AND %(model)s::boolean
       AND coalesce((switches ->> 'extraction')::boolean, %(extraction)s::boolean)
     UNION ALL SELECT session.user_id, 'episode', session_id FROM conversation_sessions AS session
     LEFT JOIN user_learning AS learning USING (user_id)
-    WHERE (episode_index < last_index AND last_activity < now() - %(idle)s::interval
-           -- A conversation that goes on may have grown long; few do at a time.
-           OR last_index > summarised_index + 8 AND last_activity > now() - interval '1 day'
-              AND (SELECT sum(token_count) FROM conversation_messages AS message
-                   WHERE message.user_id = session.user_id AND message.session_id = session.session_id
-                     AND message_index > summarised_index) > %(tokens)s::integer)
+    WHERE untold AND last_activity < now() - %(idle)s::interval
+      AND coalesce((switches ->> 'episodes')::boolean, %(episodes)s::boolean)
+    -- A conversation that goes on may have grown long; few do at a time.
+    UNION ALL SELECT session.user_id, 'episode', session_id FROM conversation_sessions AS session
+    LEFT JOIN user_learning AS learning USING (user_id)
+    WHERE last_index > summarised_index + 8 AND last_activity > now() - interval '1 day'
+      AND (SELECT sum(token_count) FROM conversation_messages AS message
+           WHERE message.user_id = session.user_id AND message.session_id = session.session_id
+             AND message_index > summarised_index) > %(tokens)s::integer
       AND coalesce((switches ->> 'episodes')::boolean, %(episodes)s::boolean)
     UNION ALL SELECT user_id, 'weigh', '' FROM unsettled_claims
     UNION ALL SELECT stated.user_id, 'compare', '' FROM statements AS stated
@@ -211,8 +214,10 @@ WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND leased_until > no
 SELECT (SELECT count(*) FROM search_due WHERE %(user_id)s::text IS NULL OR user_id = %(user_id)s)
      + (SELECT count(*) FROM memory_entries
         WHERE (%(user_id)s::text IS NULL OR user_id = %(user_id)s) AND NOT consolidated)
-     + (SELECT coalesce(sum((learned_index < last_index)::integer + (episode_index < last_index)::integer), 0)
-        FROM conversation_sessions WHERE %(user_id)s::text IS NULL OR user_id = %(user_id)s);
+     + (SELECT count(*) FROM conversation_sessions
+        WHERE unlearnt AND (%(user_id)s::text IS NULL OR user_id = %(user_id)s))
+     + (SELECT count(*) FROM conversation_sessions
+        WHERE untold AND (%(user_id)s::text IS NULL OR user_id = %(user_id)s));
 
 -- name: blocked
 SELECT EXISTS (SELECT FROM derived_work WHERE user_id = %(user_id)s AND task = %(task)s AND subject = ''

@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 app = Noun("keys", "Keys to the server.", "create --for ana")
 master = Noun("master-key", "The key that wraps the users' data keys.", "show")
 
-For = Annotated[str | None, named("--for", "USER", "Whose memory it opens.")]
-Admin = Annotated[bool, typer.Option("--admin", help="It opens everyone's memory.")]
-Name = Annotated[str, named("--name", "TEXT", "What it is for.")]
-KeyId = Annotated[str, typer.Argument(metavar="ID", help="The key, as `ltst keys list` shows it.")]
-
 GONE = (
     "Servers still ask for a key, and no key can be used. "
     "Make one: ltst keys create --for ana. Or ask for none on this machine: ltst keys open"
@@ -55,7 +50,12 @@ COLUMNS = show.columns(
 
 
 @command(app, "create")
-def create(options: Options, owner: For = None, admin: Admin = False, name: Name = "") -> None:
+def create(
+    options: Options,
+    owner: Annotated[str | None, named("--for", "USER", "Whose memory it opens.")] = None,
+    admin: Annotated[bool, typer.Option("--admin", help="It opens everyone's memory.")] = False,
+    name: Annotated[str, named("--name", "TEXT", "What it is for.")] = "",
+) -> None:
     """Make a key for one user's memory, or for everyone's.
 
     It is shown only this once; of what is kept nobody can make it again.
@@ -67,7 +67,7 @@ def create(options: Options, owner: For = None, admin: Admin = False, name: Name
     with opened(options) as memory:
         made = memory.keys.create(owner, admin=admin, name=name)
     if options.json:
-        show.document({**_told(made), "secret": made.secret})
+        show.document({**_document(made), "secret": made.secret})
         return
     show.say(str(made.secret))
     show.hint(f"Keep it: it is not shown again. It opens {_opens(made)}.")
@@ -75,8 +75,7 @@ def create(options: Options, owner: For = None, admin: Admin = False, name: Name
 
 @command(app, "list")
 def list_keys(
-    options: Options,
-    owner: Annotated[str | None, named("--for", "USER", "Only those for one user.")] = None,
+    options: Options, owner: Annotated[str | None, named("--for", "USER", "Only those for one user.")] = None
 ) -> None:
     """Show the keys, revoked ones included.
 
@@ -84,17 +83,17 @@ def list_keys(
     """
     with opened(options) as memory:
         kept, gone = memory.keys.list(owner), _are_gone(memory)
-    if options.json:
-        show.document([_told(each) for each in kept])
-        return
     empty = "There are no keys." if gone else "There are no keys. Make one: ltst keys create --for ana"
-    show.records(False, kept, COLUMNS, title="Keys", empty=empty)
-    if gone:
+    show.records(options.json, kept, COLUMNS, title="Keys", empty=empty, instead=[_document(each) for each in kept])
+    if gone and not options.json:
         show.hint(GONE)
 
 
 @command(app, "revoke")
-def revoke(options: Options, key_id: KeyId) -> None:
+def revoke(
+    options: Options,
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="The key, as `ltst keys list` shows it.")],
+) -> None:
     """End a key for good.
 
     Example: ltst keys revoke 01a1e36a-101c-7020-b609-90625bc20742
@@ -120,7 +119,7 @@ def open_server(options: Options, yes: Yes = False) -> None:
     show.done(options.json, {"open": True}, f"No key is needed on this machine until one is made; {ELSEWHERE}.")
 
 
-def _told(key: ApiKey) -> dict[str, object]:
+def _document(key: ApiKey) -> dict[str, object]:
     kept = {name: getattr(key, name) for name in ("admin", "name", "created_at", "last_used", "revoked_at")}
     return {"key_id": key.key_id, "user_id": None if key.admin else key.user_id, **kept}
 
@@ -133,13 +132,10 @@ def show_key(options: Options) -> None:
 
     Example: ltst master-key show
     """
-    settings = options.settings
-    where, ids = _identified(settings)
-    if options.json:
-        show.document({"where": where, "ids": ids})
-        return
-    show.records(False, ids, {"Id": str}, title="Master keys", empty="")
-    show.hint(f"Newest first, from {where}")
+    where, ids = _identified(options.settings)
+    show.records(options.json, ids, {"Id": str}, title="Master keys", instead={"where": where, "ids": ids})
+    if not options.json:
+        show.hint(f"Newest first, from {where}")
 
 
 @command(master, "rotate")

@@ -22,7 +22,7 @@ app = typer.Typer()
 
 ADOPTED: show.Columns = {
     "Table": "table",
-    "Shape": lambda told: "LangChain's" if told.shape == "langchain" else "session_id, role, content",
+    "Shape": lambda it: "LangChain's" if it.shape == "langchain" else "session_id, role, content",
     "Rows": "rows",
     "Messages": "messages",
     "Sessions": "sessions",
@@ -31,48 +31,40 @@ ADOPTED: show.Columns = {
     "To": "last",
     "Rows without a date": "undated",
     "Rows without words": "blank",
-    "Roles": lambda told: ", ".join(f"{word} → {role}" for role, word in told.words.items()),
-    "Columns left behind": lambda told: ", ".join(told.left_behind) or None,
-    "Cannot be taken over": lambda told: _reasons(told),
-    "Rows left out": lambda told: told.rows - told.messages,
+    "Roles": lambda it: ", ".join(f"{word} → {role}" for role, word in it.words.items()),
+    "Columns left behind": lambda it: ", ".join(it.left_behind) or None,
+    "Cannot be taken over": lambda it: _reasons(it),
+    "Rows left out": lambda it: it.rows - it.messages,
     "Kept as": "kept",
     "Digest": "digest",
 }
 TAKEN_OVER: show.Columns = {
     "Schema": "schema",
-    "Rows": lambda told: ", ".join(f"{table} {count:,}" for table, count in told.rows.items()),
+    "Rows": lambda it: ", ".join(f"{table} {count:,}" for table, count in it.rows.items()),
     "Users": "users",
-    "Cannot be taken over": lambda told: _reasons(told),
-    "Compared": lambda told: ", ".join(told.digests) or None,
-    "Names mean": lambda told: "ltst's tables" if told.switched else "the old tables",
+    "Cannot be taken over": lambda it: _reasons(it),
+    "Compared": lambda it: ", ".join(it.digests) or None,
+    "Names mean": lambda it: "ltst's tables" if it.switched else "the old tables",
 }
 FAULTS: show.Columns = {"Row": "row", "Why it cannot be taken over": "reason"}
 
-Table = Annotated[str, typer.Argument(metavar="TABLE", help="Such as conversation_memory, or app.messages.")]
-Schema = Annotated[str, named("--schema", "NAME", "Where the old tables are.")]
-Own = Annotated[str, named("--own", "NAME", "The schema for ltst's tables.")]
+SWITCH = "Copy what is new, then put ltst in the place of the old tables."
 Dry = Annotated[bool, typer.Option("--dry-run", help="Read and judge all rows; write nothing.")]
 Back = Annotated[bool, typer.Option("--back", help="Give the tables back, with what was written since.")]
-Switch = Annotated[
-    bool, typer.Option("--switch", help="Copy what is new, then put ltst in the place of the old tables.")
-]
-Keep = Annotated[bool, typer.Option("--keep", help="With --back: ltst keeps the conversations too.")]
-Drop = Annotated[bool, typer.Option("--drop", help="With --back: remove ltst's schema and all that is in it.")]
 LeaveOut = Annotated[bool, typer.Option("--leave-out", help="Leave out rows that cannot be taken over.")]
 Zone = Annotated[str, named("--zone", "NAME", "The zone of dates that do not say theirs.")]
-NoIndex = Annotated[bool, typer.Option("--no-index", help="Leave the vectors to the worker.")]
 
 
 @command(app, "adopt", user=True)
 def adopt(
     options: Options,
-    table: Table,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="Such as conversation_memory, or app.messages.")],
     dry_run: Dry = False,
     back: Back = False,
-    keep: Keep = False,
+    keep: Annotated[bool, typer.Option("--keep", help="With --back: ltst keeps the conversations too.")] = False,
     leave_out: LeaveOut = False,
     zone: Zone = "UTC",
-    no_index: NoIndex = False,
+    no_index: Annotated[bool, typer.Option("--no-index", help="Leave the vectors to the worker.")] = False,
     yes: Yes = False,
 ) -> None:
     """Take over another program's chat table.
@@ -87,22 +79,19 @@ def adopt(
         if back:
             _give_back(options, memory, table, keep=keep, yes=yes)
             return
-        plan = None
         if dry_run or not yes:
             with show.working(f"Reading {table}"):
                 plan = memory.adopt(table, user_id=options.user, dry_run=True, zone=zone)
-        if dry_run:
-            assert plan is not None, "it was made just now"
-            _tell(options, plan, ADOPTED)
-            return
-        if plan is not None:
+            if dry_run:
+                _tell(options, plan, ADOPTED)
+                return
             agreed(f"Make {plan.messages:,} rows of {plan.table} messages in {plan.sessions:,} conversations?")
         with show.working(f"Adopting {table}"):
             done = memory.adopt(table, user_id=options.user, leave_out=leave_out, zone=zone)
         if not no_index:
             # All is kept already: stopping here loses nothing.
-            with show.progress("Indexing and learning") as told:
-                memory.settle(progress=told)
+            with show.progress("Indexing and learning") as progress:
+                memory.settle(progress=progress)
         _tell(options, done, ADOPTED)
 
 
@@ -110,19 +99,21 @@ def _give_back(options: Options, memory: Memory, table: str, *, keep: bool, yes:
     agreed(f"Give {table} back{'' if keep else ', and forget its conversations'}?", yes)
     with show.working(f"Giving {table} back"):
         done = memory.give_back(table, keep=keep)
-    told = f"{done.table} is a table again: {done.rows:,} rows, {done.added:,} of them written since."
-    show.done(options.json, done, told)
+    sentence = f"{done.table} is a table again: {done.rows:,} rows, {done.added:,} of them written since."
+    show.done(options.json, done, sentence)
 
 
 @command(app, "adopt-predecessor", user=True)
 def adopt_predecessor(
     options: Options,
-    schema: Schema = "public",
-    own: Own = "ltst",
+    schema: Annotated[str, named("--schema", "NAME", "Where the old tables are.")] = "public",
+    own: Annotated[str, named("--own", "NAME", "The schema for ltst's tables.")] = "ltst",
     dry_run: Dry = False,
-    switch: Switch = False,
+    switch: Annotated[bool, typer.Option("--switch", help=SWITCH)] = False,
     back: Back = False,
-    drop: Drop = False,
+    drop: Annotated[
+        bool, typer.Option("--drop", help="With --back: remove ltst's schema and all that is in it.")
+    ] = False,
     leave_out: LeaveOut = False,
     zone: Zone = "UTC",
     yes: Yes = False,
@@ -139,14 +130,14 @@ def adopt_predecessor(
         if back:
             agreed(f"Give the tables in {schema} back{', and drop ' + own if drop else ''}?", yes)
             with show.working("Giving back"):
-                told = memory.give_predecessor_back(schema, user_id=options.user, zone=zone, drop=drop)
+                outcome = memory.give_predecessor_back(schema, user_id=options.user, zone=zone, drop=drop)
         else:
             agreed(f"Let names mean ltst's tables instead of those in {schema}?", yes or not switch)
             with show.working("Reading" if dry_run else "Copying and comparing"):
-                told = memory.adopt_predecessor(
+                outcome = memory.adopt_predecessor(
                     schema, user_id=options.user, dry_run=dry_run, leave_out=leave_out, zone=zone, switch=switch
                 )
-        _tell(options, told, TAKEN_OVER)
+        _tell(options, outcome, TAKEN_OVER)
 
 
 @contextmanager
@@ -165,11 +156,11 @@ def beside(options: Options, own: str, old: str) -> Iterator[Memory]:
         yield memory
 
 
-def _tell(options: Options, told: Adoption | Predecessor, lines: show.Columns) -> None:
-    show.record(options.json, told, lines)
-    if not options.json and told.faults:
-        show.out().print(show.table(told.faults, FAULTS, title="Rows that cannot be taken over, the first of them"))
+def _tell(options: Options, outcome: Adoption | Predecessor, lines: show.Columns) -> None:
+    show.record(options.json, outcome, lines)
+    if not options.json and outcome.faults:
+        show.out().print(show.table(outcome.faults, FAULTS, title="Rows that cannot be taken over, the first of them"))
 
 
-def _reasons(told: Adoption | Predecessor) -> str | None:
-    return "; ".join(f"{count:,} × {why}" for why, count in told.reasons.items()) or None
+def _reasons(outcome: Adoption | Predecessor) -> str | None:
+    return "; ".join(f"{count:,} × {why}" for why, count in outcome.reasons.items()) or None

@@ -29,7 +29,7 @@ LONGEST_MEMORY = 100
 LEAVING = ("/quit", "/exit", "/bye")
 HELP = {
     "/facts": "what is known about you",
-    "/why": "what the last answer rests on",
+    "/why": "what the last answer is based on",
     "/new": "begin a new conversation",
     "/help": "this",
     "/quit": "leave; so do Ctrl-D and Ctrl-C",
@@ -39,23 +39,26 @@ MEMORIES: show.Columns = {
     "What": lambda memory: memory["kind"],
     "Score": lambda memory: memory.get("score"),
     "Content": lambda memory: memory.get("content"),
-    "Rests on": lambda memory: "\n".join(memory.get("sources") or ()) or None,
+    "Based on": lambda memory: "\n".join(memory.get("sources") or ()) or None,
 }
 
 
 @command(app, "chat", user=True)
 def chat(
     options: Options,
-    message: Annotated[str | None, typer.Argument(help="Say only this; - reads it. Else you are asked.")] = None,
+    message: Annotated[
+        str | None,
+        typer.Argument(help="Say this and leave; - reads it from the input. Without it, a conversation begins."),
+    ] = None,
     chat_id: Annotated[str | None, named("--chat", "ID", "Go on with this conversation, or name a new one.")] = None,
     latest: Annotated[bool, typer.Option("--continue", "-c", help="Go on with the latest conversation.")] = False,
     agent: Annotated[str | None, named("--agent", "NAME", "Who answers.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show what each answer rests on.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what each answer is based on.")] = False,
 ) -> None:
     """Talk with an agent that remembers you.
 
-    It needs no model: then it says what it knows in your own words, and forgets what you ask it to. LTST_LLM_MODEL
-    names a model that answers. Piped, each line is said; with --json each answer is one object a line.
+    Without a model it answers from memory, in your own words, and forgets what you ask it to. LTST_LLM_MODEL names a
+    model that answers instead. Each line of piped input is one message; --json prints each answer as one object a line.
 
     Example: ltst chat "Where do I live?"
     """
@@ -70,12 +73,14 @@ def chat(
             answered = converse(talk, as_json=options.json, explain=explain)
         else:
             answered = say(talk, typed(message, ask="Message"), as_json=options.json, explain=explain)
+            if not options.json:
+                _how_to_agree(talk)
     if not answered:
         raise typer.Exit(1)
 
 
 def converse(talk: Talk, *, as_json: bool = False, greeted: bool = False, explain: bool = False) -> bool:
-    """Say what is typed or piped, line by line, to its end; whether every line that was piped was answered."""
+    """Say what is typed or piped, line by line, to its end; return whether every line that was piped was answered."""
     asked = sys.stdin.isatty()
     decorated = asked and sys.stdout.isatty() and not as_json
     if decorated and not greeted:
@@ -99,7 +104,7 @@ def say(talk: Talk, message: str, *, as_json: bool = False, decorated: bool = Fa
     if as_json:
         for _ in pieces:
             pass  # the whole answer is told at its end
-        show.line(_told(talk, message))
+        show.line(_document(talk, message))
         return True
     screen = show.out()
     with show.working("Thinking"):
@@ -114,6 +119,14 @@ def say(talk: Talk, message: str, *, as_json: bool = False, decorated: bool = Fa
     elif decorated and talk.last is not None and talk.last.model is not None:  # without a model it quotes them anyway
         _rests_on(talk.last.memories)
     return True
+
+
+def _how_to_agree(talk: Talk) -> None:
+    """Say how to accept an offer: the next command begins another conversation, where a yes says nothing."""
+    from ltst.agents.wording import OFFER  # late, as the conversation
+
+    if talk.last is not None and talk.last.model is None and talk.last.reply.startswith(OFFER):
+        show.hint("To say yes: ltst chat -c yes")
 
 
 def _heed(talk: Talk, line: str | LtstError, as_json: bool, decorated: bool, explain: bool) -> bool:
@@ -150,8 +163,8 @@ def _obey(talk: Talk, word: str, as_json: bool) -> bool:
 def _why(talk: Talk, as_json: bool) -> None:
     """Show the memories that the last answer rests on, with their sources."""
     memories = talk.last.memories if talk.last is not None else ()
-    empty = "It rests on nothing that is remembered."
-    show.records(as_json, memories, MEMORIES, title="It rests on", empty=empty)
+    empty = "It is based on nothing that is remembered."
+    show.records(as_json, memories, MEMORIES, title="It is based on", empty=empty)
 
 
 def _heard(line: str | bytes, source: str) -> str | LtstError:
@@ -207,9 +220,9 @@ def _rests_on(memories: Sequence[Memory]) -> None:
         show.say(f"  and {len(best) - SHOWN_MEMORIES} more: /why", "dim")
 
 
-def _told(talk: Talk, message: str) -> dict[str, Any]:
+def _document(talk: Talk, message: str) -> dict[str, Any]:
     result = talk.last
     assert result is not None, "an answer that came to its end is there"
-    told = {name: getattr(result, name) for name in ("reply", "message_id", "reply_id")}
+    answer = {name: getattr(result, name) for name in ("reply", "message_id", "reply_id")}
     who = {"chat_id": result.chat_id, "agent_name": result.agent, "model": result.model}
-    return {**who, "message": message, **told, "memories": [dict(each) for each in result.memories]}
+    return {**who, "message": message, **answer, "memories": [dict(each) for each in result.memories]}

@@ -37,8 +37,8 @@ def migrate(options: Options) -> None:
     from ltst.db import migrate
 
     applied = _run(options, migrate.migrate, "Migrating")
-    told = f"Applied {', '.join(applied)}." if applied else "The schema is up to date."
-    show.done(options.json, {"applied": applied}, told)
+    sentence = f"Applied {', '.join(applied)}." if applied else "The schema is up to date."
+    show.done(options.json, {"applied": applied}, sentence)
 
 
 @command(app, "status")
@@ -52,7 +52,7 @@ def status(options: Options) -> None:
     from ltst.db import migrate
 
     known = _run(options, migrate.status, "Looking")
-    show.records(options.json, known, STATUS, title="Migrations", empty="")
+    show.records(options.json, known, STATUS, title="Migrations")
 
 
 @command(app, "schema")
@@ -85,10 +85,12 @@ def repair(options: Options) -> None:
     from ltst.db import repair
 
     done, lost = _run(options, repair.repair, "Repairing")
-    told = f"Repaired {', '.join(map(str, done))}." if done else "The schema is whole."
+    sentence = f"Repaired {', '.join(map(str, done))}." if done else "The schema is whole."
     if lost:
-        told = f"Nothing was changed: restore a backup, since these went with their data: {', '.join(map(str, lost))}."
-    show.done(options.json, {"repaired": done, "lost": lost}, told)
+        sentence = (
+            f"Nothing was changed: restore a backup, since these went with their data: {', '.join(map(str, lost))}."
+        )
+    show.done(options.json, {"repaired": done, "lost": lost}, sentence)
     if lost:
         raise typer.Exit(1)
 
@@ -122,10 +124,10 @@ def restore(
 
     known = _run(options, lambda database: upkeep.restore(database, file, replace=force), "Restoring")
     pending = [each.name for each in known if each.state != "applied"]
-    told = f"Restored {file}."
+    sentence = f"Restored {file}."
     if pending:
-        told += " It is from an older ltst: `ltst db migrate`, or the next use, brings it up to date."
-    show.done(options.json, {"file": str(file), "migrations": known}, told)
+        sentence += " It is from an older ltst: `ltst db migrate`, or the next use, brings it up to date."
+    show.done(options.json, {"file": str(file), "migrations": known}, sentence)
 
 
 @command(app, "reset")

@@ -7,10 +7,10 @@ import time
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 from rich.console import Console
@@ -34,8 +34,7 @@ EARLIER_SHOWN = 5
 SEARCHED_SESSIONS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Story:
+class Story(NamedTuple):
     """One short conversation: what is said, and the fact that is corrected in the middle of it."""
 
     name: str

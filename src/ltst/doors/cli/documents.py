@@ -12,16 +12,15 @@ import typer
 
 from ltst.doors.cli import show
 from ltst.doors.cli.options import Limit, MetadataOption, Offset, Options, command, named, remembered
-from ltst.doors.cli.verbs import Given, Noun, said
+from ltst.doors.cli.verbs import Given, Noun, forgotten
 from ltst.records import Document, DocumentChunk
 from ltst.support import validate
 
 if TYPE_CHECKING:
     from ltst.sync import User
 
-app = Noun(
-    "documents", "Files that a user gave to be remembered.", "add manual.pdf", missing="document {document_id!r}"
-)
+ABOUT = "Files that a user gave to be remembered."
+app = Noun("documents", ABOUT, "add manual.pdf", missing="document {document_id!r}")
 
 ID = "01900000-0000-7000-8000-000000000000"
 
@@ -61,17 +60,13 @@ def add(
     about = {"title": title, "uri": uri, "media_type": media_type, "metadata": metadata}
     with remembered(options) as user:
         kept = [_added(user, file, about) for file in files]
-    if options.json:
-        show.document([{**_without_chunks(each), "chunks": len(each.chunks)} for each in kept])
-    else:
-        show.records(False, kept, ADDED, title="Kept", empty="")
+    document = [{**_without_chunks(each), "chunks": len(each.chunks)} for each in kept]
+    show.records(options.json, kept, ADDED, title="Kept", instead=document)
 
 
 def _listed(as_json: bool, known: Sequence[Document], _: Given) -> None:
-    if as_json:
-        show.document([_without_chunks(each) for each in known])
-    else:
-        show.records(False, known, COLUMNS, title="Documents", empty="There are no documents yet.")
+    document = [_without_chunks(each) for each in known]
+    show.records(as_json, known, COLUMNS, title="Documents", empty="There are no documents yet.", instead=document)
 
 
 def _whole(as_json: bool, document: Document, given: Given) -> None:
@@ -86,17 +81,10 @@ def _whole(as_json: bool, document: Document, given: Given) -> None:
 
 
 app.verb("list", "List documents, the latest first.", "--limit 10", _listed)
-app.verb(
-    "show",
-    "Show a document with its chunks and where they stand in it.",
-    ID,
-    _whole,
-    does="documents.get",
-    own={"limit": (Limit, 20), "offset": (Offset, 0)},
-)
-app.verb(
-    "forget", "Remove a document with its chunks.", ID, said("{document_id} is forgotten.", forgotten="document_id")
-)
+WITH_CHUNKS = "Show a document with its chunks and where they stand in it."
+SOME = {"limit": (Limit, 20), "offset": (Offset, 0)}
+app.verb("show", WITH_CHUNKS, ID, _whole, does="documents.get", own=SOME)
+app.verb("forget", "Remove a document with its chunks.", ID, forgotten("document_id"))
 
 
 def _added(user: User, file: Path, about: Mapping[str, Any]) -> Document:

@@ -30,8 +30,8 @@ def show_model(options: Options) -> None:
     """
     with opened(options) as memory:
         model = memory.embedder_model()
-    told = model or "None yet: the first search or the background brings one."
-    show.done(options.json, {"model": model}, told)
+    sentence = model or "None yet: the first search or the background brings one."
+    show.done(options.json, {"model": model}, sentence)
 
 
 @command(app, "switch")
@@ -46,8 +46,8 @@ def switch(options: Options, name: Name) -> None:
     with opened(options) as memory, show.progress("vectors") as made:
         done = memory.switch_embedder(name, progress=made)
         model = memory.embedder_model()
-    told = f"The model is {model} now; {done} rows got a vector." if done else f"The model is {model}."
-    show.done(options.json, {"model": model, "rows": done}, told)
+    sentence = f"The model is {model} now; {done} rows got a vector." if done else f"The model is {model}."
+    show.done(options.json, {"model": model, "rows": done}, sentence)
 
 
 @command(app, "cancel")
@@ -58,5 +58,5 @@ def cancel(options: Options) -> None:
     """
     with opened(options) as memory:
         begun = memory.cancel_switch()
-    told = "The switch is given up; the model stays." if begun else "No switch was begun."
-    show.done(options.json, {"cancelled": begun}, told)
+    sentence = "The switch is given up; the model stays." if begun else "No switch was begun."
+    show.done(options.json, {"cancelled": begun}, sentence)

@@ -65,8 +65,8 @@ def _follow(options: Options, read: Callable[..., Sequence[Event]], known: Seque
             if options.json:
                 show.line(event)
             else:
-                told = f"{show.when(event.occurred_at)}  {event.actor}  {event.action} {event.noun} {event.row_id}"
-                show.say(told)
+                line = f"{show.when(event.occurred_at)}  {event.actor}  {event.action} {event.noun} {event.row_id}"
+                show.say(line)
         if not known:
             time.sleep(PAUSE_SECONDS)
         known = read(after=whole_or_text(after), limit=100)

@@ -15,13 +15,8 @@ from ltst.records import ME, Fact
 if TYPE_CHECKING:
     from ltst.sync import User
 
-app = Noun(
-    "facts",
-    "What is known about a user and others, and since when.",
-    "set city Lisbon",
-    missing="fact {key!r}",
-    learns=True,
-)
+ABOUT = "What is known about a user and others, and since when."
+app = Noun("facts", ABOUT, "set city Lisbon", missing="fact {key!r}", learns=True)
 
 WithSource = Annotated[bool, typer.Option("--source", help="Also show the words that say so.")]
 
@@ -60,7 +55,7 @@ def _lined(as_json: bool, fact: Fact, given: Given) -> None:
 
 
 def _history(as_json: bool, known: Sequence[Fact], given: Given) -> None:
-    show.records(as_json, known, {**HISTORY, **given["beside"]}, title=f"History of {known[0].label}", empty="")
+    show.records(as_json, known, {**HISTORY, **given["beside"]}, title=f"History of {known[0].label}")
 
 
 def _words(user: User, found: Any, given: Given) -> show.Columns:
@@ -80,14 +75,8 @@ def _label(given: Given) -> str:
     return str(given["key"] if given["about"] == ME else f"{given['about']}: {given['key']}")
 
 
-app.verb(
-    "list",
-    "List what holds now, or held on a day.",
-    "--as-of 2026-03-01",
-    _listed,
-    own={"source": (WithSource, False)},
-    beside=_words,
-)
+SOURCE = {"source": (WithSource, False)}
+app.verb("list", "List what holds now, or held on a day.", "--as-of 2026-03-01", _listed, own=SOURCE, beside=_words)
 app.verb("get", "Show the value that holds now, or held on a day.", "city", _lined, beside=_words)
 app.verb(
     "set",
@@ -95,16 +84,10 @@ app.verb(
     "city Lisbon --from 2026-03-01",
     said(lambda fact, _: f"{fact.label} is {fact.value} since {show.when(fact.valid_from)}."),
     flags={"valid_from": "--from", "source_message_id": "--source", "single_valued": "--also"},
-    told={"single_valued": "Let it hold beside the other values of the key."},
+    help={"single_valued": "Let it hold beside the other values of the key."},
 )
-app.verb(
-    "history",
-    "Show every value there ever was, oldest first, and who said so.",
-    "city",
-    _history,
-    never_empty=True,
-    beside=_words,
-)
+EVER = "Show every value there ever was, oldest first, and who said so."
+app.verb("history", EVER, "city", _history, never_empty=True, beside=_words)
 app.verb(
     "end",
     "Say that something is over, and nothing took its place.",
@@ -113,15 +96,7 @@ app.verb(
     missing="fact {key!r} that holds",
     never_empty=True,
 )
-app.verb(
-    "reject",
-    "Strike a value out for good: it is never learnt again.",
-    "city Paris",
-    said(lambda _, given: f"{_label(given)} is never {given['value']} again."),
-)
-app.verb(
-    "forget",
-    "Remove a fact with its history and its rejections.",
-    "city",
-    said(lambda _, given: f"{_label(given)} is forgotten.", forgotten="key"),
-)
+_struck = said(lambda _, given: f"{_label(given)} is never {given['value']} again.")
+_gone = said(lambda _, given: f"{_label(given)} is forgotten.", forgotten="key")
+app.verb("reject", "Strike a value out for good: it is never learned again.", "city Paris", _struck)
+app.verb("forget", "Remove a fact with its history and its rejections.", "city", _gone)

@@ -62,10 +62,10 @@ class Root(Reporting):
         from rich.console import Console
 
         screen = Console(highlight=False)
-        told, _, example = (self.help or "").partition("\n\n")
+        about, _, example = (self.help or "").partition("\n\n")
         with screen.capture() as drawn:
             screen.print(show.plain(self.get_usage(ctx), "bold"))
-            screen.print(show.plain(told))
+            screen.print(show.plain(about))
             screen.print(show.plain(example.strip()))
             for rows in ([*self._commands()], [*self._options(ctx)]):
                 screen.print(_grid(rows, screen.width))

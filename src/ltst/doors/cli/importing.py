@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,30 +19,22 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-Paths = Annotated[
-    list[Path], typer.Argument(metavar="PATH...", help="Files, folders, zips or gzips; - reads standard input.")
-]
-Format = Annotated[
-    str | None,
-    named("--format", "NAME", "What they are, if it is not to be told by their content."),
-]
-Of = Annotated[str | None, named("--of", "ID", "Whose rows, where there are several users'.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Read and check everything, write nothing.")]
-NoIndex = Annotated[bool, typer.Option("--no-index", help="Leave indexing and learning to a worker.")]
-SkipInvalid = Annotated[bool, typer.Option("--skip-invalid", help="Leave out what cannot be read, and tell.")]
-
+WHERE = "Files, folders, zips or gzips; - reads standard input."
+FORMAT = "What they are, if it is not to be told by their content."
 MOST_NOTES = 10
 
 
 @command(app, "import", user=True)
 def import_files(
     options: Options,
-    paths: Paths,
-    format: Format = None,
-    of: Of = None,
-    dry_run: DryRun = False,
-    no_index: NoIndex = False,
-    skip_invalid: SkipInvalid = False,
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help=WHERE)],
+    format: Annotated[str | None, named("--format", "NAME", FORMAT)] = None,
+    of: Annotated[str | None, named("--of", "ID", "Whose rows, where there are several users'.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check everything, write nothing.")] = False,
+    no_index: Annotated[bool, typer.Option("--no-index", help="Leave indexing and learning to a worker.")] = False,
+    skip_invalid: Annotated[
+        bool, typer.Option("--skip-invalid", help="Leave out what cannot be read, and tell.")
+    ] = False,
 ) -> None:
     """Bring conversations and memories from elsewhere.
 
@@ -98,33 +91,26 @@ def _present(options: Options, export: Export, report: Report | None, indexing: 
         found = {"conversations": export.conversations, "messages": export.messages, "memories": export.entries}
         show.say(f"In it: {show.counted(found) or 'no messages'}. Nothing was written.", "green")
         return
-    added, known = _added(report), report.added.known
-    if added:
-        show.say(f"Added {added}.", "green")
-    else:
-        show.say(
-            "Everything was there already." if known or report.restored else "There was nothing in it to add.", "green"
-        )
+    added, known = show.counted(_counts(report)), report.added.known
+    nothing = "Everything was there already." if known or report.restored else "There was nothing in it to add."
+    show.say(f"Added {added}." if added else nothing, "green")
     if known and added:
         show.hint(f"There already: {known:,} of the messages and memories.")
     if report.added.differing:
         show.hint(f"Read otherwise now: {report.added.differing:,} of them; they stay as they were imported first.")
 
 
-def _added(report: Report) -> str:
+def _counts(report: Report) -> Counter[str]:
+    """Return what is new, as people call it; what came from ltst itself under its own names."""
     new = report.added
     counts = {"conversations": new.conversations, "forks": new.forks, "messages": new.messages, "memories": new.entries}
-    for noun, count in report.restored.items():
-        counts[noun] = counts.get(noun, 0) + count
-    return show.counted(counts)
+    return Counter(counts) + Counter(report.restored)
 
 
 def _document(export: Export, report: Report | None, indexing: float) -> dict[str, Any]:
     """Return the whole report as JSON for programs."""
-    added = {} if report is None else asdict(report.added)
-    if report is not None:
-        for noun, count in report.restored.items():
-            added[noun] = added.get(noun, 0) + count
+    added = Counter() if report is None else Counter(asdict(report.added))
+    added.update({} if report is None else report.restored)
     return {
         **added,
         "read": {"conversations": export.conversations, "messages": export.messages, "entries": export.entries},

@@ -1,4 +1,4 @@
-"""What is learnt about a user: `ltst learning show`, `set` and `restart`."""
+"""What is learned about a user: `ltst learning show`, `set` and `restart`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ltst.doors.cli.parameters import completing
 from ltst.doors.cli.verbs import Given, Noun
 from ltst.settings import FEATURES
 
-app = Noun("learning", "What is learnt about a user, and whether.", "set episodes off")
+app = Noun("learning", "What is learned about a user, and whether.", "set episodes off")
 
 Feature = Annotated[
     str, typer.Argument(metavar="FEATURE", help=f"One of {', '.join(FEATURES)}.", autocompletion=completing(*FEATURES))
@@ -23,11 +23,8 @@ STATES = {"on": True, "off": False}
 
 
 def _shown(as_json: bool, features: Mapping[str, bool], _: Given) -> None:
-    if as_json:
-        show.document(features)
-        return
     rows = [(name, "on" if state else "off") for name, state in features.items()]
-    show.records(False, rows, show.pairs("Feature", "State"), title="Learning", empty="")
+    show.records(as_json, rows, show.pairs("Feature", "State"), title="Learning", instead=features)
 
 
 app.verb("show", "Show which features are on.", "", _shown, does="learning.get")
@@ -47,8 +44,7 @@ def set_feature(options: Options, feature: Feature, state: State) -> None:
 
 @command(app, "catch-up", user=True)
 def catch_up(
-    options: Options,
-    chat: Annotated[str | None, named("--chat", "ID", "In this conversation only.")] = None,
+    options: Options, chat: Annotated[str | None, named("--chat", "ID", "In this conversation only.")] = None
 ) -> None:
     """Learn now what was said since, by the local rules.
 
@@ -68,8 +64,8 @@ def restart(options: Options, yes: Yes = False) -> None:
 
     Example: ltst learning restart --yes
     """
-    agreed("Forget what was learnt and learn it anew?", yes)
+    agreed("Forget what was learned and learn it anew?", yes)
     with remembered(options) as user:
         conversations = user.learning.restart()
-    told = f"{conversations} conversations are read anew by the background, or by: ltst worker --once"
-    show.done(options.json, {"sessions": conversations}, told)
+    sentence = f"{conversations} conversations are read anew by the background, or by: ltst worker --once"
+    show.done(options.json, {"sessions": conversations}, sentence)

@@ -34,27 +34,18 @@ def _window(as_json: bool, recent: Sequence[Any], given: Given) -> None:
         show.say(f"There is nothing in {given['chat']} yet.", "dim")
 
 
-app.verb(
-    "add",
-    "Add a message to a conversation.\n\nThe first one begins it.",
-    'user "I moved to Lisbon." --chat monday',
-    said("Kept as message {it.message_index} of {chat}."),
-    opens=("agent", "name"),
-)
-app.verb(
-    "window",
-    "Show the newest messages of a conversation.",
-    "--chat monday --limit 10",
-    _window,
-    flags={"limit": "--limit"},
-)
+BEGUN = "Add a message to a conversation.\n\nThe first one begins it."
+_added = said("Kept as message {it.message_index} of {chat}.")
+LIMIT = {"limit": "--limit"}
+app.verb("add", BEGUN, 'user "I moved to Lisbon." --chat monday', _added, opens=("agent", "name"))
+app.verb("window", "Show the newest messages of a conversation.", "--chat monday --limit 10", _window, flags=LIMIT)
 group.verb(
     "replace",
-    "Let a message say something else; what was learnt from its old words is forgotten.\n\n"
+    "Let a message say something else; what was learned from its old words is forgotten.\n\n"
     "It keeps its place, its role and its time, and its metadata unless others are given.",
     f'{MESSAGE} "I moved to Porto." --chat monday',
     said("Message {it.message_index} of {chat} is replaced."),
-    told={"message_id": WHICH},
+    help={"message_id": WHICH},
 )
 
 
@@ -80,7 +71,7 @@ def add_many(
 
 @command(group, "remove", user=True)
 def remove(options: Options, message_id: MessageId, chat: ChatId, yes: Yes = False) -> None:
-    """Remove a message, and what was learnt from it alone.
+    """Remove a message, and what was learned from it alone.
 
     The other messages keep their numbers.
 

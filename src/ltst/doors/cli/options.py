@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
@@ -31,13 +31,13 @@ def named(flag: str, metavar: str, about: str, *known: str) -> Any:
 
 def one_of(flag: str, metavar: str, known: Sequence[str], about: str = "{}.") -> Any:
     """Return an option that takes one of a few words. Its help lists them in place of the braces."""
-    told = f"{', '.join(known[:-1])} or {known[-1]}"
-    return named(flag, metavar, about.format(told), *known)
+    choices = f"{', '.join(known[:-1])} or {known[-1]}"
+    return named(flag, metavar, about.format(choices), *known)
 
 
-def timed(flag: str, about: str, metavar: str = "TIME") -> Any:
+def timed(flag: str, about: str) -> Any:
     """Return an option that takes a date or a time."""
-    return typer.Option(flag, parser=moment, metavar=metavar, help=about)
+    return typer.Option(flag, parser=moment, metavar="TIME", help=about)
 
 
 DatabaseUrl = Annotated[str | None, named("--database-url", "URL", "The Postgres to use. [DATABASE_URL; or embedded]")]
@@ -65,12 +65,7 @@ class Options:
 
     def over(self, before: Options) -> Options:
         """Return these options, completed by those given before the command."""
-        return Options(
-            before.database_url if self.database_url is None else self.database_url,
-            before.user if self.user is None else self.user,
-            before.home if self.home is None else self.home,
-            self.json,
-        )
+        return replace(before, **{name: given for name, given in asdict(self).items() if given is not None})
 
     @property
     def settings(self) -> Settings:
@@ -82,8 +77,7 @@ class Options:
 
 
 MetadataOption = Annotated[
-    dict[str, Any] | None,
-    typer.Option("--metadata", parser=json_object, metavar="JSON", help="An object of your own."),
+    dict[str, Any] | None, typer.Option("--metadata", parser=json_object, metavar="JSON", help="An object of your own.")
 ]
 
 
@@ -205,6 +199,6 @@ def _reported(as_json: bool) -> Iterator[None]:
         show.mute()
         raise typer.Exit from None
     except OSError as problem:
-        told = f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem)
-        show.problem(Unavailable(told), as_json)
+        reason = f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem)
+        show.problem(Unavailable(reason), as_json)
         raise typer.Exit(1) from None

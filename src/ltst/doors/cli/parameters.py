@@ -19,6 +19,12 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 CONDITION = re.compile(r"(.+?)(>=|<=|=|>|<)(.*)", re.DOTALL)
 RANGES = {">=": "gte", ">": "gt", "<=": "lte", "<": "lt"}
 WHERE = "where"
+# What help says of a JSON value that may live for a while.
+VALUE_HELP = {
+    "value": "JSON, or else a text; - reads it from standard input.",
+    "ttl": "For how long: 90s, 15m, 12h, 30d.",
+}
+FLAGS = {"session_id": "--chat", "expires_at": "--expires"}  # options that are not called like their arguments
 
 
 def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
@@ -38,15 +44,15 @@ class Form(NamedTuple):
 def taken(given: Argument, flag: str = "", about: str = "") -> inspect.Parameter:
     """Return the parameter for an argument of a verb: what is positional is an argument, unless it has a flag."""
     kind, metavar, parser, words = _form(given)
-    told = about or f"{given.about} {', '.join(words) + '.' if words else ''}".rstrip()
+    help = about or f"{given.about} {', '.join(words) + '.' if words else ''}".rstrip()
     completion = completing(*words) if words else None
     if given.positional and not flag:
         if reads_text(given) and not about:
-            told = f"{told.removesuffix('.')}; - reads it from standard input."
-        info = typer.Argument(metavar=metavar, help=told, parser=parser, autocompletion=completion)
+            help = f"{help.removesuffix('.')}; - reads it from standard input."
+        info = typer.Argument(metavar=metavar, help=help, parser=parser, autocompletion=completion)
     else:
-        flag = flag or f"--{given.name.replace('_', '-')}"
-        info = typer.Option(flag, metavar=metavar, help=told, parser=parser, autocompletion=completion)
+        flag = flag or FLAGS.get(given.name) or f"--{given.name.replace('_', '-')}"
+        info = typer.Option(flag, metavar=metavar, help=help, parser=parser, autocompletion=completion)
     if kind is bool:
         return parameter(given.name, Annotated[bool, info], False)
     default = inspect.Parameter.empty if given.needed else given.default
@@ -75,6 +81,8 @@ def _form(given: Argument) -> Form:
     if origin is Iterable:
         from ltst.arguments import argument
 
+        if argument(given.name, members[0]).kind is not str:
+            return Form(dict[str, Any], "JSON", json_list)
         choices = argument(given.name, members[0]).choices
         return Form(list[str], named.removesuffix("S"), words=choices.words if choices else ())
     if kind in (int, float, bool):
@@ -115,6 +123,14 @@ def json_object(written: str) -> dict[str, Any]:
     found = json_or_text(written)
     if not isinstance(found, dict):
         raise typer.BadParameter('this is no JSON object: write {"topic": "food"}, in quotes for your shell')
+    return found
+
+
+def json_list(written: str) -> list[Any]:
+    """Read a JSON list, such as a vector."""
+    found = json_or_text(written)
+    if not isinstance(found, list):
+        raise typer.BadParameter("this is no JSON list: write [0.1, 0.2], in quotes for your shell")
     return found
 
 

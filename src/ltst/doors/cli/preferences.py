@@ -11,14 +11,11 @@ import typer
 from ltst.arguments import PREFERENCE_TYPES
 from ltst.doors.cli import show
 from ltst.doors.cli.options import Options, command, named, one_of, remembered, typed
-from ltst.doors.cli.verbs import Given, Noun, lined, said
+from ltst.doors.cli.verbs import Given, Noun, forgotten, lined
 from ltst.records import UserPreference
 
 app = Noun("preferences", "How a user wants things.", "set units metric", missing="preference {key!r}", learns=True)
 
-Key = Annotated[str, typer.Argument(help="What the preference is about.")]
-
-Type = Annotated[str, one_of("--type", "TYPE", PREFERENCE_TYPES)]
 Reveal = Annotated[bool, typer.Option("--reveal", help="Show sensitive values in clear.")]
 
 SOURCES = ("explicit", "learned", "inferred")
@@ -39,36 +36,24 @@ def _without_value(preference: UserPreference) -> dict[str, Any]:
 
 
 def _listed(as_json: bool, known: Sequence[UserPreference], given: Given) -> None:
-    if as_json:
-        show.document(known if given["reveal"] else [_without_value(each) for each in known])
-        return
     columns = COLUMNS if given["reveal"] else {**COLUMNS, "Value": shown}
-    show.records(False, known, columns, title="Preferences", empty="No preferences are set yet.")
+    document = known if given["reveal"] else [_without_value(each) for each in known]
+    show.records(as_json, known, columns, title="Preferences", empty="No preferences are set yet.", instead=document)
 
 
-app.verb(
-    "list",
-    "List preferences.\n\nSensitive values stay hidden unless asked for.",
-    "--defaults",
-    _listed,
-    flags={"type": "--type"},
-    own={"reveal": (Reveal, False)},
-)
-app.verb(
-    "get",
-    "Show one preference, in clear.\n\nThe default, if the user has set none.",
-    "units",
-    lined({**COLUMNS, "Sensitive": "sensitive"}),
-)
-app.verb("forget", "Remove a preference.", "units", said("{key} is forgotten.", forgotten="key"))
+LIST = "List preferences.\n\nSensitive values stay hidden unless asked for."
+GET = "Show one preference, in clear.\n\nThe default, if the user has set none."
+app.verb("list", LIST, "--defaults", _listed, own={"reveal": (Reveal, False)})
+app.verb("get", GET, "units", lined({**COLUMNS, "Sensitive": "sensitive"}))
+app.verb("forget", "Remove a preference.", "units", forgotten("key"))
 
 
 @command(app, "set", user=True)
 def set_preference(
     options: Options,
-    key: Key,
+    key: Annotated[str, typer.Argument(help="What the preference is about.")],
     value: Annotated[str | None, typer.Argument(help="Left out or -: asked for, or read from standard input.")] = None,
-    type: Type = "general",
+    type: Annotated[str, one_of("--type", "TYPE", PREFERENCE_TYPES)] = "general",
     sensitive: Annotated[bool, typer.Option("--sensitive", help="Encrypt it; the value is asked for.")] = False,
     source: Annotated[str, one_of("--source", "SOURCE", SOURCES, "{}, or a word of yours.")] = "explicit",
     confidence: Annotated[float, named("--confidence", "N", "From 0 to 1.")] = 1.0,
@@ -84,5 +69,5 @@ def set_preference(
     wanted = typed(value, ask=f"Value of {key}", secret=sensitive)
     with remembered(options) as user:
         stored = user.preferences.set(key, wanted, type=type, sensitive=sensitive, source=source, confidence=confidence)
-    told = f"{key} is kept, encrypted." if sensitive else f"{key} is {stored.value}."
-    show.done(options.json, _without_value(stored), told)
+    sentence = f"{key} is kept, encrypted." if sensitive else f"{key} is {stored.value}."
+    show.done(options.json, _without_value(stored), sentence)

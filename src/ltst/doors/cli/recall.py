@@ -11,9 +11,11 @@ from ltst.doors.cli import show
 from ltst.doors.cli.options import named
 from ltst.doors.cli.preferences import HIDDEN, Reveal
 from ltst.doors.cli.verbs import Given, Noun
+from ltst.recall.parts import in_words
 from ltst.records import KINDS, Hit
 
 if TYPE_CHECKING:
+    from rich.table import Table
     from rich.text import Text
 
     from ltst.recall.context import Context
@@ -21,50 +23,59 @@ if TYPE_CHECKING:
 
 app = Noun("", "What is remembered.")
 
-ARMS = {
-    "lexical": "its own words",
-    "dense": "its meaning",
-    "window": "the words of the turns around it",
-    "session_lexical": "the words of its whole conversation",
-    "session_dense": "the meaning of its whole conversation",
-    "temporal": "near the time that the question names",
-    "speaker": "said by whom the question means",
-    "answer": "holds what the question asks for, such as a number",
-    "strength": "how important it is, and how lately used",
-    "retold": "drawn from what was said: that comes first",
-}
-Explain = Annotated[bool, typer.Option("--explain", help="Also say what the parts mean, and what it rests on.")]
-FOUND: show.Columns = {
+Explain = Annotated[bool, typer.Option("--explain", help="In whole, with the parts of its score and its sources.")]
+WHOLE: show.Columns = {
     "Score": lambda hit: f"{hit.score:.2f}",
-    "Made of": lambda hit: _arms(hit),
+    "Made of": lambda hit: _parts(hit),
     "When": lambda hit: show.when(hit.occurred_at) if hit.occurred_at else "",
     "What": lambda hit: hit.speaker or hit.kind,
     "Content": "content",
 }
 SOURCES = show.columns(
-    "Score, Kind: kind, Id: id, Session: session_id, Rests on",
-    {"Score": lambda hit: f"{hit.score:.2f}", "Rests on": lambda hit: "\n".join(hit.sources) or None},
+    "Score, Kind: kind, Id: id, Session: session_id, Source",
+    {"Score": lambda hit: f"{hit.score:.2f}", "Source": lambda hit: "\n".join(hit.sources) or None},
 )
+BESIDE = 50  # columns of a terminal that are not for what was found, with some for words that go to the next line
 Chat = Annotated[str | None, named("--chat", "ID", "Which conversation; a new one, if left out.")]
 FACTS = show.columns("Key: key, Value: value, Confidence: confidence")
 PREFERENCES: show.Columns = {**show.pairs("Key", "Value"), "Value": lambda row: HIDDEN if row[1] is None else row[1]}
 
 
 def _found(as_json: bool, found: Sequence[Hit], given: Given) -> None:
-    show.records(as_json, found, FOUND, title="Found", empty="Nothing like that is remembered.")
-    if given["explain"] and found and not as_json:
-        used = {arm for hit in found for arm, score in hit.scores.items() if score}
-        rows = [(arm, meaning) for arm, meaning in ARMS.items() if arm in used]
-        show.out().print(show.table(rows, show.pairs("Part", "Says"), title="What a score is made of"))
-        show.out().print(show.table(found, SOURCES, title="What it rests on"))
+    if not as_json and found and not given["explain"]:
+        show.out().print(_lines(found, given["query"] or ""))
+        return
+    show.records(as_json, found, WHOLE, title="Found", empty="Nothing like that is remembered.")
+    if found and not as_json:
+        show.out().print(show.table(found, SOURCES, title="Where it comes from"))
 
 
-def _arms(hit: Hit) -> Text:
+def _lines(found: Sequence[Hit], query: str) -> Table:
+    """Return what was found in one or two lines each: of what is longer, the sentences that matter."""
+    from rich.cells import cell_len
+
+    from ltst.recall.excerpts import excerpt
+    from ltst.support.terms import terms
+
+    most, asked = max(2 * (show.out().width - BESIDE), BESIDE), frozenset(terms(query))
+
+    def fits(words: str) -> bool:
+        return cell_len(words) <= most
+
+    def row(hit: Hit) -> tuple[str, str, str, str]:
+        when, words = show.when(hit.occurred_at) if hit.occurred_at else "", " ".join(hit.content.split())
+        shown = words if fits(words) else excerpt(words, asked, fits)
+        return f"{hit.score:.2f}", when, hit.speaker or hit.kind, shown or ""
+
+    return show.grid(map(row, found))
+
+
+def _parts(hit: Hit) -> Text:
     """Return the parts of a score, one per line, the largest first."""
     from rich.text import Text  # late: --json needs none of it
 
-    parts = sorted(((arm, score) for arm, score in hit.scores.items() if score), key=lambda part: -part[1])
-    return Text("\n").join(Text.assemble((f"{score:5.2f}", ""), (f" {arm}", "dim")) for arm, score in parts)
+    parts = sorted(in_words(hit.scores), key=lambda part: -part[1])
+    return Text("\n").join(Text.assemble((f"{score:5.2f}", ""), (f" {words}", "dim")) for words, score in parts)
 
 
 def _packed(as_json: bool, found: Context, given: Given) -> None:
@@ -105,33 +116,24 @@ app.verb(
     "Find what is remembered about something.\n\nThe best first, or nothing when nothing is relevant.",
     '"where do I live?" --kind message --since 2026-01-01',
     _found,
-    flags={"kinds": "--kind", "session_id": "--chat"},
-    told={
-        "query": "What to look for, in any words; - reads it.",
-        "kinds": f"{', '.join(KINDS)}; may be given several times.",
+    flags={"kinds": "--kind"},
+    help={
+        "query": "What to look for; - reads it; the newest, if left out.",
+        "offset": "How many to pass over.",
+        "vector": "The question's own vector, as JSON.",
+        "floor": "The least relevance of the best, 0 to 1.",
+        "kinds": f"{', '.join(KINDS)}; repeatable.",
         "session_id": "Only this conversation and related ones.",
         "where": "Of metadata: topic=food, 'price>=5'; all must hold.",
     },
     own={"explain": (Explain, False)},
 )
-app.verb(
-    "context",
-    "Show what a model would be sent.\n\nInstructions, preferences, facts, what is recalled, working memory and the "
-    "newest messages, within the budget.",
-    '"Where do I live?" --chat monday --max-tokens 2000',
-    _packed,
-    does="chat.context",
-    chat=(Chat, None),
-    opens=("agent",),
-    learnt=True,
-)
-app.verb(
-    "profile",
-    "Show who a user is, in facts and preferences.\n\nWhat holds now, and how things are wanted. Sensitive values stay "
-    "hidden unless asked for.",
-    "--user ann",
-    _profile,
-    learnt=True,
-    own={"reveal": (Reveal, False)},
-    beside=_hidden,
-)
+CONTEXT = """Show what a model would be sent.
+
+Instructions, preferences, facts, what is recalled, working memory and the newest messages, within the budget."""
+PROFILE = """Show who a user is, in facts and preferences.
+
+What holds now, and how things are wanted. Sensitive values stay hidden unless asked for."""
+ASKED = '"Where do I live?" --chat monday --max-tokens 2000'
+app.verb("context", CONTEXT, ASKED, _packed, does="chat.context", chat=(Chat, None), opens=("agent",), learnt=True)
+app.verb("profile", PROFILE, "--user ann", _profile, learnt=True, own={"reveal": (Reveal, False)}, beside=_hidden)

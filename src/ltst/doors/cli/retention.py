@@ -5,16 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 from ltst.doors.cli import show
-from ltst.doors.cli.verbs import Given, Noun, listed, said
+from ltst.doors.cli.verbs import Given, Noun, forgotten, listed, said
 from ltst.errors import Invalid
 from ltst.records import RetentionPolicy
 
-app = Noun(
-    "retention",
-    "When conversations are archived and deleted.",
-    "set --archive-after 30d",
-    missing="policy for {session_type!r}",
-)
+ABOUT = "When conversations are archived and deleted."
+app = Noun("retention", ABOUT, "set --archive-after 30d", missing="policy for {session_type!r}")
 
 
 def _span(value: timedelta | None) -> str | None:
@@ -42,17 +38,8 @@ def _policy(policy: RetentionPolicy, _: Given) -> str:
     return f"{kind} are {done}."
 
 
-app.verb(
-    "set",
-    "Set after how long without activity; `ltst maintain` does it.",
-    "support --archive-after 30d --delete-after 52w",
-    said(_policy),
-    asks=_some,
-)
+SET = "Set after how long without activity; `ltst maintain` does it."
+_gone = forgotten("session_type", "The policy for {session_type} is forgotten.")
+app.verb("set", SET, "support --archive-after 30d --delete-after 52w", said(_policy), asks=_some)
 app.verb("list", "List the policies.", "", listed(COLUMNS, "Retention", "Everything is kept for good."))
-app.verb(
-    "forget",
-    "Remove a policy.",
-    "support",
-    said("The policy for {session_type} is forgotten.", forgotten="session_type"),
-)
+app.verb("forget", "Remove a policy.", "support", _gone)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+import webbrowser
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from enum import StrEnum
@@ -21,6 +22,7 @@ from ltst.doors.cli.access import about_keys
 from ltst.doors.cli.options import Options, command, named, opened
 from ltst.errors import Denied, Invalid
 from ltst.support.extras import how_to_install
+from ltst.support.network import bound
 
 app = typer.Typer()
 
@@ -39,7 +41,7 @@ Http = Annotated[bool, typer.Option("--http", help="Over HTTP, instead of standa
 Chosen = Annotated[Tools, typer.Option("--tools", help="A few that models choose well from, or every verb there is.")]
 Structured = Annotated[bool, typer.Option("--structured", help="Answers also as JSON under a schema, for programs.")]
 
-TRY = """Memory is served at {url}   (docs: {url}/docs)
+TRY = """Memory is served at {url}   (a page to look at in a browser; docs: {url}/docs)
 It listens on {address}.{hosts}
 
 Try it:
@@ -65,11 +67,25 @@ def serve(options: Options, host: Host = "127.0.0.1", port: Port = 8000, process
 
     Example: ltst serve --port 8080
     """
-    try:
-        from ltst.doors.http import serving as door
-    except ImportError as problem:
-        raise Invalid(f"the server needs {problem.name}, which is missing: {how_to_install('server')}") from None
+    door = _http()
     _serve(options, door, door.Serving(options.settings, host, port), TRY, "/healthz", processes=processes)
+
+
+@command(app, "web", json=False)
+def web(options: Options, port: Port = 8000) -> None:
+    """Open the page in the browser.
+
+    It shows what is remembered, and where it is from, to be corrected. A server that runs already on this port shows
+    it; else one is started, until Ctrl-C.
+
+    Example: ltst web --port 8080
+    """
+    url = f"http://localhost:{port}"
+    if port and _answers(f"{url}/healthz"):
+        _browse(url)
+        return
+    door = _http()
+    _serve(options, door, door.Serving(options.settings, port=port), TRY, "/healthz", then=_browse)
 
 
 @command(app, "mcp", user=True, json=False)
@@ -101,36 +117,60 @@ def mcp(
     door.serve_stdio(options.settings, tools, structured=structured)
 
 
-def _serve(options: Options, door: Any, wanted: Any, banner: str, path: str, **more: Any) -> None:
+def _http() -> Any:
+    try:
+        from ltst.doors.http import serving
+    except ImportError as problem:
+        raise Invalid(f"the server needs {problem.name}, which is missing: {how_to_install('server')}") from None
+    return serving
+
+
+def _browse(url: str) -> None:
+    if not webbrowser.open(url):
+        show.hint(f"There is no browser to open here: go to {url}")
+
+
+def _serve(
+    options: Options,
+    door: Any,
+    wanted: Any,
+    banner: str,
+    path: str,
+    then: Callable[[str], None] | None = None,
+    **more: Any,
+) -> None:
     """Take the port, see that a stranger who can reach it needs a key, and serve."""
-    with door.bound(wanted.host, wanted.port) as taken, opened(options, worker=False) as memory:
-        tokens = door.has_tokens(memory.settings)
+    from ltst.handles.callers import has_tokens  # late: it takes longer to import than --help may
+
+    with bound(wanted.host, wanted.port, wanted.command) as taken, opened(options, worker=False) as memory:
+        tokens = has_tokens(memory.settings)
         guarded = memory.keys.required() or tokens
         if not guarded and not wanted.loopback:
             reached = f"{wanted.host} can be reached by others, and no key is set up"
             raise Denied(f"{reached}: make one with `ltst keys create`")
         port = taken.getsockname()[1]
         url = f"http://{name_to_call(wanted.host, wanted.loopback)}:{port}"
-        told = banner.format(
+        text = banner.format(
             url=url,
             address=f"{wanted.host}:{port}",
             hosts="" if wanted.loopback or memory.settings.allowed_hosts else HOSTS,
             key=KEY if guarded else "",
             keys=about_keys(memory, tokens=tokens),
         )
-        with saying_when_it_answers(url + path, told):
+        with saying_when_it_answers(url + path, text, lambda: then and then(url)):
             door.serve(replace(wanted, port=port), taken, **more)
 
 
 @contextmanager
-def saying_when_it_answers(address: str, banner: str) -> Iterator[None]:
-    """Print the banner once the server answers at this address, so that what it tells to try works."""
+def saying_when_it_answers(address: str, banner: str, then: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """Print the banner once the server answers at this address, so that what it tells to try works; then go on."""
     over = threading.Event()
 
     def watch() -> None:
         while not over.wait(LOOKS_EVERY):
             if _answers(address):
                 show.say(banner)
+                then()
                 return
 
     watcher = threading.Thread(target=watch, daemon=True)

@@ -76,31 +76,26 @@ def _whole(as_json: bool, session: ConversationSession, given: Given) -> None:
 
 
 def _hits(as_json: bool, hits: Any, _: Given) -> None:
-    if as_json:
-        show.document([{"message": message, "score": score} for message, score in hits])
-    else:
-        show.records(False, hits, HITS, title="Found", empty="Nothing like that was said in it.")
+    document = [{"message": message, "score": score} for message, score in hits]
+    show.records(as_json, hits, HITS, title="Found", empty="Nothing like that was said in it.", instead=document)
+
+
+def _window(_: bool, window: Any, __: Given) -> None:
+    show.document(window)
 
 
 def _copied(as_json: bool, copy: Any, _: Given) -> None:
     show.done(as_json, {"session_id": copy.session_id}, f"The copy is {copy.session_id}.")
 
 
-app.verb(
-    "list",
+LIST, SHOW = (
     "List conversations, the most recently active first.",
-    "--user ann --status active",
-    listed(COLUMNS, "Sessions", "There are no conversations yet."),
-)
-app.verb(
-    "show",
     "Show a conversation from its beginning, with its counts.",
-    "monday",
-    _whole,
-    does="sessions.get",
-    own={"limit": (Limit, 100), "offset": (Offset, 0)},
-    beside=_rest,
 )
+_listed = listed(COLUMNS, "Sessions", "There are no conversations yet.")
+SOME = {"limit": (Limit, 100), "offset": (Offset, 0)}
+app.verb("list", LIST, "--user ann --status active", _listed)
+app.verb("show", SHOW, "monday", _whole, does="sessions.get", own=SOME, beside=_rest)
 app.verb("summary", "Count a conversation: messages by role, tokens, times.", "monday", lined(COUNTS))
 app.verb(
     "search",
@@ -108,29 +103,15 @@ app.verb(
     'monday "the flat"',
     _hits,
     does="chat.search",
-    told={"where": "Of metadata: topic=food, 'price>=5'; all must hold."},
+    help={"where": "Of metadata: topic=food, 'price>=5'; all must hold."},
     chat=(SessionId,),
 )
-app.verb(
-    "snapshot",
-    "Print the short-term window as JSON, as models read it.",
-    "monday",
-    lambda _, window, __: show.document(window),
-    does="chat.snapshot",
-    chat=(SessionId,),
-)
-app.verb(
-    "touch",
-    "Set the time of the last activity.",
-    "monday",
-    said("The last activity of {session_id} is set.", touched="session_id"),
-)
-app.verb(
-    "archive",
-    "Put a conversation aside.\n\nA new message makes it active again.",
-    "monday",
-    said("{session_id} is archived."),
-)
+SNAPSHOT = "Print the short-term window as JSON, as models read it."
+ASIDE = "Put a conversation aside.\n\nA new message makes it active again."
+_touched = said("The last activity of {session_id} is set.", touched="session_id")
+app.verb("snapshot", SNAPSHOT, "monday", _window, does="chat.snapshot", chat=(SessionId,))
+app.verb("touch", "Set the time of the last activity.", "monday", _touched)
+app.verb("archive", ASIDE, "monday", said("{session_id} is archived."))
 app.verb(
     "fork",
     "Begin a new conversation with a copy of this one.",
@@ -140,19 +121,11 @@ app.verb(
     chat=(SessionId,),
     flags={"at": "--at", "session_id": "--as"},
 )
-app.verb(
-    "link",
-    "Link two conversations.",
-    "monday tuesday --type continuation",
-    said("{target} is linked to {source} as {type}."),
-    flags={"type": "--type"},
-)
-app.verb(
-    "related",
-    "List the links from and to a conversation.",
-    "monday",
-    listed(LINKED, "Links of {session_id}", "It is linked to none."),
-)
+_linked = said("{target} is linked to {source} as {type}.")
+_links = listed(LINKED, "Links of {session_id}", "It is linked to none.")
+TYPE = {"type": "--type"}
+app.verb("link", "Link two conversations.", "monday tuesday --type continuation", _linked, flags=TYPE)
+app.verb("related", "List the links from and to a conversation.", "monday", _links)
 
 
 @command(app, "put", user=True)
@@ -186,11 +159,11 @@ def put(
         "last_activity": last_activity,
         "metadata": metadata,
     }
-    told: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
+    changed: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
     with remembered(options) as user:
         known = user.sessions.get(session_id) or ConversationSession(session_id, user.user_id)
         fresh = replace(known, created_at=None, last_activity=None)
-        stored = user.sessions.put(replace(fresh, **told))
+        stored = user.sessions.put(replace(fresh, **changed))
     show.done(options.json, stored, f"{session_id} is kept.")
 
 

@@ -67,9 +67,9 @@ def hint(text: str) -> None:
     err().print(plain(text, "dim"), soft_wrap=True)
 
 
-def notes(told: Iterable[str]) -> None:
+def notes(lines: Iterable[str]) -> None:
     """Print what was left out, one line each, on standard error."""
-    for each in told:
+    for each in lines:
         hint(f"Note: {each}")
 
 
@@ -83,8 +83,8 @@ def problem(error: Exception, as_json: bool = False) -> None:
 
 def fault(kind: str, message: str) -> None:
     """Print an error as a JSON object."""
-    told = {"error": {"type": kind, "message": message}}
-    sys.stderr.write(json.dumps(told, ensure_ascii=False) + "\n")
+    error = {"error": {"type": kind, "message": message}}
+    sys.stderr.write(json.dumps(error, ensure_ascii=False) + "\n")
 
 
 def mute() -> None:
@@ -115,8 +115,8 @@ def progress(text: str) -> Iterator[Callable[[int, int], None]]:
     What is counted through is written piece by piece: whoever interrupts it is told what becomes of it.
     """
     try:
-        with _bar(text) as told:
-            yield told
+        with _bar(text) as report:
+            yield report
     except KeyboardInterrupt:
         hint(INTERRUPTED)
         raise
@@ -156,10 +156,12 @@ def _narrow() -> bool:
     return (sys.stdout.encoding or "utf-8").lower().replace("-", "") != "utf8"
 
 
-def records(as_json: bool, found: Sequence[Any], columns: Columns, *, title: str, empty: str) -> None:
-    """Print records as a JSON list, as a table, or as a sentence if there are none."""
+def records(
+    as_json: bool, found: Sequence[Any], columns: Columns, *, title: str, empty: str = "", instead: Any = None
+) -> None:
+    """Print records as a JSON list, as a table, or as a sentence if there are none; `instead` is for JSON alone."""
     if as_json:
-        document(found)
+        document(found if instead is None else instead)
     elif found:
         out().print(table(found, columns, title=title))
     else:
@@ -276,18 +278,23 @@ def role(name: str) -> Text:
     return Text(name, ROLE_STYLES.get(name, ""))
 
 
-def messages(found: Sequence[Any]) -> RenderableType:
+def messages(found: Sequence[Any]) -> Table:
     """Return a conversation as a grid: number, time, role and content."""
+    return grid((str(each.message_index), when(each.timestamp), role(each.role), each.content) for each in found)
+
+
+def grid(rows: Iterable[tuple[str, str, str | Text, str]]) -> Table:
+    """Return rows of a number, a time, who or what, and words."""
     from rich.table import Table
 
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", justify="right", no_wrap=True)
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
-    for each in found:
-        grid.add_row(str(each.message_index), when(each.timestamp), role(each.role), plain(each.content))
-    return grid
+    drawn = Table.grid(padding=(0, 2))
+    drawn.add_column(style="dim", justify="right", no_wrap=True)
+    drawn.add_column(style="dim", no_wrap=True)
+    drawn.add_column(no_wrap=True)
+    drawn.add_column(overflow="fold")
+    for number, time, who, words in rows:
+        drawn.add_row(number, time, cell(who), plain(words))
+    return drawn
 
 
 def _value(record: Any, column: Column) -> Any:

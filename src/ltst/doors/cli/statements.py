@@ -9,13 +9,8 @@ import typer
 from ltst.doors.cli import show
 from ltst.doors.cli.verbs import Noun, lined, listed, said
 
-app = Noun(
-    "statements",
-    "What a user said of their life, in their words.",
-    "list --about me",
-    missing="statement {statement_id!r}",
-    learns=True,
-)
+ABOUT = "What a user said of their life, in their words."
+app = Noun("statements", ABOUT, "list --about me", missing="statement {statement_id!r}", learns=True)
 
 ID = "01900000-0000-7000-8000-000000000000"
 COLUMNS = show.columns(
@@ -38,16 +33,11 @@ app.verb(
     "List what was said, the newest first.",
     "--about me --current",
     listed(COLUMNS, "Statements", "Nothing is known yet."),
-    flags={"session_id": "--chat"},
-    told={"current": "Only what holds."},
+    help={"current": "Only what holds."},
     own={"over": (Over, False)},
     # Both together are everything, as neither is.
     asks=lambda given: {"current": None if given["current"] == given["over"] else given["current"]},
 )
 app.verb("show", "Show one statement, and where it stands.", ID, lined(WHOLE), does="statements.get")
-app.verb(
-    "reject",
-    "Strike a statement out for good: it is not read from those words again.",
-    ID,
-    said("{statement_id} is rejected."),
-)
+_struck = "Strike a statement out for good: it is not read from those words again."
+app.verb("reject", _struck, ID, said("{statement_id} is rejected."))

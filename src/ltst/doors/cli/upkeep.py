@@ -20,7 +20,7 @@ from ltst.measurements import OperationStats, TableStats
 from ltst.records import Health, Verification
 
 app = typer.Typer()
-users = Noun("users", "Everyone of whom something is stored.", "list")
+users = Noun("users", "The users of this memory.", "list")
 
 REPOSITORY = Path(__file__).parents[4]
 
@@ -58,12 +58,11 @@ def stats(options: Options) -> None:
     if options.json:
         show.document(seen)
         return
-    show.records(
-        False, seen.operations, OPERATIONS, title="Operations of the last day", empty="Nothing ran in the last day."
-    )
+    empty = "Nothing ran in the last day."
+    show.records(False, seen.operations, OPERATIONS, title="Operations of the last day", empty=empty)
     show.records(False, seen.tables, TABLES, title="Tables", empty="There are no tables.")
     if seen.models:
-        show.records(False, seen.models, MODELS, title="Language models", empty="")
+        show.records(False, seen.models, MODELS, title="Language models")
     show.say(f"The whole database takes {show.size(seen.database_bytes)}.")
 
 
@@ -82,10 +81,7 @@ def health(options: Options) -> None:
 
 def judge(as_json: bool, seen: Health | Verification, title: str) -> None:
     """Show what was checked; the exit status is 1 when something is wrong."""
-    if as_json:
-        show.document({"ok": seen.ok, **asdict(seen)})
-    else:
-        show.records(False, seen.checks, CHECKS, title=title, empty="")
+    show.records(as_json, seen.checks, CHECKS, title=title, instead={"ok": seen.ok, **asdict(seen)})
     if not seen.ok:
         raise typer.Exit(1)
 
@@ -98,11 +94,8 @@ def maintain(options: Options) -> None:
     """
     with opened(options) as memory, show.working("Maintaining"):
         touched = memory.maintain()
-    if options.json:
-        show.document(touched)
-        return
     rows = [(step.replace("_", " "), count) for step, count in touched.items()]
-    show.records(False, rows, show.pairs("Step", "Rows"), title="Maintenance", empty="")
+    show.records(options.json, rows, show.pairs("Step", "Rows"), title="Maintenance", instead=touched)
 
 
 @command(users, "list")
@@ -124,11 +117,10 @@ def list_users(
 
 @command(app, "worker")
 def worker(options: Options, once: Once = False, retry: Retry = False) -> None:
-    """Do derived work beside servers.
+    """Index and learn in a process of its own.
 
-    Vectors, facts, episodes and consolidation, for all users, until it is told to stop. Several may run at once, and
-    any of them may be killed: what it was at is taken up by another. Servers then need no worker of their own:
-    LTST_WORKER=off.
+    It makes vectors, facts and episodes for all users until you stop it. Several may run at once, and any of them may
+    be killed: another takes up its work. Servers then need no worker of their own: LTST_WORKER=off.
 
     Example: ltst worker
     """
@@ -146,8 +138,8 @@ def worker(options: Options, once: Once = False, retry: Retry = False) -> None:
             show.hint("Working. Stop it with Ctrl-C.")
             stopped.wait()
         aside = next(check.detail for check in memory.health().checks if check.name == "derived work")
-    told = f"{again} taken up again; {aside}." if retry else f"Done; {aside}." if once else f"Stopped; {aside}."
-    show.done(options.json, {"retried": again, "set_aside": aside}, told)
+    sentence = f"{again} taken up again; {aside}." if retry else f"Done; {aside}." if once else f"Stopped; {aside}."
+    show.done(options.json, {"retried": again, "set_aside": aside}, sentence)
 
 
 @command(app, "bench", json=False, passes_on=True)
@@ -155,9 +147,9 @@ def bench(
     options: Options,
     arguments: Annotated[list[str] | None, typer.Argument(metavar="ARGS", help="For python -m bench.")] = None,
 ) -> None:
-    """Compare ltst with what one would write by hand.
+    """Compare its speed with plain psycopg and pgvector.
 
-    In a folder of its own; no memory of yours is touched. `ltst bench -- --help` shows its options.
+    It runs in a folder of its own and touches no memory of yours. `ltst bench -- --help` shows its options.
 
     Example: ltst bench --quick --only writes
     """

@@ -12,16 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from ltst.doors.cli import show
-from ltst.doors.cli.options import (
-    AgentName,
-    ChatId,
-    ChatName,
-    Options,
-    informed,
-    remembered,
-    signed,
-    typed,
-)
+from ltst.doors.cli.options import AgentName, ChatId, ChatName, Options, informed, remembered, signed, typed
 from ltst.doors.cli.parameters import WHERE, conditions, parameter, reads_text, taken
 from ltst.errors import NotFound
 
@@ -45,8 +36,8 @@ class VerbCommand:
     does: str  # the path to it from the user: facts.set, chat.contexts.set
     shown: Shown
     flags: Mapping[str, str] = field(default_factory=dict)  # of what is no argument, or is not called like its argument
-    told: Mapping[str, str] = field(default_factory=dict)  # what help says instead of the signature's words
-    own: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)  # options that say how to show it, with defaults
+    help: Mapping[str, str] = field(default_factory=dict)  # what help says instead of the signature's words
+    own: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # what says how to show it, with its default
     missing: str = ""  # what there is not, where it finds nothing: fact {key!r}
     never_empty: bool = False  # whether a list of nothing is missing too
     learnt: bool = False  # whether what was said is to be learnt before
@@ -85,9 +76,12 @@ class VerbCommand:
     def command(self) -> Callable[..., None]:
         """Return the function with the signature that Typer reads: the arguments of the verb, then the options."""
         chat = [parameter("chat", *self.chat)] if self.does.startswith("chat.") else []
-        own = [taken(each, self.flags.get(name, ""), self.told.get(name, "")) for name, each in self.arguments.items()]
+        # What narrows a list is an option, whether the verb takes it by its place or not.
+        narrowing = self.arguments.items() if self.does.endswith(".list") else ()
+        flags = {name: f"--{name}" for name, each in narrowing if each.positional} | {**self.flags}
+        own = [taken(each, flags.get(name, ""), self.help.get(name, "")) for name, each in self.arguments.items()]
         opening = [parameter(name, OPENING[name], None) for name in self.opens]
-        more = [parameter(name, *told) for name, told in self.own.items()]
+        more = [parameter(name, *option) for name, option in self.own.items()]
         return signed(self.run, [*chat, *own, *opening, *more], user=True)
 
     def _done(self, user: User, given: Given) -> Any:
@@ -155,8 +149,8 @@ class Noun(typer.Typer):
         """Make a command of the verb of this name, or of the one that it `does`. The example continues the command."""
         does = does or f"{self._path}.{name.replace('-', '_')}".removeprefix(".")
         learnt = self._learns and does.rpartition(".")[2] in READING
-        told = {"missing": self._missing, "learnt": learnt, **way}
-        made: Any = partial(DeferredCommand, VerbCommand(does=does, shown=shown, **told))
+        settings = {"missing": self._missing, "learnt": learnt, **way}
+        made: Any = partial(DeferredCommand, VerbCommand(does=does, shown=shown, **settings))
         self.command(name, cls=made, help=_helping(about, f"{self._noun} {name}", example))(lambda: None)
 
 
@@ -184,3 +178,8 @@ def said(sentence: str | Callable[[Any, Given], str], **told: str) -> Shown:
         show.done(as_json, {name: {"it": done, **given}[each] for name, each in told.items()} or done, words)
 
     return shown
+
+
+def forgotten(name: str, sentence: str = "") -> Shown:
+    """Say that what was given under this name is forgotten."""
+    return said(sentence or f"{{{name}}} is forgotten.", forgotten=name)

@@ -27,23 +27,15 @@ from ltst.doors.http.meters import Metered, Meters
 from ltst.doors.http.reference import add_reference, document
 from ltst.doors.http.routes import admin, chat, feed, imports, proxy, verbs
 from ltst.doors.http.routes.common import PROBLEMS
+from ltst.doors.web.app import PAGES, add_pages
 from ltst.handles.callers import Reception
 from ltst.handles.visits import Visits, Watched
 from ltst.memory import AsyncMemory
-from ltst.settings import Settings
+from ltst.support import network
 from ltst.support.children import READING
-from ltst.support.network import STOPPING, is_loopback
+from ltst.support.network import SIGNALS, STOPPING
 
-ROUTERS = (
-    chat.router,
-    proxy.router,
-    imports.router,
-    verbs.router,
-    feed.router,
-    admin.router,
-    admin.open_router,
-)
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+ROUTERS = (chat.router, proxy.router, imports.router, verbs.router, feed.router, admin.router, admin.open_router)
 DESCRIPTION = """Long-term and short-term memory for AI agents, in one Postgres.
 
 On the machine it runs on, a server without keys asks for none: the header `X-User-Id` says whose memory it is about,
@@ -54,18 +46,10 @@ Ids and keys in a path may hold any character, percent-encoded. Errors come as `
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
-    """How a server is run."""
+class Serving(network.Serving):
+    """How a server is run, and where its processes keep the meters that they share."""
 
-    settings: Settings
-    host: str = "127.0.0.1"
-    port: int = 8000
     shared_meters: Path | None = None
-
-    @property
-    def loopback(self) -> bool:
-        """Return whether only this machine can reach the server."""
-        return is_loopback(self.host)
 
 
 def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
@@ -91,9 +75,10 @@ def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
     app.state.visits = Visits(app.state.reception)
     app.state.stopping = asyncio.Event()
     app.state.changes = feed.Listeners(own, app.state.stopping)
-    problems.register(app, [route for router in ROUTERS for route in router.routes])
+    problems.register(app, [route for router in (*ROUTERS, *PAGES) for route in router.routes])
     for router in ROUTERS:
         app.include_router(router)
+    add_pages(app, problems.status_of)
     _gate(app, serving)
     app.openapi = partial(document, app)  # type: ignore[method-assign]
     add_reference(app)
@@ -124,7 +109,7 @@ def _heeding(stopping: asyncio.Event) -> Iterator[None]:
     """Tell streams when the server stops; otherwise it would wait for listeners who never leave."""
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
-        before = {number: told for number in SIGNALS if callable(told := signal.getsignal(number))}
+        before = {number: handler for number in SIGNALS if callable(handler := signal.getsignal(number))}
     loop = asyncio.get_running_loop()
 
     def heed(number: int, frame: FrameType | None) -> None:
@@ -137,8 +122,8 @@ def _heeding(stopping: asyncio.Event) -> Iterator[None]:
     try:
         yield
     finally:
-        for number, told in before.items():
-            signal.signal(number, told)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

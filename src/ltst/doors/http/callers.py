@@ -9,10 +9,9 @@ from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPBearer
 
-from ltst.errors import Denied, Invalid
-from ltst.handles.callers import USER_HEADER, Caller, Reception
+from ltst.errors import Denied
+from ltst.handles.callers import Caller, Reception
 from ltst.memory import AsyncMemory, AsyncUser
-from ltst.support.network import header_text
 
 BEARER = HTTPBearer(auto_error=False, description="A key made by `ltst keys create`, or a JSON web token.")
 API_KEY = APIKeyHeader(name="X-API-Key", auto_error=False, description="A key, for clients that cannot send a bearer.")
@@ -24,9 +23,7 @@ async def identified(request: Request) -> Caller:
         bearer, key = await BEARER(request), await API_KEY(request)
         reception: Reception = request.app.state.reception
         secret = bearer.credentials if bearer is not None else key
-        request.state.caller = await reception.caller(
-            secret, header_text(request.headers.get(USER_HEADER), USER_HEADER)
-        )
+        request.state.caller = await reception.caller(secret, request.headers)
     caller: Caller = request.state.caller
     return caller
 
@@ -53,16 +50,14 @@ async def calling(
 
 
 async def acting_user(request: Request, caller: Annotated[Caller, Depends(calling)]) -> AsyncUser:
-    """Return the memory of the user that the caller acts for."""
+    """Return the memory of the user that the caller acts for. It awaits nothing, and so takes no thread either."""
     return memory_of(request, caller)
 
 
 def memory_of(request: Request, caller: Caller) -> AsyncUser:
     """Return the memory of the user that the caller acts for."""
-    if caller.user_id is None:
-        raise Invalid(f"an admin's key opens every memory: name the user in the header {USER_HEADER}")
     memory: AsyncMemory = request.app.state.memory
-    return memory.user(caller.user_id)
+    return memory.user(caller.whose)
 
 
 async def administering(request: Request, caller: Annotated[Caller, Depends(calling)]) -> AsyncMemory:

@@ -62,8 +62,8 @@ class Guard:
                 raise
             await response(of_error(problem, request_id))(scope, receive, answer)
         except UnicodeDecodeError:
-            told = document(400, "the path is not valid UTF-8 once its percent signs are read", request_id)
-            await response(told)(scope, receive, answer)
+            refusal = document(400, "the path is not valid UTF-8 once its percent signs are read", request_id)
+            await response(refusal)(scope, receive, answer)
         except Exception:
             status = 500  # answered outside of here
             raise
@@ -89,14 +89,14 @@ def _log(scope: Scope, status: int, began: float) -> None:
     """Log an answered request by its route, not by its path, which may hold users' words."""
     level = logging.WARNING if status >= 500 else logging.INFO
     if LOGGER.isEnabledFor(level):
-        told = {
+        fields = {
             "request_id": scope["state"]["request_id"],
             "method": scope["method"],
             "route": route_of(scope),
             "status": status,
             "milliseconds": round((time.perf_counter() - began) * 1000, 3),
         }
-        LOGGER.log(level, "request", extra=told)
+        LOGGER.log(level, "request", extra=fields)
 
 
 def _request_id(given: str | None) -> str:

@@ -165,10 +165,10 @@ class StoreMeters(Collector):
         if self._seen is not None:
             yield from _sizes(self._seen)
             if self._seen.sessions is not None:
-                told = "From the first to the last message of the conversations that were active in a day."
+                about = "From the first to the last message of the conversations that were active in a day."
                 buckets, seconds = _buckets(self._seen.sessions.within), self._seen.sessions.seconds
                 yield GaugeHistogramMetricFamily(
-                    "ltst_session_lifetime_seconds", told, buckets=buckets, gsum_value=seconds
+                    "ltst_session_lifetime_seconds", about, buckets=buckets, gsum_value=seconds
                 )
 
 

@@ -89,11 +89,15 @@ def status_of(problem: LtstError) -> int:
     return 500
 
 
+def title(status: int) -> str:
+    """Return what a status is called."""
+    return TITLES.get(status) or HTTPStatus(status).phrase
+
+
 def document(status: int, detail: str, request_id: str, **more: Any) -> dict[str, Any]:
     """Return a problem, ready for JSON."""
-    title = TITLES.get(status) or HTTPStatus(status).phrase
-    named = "urn:ltst:" + title.lower().replace(" ", "-")
-    return {"type": named, "title": title, "status": status, "detail": detail, "request_id": request_id, **more}
+    named = "urn:ltst:" + title(status).lower().replace(" ", "-")
+    return {"type": named, "title": title(status), "status": status, "detail": detail, "request_id": request_id, **more}
 
 
 def of_error(problem: LtstError, request_id: str) -> dict[str, Any]:
@@ -125,6 +129,9 @@ def faults(problem: RequestValidationError) -> list[tuple[str, str]]:
 
 def sentence(problem: RequestValidationError) -> str:
     """Return the same as one line."""
+    for each in problem.errors():
+        if each["type"] == "json_invalid":
+            return f"the body is not JSON: {each['ctx']['error']}, at character {each['loc'][-1] + 1}"
     return "; ".join(f"{where}: {said}" for where, said in faults(problem)[:FEW])
 
 

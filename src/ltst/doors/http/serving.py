@@ -15,11 +15,10 @@ from uvicorn.supervisors import Multiprocess
 from uvicorn.supervisors.multiprocess import Process
 
 from ltst.doors.http.app import Serving, create
-from ltst.handles.callers import has_tokens
 from ltst.support.connections import limited
-from ltst.support.network import bound, ending_well
+from ltst.support.network import ending_well
 
-__all__ = ["Serving", "bound", "has_tokens", "serve"]
+__all__ = ["Serving", "serve"]
 
 GRACE_SECONDS = 20
 STARTUP_FAILURE = 3  # the exit code of a process that uvicorn could not start
@@ -60,14 +59,11 @@ class Processes(Multiprocess):
 def _config(serving: Serving, processes: int = 1) -> uvicorn.Config:
     return uvicorn.Config(
         partial(create, serving),
+        **limited(serving.settings),
         factory=True,
         workers=processes,
         host=serving.host,
         port=serving.port,
-        log_level="warning",
-        access_log=False,  # paths hold users' own words; meters count the requests
-        server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        **limited(serving.settings),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from mcp.server.lowlevel import Server
 from mcp.server.sse import SseServerTransport
@@ -23,8 +24,7 @@ from ltst.doors.mcp.tools import SETS
 from ltst.handles.callers import Reception
 from ltst.handles.visits import Visits, Watched
 from ltst.memory import AsyncMemory
-from ltst.settings import Settings
-from ltst.support.network import is_loopback
+from ltst.support import network
 
 PATH = "/mcp"
 SSE_PATH = "/sse"
@@ -34,19 +34,14 @@ EXPOSED = ["Mcp-Session-Id", "Mcp-Protocol-Version"]
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
-    """How the server is run."""
+class Serving(network.Serving):
+    """How a server is run, with which tools, and whether they also answer in JSON."""
 
-    settings: Settings
-    host: str = "127.0.0.1"
+    command: ClassVar[str] = "ltst mcp --http"
+
     port: int = 8001
     tools: str = "everyday"
     structured: bool = False
-
-    @property
-    def loopback(self) -> bool:
-        """Return whether only this machine can reach the server."""
-        return is_loopback(self.host)
 
 
 def application(serving: Serving, memory: AsyncMemory | None = None) -> Starlette:

@@ -14,9 +14,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ltst.doors.mcp.server import Request, Whose
 from ltst.errors import Denied, Invalid, LtstError, Unavailable
-from ltst.handles.callers import USER_HEADER, Caller, Reception, Unknown
+from ltst.handles.callers import Caller, Reception, Unknown
 from ltst.memory import AsyncMemory, AsyncUser
-from ltst.support.network import LOOPBACK, header_text
+from ltst.support.network import LOOPBACK
 
 STATUSES: Mapping[type[LtstError], int] = {Unknown: 401, Denied: 403, Invalid: 400, Unavailable: 503}
 BEARER = "bearer "
@@ -49,13 +49,11 @@ class Gate:
         origin = headers.get("origin")
         if origin is not None and origin not in self._origins:
             raise Denied(f"pages of {origin[:200]!r} may not call this server; name them in LTST_ALLOWED_ORIGINS")
-        return await self._reception.caller(_secret(headers), header_text(headers.get(USER_HEADER), USER_HEADER))
+        return await self._reception.caller(_secret(headers), headers)
 
     def _visitor(self, caller: Caller) -> AuthenticatedUser:
         """Return the caller in the form by which the package tells session owners apart."""
-        if caller.user_id is None:
-            raise Invalid(f"an admin's key opens every memory: name the user in the header {USER_HEADER}")
-        user = self._memory.user(caller.user_id)
+        user = self._memory.user(caller.whose)
         return AuthenticatedUser(AccessToken(token="", client_id=caller.credential, scopes=[], subject=user.user_id))
 
 

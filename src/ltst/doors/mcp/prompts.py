@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import mcp_types as protocol
 from mcp.shared.exceptions import MCPError
@@ -18,8 +18,7 @@ BUDGET = 4000
 Arguments = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """One prompt: what it is for, its arguments (and whether each is needed), and what it says."""
 
     title: str
@@ -47,9 +46,9 @@ class Prompt:
 
 async def _recall(user: AsyncUser, given: Arguments) -> str:
     found = await user.search(given["topic"], limit=FOUND)
-    told = telling.tell({"items": found}, "Nothing is remembered about it.")
+    memories = telling.tell({"items": found}, "Nothing is remembered about it.")
     return (
-        f"What do you remember about this: {given['topic']}\n\nThis is what memory holds:\n\n{told}\n\n"
+        f"What do you remember about this: {given['topic']}\n\nThis is what memory holds:\n\n{memories}\n\n"
         "Tell me what you know about it, with dates where they matter, and where you know it from. "
         "If memory does not hold it, say so."
     )
@@ -68,13 +67,13 @@ async def _begin(user: AsyncUser, given: Arguments) -> str:
 
 async def _summarise(user: AsyncUser, given: Arguments) -> str:
     session_id = given["session_id"]
-    told = await resources.transcript(user, session_id)
-    if told is None:
+    transcript = await resources.transcript(user, session_id)
+    if transcript is None:
         raise NotFound(f"no session {session_id!r}")
     return (
-        f"{told}\n\nSummarise this conversation in at most ten sentences: what was decided, what is open, and what was "
-        "said about me that will matter later. Then store the summary with the tool remember, without a session_id, "
-        "and each lasting fact about me with the tool correct."
+        f"{transcript}\n\nSummarise this conversation in at most ten sentences: what was decided, what is open, and "
+        "what was said about me that will matter later. Then store the summary with the tool remember, without a "
+        "session_id, and each lasting fact about me with the tool correct."
     )
 
 

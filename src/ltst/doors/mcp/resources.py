@@ -72,7 +72,7 @@ async def transcript(user: AsyncUser, session_id: str) -> str | None:
     if session is None:
         return None
     found = await user.chat(session_id).window(SHOWN_MESSAGES)
-    return fitting([session, *found], _told, _size)
+    return fitting([session, *found], _quoted_text, _size)
 
 
 async def _read(user: AsyncUser, uri: str) -> str | None:
@@ -84,7 +84,7 @@ async def _read(user: AsyncUser, uri: str) -> str | None:
     return await transcript(user, unquote(uri.removeprefix(ONE))) if uri.startswith(ONE) else None
 
 
-def _told(quoted: list[Any], note: str | None) -> str:
+def _quoted_text(quoted: list[Any], note: str | None) -> str:
     return "\n".join([PREAMBLE, *telling.blocks(quoted), *([] if note is None else [note])])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,29 +20,20 @@ from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 from ltst.doors.mcp.app import PATH, SSE_PATH, Serving, application
 from ltst.doors.mcp.server import create
 from ltst.doors.mcp.tools import SETS
-from ltst.handles.callers import has_tokens
 from ltst.memory import AsyncMemory
 from ltst.settings import Settings
 from ltst.support.connections import limited
-from ltst.support.network import bound, ending_well
+from ltst.support.network import SIGNALS, ending_well
 
-__all__ = ["PATH", "SETS", "SSE_PATH", "Serving", "bound", "has_tokens", "serve", "serve_stdio"]
+__all__ = ["PATH", "SETS", "SSE_PATH", "Serving", "serve", "serve_stdio"]
 
 GRACE_SECONDS = 5  # for calls under way; listeners are sent away at once
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE_SECONDS = 30.0  # with answers that are under way when the input ends
 
 
 def serve(serving: Serving, taken: socket.socket) -> None:
     """Answer until told to stop."""
-    config = uvicorn.Config(
-        application(serving),
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-        **limited(serving.settings),
-    )
+    config = uvicorn.Config(application(serving), timeout_graceful_shutdown=GRACE_SECONDS, **limited(serving.settings))
     with ending_well():
         uvicorn.Server(config).run(sockets=[taken])
 
@@ -62,9 +52,9 @@ async def _serve(settings: Settings, tools: str, *, structured: bool) -> None:
     async with AsyncMemory(settings=settings) as memory:
         user = memory.user(settings.user)
         served = asyncio.create_task(_answer(create(lambda _: user, SETS[tools], structured=structured)))
-        told = asyncio.create_task(stopped.wait())
-        await asyncio.wait({served, told}, return_when=asyncio.FIRST_COMPLETED)
-        told.cancel()
+        stopping = asyncio.create_task(stopped.wait())
+        await asyncio.wait({served, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
         if served.done():
             served.result()
         else:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ltst import records
 from ltst.doors.mcp.quotes import PREAMBLE, quoted
+from ltst.support import lossless
 
 LONGEST_QUOTE = 4000  # characters of one memory; the structured answer has all of it
 ROLES = {"human": "user", "ai": "assistant"}
@@ -41,8 +42,8 @@ def in_json(value: Any, **attributes: str | None) -> str:
 
 
 def _counted(answer: Mapping[str, int]) -> str:
-    told = {name: ("on" if value else "off") if isinstance(value, bool) else value for name, value in answer.items()}
-    return ", ".join(f"{name}: {value}" for name, value in told.items()) + "."
+    words = {name: ("on" if value else "off") if isinstance(value, bool) else value for name, value in answer.items()}
+    return ", ".join(f"{name}: {value}" for name, value in words.items()) + "."
 
 
 def _block(thing: Any) -> str:
@@ -135,6 +136,12 @@ TOLD: Mapping[type, tuple[str, Part, Mapping[str, Part]]] = {
         lambda it: it.text if it.chunks else it.title or it.uri or it.document_id,
         "id=document_id uri at=created_at",
         title=lambda it: it.title if it.chunks else None,
+    ),
+    records.Item: _as(
+        "item",
+        lambda it: json.dumps(lossless.sent(it.value), ensure_ascii=False),
+        "key at=updated_at revision until=expires_at score",
+        namespace=lambda it: "/".join(it.namespace),
     ),
     records.Hit: _as("hit", "content", "kind id at=occurred_at session=session_id score", **_speaker("speaker")),
     records.SessionRelationship: _as(

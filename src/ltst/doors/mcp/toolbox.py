@@ -63,7 +63,7 @@ class ToolCall:
         self._reports.add(task)
         task.add_done_callback(self._reports.discard)
 
-    async def told(self) -> None:
+    async def reported(self) -> None:
         """Return when all that was to be told has been."""
         await asyncio.gather(*self._reports)
 
@@ -122,12 +122,12 @@ class VerbTool:
             if "progress" in self.verb.arguments:
                 arguments["progress"] = asked.progress
             done = await self.verb.answer(asked.user, arguments)
-            await asked.told()
+            await asked.reported()
             # Without a limit to ask for less, a list is cut: an error would say that a write was refused.
             drop = "limit" not in self.arguments.model_fields
 
             def result(done: Any, note: str | None) -> protocol.CallToolResult:
-                said = [self._said(done, arguments)] if note is None else [self._said(done, arguments), note]
+                said = [self._in_words(done, arguments)] if note is None else [self._in_words(done, arguments), note]
                 content = self._structure(done) if structured else None
                 return protocol.CallToolResult(content=[*map(_text, said)], structured_content=content)
 
@@ -142,7 +142,7 @@ class VerbTool:
     def _answers(self) -> TypeAdapter[Any]:
         return TypeAdapter(Done if self.verb.shape is None else self.verb.shape)
 
-    def _said(self, done: Any, given: Mapping[str, Any]) -> str:
+    def _in_words(self, done: Any, given: Mapping[str, Any]) -> str:
         if self.say is not None:
             return self.say(done)
         if self.verb.shape is None:

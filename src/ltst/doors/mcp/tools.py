@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Unpack
 
-from ltst.arguments import Agent, Budget, Choices, Content, Few, Identifier, Letters, SearchFilters
+from ltst.arguments import Agent, Budget, Choices, Content, Few, Identifier, Letters, Passed, SearchFilters
 from ltst.doors.mcp.quotes import PREAMBLE
 from ltst.doors.mcp.telling import in_json
 from ltst.doors.mcp.toolbox import VerbTool
@@ -61,7 +61,7 @@ async def remember(
 
 
 async def _learn(user: AsyncUser, session_id: str) -> None:
-    """A model asks for the facts in its next breath; where that fails, what is stored is learnt in the background."""
+    """Learn at once, since a model may ask for the facts next; if that fails, the background learns later."""
     try:
         await user.learning.catch_up(session_id)
     except Unavailable as problem:
@@ -70,15 +70,18 @@ async def _learn(user: AsyncUser, session_id: str) -> None:
 
 async def search_memory(
     user: AsyncUser,
-    query: Annotated[Content, "What to look for, as a question or in words. Dates count: last May."],
+    query: Annotated[
+        Content | None, "What to look for, as a question or in words. Dates count: last May. The newest, if left out."
+    ] = None,
     limit: Few = 10,
+    offset: Passed = 0,
     **filters: Unpack[SearchFilters],
 ) -> list[Hit]:
     """Search all that is remembered about the user, by meaning, words and time, the best first.
 
     Use it before you answer from memory, and before you say that you do not know something about the user.
     """
-    return await user.search(query, limit=limit, **filters)
+    return await user.search(query, limit=limit, offset=offset, **filters)
 
 
 async def get_context(
@@ -89,7 +92,7 @@ async def get_context(
     max_tokens: Budget = 4000,
     agent: Annotated[Agent, "The agent whose instructions to include."] = None,
 ) -> Context:
-    """All that is remembered and matters now, in one text: when a conversation begins or goes on.
+    """Return all that is remembered and matters now, in one text: when a conversation begins or goes on.
 
     Instructions, preferences, facts, what is recalled, working memory and the newest messages.
     """

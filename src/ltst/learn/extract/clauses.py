@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ltst.learn.extract.values import LISTS, PACKAGE
 from ltst.support.tables import Table
@@ -20,8 +20,7 @@ LONGEST_SENTENCE = 600
 LONGEST_SARCASM = 40  # characters before the signs that end a sentence
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(NamedTuple):
     """What is said of the writer: `opener` is am, have, do, was, can, will, my, or one of them after "not "."""
 
     opener: str
@@ -31,8 +30,7 @@ class Clause:
     change: str = "holds"
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedSentence:
+class ParsedSentence(NamedTuple):
     """A sentence as written, whether it asks or supposes, and the clauses of it that state something."""
 
     text: str
@@ -88,8 +86,7 @@ def _is_sarcastic(text: str) -> bool:
     return _SARCASM.search(text, max(0, len(text.rstrip(".!) ")) - LONGEST_SARCASM)) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(NamedTuple):
     """A part of a sentence, and how it is joined to the one before it."""
 
     text: str
@@ -112,17 +109,13 @@ def _clauses(text: str) -> Iterator[Clause]:
         if piece.dependent and not stated:
             continue
         clause = _opened(piece, before, number == 0)
-        stated = not _doubted(piece)
+        stated = not _DOUBTS.match(_led(piece.text)[0])
         if not stated:
             before = None
             continue
         before = clause if clause and not clause.opener.startswith("not") else None
         if clause:
             yield clause
-
-
-def _doubted(piece: _Piece) -> bool:
-    return bool(_DOUBTS.match(_led(piece.text)[0]))
 
 
 def _pieces(text: str) -> list[_Piece]:

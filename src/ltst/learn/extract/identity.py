@@ -71,10 +71,6 @@ def _title(text: str) -> list[str]:
     return [found[1]] if found and not re.search(r" of (?:bad|nothing|my own|chaos)\b", text, re.I) else []
 
 
-def _called_job(text: str) -> list[str]:
-    return values.occupation(text) or _title(text)
-
-
 def _employer(text: str) -> list[str]:
     if re.match(r"(?:an?|the) (?:[\w-]+ )?(?:gym|club|choir|band)\b", text, re.I):
         return []
@@ -115,7 +111,7 @@ READERS: dict[str, values.Reader] = {
     "place": values.place,
     "job": _job,
     "title": _title,
-    "called_job": _called_job,
+    "called_job": lambda text: values.occupation(text) or _title(text),
     "occupation": values.occupation,
     "employer": _employer,
     "with_role": _with_role,

@@ -21,7 +21,7 @@ LONGEST_WITH_WISHES, LONGEST_WITH_FACTS = 80, 400
 _SELF = re.compile(r"\b(?:I|we|my|our|me|im|ive|here)\b", re.I)
 _NAMELESS = frozenset(("pet", "child"))
 # Of these a user may have several, and still name one for another by mistake.
-_CORRECTED = frozenset(("language", "pet", "allergy", "child"))
+CORRECTED = frozenset(("language", "pet", "allergy", "child"))
 _TODAY = re.compile(
     r"(?:it's|it is|today is|today's) my (?:\d+\w\w )?(?:birthday|bday)\b(?! (?:party|present|month|week|soon|next|in\b"
     r"|on\b|tomorrow))|(?:I|I've|I have)(?: just)? turned \d+ today\b|my birthday is today\b",
@@ -75,7 +75,7 @@ def _read(sentence: ParsedSentence, said_at: datetime, *, wishing: bool) -> Iter
 
 def _corrected(claim: Claim, clause: Clause) -> Iterator[Claim]:
     """Yields what a correction ends: "I live in Porto, not Lisbon"."""
-    if claim.change == "ends" or not (claim.single_valued or claim.key in _CORRECTED):
+    if claim.change == "ends" or not (claim.single_valued or claim.key in CORRECTED):
         return
     article = "(?:an? |the )?" if claim.key == "pet" else r"(?!an?\b)"
     found = re.search(

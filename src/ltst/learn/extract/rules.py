@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from ltst.learn import keys, when
 from ltst.learn.extract.clauses import Clause
@@ -32,8 +32,7 @@ _LASTING = frozenset(("home", "employer", "job", "diet", "partner"))
 _PERSONAL = frozenset(("name", "age", "birthday", "job", "employer"))
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """How one key is said: the clause's opener, what follows it, and how the group `v` is read into values.
 
     Groups that are named `relation` and `species` become details. With `dated`, a date in the clause is when it began.

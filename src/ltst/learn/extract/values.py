@@ -20,6 +20,7 @@ LONGEST = 80
 MOST_LISTED = 8
 
 _STOP = _TABLE.pattern("stop")
+_AGE = re.compile(r" \(\d{1,2}\)")
 _ARTICLE = re.compile(r"(?:a|an|the|my|our|some|any|another|this|own|new|brand[- ]new)\s+", re.I)
 _JUNK = " .,;:!?'\"-–—*_()[]~"
 _CAPITAL = r"(?:[^\W\d_a-zß-öø-ÿ][\w'’.&-]*)"
@@ -122,9 +123,9 @@ def person(text: str) -> list[str]:
 
 
 def names(text: str) -> list[str]:
-    """Returns one name or several: "Mia, Leo and Tom"."""
+    """Returns one name or several: "Mia, Leo (4) and Tom"."""
     found: list[str] = []
-    for part in re.split(r",? (?:and|&) |, ", text[: LONGEST * 2])[:MOST_LISTED]:
+    for part in re.split(r",? (?:and|&) |, ", _AGE.sub("", text[: LONGEST * 2]))[:MOST_LISTED]:
         value = person(part)
         if not value:
             break

@@ -56,7 +56,7 @@ def wishes(text: str) -> Iterator[Claim]:
 
 
 def _order(text: str) -> Iterator[Claim]:
-    lasting = bool(_LASTING.search(text)) or _leads_to_lasting(text)
+    lasting = bool(_LASTING.search(text)) or any(_ALWAYS.match(each) for each in _led(text))
     found = [*_preferences(text)] if lasting or _GENERAL.search(text) else []
     conditional = bool(_UNDER.search(text) or _CONDITION.search(text))
     if found and not conditional and len(text.split()) <= MOST_WORDS:
@@ -91,10 +91,6 @@ def _ordered(text: str) -> bool:
     *leads, order = _led(text)
     strong = any(_STRONG.match(each) for each in leads)
     return bool(_VERB.match(order) or (strong and _ANY_VERB.match(order)))
-
-
-def _leads_to_lasting(text: str) -> bool:
-    return any(_ALWAYS.match(each) for each in _led(text))
 
 
 def _preferences(text: str) -> Iterator[Claim]:

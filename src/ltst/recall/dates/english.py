@@ -58,7 +58,9 @@ EDGES |= {"after": "after", "until": "until", "till": "until", "by": "until"}
 DETERMINERS = words_of("the my our his her their your")
 OWNERS = DETERMINERS - {"the"}
 EVERY = words_of("every each")
-NO_WEEKDAY = EVERY | words_of("other black good cyber ash easter palm holy fat giving super ruby freaky casual taco")
+NO_WEEKDAY = EVERY | words_of(
+    "a any most other black good cyber ash easter palm holy fat giving super ruby freaky casual taco"
+)
 BEFORE_PERSON = words_of(
     "did does do is was are were has had have will would can could should with for to about and or ask asked tell told"
     " meet met call called named name love like see saw know from of by aunt sister mom friend"

@@ -8,14 +8,14 @@ from dataclasses import replace
 from datetime import datetime
 
 from ltst.recall.dates import english
-from ltst.recall.dates.phrases import Asked, Phrase, Spot
+from ltst.recall.dates.phrases import Phrase, Query, Spot
 from ltst.recall.dates.spans import DAY, EARLIEST, LATEST, hours_of
 
 # A period is named through a few others at most ("the end of the first week of last month").
 DEEPEST = 4
 
 
-def phrases_in(asked: Asked) -> Iterator[tuple[int, Phrase]]:
+def phrases_in(asked: Query) -> Iterator[tuple[int, Phrase]]:
     """Yield each period that the text names, and where its words begin."""
     reached, listed = 0, -1
     for word in english.WORD.finditer(asked.text):
@@ -30,14 +30,14 @@ def phrases_in(asked: Asked) -> Iterator[tuple[int, Phrase]]:
             listed = also.end() if also else -1
 
 
-def _attempt(asked: Asked, spot: Spot) -> Phrase | None:
+def _attempt(asked: Query, spot: Spot) -> Phrase | None:
     try:
         return _expression(asked, spot)
     except (ValueError, OverflowError):  # June 31, a million years ago: words like a date that no calendar has
         return None
 
 
-def _expression(asked: Asked, spot: Spot) -> Phrase | None:
+def _expression(asked: Query, spot: Spot) -> Phrase | None:
     if edge := english.EDGE.match(asked.text, spot.at):
         return _half_open(asked, english.EDGES[edge[1]], spot.inner(edge.end(), english.EDGES[edge[1]]))
     if between := english.BETWEEN.match(asked.text, spot.at):
@@ -53,7 +53,7 @@ def _expression(asked: Asked, spot: Spot) -> Phrase | None:
     return stretch or (_single(asked, spot, phrase) if phrase.sure else None)
 
 
-def _half_open(asked: Asked, edge: str, spot: Spot) -> Phrase | None:
+def _half_open(asked: Query, edge: str, spot: Spot) -> Phrase | None:
     phrase = period(asked, spot)
     if phrase is None:
         return None
@@ -67,7 +67,7 @@ def _half_open(asked: Asked, edge: str, spot: Spot) -> Phrase | None:
     return phrase.settled(spans[edge])
 
 
-def _range(asked: Asked, spot: Spot, first: Phrase | None, joint: re.Pattern[str]) -> Phrase | None:
+def _range(asked: Query, spot: Spot, first: Phrase | None, joint: re.Pattern[str]) -> Phrase | None:
     link = first and joint.match(asked.text, first.stop)
     if not first or not link:
         return None
@@ -82,7 +82,7 @@ def _range(asked: Asked, spot: Spot, first: Phrase | None, joint: re.Pattern[str
     return second.settled((min(first.start, second.start), max(first.end, second.end)))
 
 
-def _onward(asked: Asked, phrase: Phrase | None) -> Phrase | None:
+def _onward(asked: Query, phrase: Phrase | None) -> Phrase | None:
     """From March on."""
     onward = phrase and english.ONWARD.match(asked.text, phrase.stop)
     if not phrase or not onward:
@@ -90,7 +90,7 @@ def _onward(asked: Asked, phrase: Phrase | None) -> Phrase | None:
     return phrase.settled((phrase.start, max(phrase.end, asked.today + DAY)), onward.end())
 
 
-def _single(asked: Asked, spot: Spot, phrase: Phrase) -> Phrase:
+def _single(asked: Query, spot: Spot, phrase: Phrase) -> Phrase:
     """As read; of "March and April 2022", March takes the year of the other."""
     also = english.ALSO.match(asked.text, phrase.stop) if phrase.cycle else None
     other = period(asked, spot.inner(also.end(), "list")) if also else None
@@ -99,14 +99,14 @@ def _single(asked: Asked, spot: Spot, phrase: Phrase) -> Phrase:
     return phrase
 
 
-def period(asked: Asked, spot: Spot) -> Phrase | None:
+def period(asked: Query, spot: Spot) -> Phrase | None:
     """Read a period with all that belongs to it; None where the words may mean something else."""
     phrase = _read(asked, spot)
     return phrase if phrase and phrase.sure else None
 
 
-def _read(asked: Asked, spot: Spot) -> Phrase | None:
-    """A period with all that belongs to it, sure or not."""
+def _read(asked: Query, spot: Spot) -> Phrase | None:
+    """Return a period with all that belongs to it, sure or not."""
     phrase = base(asked, spot)
     if phrase and phrase.cycle:
         phrase = _in_parent(asked, spot, phrase)
@@ -117,7 +117,7 @@ def _read(asked: Asked, spot: Spot) -> Phrase | None:
     return phrase
 
 
-def base(asked: Asked, spot: Spot) -> Phrase | None:
+def base(asked: Query, spot: Spot) -> Phrase | None:
     """Read a period by the first rule that knows its words, without what follows them."""
     if spot.depth > DEEPEST:
         return None
@@ -133,7 +133,7 @@ def base(asked: Asked, spot: Spot) -> Phrase | None:
     return next((phrase for rule in rules if (phrase := rule(asked, spot))), None)
 
 
-def _in_parent(asked: Asked, spot: Spot, phrase: Phrase) -> Phrase:
+def _in_parent(asked: Query, spot: Spot, phrase: Phrase) -> Phrase:
     """May 2023, Tuesday of last week."""
     link = english.LINK.match(asked.text, phrase.stop)
     parent = base(asked, spot.inner(link.end(), "parent")) if link else None
@@ -148,7 +148,7 @@ def _in_parent(asked: Asked, spot: Spot, phrase: Phrase) -> Phrase:
     return replace(settled, year=parent.start.year)
 
 
-def _with_child(asked: Asked, spot: Spot, phrase: Phrase) -> Phrase:
+def _with_child(asked: Query, spot: Spot, phrase: Phrase) -> Phrase:
     """Last year in May, last week on Tuesday."""
     link = english.INSIDE.match(asked.text, phrase.stop)
     child = base(asked, spot.inner(link.end(), link[1])) if link else None
@@ -157,7 +157,7 @@ def _with_child(asked: Asked, spot: Spot, phrase: Phrase) -> Phrase:
     return phrase
 
 
-def _at_hours(asked: Asked, phrase: Phrase) -> Phrase:
+def _at_hours(asked: Query, phrase: Phrase) -> Phrase:
     """Monday morning, yesterday evening."""
     hours = english.HOURS_AFTER.match(asked.text, phrase.stop)
     if hours is None or not phrase.sure:

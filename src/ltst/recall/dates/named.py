@@ -8,7 +8,7 @@ from datetime import datetime
 
 from ltst.recall.dates import english
 from ltst.recall.dates.grammar import base
-from ltst.recall.dates.phrases import Asked, Phrase, Spot
+from ltst.recall.dates.phrases import Phrase, Query, Spot
 from ltst.recall.dates.spans import (
     DAY,
     MONTH_CYCLES,
@@ -26,7 +26,7 @@ from ltst.recall.dates.spans import (
 )
 
 
-def read_month(asked: Asked, spot: Spot) -> Phrase | None:
+def read_month(asked: Query, spot: Spot) -> Phrase | None:
     """Read May, or May 5."""
     found = english.MONTH.match(asked.text, spot.at)
     if found is None:
@@ -37,7 +37,7 @@ def read_month(asked: Asked, spot: Spot) -> Phrase | None:
     return _recurring(asked, found.end(), MONTH_CYCLES[month], "month", _is_month(asked, spot, found))
 
 
-def _month_day(asked: Asked, spot: Spot, month: re.Match[str]) -> Phrase | None:
+def _month_day(asked: Query, spot: Spot, month: re.Match[str]) -> Phrase | None:
     """May 5, May 5th, May 5-10."""
     found = english.DAYS_AFTER.match(asked.text, month.end()) or english.DAY_AFTER.match(asked.text, month.end())
     if found is None or (month[1] == "may" and english.VERB.match(asked.text, found.end())):
@@ -53,7 +53,7 @@ def _month_day(asked: Asked, spot: Spot, month: re.Match[str]) -> Phrase | None:
     return _recurring(asked, found.end(), days_of(english.MONTHS[month[1]], days[0], days[-1]), "day", True)
 
 
-def read_day_month(asked: Asked, spot: Spot) -> Phrase | None:
+def read_day_month(asked: Query, spot: Spot) -> Phrase | None:
     """Read 5 May, 5th of May, 5-10 May, the fourth of July."""
     found = english.DAY_MONTH.match(asked.text, spot.at)
     if found is None:
@@ -70,7 +70,7 @@ def read_day_month(asked: Asked, spot: Spot) -> Phrase | None:
     return _recurring(asked, found.end(), cycle, "day", True)
 
 
-def read_day_alone(asked: Asked, spot: Spot) -> Phrase | None:
+def read_day_alone(asked: Query, spot: Spot) -> Phrase | None:
     """Read on the 5th; but not on the 5th floor."""
     found = english.NTH.match(asked.text, spot.at)
     if found is None or not spot.the:
@@ -79,7 +79,7 @@ def read_day_alone(asked: Asked, spot: Spot) -> Phrase | None:
     return _recurring(asked, found.end(), day_cycle(int(found[1])), "day", sure)
 
 
-def read_numeric(asked: Asked, spot: Spot) -> Phrase | None:
+def read_numeric(asked: Query, spot: Spot) -> Phrase | None:
     """Read 2023-05-05, 2023/05, 05/05/2023, 5.5.2023."""
     if found := english.YEAR_FIRST.match(asked.text, spot.at):
         return _date(found.end(), int(found[1]), int(found[3]), int(found[4]))
@@ -103,7 +103,7 @@ def _date(stop: int, year: int, month: int, day: int) -> Phrase:
     return Phrase(stop, start, start + DAY, "day")
 
 
-def read_year(asked: Asked, spot: Spot) -> Phrase | None:
+def read_year(asked: Query, spot: Spot) -> Phrase | None:
     """Read in 2022, summer of '22, in the 1990s; but not 2000 people."""
     found = english.YEAR.match(asked.text, spot.at)
     if found is None:
@@ -119,13 +119,13 @@ def read_year(asked: Asked, spot: Spot) -> Phrase | None:
     return Phrase(stop, *years_from(number, 1), "year", sure=sure, year=number)
 
 
-def read_the_year(asked: Asked, spot: Spot) -> Phrase | None:
+def read_the_year(asked: Query, spot: Spot) -> Phrase | None:
     """Read "the year 2022"."""
     found = english.THE_YEAR.match(asked.text, spot.at)
     return Phrase(found.end(), *years_from(int(found[1]), 1), "year", year=int(found[1])) if found else None
 
 
-def read_weekday(asked: Asked, spot: Spot) -> Phrase | None:
+def read_weekday(asked: Query, spot: Spot) -> Phrase | None:
     """Read Tuesday, or Tuesday, May 5."""
     found = english.WEEKDAY.match(asked.text, spot.at)
     if found is None or asked.before(spot.at) in english.NO_WEEKDAY:
@@ -141,7 +141,7 @@ def read_weekday(asked: Asked, spot: Spot) -> Phrase | None:
     return Phrase(found.end(), *cycle.latest(asked.today, finished=True), "day", cycle, sure)
 
 
-def read_season(asked: Asked, spot: Spot) -> Phrase | None:
+def read_season(asked: Query, spot: Spot) -> Phrase | None:
     """Read summer, or the fall of 2022."""
     found = english.SEASON.match(asked.text, spot.at)
     if found is None:
@@ -150,7 +150,7 @@ def read_season(asked: Asked, spot: Spot) -> Phrase | None:
     return _recurring(asked, found.end(), SEASONS[found[1]], "season", sure)
 
 
-def _is_season(asked: Asked, spot: Spot, found: re.Match[str]) -> bool:
+def _is_season(asked: Query, spot: Spot, found: re.Match[str]) -> bool:
     """Not the spring of a mattress, his winter coat, or what happened after the fall."""
     if found[1] == "fall" and spot.the and spot.cue in english.MOMENTS:
         return False
@@ -158,7 +158,7 @@ def _is_season(asked: Asked, spot: Spot, found: re.Match[str]) -> bool:
     return not (spot.the or word) or english.CLAUSE.match(asked.text, found.end()) is not None
 
 
-def read_holiday(asked: Asked, spot: Spot) -> Phrase | None:
+def read_holiday(asked: Query, spot: Spot) -> Phrase | None:
     """Read Christmas, or New Year's Eve."""
     for pattern, cycle, plain in HOLIDAYS:
         if found := pattern.match(asked.text, spot.at):
@@ -168,7 +168,7 @@ def read_holiday(asked: Asked, spot: Spot) -> Phrase | None:
     return None
 
 
-def read_quarter(asked: Asked, spot: Spot) -> Phrase | None:
+def read_quarter(asked: Query, spot: Spot) -> Phrase | None:
     """Read Q1."""
     found = english.QUARTER.match(asked.text, spot.at)
     if found is None:
@@ -177,12 +177,12 @@ def read_quarter(asked: Asked, spot: Spot) -> Phrase | None:
     return _recurring(asked, found.end(), cycle, "quarter", spot.cue in english.YEAR_CUES | english.WHICH_CUES)
 
 
-def _recurring(asked: Asked, stop: int, cycle: Cycle, unit: str, sure: bool) -> Phrase:
+def _recurring(asked: Query, stop: int, cycle: Cycle, unit: str, sure: bool) -> Phrase:
     return Phrase(stop, *cycle.latest(asked.now), unit, cycle, sure)
 
 
-def _is_month(asked: Asked, spot: Spot, found: re.Match[str]) -> bool:
-    """Whether a name alone is the month: not the person May, not the verb march."""
+def _is_month(asked: Query, spot: Spot, found: re.Match[str]) -> bool:
+    """Return whether a name alone is the month: not the person May, not the verb march."""
     name, small, stop = found[1], not asked.capital(spot.at), found.end()
     if name in english.SURE_MONTHS:
         return asked.before(spot.at) not in english.EVERY
@@ -198,8 +198,8 @@ def _is_month(asked: Asked, spot: Spot, found: re.Match[str]) -> bool:
     return clause if spot.cue in english.MOMENTS else _is_bare_month(asked, spot, name, small, stop)
 
 
-def _is_bare_month(asked: Asked, spot: Spot, name: str, small: bool, stop: int) -> bool:
-    """The April meeting, "what happened april"; but not "what did April say"."""
+def _is_bare_month(asked: Query, spot: Spot, name: str, small: bool, stop: int) -> bool:
+    """Tell whether a month is meant: the April meeting, "what happened april"; but not "what did April say"."""
     clause = english.CLAUSE.match(asked.text, stop) is not None
     if spot.the:
         return not clause and english.NOUN.match(asked.text, stop) is not None

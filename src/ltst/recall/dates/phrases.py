@@ -11,7 +11,7 @@ from ltst.recall.dates.spans import DAY, Cycle, Span
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Query:
     """The query as written, the same in small letters with plain quotes and dashes, and the time on the wall."""
 
     query: str
@@ -25,16 +25,16 @@ class Asked:
         return self.now.replace(hour=0, minute=0, second=0, microsecond=0)
 
     def capital(self, at: int) -> bool:
-        """Whether a capital stands at a place."""
+        """Return whether a capital stands at a place."""
         return self.query[at].isupper()
 
     def before(self, at: int) -> str:
-        """The word before a place."""
+        """Return the word before a place."""
         words = self.text[max(0, at - 24) : at].split()
         return words[-1] if words else ""
 
     def titled(self, at: int) -> bool:
-        """Whether a word has a capital that its place in the sentence does not explain."""
+        """Return whether a word has a capital that its place in the sentence does not explain."""
         before = self.before(at)
         return self.query[at : at + 2].istitle() and before != "" and before[-1] not in ".?!:\"'("
 
@@ -74,7 +74,7 @@ class Phrase:
         return Phrase(self.stop if stop is None else stop, span[0], span[1], self.unit)
 
 
-Rule = Callable[[Asked, Spot], Phrase | None]
+Rule = Callable[[Query, Spot], Phrase | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,5 +90,5 @@ class Rules:
         return self.by_word.get(word) or (self.by_number if word[0] in "0123456789" else ())
 
     def may_begin(self, word: str) -> bool:
-        """Whether something about time may begin with this word."""
+        """Return whether something about time may begin with this word."""
         return word in self.leading or bool(self.of(word))

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from ltst.recall.dates import english
 from ltst.recall.dates.grammar import base, period
-from ltst.recall.dates.phrases import Asked, Phrase, Spot
+from ltst.recall.dates.phrases import Phrase, Query, Spot
 from ltst.recall.dates.spans import (
     DAY,
     HOURS,
@@ -23,7 +23,7 @@ from ltst.recall.dates.spans import (
 )
 
 
-def read_today(asked: Asked, spot: Spot) -> Phrase | None:
+def read_today(asked: Query, spot: Spot) -> Phrase | None:
     """Read today, yesterday or tonight."""
     found = english.TODAY.match(asked.text, spot.at)
     # A capital in the middle of a sentence is a title: USA Today, Yesterday by the Beatles.
@@ -36,7 +36,7 @@ def read_today(asked: Asked, spot: Spot) -> Phrase | None:
     return Phrase(found.end(), start, start + DAY, "day")
 
 
-def read_this_morning(asked: Asked, spot: Spot) -> Phrase | None:
+def read_this_morning(asked: Query, spot: Spot) -> Phrase | None:
     """Read this morning, or last night."""
     found = english.MORNING.match(asked.text, spot.at)
     if found is None or spot.the:
@@ -45,7 +45,7 @@ def read_this_morning(asked: Asked, spot: Spot) -> Phrase | None:
     return Phrase(found.end(), *hours_of(day, found[2]), "hours")
 
 
-def read_ago(asked: Asked, spot: Spot) -> Phrase | None:
+def read_ago(asked: Query, spot: Spot) -> Phrase | None:
     """Read two weeks ago, or a few hours back."""
     found = english.QUANTITY.match(asked.text, spot.at)
     tail = found and english.AGO.match(asked.text, found.end())
@@ -60,7 +60,7 @@ def read_ago(asked: Asked, spot: Spot) -> Phrase | None:
     return Phrase(tail.end(), start - slack, min(end + slack, asked.today) + DAY)
 
 
-def read_away(asked: Asked, spot: Spot) -> Phrase | None:
+def read_away(asked: Query, spot: Spot) -> Phrase | None:
     """Read two weeks before Christmas, three days after May 5, a week from today."""
     found = english.QUANTITY.match(asked.text, spot.at)
     tail = found and english.AWAY.match(asked.text, found.end())
@@ -80,7 +80,7 @@ def read_away(asked: Asked, spot: Spot) -> Phrase | None:
     return Phrase(from_.stop, start - slack, end + slack + DAY)
 
 
-def read_which(asked: Asked, spot: Spot) -> Phrase | None:
+def read_which(asked: Query, spot: Spot) -> Phrase | None:
     """Read last week, the next few days, or this summer."""
     found = english.WHICH.match(asked.text, spot.at)
     if found is None:
@@ -97,7 +97,7 @@ def read_which(asked: Asked, spot: Spot) -> Phrase | None:
     return _which_named(asked, spot, which, found.end())
 
 
-def _which_named(asked: Asked, spot: Spot, which: str, at: int) -> Phrase | None:
+def _which_named(asked: Query, spot: Spot, which: str, at: int) -> Phrase | None:
     """Last May, next Monday, this summer; but not my last fall from a ladder."""
     named = base(asked, spot.inner(at, which))
     if named is None or not named.sure or named.cycle is None:
@@ -106,8 +106,8 @@ def _which_named(asked: Asked, spot: Spot, which: str, at: int) -> Phrase | None
     return None if doubtful else named.settled(occurrence(named.cycle, which, asked.today))
 
 
-def _rolling(asked: Asked, spot: Spot, which: str, found: re.Match[str]) -> Phrase | None:
-    """The last two weeks, the next few days; but not "it may last two weeks"."""
+def _rolling(asked: Query, spot: Spot, which: str, found: re.Match[str]) -> Phrase | None:
+    """Read the last two weeks, the next few days; but not "it may last two weeks"."""
     if (
         which == "this"
         or english.NOT_ROLLING.match(asked.text, found.end())
@@ -121,7 +121,7 @@ def _rolling(asked: Asked, spot: Spot, which: str, found: re.Match[str]) -> Phra
     return Phrase(found.end(), *((asked.today, ahead) if which == "next" else days_back(asked.today, count, unit)))
 
 
-def _which_unit(asked: Asked, spot: Spot, which: str, found: re.Match[str]) -> Phrase | None:
+def _which_unit(asked: Query, spot: Spot, which: str, found: re.Match[str]) -> Phrase | None:
     """Last week, this month; but not the last week of school, nor my last year at college."""
     owned = asked.before(spot.at) in english.OWNERS and english.PLACE.match(asked.text, found.end())
     if owned or english.OF.match(asked.text, found.end()):
@@ -133,7 +133,7 @@ def _which_unit(asked: Asked, spot: Spot, which: str, found: re.Match[str]) -> P
     return Phrase(found.end(), *unit_around(shifted(unit_around(asked.today, unit)[0], step, unit), unit), unit)
 
 
-def read_beside(asked: Asked, spot: Spot) -> Phrase | None:
+def read_beside(asked: Query, spot: Spot) -> Phrase | None:
     """Read the week of May 5, the day after Christmas, the morning of the 5th."""
     found = english.BESIDE.match(asked.text, spot.at)
     if found is None:
@@ -159,7 +159,7 @@ def _covering(unit: str, inner: Phrase) -> Phrase:
     return Phrase(inner.stop, *span, unit)
 
 
-def read_before_last(asked: Asked, spot: Spot) -> Phrase | None:
+def read_before_last(asked: Query, spot: Spot) -> Phrase | None:
     """Read the week before last."""
     found = english.BEFORE_LAST.match(asked.text, spot.at)
     if found is None:
@@ -168,7 +168,7 @@ def read_before_last(asked: Asked, spot: Spot) -> Phrase | None:
     return Phrase(found.end(), *unit_around(shifted(unit_around(asked.today, unit)[0], -2, unit), unit), unit)
 
 
-def read_weekend(asked: Asked, spot: Spot) -> Phrase | None:
+def read_weekend(asked: Query, spot: Spot) -> Phrase | None:
     """Read over the weekend: the present one, or else the latest."""
     found = english.WEEKEND.match(asked.text, spot.at)
     if (
@@ -182,7 +182,7 @@ def read_weekend(asked: Asked, spot: Spot) -> Phrase | None:
     return Phrase(found.end(), start - back, end - back, "weekend")
 
 
-def read_part(asked: Asked, spot: Spot) -> Phrase | None:
+def read_part(asked: Query, spot: Spot) -> Phrase | None:
     """Read early May, the end of last year."""
     found = english.PART.match(asked.text, spot.at)
     whole = period(asked, spot.inner(found.end(), "part")) if found else None
@@ -197,7 +197,7 @@ def read_part(asked: Asked, spot: Spot) -> Phrase | None:
     return Phrase(whole.stop, start, end, "part")
 
 
-def read_ordinal(asked: Asked, spot: Spot) -> Phrase | None:
+def read_ordinal(asked: Query, spot: Spot) -> Phrase | None:
     """Read the first week of May, the last Friday in March, the second half of 2022."""
     found = english.ORDINAL.match(asked.text, spot.at)
     whole = period(asked, spot.inner(found.end(), "part")) if found else None

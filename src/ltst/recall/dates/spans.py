@@ -38,7 +38,7 @@ class Cycle:
         return day.year * 12 + day.month - 1 if self.inside == "month" else (day.toordinal() - 1) // 7
 
     def latest(self, limit: datetime, *, finished: bool = False) -> Span:
-        """The last that has begun, or is over, by a moment."""
+        """Return the last that has begun, or is over, by a moment."""
         number = self.number(limit)
         for each in range(number + 1, number - 9, -1):
             span = self.nth(each)
@@ -47,7 +47,7 @@ class Cycle:
         raise ValueError("never")
 
     def first(self, limit: datetime) -> Span:
-        """The first that begins at a moment or later."""
+        """Return the first that begins at a moment or later."""
         number = self.number(limit)
         for each in range(number - 1, number + 9):
             span = self.nth(each)
@@ -56,7 +56,7 @@ class Cycle:
         raise ValueError("never")
 
     def within(self, parent: datetime, now: datetime) -> Span:
-        """The one of a named year, month or week."""
+        """Return the one of a named year, month or week."""
         number = self.number(parent)
         span = self.nth(number)
         if span is None:
@@ -96,7 +96,7 @@ def occurrence(cycle: Cycle, which: str, today: datetime) -> Span:
 
 
 def vagueness(count: int, unit: str) -> timedelta:
-    """How far off people are when they count back: little for days, a season for years."""
+    """Return how far off people are when they count back: little for days, a season for years."""
     days = {
         "day": (count + 2) // 5,
         "week": 3 + count // 3,
@@ -109,7 +109,7 @@ def vagueness(count: int, unit: str) -> timedelta:
 
 
 def hours_ago(now: datetime, low: int, high: int, unit: str) -> Span:
-    """The days of it: an hour ago may have been yesterday."""
+    """Return the days of it: an hour ago may have been yesterday."""
     size = timedelta(hours=1) if unit == "hour" else timedelta(minutes=1)
     start, end = now - high * 1.5 * size, now - low * 0.5 * size
     return unit_around(start, "day")[0], unit_around(end, "day")[1]
@@ -127,7 +127,7 @@ def days_back(today: datetime, count: int, unit: str) -> Span:
 
 
 def shifted(day: datetime, count: int, unit: str) -> datetime:
-    """The day some units later; the month's last day where it has none of that number."""
+    """Return the day some units later; the month's last day where it has none of that number."""
     size, of = SHIFTS.get(unit, (7, "day"))
     if of == "day":
         return day + timedelta(days=count * size)
@@ -136,7 +136,7 @@ def shifted(day: datetime, count: int, unit: str) -> datetime:
 
 
 def unit_around(day: datetime, unit: str) -> Span:
-    """The day, week, weekend, month, quarter or year that a time falls in."""
+    """Return the day, week, weekend, month, quarter or year that a time falls in."""
     day = day.replace(hour=0, minute=0, second=0, microsecond=0)
     monday = day - day.weekday() * DAY
     if unit == "weekend":

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltst.support.text import cut, sha256
 
@@ -29,8 +28,7 @@ PROSE = (SENTENCE_END, LINE_END, WORD_END)
 ROWS = (LINE_END, SENTENCE_END, WORD_END)
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A paragraph, a heading (`title`), or lines that mean something one by one (`rows`: code, a table, a list)."""
 
     text: str
@@ -55,8 +53,7 @@ class Headings:
         self.path = " > ".join(title for _, title in self._open) or None
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """A part of a text, and where in it that stands."""
 
     content: str
@@ -64,7 +61,7 @@ class Chunk:
 
     @property
     def content_hash(self) -> str:
-        """The hash under which the same content is the same content."""
+        """The hash that identifies its content."""
         return sha256(self.content)
 
 
@@ -90,7 +87,7 @@ class _Packing:
         self._has_body = False
 
     def add(self, block: Block) -> Iterator[Chunk]:
-        """More text; the chunks that are certain by now."""
+        """Add a block; yield the chunks that are complete."""
         if block.title and self._sections < MOST_SECTIONS and (self._has_body or self._full):
             self._sections += 1
             yield from self.close()
@@ -149,5 +146,5 @@ def _fitting(text: str, room: int, longest: int, ends: Sequence[re.Pattern[str]]
 
 
 def _ends_here(piece: str) -> bool:
-    """Tossed by the words of the piece, so that the same words end a chunk wherever they come to stand."""
+    """Returns whether a chunk ends here; the words of the piece decide it, so the same words end a chunk anywhere."""
     return zlib.crc32(piece.strip().encode()) % SPREAD < len(piece)

@@ -63,12 +63,12 @@ class _Reader:
         self._skipped: tuple[str, int] | None = None
 
     def text(self, text: str) -> None:
-        """More of the text of a block."""
+        """Add text to the current block."""
         if self._skipped is None:
             self._said.append(text)
 
     def tag(self, tag: Tag) -> None:
-        """What a tag means for the text before and behind it."""
+        """Handle a tag, which may end a block or begin one."""
         if self._skips(tag):
             return
         name = tag.name
@@ -94,7 +94,7 @@ class _Reader:
             self._paragraph()
 
     def finish(self) -> None:
-        """The end of the page ends everything."""
+        """End all blocks at the end of the page."""
         self._end_rows()
 
     def _skips(self, tag: Tag) -> bool:
@@ -141,7 +141,7 @@ class _Reader:
                 self._end_rows()
 
     def _paragraph(self) -> None:
-        """Inside of a row a paragraph is a part of the row."""
+        """End a paragraph; inside a row it stays a part of the row."""
         if self._cells is not None or self._item is not None:
             self._said.append("\n")
         else:
@@ -155,7 +155,7 @@ class _Reader:
             self._lines.append(said)
 
     def _end_row(self) -> None:
-        """What was said is a line of its own, of a list, a table, or between them."""
+        """End a line of a list or a table, or a block between them."""
         if self._cells is not None:
             self._end_cell()
             if self._cells:

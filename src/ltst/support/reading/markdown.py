@@ -85,19 +85,19 @@ class _Lines:
         return self._next[0] if self._next else ""
 
     def take(self) -> str:
-        """Go on by a line."""
+        """Take one line."""
         line = self.peek()
         self._end += len(line)
         self._next = LINE.match(self._text, self._end)
         return line
 
     def take_while(self, wanted: Callable[[str], bool]) -> None:
-        """Go on as long as lines are wanted."""
+        """Take lines as long as they are wanted."""
         while (line := self.peek()) and wanted(line):
             self.take()
 
     def take_until(self, last: Callable[[str], bool]) -> None:
-        """Go on to the last line, or to the end."""
+        """Take lines up to the last one, or to the end."""
         while (line := self.take()) and not last(line):
             continue
 

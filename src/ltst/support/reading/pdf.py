@@ -67,7 +67,7 @@ class Pdf:
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        """Whatever a broken file leads the library to, it is the file that is wrong."""
+        """Turn any error that a broken file causes in the library into one that blames the file."""
         try:
             yield
         except (Invalid, MemoryError):

@@ -6,10 +6,10 @@ import codecs
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from ltst.errors import Invalid
 from ltst.support import validate
@@ -39,8 +39,7 @@ DECLARED = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([a-z0-9_-]+)", re
 KNOWN_ENCODING = re.compile(r"(?:iso-8859-|windows-|cp125|latin|koi8-|gb|big5|shift|euc-|us-ascii|ascii|utf-?8)", re.I)
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class DocumentSource(NamedTuple):
     """What was given: a text, or the bytes of a file with its name, its address and their hash."""
 
     given: str | bytes
@@ -50,22 +49,21 @@ class Source:
     source_hash: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SourceDetails:
+class SourceDetails(NamedTuple):
     """A source that is open: so many pages, if it has pages, and its title, if it has one."""
 
     pages: int = 0
     title: str | None = None
 
 
-def of_text(text: str, media_type: str | None) -> Source:
+def of_text(text: str, media_type: str | None) -> DocumentSource:
     """Returns a text as a source, taken as it is unless it is said to be HTML."""
     if media_type == PDF:
         raise Invalid("a PDF is no text: give its path as a Path")
-    return Source(text, media_type or (MARKDOWN if markdown.is_markdown(text[:SNIFFED_FOR_MARKS]) else TEXT))
+    return DocumentSource(text, media_type or (MARKDOWN if markdown.is_markdown(text[:SNIFFED_FOR_MARKS]) else TEXT))
 
 
-def of_file(file: Path, media_type: str | None) -> Source:
+def of_file(file: Path, media_type: str | None) -> DocumentSource:
     """Returns the file, read whole; its kind is told by its suffix, else by how it begins."""
     try:
         data, uri = _bytes(file), file.resolve().as_uri()
@@ -75,22 +73,22 @@ def of_file(file: Path, media_type: str | None) -> Source:
             f"a document must be a readable file of UTF-8 text, Markdown, HTML or PDF; {file}: {reason}"
         ) from None
     kind = media_type or SUFFIXES.get(file.suffix.lower()) or _sniffed(data, suffix=file.suffix)
-    return Source(data, kind, file.name, uri, _digest(kind, data))
+    return DocumentSource(data, kind, file.name, uri, _digest(kind, data))
 
 
-def of_bytes(data: bytes, media_type: str | None) -> Source:
+def of_bytes(data: bytes, media_type: str | None) -> DocumentSource:
     """Returns what a file holds, without the file."""
     if not data or len(data) > LARGEST_FILE:
         raise Invalid(f"a document must have 1 to {LARGEST_FILE:,} bytes, not {len(data):,}")
     kind = media_type or _sniffed(data, suffix="")
-    return Source(data, kind, source_hash=_digest(kind, data))
+    return DocumentSource(data, kind, source_hash=_digest(kind, data))
 
 
 def _digest(kind: str, data: bytes) -> str:
     return sha256(f"{EDITION} {kind}\n".encode() + data).hexdigest()
 
 
-def read(source: Source, most_pages: int, most_unpacked: int) -> Iterator[SourceDetails | list[Chunk]]:
+def read(source: DocumentSource, most_pages: int, most_unpacked: int) -> Iterator[SourceDetails | list[Chunk]]:
     """Read a source: what is known of it at first, then its chunks, those of each page by themselves.
 
     A stranger's file can make this take as long and as much memory as there is: call it in a process that can be ended.

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from html import unescape
+from typing import NamedTuple
 
 MARKUP = re.compile(r"<(?:!--|[!?]|/?[a-zA-Z])")
 TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*+)((?:[^>"']++|"[^"]*"|'[^']*')*+)>""")
@@ -17,8 +17,7 @@ HASTY_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*+)([^>]*+)>")
 RAW = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in ("script", "style", "textarea", "title")}
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(NamedTuple):
     """A start tag or an end tag."""
 
     name: str
@@ -27,7 +26,7 @@ class Tag:
 
 
 def parts(page: str) -> Iterator[Tag | str]:
-    """Tags and texts in their order; comments and declarations are left out."""
+    """Yield tags and texts in their order, without comments and declarations."""
     at, tag = 0, TAG
     while found := MARKUP.search(page, at):
         if found.start() > at:

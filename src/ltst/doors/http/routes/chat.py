@@ -28,7 +28,7 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-class Said(Shape):
+class ChatRequest(Shape):
     """What the user says, and to whom."""
 
     message: Text = Field(examples=["Where do I live?"])
@@ -37,7 +37,7 @@ class Said(Shape):
     stream: StrictBool = False
 
 
-class Answered(BaseModel):
+class ChatReply(BaseModel):
     """The answer, and what it rests on."""
 
     chat_id: str
@@ -49,7 +49,7 @@ class Answered(BaseModel):
     memories: list[dict[str, JsonValue]]
 
 
-class AgentShown(BaseModel):
+class Agent(BaseModel):
     """An agent that can be talked with."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -63,24 +63,24 @@ class AgentShown(BaseModel):
     tools: list[str]
 
 
-@router.post("/chat", response_model=Answered, responses=ANSWERS)
-async def chat(request: Request, user: User, said: Said, key: IdempotencyKey = None) -> Any:
+@router.post("/chat", response_model=ChatReply, responses=ANSWERS)
+async def chat(request: Request, user: User, said: ChatRequest, key: IdempotencyKey = None) -> Any:
     """Say something and be answered. Both turns are stored, also when nobody waits for the answer."""
     turns: Turns = request.app.state.turns
     turn = await turns.begin(user, said.message, chat_id=said.chat_id, agent_name=said.agent_name, key=key)
     if said.stream:
-        return StreamingResponse(_told(turn, request.state.request_id), media_type=EVENT_STREAM)
+        return StreamingResponse(_events(turn, request.state.request_id), media_type=EVENT_STREAM)
     return _answer(await turn.done())
 
 
-@router.get("/agents", response_model=Page[AgentShown])
+@router.get("/agents", response_model=Page[Agent])
 async def list_agents(request: Request, user: User) -> Any:
     """Return the agents that a user can talk with."""
     turns: Turns = request.app.state.turns
     return {"items": turns.agents.list()}
 
 
-async def _told(turn: Turn, request_id: str) -> AsyncIterator[str]:
+async def _events(turn: Turn, request_id: str) -> AsyncIterator[str]:
     """Yield the turn as events. An error is an event too: the status has already been sent."""
     yield event({"chat_id": turn.chat_id, "message_id": turn.message_id, "agent_name": turn.agent.name}, name="start")
     try:
@@ -95,6 +95,6 @@ async def _told(turn: Turn, request_id: str) -> AsyncIterator[str]:
 
 
 def _answer(result: TurnResult) -> dict[str, Any]:
-    told = {name: getattr(result, name) for name in ("model", "reply", "message_id", "reply_id")}
+    answer = {name: getattr(result, name) for name in ("model", "reply", "message_id", "reply_id")}
     memories = [dict(each) for each in result.memories]
-    return {"chat_id": result.chat_id, "agent_name": result.agent, **told, "memories": memories}
+    return {"chat_id": result.chat_id, "agent_name": result.agent, **answer, "memories": memories}

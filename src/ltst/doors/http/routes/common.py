@@ -35,22 +35,22 @@ STREAMED: dict[str, Any] = {
 }
 
 
-def _told(description: str) -> dict[str, Any]:
+def _problem(description: str) -> dict[str, Any]:
     schema = {"$ref": "#/components/schemas/Problem"}
     return {"description": description, "content": {MEDIA_TYPE: {"schema": schema}}}
 
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    400: _told("The request cannot be read"),
-    401: _told("No key, or one that opens nothing"),
-    403: _told("This caller may not do that"),
-    404: _told("There is no such thing for this user"),
-    409: _told("The request contradicts what is stored"),
-    413: _told("The request is too large"),
-    421: _told("The request is meant for another host"),
-    422: _told("The request says something that is not accepted"),
-    502: _told("A model did not answer"),
-    503: _told("The database is not there; try again"),
+    400: _problem("The request cannot be read"),
+    401: _problem("No key, or one that opens nothing"),
+    403: _problem("This caller may not do that"),
+    404: _problem("There is no such thing for this user"),
+    409: _problem("The request contradicts what is stored"),
+    413: _problem("The request is too large"),
+    421: _problem("The request is meant for another host"),
+    422: _problem("The request says something that is not accepted"),
+    502: _problem("A model did not answer"),
+    503: _problem("The database is not there; try again"),
 }
 
 
@@ -61,7 +61,7 @@ def event(data: Any, *, name: str | None = None, id: str | None = None) -> str:
 
 
 def gone(done: bool, what: str) -> Response:
-    """Nothing, once something was removed."""
+    """Return an empty answer once something was removed; raise NotFound if there was nothing."""
     if not done:
         raise NotFound(f"there is no {what}")
     return Response(status_code=204)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, TypeAdapter
 
@@ -32,85 +32,72 @@ EVENT: TypeAdapter[Any] = TypeAdapter(shapes.Event)
 PLACE = "^(0|[1-9][0-9]{0,17})(-(0|[1-9][0-9]{0,17})){0,2}$"
 After = Annotated[
     str,
-    Query(
-        pattern=PLACE,
-        description="The event_id or the cursor of the last event that was seen; 0 for the first.",
-    ),
+    Query(pattern=PLACE, description="The event_id or the cursor of the last event that was seen; 0 for the first."),
 ]
 LastEventId = Annotated[
-    str | None,
-    Header(alias="Last-Event-ID", pattern=PLACE, description="The same, sent by a browser."),
+    str | None, Header(alias="Last-Event-ID", pattern=PLACE, description="The same, sent by a browser.")
 ]
 Accept = Annotated[str, Header(description=f"{EVENT_STREAM} to be told as it happens.")]
 Settled = Annotated[
     bool, Query(description="False tells of all at once, also of those that an earlier one may yet come before.")
 ]
-Read = Callable[[int | str, int], Awaitable[list[Event]]]
+Read = Callable[..., Awaitable[list[Event]]]
 
 
-class Feed(BaseModel):
+class EventFeed(BaseModel):
     """Changes in order; go on with `after` set to `next`."""
 
     items: list[shapes.Event]
     next: str
 
 
+class Asked(NamedTuple):
+    """Where a reader is, how much it takes, and whether it is told as it happens."""
+
+    after: str
+    limit: int
+    streamed: bool
+
+
+async def _asked(
+    after: After = "0", limit: Limit = 100, last_event_id: LastEventId = None, accept: Accept = "application/json"
+) -> Asked:
+    return Asked(last_event_id or after, limit, EVENT_STREAM in accept)
+
+
+Asking = Annotated[Asked, Depends(_asked)]
 ANSWERS: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The events, as one page or, if asked for with Accept, as a stream.",
-        "content": STREAMED,
-    }
+    200: {"description": "The events, as one page or, if asked for with Accept, as a stream.", "content": STREAMED}
 }
 
 
-@router.get("/v1/events", response_model=Feed, responses=ANSWERS)
-async def events(
+@router.get("/v1/events", response_model=EventFeed, responses=ANSWERS)
+async def list_events(
     request: Request,
     user: User,
-    after: After = "0",
-    limit: Limit = 100,
+    asked: Asking,
     settled: Settled = True,
-    last_event_id: LastEventId = None,
-    accept: Accept = "application/json",
 ) -> Any:
     """Return what changed in this user's memory after an event; nothing is skipped or repeated."""
-
-    async def read(place: int | str, most: int) -> list[Event]:
-        told = user.events.feed if settled else user.events.list
-        return await told(after=place, limit=most)
-
-    if EVENT_STREAM in accept and not settled:
+    if asked.streamed and not settled:
         raise Invalid("a stream tells of settled events alone: leave settled out, or ask for a page")
-    return await _answer(request, read, last_event_id or after, limit, accept, user.user_id)
+    return await _answer(request, user.events.feed if settled else user.events.list, asked, user.user_id)
 
 
-@router.get("/v1/admin/events", response_model=Feed, responses=ANSWERS)
-async def events_of_all(
-    request: Request,
-    memory: Administered,
-    after: After = "0",
-    limit: Limit = 100,
-    last_event_id: LastEventId = None,
-    accept: Accept = "application/json",
-) -> Any:
+@router.get("/v1/admin/events", response_model=EventFeed, responses=ANSWERS)
+async def list_events_of_all_users(request: Request, memory: Administered, asked: Asking) -> Any:
     """Return what changed in everyone's memory after an event."""
-
-    async def read(place: int | str, most: int) -> list[Event]:
-        return await memory.feed(after=place, limit=most)
-
-    return await _answer(request, read, last_event_id or after, limit, accept, None)
+    return await _answer(request, memory.feed, asked, None)
 
 
-async def _answer(
-    request: Request, read: Read, after: str, limit: int, accept: str, user_id: str | None
-) -> Response | dict[str, Any]:
-    place: int | str = int(after) if after.isdecimal() else after
-    if EVENT_STREAM in accept:
-        await read(place, 1)  # a place that is not of this ledger is refused before the stream begins
-        told = _stream(request, read, place, user_id)
-        return StreamingResponse(told, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
-    found = await read(place, limit)
-    return {"items": found, "next": found[-1].cursor if found else after}
+async def _answer(request: Request, read: Read, asked: Asked, user_id: str | None) -> Response | dict[str, Any]:
+    place: int | str = int(asked.after) if asked.after.isdecimal() else asked.after
+    if asked.streamed:
+        await read(after=place, limit=1)  # a place that is not of this ledger is refused before the stream begins
+        events = _stream(request, read, place, user_id)
+        return StreamingResponse(events, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
+    found = await read(after=place, limit=asked.limit)
+    return {"items": found, "next": found[-1].cursor if found else asked.after}
 
 
 async def _stream(request: Request, read: Read, place: int | str, user_id: str | None) -> AsyncIterator[str]:
@@ -122,19 +109,19 @@ async def _stream(request: Request, read: Read, place: int | str, user_id: str |
         while not stopping.is_set():
             news.clear()
             try:
-                found = await read(place, BATCH)
+                found = await read(after=place, limit=BATCH)
             except LtstError as problem:  # the listener comes back with the last id, and is told by a status
                 yield event(problems.of_error(problem, request.state.request_id), name="error")
                 return
             if found:
                 place = found[-1].cursor
                 # In one piece: a listener who has left is noticed between two of them, not before.
-                yield "".join(map(_told, found))
+                yield "".join(map(_written, found))
             if len(found) < BATCH and not await _heard(news):
                 yield ": still here\n\n"
 
 
-def _told(each: Event) -> str:
+def _written(each: Event) -> str:
     return event(EVENT.dump_python(EVENT.validate_python(each), mode="json"), name=each.noun, id=each.cursor)
 
 

@@ -16,14 +16,14 @@ from ltst.records import ImportedConversation, ImportedMessage, MemoryEntry
 from ltst.support.reading.source import MEDIA_TYPES
 from ltst.verbs import outside, shapes
 from ltst.verbs.shapes import Page, page
-from ltst.verbs.wire import Id, Limit, Moment, Object, Offset, Shape, ShortLine, Text, Whole, told, values
+from ltst.verbs.wire import Id, Limit, Moment, Object, Offset, Shape, ShortLine, Text, Whole, text_schema, values
 
 router = APIRouter(route_class=Guarded, prefix="/v1")
 
 Vectors = Annotated[bool, Query(description="With the vectors of those that have one.")]
 Title = Annotated[ShortLine | None, Query(description="What to call it.")]
 Uri = Annotated[
-    Annotated[StrictStr, told(Letters(4096, blank=True))] | None,
+    Annotated[StrictStr, text_schema(Letters(4096, blank=True))] | None,
     Query(description="Where it is from; the same uri again changes the document."),
 ]
 Metadata = Annotated[StrictStr | None, Query(description="A JSON object, as text.", examples=['{"topic": "food"}'])]
@@ -37,7 +37,7 @@ SCHEMA = {"properties": {"format": {"const": "ltst"}, "version": {"const": 1}}, 
 Exported = Annotated[dict[str, Any], Body(json_schema_extra=SCHEMA)]
 
 
-class ForeignMessage(Shape):
+class ImportMessage(Shape):
     """A message of a conversation that was held elsewhere."""
 
     key: Id = Field(description="What it is called there; the same key again is the same message.")
@@ -48,24 +48,24 @@ class ForeignMessage(Shape):
     metadata: Object = Field(default_factory=dict)
 
 
-class ForeignConversation(Shape):
+class ImportConversation(Shape):
     """A conversation that was held elsewhere; branches other than the one that ends with `current` become forks."""
 
     session_id: Id
-    messages: list[ForeignMessage] = Field(min_length=1, max_length=10_000)
+    messages: list[ImportMessage] = Field(min_length=1, max_length=10_000)
     name: ShortLine | None = None
     created_at: Moment | None = None
     current: Id | None = Field(None, description="The key of its last message; the last one, if left out.")
     metadata: Object = Field(default_factory=dict)
 
 
-class ForeignConversations(Shape):
+class ImportConversations(Shape):
     """Conversations to store, all or none."""
 
-    conversations: list[ForeignConversation] = Field(max_length=1_000)
+    conversations: list[ImportConversation] = Field(max_length=1_000)
 
 
-class ForeignEntry(Shape):
+class ImportEntry(Shape):
     """A memory that was made elsewhere."""
 
     content: Text
@@ -77,41 +77,43 @@ class ForeignEntry(Shape):
     metadata: Object = Field(default_factory=dict)
 
 
-class ForeignEntries(Shape):
+class ImportEntries(Shape):
     """Memories to keep, all or none."""
 
-    entries: list[ForeignEntry] = Field(max_length=10_000)
+    entries: list[ImportEntry] = Field(max_length=10_000)
 
 
-class Fork(Shape):
+class ForkRequest(Shape):
     """A copy of the session up to the message with index `at`; of all of it, if left out."""
 
     at: Whole | None = None
     session_id: Id | None = None
 
 
-class Confirmed(Shape):
+class EraseConfirmation(Shape):
     """The id of the user whose memory is to be erased, so that it is not done by mistake."""
 
     user_id: Id
 
 
 @router.post("/sessions", response_model=shapes.Imported, tags=["sessions"])
-async def add_sessions(user: User, given: ForeignConversations) -> Any:
+async def import_sessions(user: User, given: ImportConversations) -> Any:
     """Store conversations that were held elsewhere, all or none; what is there already stays as it is."""
-    told = values(given)["conversations"]
-    said = [{**each, "messages": [ImportedMessage(**message) for message in each["messages"]]} for each in told]
+    sent = values(given)["conversations"]
+    said = [{**each, "messages": [ImportedMessage(**message) for message in each["messages"]]} for each in sent]
     return await user.sessions.add_many([ImportedConversation(**each) for each in said])
 
 
 @router.post("/entries/many", response_model=shapes.Imported, tags=["entries"])
-async def add_entries(user: User, given: ForeignEntries) -> Any:
+async def import_entries(user: User, given: ImportEntries) -> Any:
     """Keep memories that were made elsewhere, all or none; what is there already stays as it is."""
     return await user.entries.add_many([MemoryEntry(**each) for each in values(given)["entries"]])
 
 
-@router.post("/sessions/{session_id:segment}/fork", response_model=shapes.Forked, status_code=201, tags=["sessions"])
-async def fork_session(user: User, session_id: Id, given: Fork, key: IdempotencyKey = None) -> Any:
+@router.post(
+    "/sessions/{session_id:segment}/fork", response_model=shapes.ForkedSession, status_code=201, tags=["sessions"]
+)
+async def fork_session(user: User, session_id: Id, given: ForkRequest, key: IdempotencyKey = None) -> Any:
     """Begin a new conversation with a copy of this one; with an idempotency key it is made once."""
     return await outside.fork_session(user, session_id, given.at, given.session_id, key)
 
@@ -131,13 +133,9 @@ async def list_messages(
 
 
 @router.post(
-    "/documents/file",
-    response_model=shapes.DocumentWhole,
-    status_code=201,
-    tags=["documents"],
-    openapi_extra=FILE,
+    "/documents/file", response_model=shapes.DocumentWithChunks, status_code=201, tags=["documents"], openapi_extra=FILE
 )
-async def add_file(
+async def add_document_file(
     request: Request, user: User, title: Title = None, uri: Uri = None, metadata: Metadata = None
 ) -> Any:
     """Keep a file: a PDF, HTML, Markdown or plain text, sent as it is with its content type."""
@@ -149,13 +147,13 @@ async def add_file(
 
 
 @router.post("/import", tags=["user"])
-async def restore(user: User, document: Exported) -> dict[str, int]:
+async def import_memory(user: User, document: Exported) -> dict[str, int]:
     """Put an exported document into this user's memory, all or nothing; the rows added, by noun."""
     return await user.restore(document)
 
 
 @router.post("/erase", response_model=shapes.Receipt, tags=["user"])
-async def erase(user: User, given: Confirmed) -> Any:
+async def erase_memory(user: User, given: EraseConfirmation) -> Any:
     """Remove everything the user owns, this user's keys included, and prove it."""
     if given.user_id != user.user_id:
         raise Invalid("user_id must be the id of the user whose memory is to be erased")

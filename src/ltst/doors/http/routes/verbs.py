@@ -30,8 +30,8 @@ def _add(verb: Verb, tag: str) -> None:
     answer: dict[str, Any] = {"status_code": 204, "response_class": Response}
     if verb.shape is not None:
         answer = {"status_code": verb.status, "response_model": verb.shape}
-    told: dict[str, Any] = {"name": verb.name, "description": verb.about, "tags": [tag]}
-    router.add_api_route(NAMED.sub(r"{\1:segment}", path), _endpoint(verb), methods=[method], **told, **answer)
+    described: dict[str, Any] = {"name": verb.name, "description": verb.about, "tags": [tag]}
+    router.add_api_route(NAMED.sub(r"{\1:segment}", path), _endpoint(verb), methods=[method], **described, **answer)
 
 
 def _endpoint(verb: Verb) -> Callable[..., Any]:
@@ -62,7 +62,8 @@ def _parameters(verb: Verb) -> Iterator[inspect.Parameter]:
     if verb.body:
         yield _parameter("given", _body(verb, [each for each in rest.values() if each not in asked]))
     for each in asked:
-        yield _parameter(each.name, Annotated[taken(each, strict=False), _query(each)], each.default)
+        default = inspect.Parameter.empty if each.needed else each.default
+        yield _parameter(each.name, Annotated[taken(each, strict=False), _query(each)], default)
     if verb.keyed or HEADER in verb.arguments:
         yield _parameter(HEADER, IdempotencyKey, None)
 

@@ -1,0 +1,107 @@
+"""Microsoft's Agent Framework: the history of a session, and a provider of context that recalls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ltst import adapters
+from ltst.adapters import awaited
+from ltst.errors import Invalid
+from ltst.memory import AsyncUser
+from ltst.records import ConversationMessage
+from ltst.sync import User
+
+with adapters.needed("agent-framework-core", "agent-framework"):
+    from agent_framework import ContextProvider, HistoryProvider, Message
+
+__all__ = ["LtstContextProvider", "LtstHistoryProvider"]
+
+# Where the metadata of a message keeps theirs.
+KEPT = "agent_framework"
+ROLES = {"user": "human", "assistant": "ai", "system": "system", "tool": "tool"}
+
+
+class LtstHistoryProvider(HistoryProvider):
+    """The messages of sessions, each a conversation of a user; give it to an agent among its `context_providers`."""
+
+    def __init__(
+        self, user: AsyncUser | User, *, source_id: str = "ltst-history", agent: str | None = None, **options: Any
+    ) -> None:
+        """Keep the messages of a user's sessions; `options` are those of the base class."""
+        super().__init__(source_id, **options)
+        adapters.check_user(user)
+        self._user, self._agent = user, agent
+
+    async def get_messages(
+        self, session_id: str | None, *, state: dict[str, Any] | None = None, **options: Any
+    ) -> list[Any]:
+        """Return the messages of a session, oldest first."""
+        return [_read(stored) for stored in await awaited(self._chat(session_id).window, adapters.MOST)]
+
+    async def save_messages(
+        self,
+        session_id: str | None,
+        messages: Sequence[Any],
+        *,
+        state: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        """Store messages, all or none."""
+        await awaited(self._chat(session_id).add_many, [_written(message) for message in messages])
+
+    def _chat(self, session_id: str | None) -> Any:
+        return _conversation(self._user, session_id, self._agent)
+
+
+class LtstContextProvider(ContextProvider):
+    """Recalls what is remembered about the user's words, from all conversations, into the instructions of a run.
+
+    It stores nothing: an `LtstHistoryProvider` of the same user does.
+    """
+
+    def __init__(
+        self,
+        user: AsyncUser | User,
+        *,
+        source_id: str = "ltst-memory",
+        agent: str | None = None,
+        max_tokens: int = 2000,
+    ) -> None:
+        """Recall for a user, at most so many tokens."""
+        super().__init__(source_id)
+        adapters.check_user(user)
+        self._user, self._agent, self._most = user, agent, max_tokens
+
+    async def before_run(self, *, agent: Any, session: Any, context: Any, state: dict[str, Any]) -> None:
+        """Add what is remembered to the instructions."""
+        asked = [message.text for message in context.input_messages if message.role == "user"]
+        if not asked or not asked[-1].strip():
+            return
+        shown = context.get_messages(include_input=True)
+        chat = _conversation(self._user, context.session_id, self._agent)
+        # What the model sees anyway need not be recalled.
+        found = await awaited(chat.context, about=asked[-1], max_tokens=self._most, window=len(shown))
+        if found.system is not None:
+            context.extend_instructions(self.source_id, found.system)
+
+
+def _conversation(user: AsyncUser | User, session_id: str | None, agent: str | None) -> Any:
+    if session_id is None:
+        raise Invalid("which conversation? Run the agent with session=agent.create_session(session_id=…)")
+    return user.chat(session_id, agent=agent)
+
+
+def _written(message: Any) -> dict[str, Any]:
+    if not isinstance(message, Message):
+        raise Invalid(f"messages are those of agent_framework, not {type(message).__name__}")
+    kinds = ", ".join(str(content.type) for content in message.contents)
+    words = message.text if message.text.strip() else f"({kinds or 'no text'})"
+    return adapters.enclosed(KEPT, ROLES.get(str(message.role), "ai"), words, message.to_dict())
+
+
+def _read(stored: ConversationMessage) -> Any:
+    kept = adapters.whole(stored, KEPT)
+    if kept is not None:
+        return Message.from_dict(kept)
+    return Message(adapters.SPOKEN[stored.role], [stored.content])

@@ -1,0 +1,145 @@
+"""People: whom a question is about besides the user, by a relation ("my wife's") or by name, and what speaks of them.
+
+By rules, in English and German. What is known of the user answers no question about somebody else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ltst.support.tables import Table, alternatives
+
+_TABLE = Table("ltst.agents", "people.txt")
+_NOBODY, _PRONOUNS = _TABLE.words("nobody"), _TABLE.words("pronouns")
+_SELF = _TABLE.pattern("self")
+_KIN = {
+    name: tuple(frozenset(line.split()) for line in lines)
+    for name, lines in _TABLE.lines.items()
+    if name not in ("nobody", "pronouns", "self")
+}
+_RELATIONS = frozenset(word for own, *_ in _KIN.values() for word in own)
+_RELATION = alternatives(_RELATIONS)
+_OURS = r"(?:my|our|mein(?:e[mnrs]?)?|unser(?:e[mnrs]?)?)"
+_NAME = r"(?-i:(?P<name>[A-ZÄÖÜ][\w-]{1,30}))"
+
+# Only the beginning of a long text is read for names.
+LONGEST_TEXT = 20_000
+_WORD = re.compile(r"\w+")
+_RELATED = re.compile(
+    rf"\b{_OURS}\s+(?:[\w-]{{1,20}}\s+){{0,2}}?(?P<kin>{_RELATION})\b(?P<law>[\s-]in[\s-]law\b)?", re.IGNORECASE
+)
+_CALLED = (
+    re.compile(rf"(?<![\w'’]){_NAME}['’]s?\s+\w", re.IGNORECASE),
+    re.compile(
+        r"\b(?:does|do|did|is|are|was|were|has|had|will|can|wohnt|arbeitet|lebt)\s+"
+        rf"(?:(?:Dr|Mr|Mrs|Ms|Prof|Herr|Frau)\b\.?\s+)?{_NAME}",
+        re.IGNORECASE,
+    ),
+)
+_INTRODUCED = (
+    re.compile(
+        rf"\b(?P<kin>{_RELATION})(?:,|['’]s\s+name)?\s+(?:(?:is|called|named|ist|heißt)\s+){{0,2}}{_NAME}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?<![\w'’]){_NAME}(?:,|\s+is|\s+ist)\s+{_OURS}\s+(?:[\w-]{{1,20}}\s+)?(?P<kin>{_RELATION})\b", re.IGNORECASE
+    ),
+)
+# How a sentence begins that tells of somebody else, and what makes it tell of the user too.
+_OTHERS = re.compile(
+    rf"\W{{0,3}}(?:{_OURS}|his|her|their)\s+(?:[\w-]{{1,20}}\s+){{0,2}}?(?:{_RELATION})\b", re.IGNORECASE
+)
+_NAMED = re.compile(
+    r"\W{0,3}(?!I\b)[A-ZÄÖÜ][\w-]{1,30}(?:\s+(?:and|und|&)\s+[A-ZÄÖÜ][\w-]{1,30})?\s+(?:is\s+(?:allergic|called|named|\d)"
+    r"|has|had|got|lives|lived|moved|works|worked|speaks|studies|turned|was\s+born|joined|started|wohnt|arbeitet|lebt)\b"
+)
+_WITH_ME = re.compile(r"\b(?:i|i['’]\w{1,2}|me|we|us|both|ich|mir|mich|wir|uns)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who is asked about: the words for the relation, if it is one, and all words that speak of them."""
+
+    relation: frozenset[str]
+    called: frozenset[str]
+
+    def is_in(self, text: str) -> bool:
+        """Returns whether a text speaks of this person."""
+        return not self.called.isdisjoint(_words(text))
+
+    def is_a(self, relation: str) -> bool:
+        """Returns whether a relation as it was said may be this one: any that has no word for another one."""
+        said = _words(relation)
+        return not self.called.isdisjoint(said) or _RELATIONS.isdisjoint(said)
+
+    def also(self, names: Iterable[str]) -> Person:
+        """Returns the same person, who goes by further names."""
+        return replace(self, called=self.called.union(*map(_forms, names)))
+
+
+def asked_about(question: str) -> tuple[Person, ...]:
+    """Returns the people whom a question is about; nobody where it is about the user."""
+    if _SELF.search(question):
+        return ()
+    related = [
+        Person(frozenset(), frozenset({"law"})) if found["law"] else _relative(found["kin"].lower())
+        for found in _RELATED.finditer(question)
+    ]
+    names = {found["name"].lower() for pattern in _CALLED for found in pattern.finditer(question)}
+    return (*related, *(Person(frozenset(), _forms(name)) for name in sorted(names - _NOBODY)))
+
+
+def introduced(people: Sequence[Person], texts: Iterable[str]) -> tuple[Person, ...]:
+    """Returns people with the names that texts give to their relation: "my sister Jo"."""
+    if not any(each.relation for each in people):
+        return tuple(people)
+    said = [
+        (found["kin"].lower(), found["name"])
+        for text in texts
+        for pattern in _INTRODUCED
+        for found in pattern.finditer(text[:LONGEST_TEXT])
+        if found["name"].lower() not in _NOBODY
+    ]
+    return tuple(each.also(name for kin, name in said if kin in each.relation) for each in people)
+
+
+def speaks_on(text: str) -> bool:
+    """Returns whether a text speaks of somebody who was named before: "she takes metformin"."""
+    return not _PRONOUNS.isdisjoint(_words(text))
+
+
+def is_meant(people: Sequence[Person], before: Sequence[str]) -> bool:
+    """Returns whether what goes on after some turns means one of these people, who were spoken of last."""
+    for text in reversed(before):
+        if any(each.is_in(text) for each in people):
+            return True
+        if not _RELATIONS.isdisjoint(_words(text)):
+            return False
+    return False
+
+
+def is_of_somebody(text: str) -> bool:
+    """Returns whether a text tells neither of the user nor of a relative, so that it may tell of anybody."""
+    return not _WITH_ME.search(text[:LONGEST_TEXT]) and _RELATIONS.isdisjoint(_words(text))
+
+
+def is_of_others(sentence: str) -> bool:
+    """Returns whether a sentence tells of a relative of the user or of somebody it names, and not of the user."""
+    return bool(_OTHERS.match(sentence) or _NAMED.match(sentence)) and not _WITH_ME.search(sentence)
+
+
+def _relative(kin: str) -> Person:
+    own = [lines for lines in _KIN.values() if kin in lines[0]]
+    relation = frozenset[str]().union(*(lines[0] for lines in own))
+    return Person(relation, relation.union(*(line for lines in own for line in lines)))
+
+
+def _forms(name: str) -> frozenset[str]:
+    """Returns the words of a name, and as German owns things: "Maltes"."""
+    return frozenset(form for word in _words(name) for form in (word, f"{word}s"))
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(text[:LONGEST_TEXT])}

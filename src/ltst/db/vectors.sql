@@ -1,0 +1,44 @@
+-- The statements of vectors.py.
+
+-- name: unfilled
+WITH unit AS MATERIALIZED (
+        SELECT user_id, unit_no, kind, row_id FROM search_units AS unit
+        WHERE (user_id, unit_no) > (%s::text, %s::integer) AND vectored
+          AND NOT EXISTS (SELECT FROM search_vectors AS made WHERE made.user_id = unit.user_id
+                          AND made.unit_no = unit.unit_no AND part = 0 AND embedding_next IS NOT NULL)
+        ORDER BY user_id, unit_no LIMIT %s)
+    SELECT unit.user_id, unit_no, unit.kind, unit.row_id::text AS id, content, role, said_by, title,
+           source.occurred_at, heading
+    FROM unit JOIN search_sources AS source
+      ON source.user_id = unit.user_id AND source.row_id = unit.row_id AND source.kind = unit.kind
+    WHERE source.user_id = ANY(ARRAY(SELECT user_id FROM unit)) AND source.row_id = ANY(ARRAY(SELECT row_id FROM unit))
+    ORDER BY unit.user_id, unit_no
+
+-- name: fill
+UPDATE {table} AS row SET embedding_next = given.embedding::vector
+    FROM unnest(%s::text[], %s::uuid[], %s::text[]) AS given (user_id, id, embedding)
+    WHERE row.user_id = given.user_id AND row.{key} = given.id
+
+-- A unit that is gone meanwhile gets none.
+-- name: fill_units
+INSERT INTO search_vectors (user_id, unit_no, part, embedding_next, ann)
+    SELECT given.user_id, given.unit_no, part, vector::vector,
+           coalesce((SELECT large FROM search_users WHERE search_users.user_id = given.user_id), false)
+    FROM unnest(%s::text[], %s::integer[], %s::smallint[], %s::text[]) AS given (user_id, unit_no, part, vector)
+    JOIN search_units AS unit ON unit.user_id = given.user_id AND unit.unit_no = given.unit_no
+    ON CONFLICT (user_id, unit_no, part) DO UPDATE SET embedding_next = EXCLUDED.embedding_next
+
+-- name: left
+SELECT count(*) FROM search_units AS unit
+    WHERE vectored
+      AND NOT EXISTS (SELECT FROM search_vectors AS made WHERE made.user_id = unit.user_id
+                      AND made.unit_no = unit.unit_no AND part = 0 AND embedding_next IS NOT NULL)
+
+-- What was indexed after the last round waits for its vector, as if it were new.
+-- name: due_again
+INSERT INTO search_due (user_id, kind, row_id, stage)
+    SELECT user_id, kind, row_id, CASE WHEN by_machine OR kind = 'document' THEN 2 ELSE 1 END FROM search_units AS unit
+    WHERE vectored
+      AND NOT EXISTS (SELECT FROM search_vectors AS made
+                      WHERE made.user_id = unit.user_id AND made.unit_no = unit.unit_no AND part = 0)
+    ON CONFLICT DO NOTHING

@@ -1,1 +1,0 @@
-"""MemoryManager: one conversation and all that is remembered for it."""

@@ -1,0 +1,26 @@
+"""A prompt as the page shows it: its parts, with what each takes and may take of the budget."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ltst.recall.context import SHARES, Context
+
+FRAME = "What says that the rest is remembered and no order, today's date, and what sets messages apart."
+
+
+class Part(NamedTuple):
+    """A part of a prompt. `allowed` is what it may have whatever the others want, if it has a share of its own."""
+
+    name: str
+    text: str
+    tokens: int
+    allowed: int | None = None
+
+
+def parts_of(prompt: Context, budget: int) -> list[Part]:
+    """Returns the sections of a prompt in their order, after what frames them."""
+    framing = prompt.tokens - sum(each.tokens for each in prompt.sections)
+    framed = [Part("frame", FRAME, framing)] if framing > 0 else []
+    allowed = {name: int(budget * share) for name, share in SHARES.items()}
+    return [*framed, *(Part(each.name, each.text, each.tokens, allowed.get(each.name)) for each in prompt.sections)]

@@ -1,0 +1,44 @@
+"""For LangChain: a history of messages, a retriever, a middleware that remembers, and stores, kept by ltst.
+
+The memories of a conversation are of the kind that LangChain has deprecated; they stay for programs that use them.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ltst.langchain.history import (
+    AsyncConversationBufferWindowMemory,
+    LtstChatMessageHistory,
+    LtstConversationWindowMemory,
+)
+
+if TYPE_CHECKING:
+    from ltst.langchain.recall import LtstMemoryMiddleware, LtstRetriever
+    from ltst.langchain.stores import LtstByteStore, LtstCache, LtstVectorStore
+
+__all__ = [
+    "AsyncConversationBufferWindowMemory",
+    "LtstByteStore",
+    "LtstCache",
+    "LtstChatMessageHistory",
+    "LtstConversationWindowMemory",
+    "LtstMemoryMiddleware",
+    "LtstRetriever",
+    "LtstVectorStore",
+]
+
+# These need more of LangChain, and are imported when they are first asked for.
+_LATE = {
+    "LtstByteStore": "stores",
+    "LtstCache": "stores",
+    "LtstMemoryMiddleware": "recall",
+    "LtstRetriever": "recall",
+    "LtstVectorStore": "stores",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a late name."""
+    if name not in _LATE:
+        raise AttributeError(f"module 'ltst.langchain' has no attribute {name!r}")
+    return getattr(import_module(f"ltst.langchain.{_LATE[name]}"), name)

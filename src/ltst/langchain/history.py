@@ -1,0 +1,224 @@
+"""LangChain: a chat message history, and the conversation window memory over it, both kept in the store.
+
+LangChain calls memories, and histories that a chain reads by itself, deprecated; agents have the middleware of
+recall.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ltst import adapters
+from ltst.adapters import at_once, awaited
+from ltst.errors import Invalid
+from ltst.memory import AsyncUser
+from ltst.records import ConversationMessage
+from ltst.support import validate
+from ltst.sync import User
+
+with adapters.needed("langchain-classic", "langchain"):
+    from langchain_classic.memory.chat_memory import BaseChatMemory
+    from langchain_core.chat_history import BaseChatMessageHistory
+    from langchain_core.messages import (
+        BaseMessage,
+        get_buffer_string,
+        message_chunk_to_message,
+        messages_from_dict,
+    )
+    from pydantic import Field
+
+# How many messages an exchange may have on average, those of tools included, for all k to be read.
+EXCHANGE = 20
+# Where the metadata of a message keeps what is not text. The view chat_message_history keeps it there too, so that
+# langchain_postgres and this module read what the other wrote.
+KEPT = "chat_message_history"
+ROLES = {"human": "human", "ai": "ai", "system": "system", "tool": "tool", "function": "tool"}
+# Types that the role alone does not tell.
+NAMED = ("function", "chat")
+
+
+class LtstChatMessageHistory(BaseChatMessageHistory):
+    """The messages of one conversation, as LangChain reads and writes them; for RunnableWithMessageHistory and others.
+
+    Made from a user of `AsyncMemory` it has the verbs that are awaited, from a user of `Memory` all of them.
+    """
+
+    def __init__(
+        self, user: AsyncUser | User, session_id: str, *, agent: str | None = None, limit: int | None = None
+    ) -> None:
+        """Use a conversation, created on its first write. With a `limit`, only that many newest messages are read."""
+        adapters.check_user(user)
+        self._chat: Any = user.chat(session_id, agent=agent)
+        self._sessions = user.sessions
+        self._limit = adapters.MOST if limit is None else validate.limit(limit, most=adapters.MOST)
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]
+        """Return the messages, oldest first."""
+        return _read(at_once(self._chat.window, self._limit))
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Store messages, all or none."""
+        at_once(self._chat.add_many, _written(messages))
+
+    def clear(self) -> None:
+        """Forget the conversation: its messages, its working memory and what was drawn from them alone."""
+        at_once(self._sessions.delete, self._chat.session_id)
+
+    def newest(self, count: int) -> list[BaseMessage]:
+        """Return the newest messages, oldest first."""
+        return _read(at_once(self._chat.window, min(count, adapters.MOST))) if count else []
+
+    def last(self, exchanges: int) -> list[BaseMessage]:
+        """Return the newest exchanges: what the user said, and everything until they speak again."""
+        return _last(at_once(self._chat.window, _reach(exchanges)), exchanges) if exchanges else []
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        """Return the messages, oldest first."""
+        return _read(await awaited(self._chat.window, self._limit))
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Store messages, all or none."""
+        await awaited(self._chat.add_many, _written(messages))
+
+    async def aclear(self) -> None:
+        """Forget the conversation: its messages, its working memory and what was drawn from them alone."""
+        await awaited(self._sessions.delete, self._chat.session_id)
+
+    async def anewest(self, count: int) -> list[BaseMessage]:
+        """Return the newest messages, oldest first."""
+        return _read(await awaited(self._chat.window, min(count, adapters.MOST))) if count else []
+
+    async def alast(self, exchanges: int) -> list[BaseMessage]:
+        """Return the newest exchanges: what the user said, and everything until they speak again."""
+        return _last(await awaited(self._chat.window, _reach(exchanges)), exchanges) if exchanges else []
+
+
+class AsyncConversationBufferWindowMemory(BaseChatMemory):
+    """The newest `k` messages of a conversation, for chains that are awaited or not; 50 unless told otherwise.
+
+    `chat_memory` is any history of LangChain: `LtstChatMessageHistory`, `PostgresChatMessageHistory` or another.
+    """
+
+    human_prefix: str = "Human"
+    ai_prefix: str = "AI"
+    memory_key: str = "history"
+    k: int = Field(default=50, ge=0)
+
+    @property
+    def memory_variables(self) -> list[str]:
+        """Return the name under which a chain gets the window."""
+        return [self.memory_key]
+
+    @property
+    def buffer(self) -> str | list[BaseMessage]:
+        """Return the window, as messages or as one text."""
+        return self._shown(self._window())
+
+    def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Return the window under its name."""
+        return {self.memory_key: self.buffer}
+
+    async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Return the window under its name."""
+        return {self.memory_key: self._shown(await self._awindow())}
+
+    def _window(self) -> list[BaseMessage]:
+        if isinstance(self.chat_memory, LtstChatMessageHistory):
+            return self.chat_memory.newest(self.k)
+        return self.chat_memory.messages[-self.k :] if self.k else []
+
+    async def _awindow(self) -> list[BaseMessage]:
+        if isinstance(self.chat_memory, LtstChatMessageHistory):
+            return await self.chat_memory.anewest(self.k)
+        return (await self.chat_memory.aget_messages())[-self.k :] if self.k else []
+
+    def _shown(self, messages: list[BaseMessage]) -> str | list[BaseMessage]:
+        if self.return_messages:
+            return messages
+        return get_buffer_string(messages, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
+
+
+class LtstConversationWindowMemory(AsyncConversationBufferWindowMemory):
+    """The last `k` exchanges of a conversation, for chains: ConversationBufferWindowMemory, kept in the store."""
+
+    chat_memory: LtstChatMessageHistory
+    k: int = Field(default=5, ge=0)
+
+    def _window(self) -> list[BaseMessage]:
+        return self.chat_memory.last(self.k)
+
+    async def _awindow(self) -> list[BaseMessage]:
+        return await self.chat_memory.alast(self.k)
+
+
+def _reach(exchanges: int) -> int:
+    return min(EXCHANGE * exchanges, adapters.MOST)
+
+
+def _last(stored: Sequence[ConversationMessage], exchanges: int) -> list[BaseMessage]:
+    begun = [at for at, message in enumerate(stored) if message.role == "human"]
+    return _read(stored[begun[-exchanges] :] if len(begun) >= exchanges else stored)
+
+
+def _written(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+    return [written(message_chunk_to_message(each)) for each in messages]
+
+
+def written(message: BaseMessage) -> dict[str, Any]:
+    """Return the arguments of `add`: the text, and in the metadata what else restores the message."""
+    text, kept = _text(message), _beside(message)
+    if message.content != text:
+        kept["content"] = message.model_dump(mode="json", include={"content"}, fallback=str)["content"]
+    if message.type in NAMED:
+        kept["type"] = message.type
+    return {"role": _role(message), "content": text, "metadata": {KEPT: kept} if kept else {}}
+
+
+def _read(stored: Sequence[ConversationMessage]) -> list[BaseMessage]:
+    return messages_from_dict([_told(message) for message in stored])
+
+
+def _told(message: ConversationMessage) -> dict[str, Any]:
+    kept = message.metadata.get(KEPT)
+    beside = dict(kept) if isinstance(kept, Mapping) else {}
+    kind = beside["type"] if beside.get("type") in NAMED else message.role
+    # LangChain cannot read a tool's answer that does not say what it answers.
+    answers = {"tool_call_id": ""} if kind == "tool" else {}
+    return {"type": kind, "data": {"content": message.content, **answers, **beside, "type": kind}}
+
+
+def _role(message: BaseMessage) -> str:
+    if message.type == "chat":
+        # Words under a role of its own are not the user's; nothing may be learnt from them as if they were.
+        return validate.ROLES.get(getattr(message, "role", ""), "ai")
+    if message.type not in ROLES:
+        raise Invalid(f"messages are of the types {', '.join(ROLES)} and chat, not {message.type!r}")
+    return ROLES[message.type]
+
+
+def _beside(message: BaseMessage) -> dict[str, Any]:
+    """Return what a message holds beside its content, without its defaults."""
+    dumped = message.model_dump(mode="json", exclude={"content", "type"}, fallback=str)
+    known = type(message).model_fields
+    return {name: value for name, value in dumped.items() if name not in known or not _is_default(known[name], value)}
+
+
+def _is_default(field: Any, value: Any) -> bool:
+    return not field.is_required() and bool(field.get_default(call_default_factory=True) == value)
+
+
+def _text(message: BaseMessage) -> str:
+    """Return the text, or what was done instead of speaking: the store takes no blank messages."""
+    said = str(message.text)
+    if said.strip():
+        return said
+    calls = [f"{call['name']}({_json(call['args'])})" for call in getattr(message, "tool_calls", ())]
+    parts = [str(part.get("type")) for part in message.content if isinstance(part, Mapping)]
+    return "; ".join(calls) or f"({', '.join(parts) or 'no text'})"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,141 @@
+"""LangChain: a retriever over all that is remembered, and a middleware that recalls for a model and remembers it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from ltst import adapters
+from ltst.adapters import awaited, called, finished
+from ltst.errors import Invalid
+from ltst.langchain.history import written
+from ltst.memory import AsyncUser
+from ltst.records import Hit
+from ltst.sync import User
+
+with adapters.needed("langchain", "langchain"):
+    from langchain.agents.middleware import AgentMiddleware
+    from langchain_core.documents import Document
+    from langchain_core.messages import AnyMessage, SystemMessage
+    from langchain_core.retrievers import BaseRetriever
+    from langgraph.config import get_config
+    from pydantic import ConfigDict, Field
+
+UNNAMED = "which conversation? Give session_id=…, or invoke with config={'configurable': {'thread_id': …}}"
+
+
+class LtstRetriever(BaseRetriever):
+    """Finds what is remembered of a user: messages, facts, entries and documents, the best first."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    user: Any
+    k: int = Field(default=10, ge=1, le=200)
+    filters: dict[str, Any] = Field(default_factory=dict)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse what is not the user of a memory."""
+        super().model_post_init(context)
+        adapters.check_user(self.user)
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any, **asked: Any) -> list[Document]:
+        return finished(self._found(called, query, asked))
+
+    async def _aget_relevant_documents(self, query: str, *, run_manager: Any, **asked: Any) -> list[Document]:
+        return await self._found(awaited, query, asked)
+
+    async def _found(self, ask: Callable[..., Any], query: str, asked: dict[str, Any]) -> list[Document]:
+        limit = asked.pop("k", self.k)
+        return [_document(hit) for hit in await ask(self.user.search, query, limit=limit, **{**self.filters, **asked})]
+
+
+def _document(hit: Hit) -> Document:
+    told = {
+        "kind": hit.kind,
+        "score": hit.score,
+        "occurred_at": hit.occurred_at and hit.occurred_at.isoformat(),
+        "session_id": hit.session_id,
+        "role": hit.role,
+        "sources": list(hit.sources),
+    }
+    return Document(id=hit.id, page_content=hit.content, metadata={k: v for k, v in told.items() if v is not None})
+
+
+class LtstMemoryMiddleware(AgentMiddleware):
+    """Gives an agent of `create_agent` a memory: it recalls before the model is called, and stores what was said.
+
+    What is recalled goes into the system message of the call, and never into the agent's state. What was said becomes
+    messages of a conversation, each once, whether or not the agent has a checkpointer.
+    """
+
+    def __init__(
+        self,
+        user: AsyncUser | User | Callable[[Any], AsyncUser | User],
+        *,
+        session_id: str | None = None,
+        agent: str | None = None,
+        max_tokens: int = 2000,
+    ) -> None:
+        """Remember for a user, or for whom a function finds by the runtime of the call.
+
+        Without a `session_id` the conversation is the `thread_id` of the call. `max_tokens` of memory go into a call.
+        """
+        super().__init__()
+        if not callable(user):
+            adapters.check_user(user)
+        self._user, self._session_id, self._agent, self._most = user, session_id, agent, max_tokens
+
+    def before_agent(self, state: Any, runtime: Any) -> None:
+        """Store what the user says."""
+        finished(self._store(called, state["messages"], runtime))
+
+    async def abefore_agent(self, state: Any, runtime: Any) -> None:
+        """Store what the user says."""
+        await self._store(awaited, state["messages"], runtime)
+
+    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Call the model with what is remembered about the user's last words."""
+        return handler(finished(self._remembering(called, request)))
+
+    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Call the model with what is remembered about the user's last words."""
+        return await handler(await self._remembering(awaited, request))
+
+    def after_agent(self, state: Any, runtime: Any) -> None:
+        """Store what the agent did and said."""
+        finished(self._store(called, state["messages"], runtime))
+
+    async def aafter_agent(self, state: Any, runtime: Any) -> None:
+        """Store what the agent did and said."""
+        await self._store(awaited, state["messages"], runtime)
+
+    def _chat(self, runtime: Any) -> Any:
+        user = self._user(runtime) if callable(self._user) else self._user
+        adapters.check_user(user)
+        session_id = self._session_id or get_config().get("configurable", {}).get("thread_id")
+        if session_id is None:
+            raise Invalid(UNNAMED)
+        return user.chat(str(session_id), agent=self._agent)
+
+    async def _store(self, ask: Callable[..., Any], messages: Sequence[AnyMessage], runtime: Any) -> None:
+        """Store the last turn, each message under its id, so that what was stored before stays as it is."""
+        turns = [{**written(message), "key": message.id} for message in messages[_last_question(messages) :]]
+        await ask(self._chat(runtime).add_many, turns)
+
+    async def _remembering(self, ask: Callable[..., Any], request: Any) -> Any:
+        at = _last_question(request.messages)
+        question = str(request.messages[at].text) if request.messages else ""
+        if not question.strip():
+            return request
+        chat = self._chat(request.runtime)
+        # What the model sees anyway need not be recalled.
+        context = await ask(chat.context, about=question, max_tokens=self._most, window=len(request.messages))
+        if context.system is None:
+            return request
+        said = request.system_message.text if request.system_message else ""
+        return request.override(system_message=SystemMessage(f"{said}\n\n{context.system}".strip()))
+
+
+def _last_question(messages: Sequence[AnyMessage]) -> int:
+    """Return where the last turn begins: with the user's last words."""
+    return next((at for at in range(len(messages) - 1, -1, -1) if messages[at].type == "human"), 0)

@@ -1,0 +1,323 @@
+"""LangChain: stores over the items of a user: bytes by key, documents by vector, and a cache of what models said."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from ltst import adapters
+from ltst.adapters import awaited, called, finished
+from ltst.errors import Invalid
+from ltst.memory import AsyncUser
+from ltst.records import Item
+from ltst.support.ids import new_id
+from ltst.support.text import sha256
+from ltst.sync import User
+
+with adapters.needed("langchain", "langchain"):
+    from langchain_core._api import LangChainBetaWarning
+    from langchain_core.caches import BaseCache
+    from langchain_core.documents import Document
+    from langchain_core.embeddings import Embeddings
+    from langchain_core.load import dumps, loads
+    from langchain_core.stores import ByteStore
+    from langchain_core.vectorstores import VectorStore
+
+Ask = Callable[..., Any]
+# As many operations as a batch may have.
+BATCH = 10_000
+
+
+class _Kept:
+    """The items of a user in one namespace, read and written many at a time."""
+
+    def __init__(self, user: AsyncUser | User, namespace: Sequence[str]) -> None:
+        adapters.check_user(user)
+        self.items = user.items
+        self.namespace = tuple(namespace)
+
+    async def get(self, ask: Ask, keys: Sequence[str]) -> list[Item | None]:
+        """Return items in the order of their keys; None for those that are not there."""
+        return await self._do(ask, [{"do": "get", "key": key} for key in keys])
+
+    async def put(self, ask: Ask, given: Iterable[tuple[str, Any]], **how: Any) -> None:
+        """Keep values under their keys."""
+        await self._do(ask, [{"do": "put", "key": key, "value": value, **how} for key, value in given])
+
+    async def put_each(self, ask: Ask, given: Iterable[dict[str, Any]]) -> None:
+        """Keep values, each with what is said of it."""
+        await self._do(ask, [{"do": "put", **each} for each in given])
+
+    async def delete(self, ask: Ask, keys: Iterable[str]) -> None:
+        """Remove items; keys that are not there are passed over."""
+        await self._do(ask, [{"do": "delete", "key": key} for key in keys])
+
+    async def keys(self, ask: Ask) -> list[str]:
+        """Return every key."""
+        listed = await ask(self.items.list, self.namespace, limit=adapters.MOST)
+        return [item.key for item in listed if item.namespace == self.namespace]
+
+    async def _do(self, ask: Ask, operations: Sequence[dict[str, Any]]) -> list[Any]:
+        placed = [{**each, "namespace": self.namespace} for each in operations]
+        done: list[Any] = []
+        for at in range(0, len(placed), BATCH):
+            done += await ask(self.items.batch, placed[at : at + BATCH])
+        return done
+
+
+class LtstByteStore(ByteStore):
+    """Bytes under keys, kept as items of a user; for CacheBackedEmbeddings, MultiVectorRetriever and others."""
+
+    def __init__(self, user: AsyncUser | User, *, namespace: Sequence[str] = ("langchain", "bytes")) -> None:
+        """Keep bytes in a namespace of a user's items."""
+        self._kept = _Kept(user, namespace)
+
+    def mget(self, keys: Sequence[str]) -> list[bytes | None]:
+        """Return values in the order of their keys; None for those that are not there."""
+        return _values(finished(self._kept.get(called, keys)))
+
+    async def amget(self, keys: Sequence[str]) -> list[bytes | None]:
+        """Return values in the order of their keys; None for those that are not there."""
+        return _values(await self._kept.get(awaited, keys))
+
+    def mset(self, key_value_pairs: Sequence[tuple[str, bytes]]) -> None:
+        """Keep values under their keys."""
+        finished(self._kept.put(called, key_value_pairs, fields=()))
+
+    async def amset(self, key_value_pairs: Sequence[tuple[str, bytes]]) -> None:
+        """Keep values under their keys."""
+        await self._kept.put(awaited, key_value_pairs, fields=())
+
+    def mdelete(self, keys: Sequence[str]) -> None:
+        """Remove values; keys that are not there are passed over."""
+        finished(self._kept.delete(called, keys))
+
+    async def amdelete(self, keys: Sequence[str]) -> None:
+        """Remove values; keys that are not there are passed over."""
+        await self._kept.delete(awaited, keys)
+
+    def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
+        """Yield the keys that begin with a prefix."""
+        yield from (key for key in finished(self._kept.keys(called)) if key.startswith(prefix or ""))
+
+    async def ayield_keys(self, *, prefix: str | None = None) -> AsyncIterator[str]:
+        """Yield the keys that begin with a prefix."""
+        for key in await self._kept.keys(awaited):
+            if key.startswith(prefix or ""):
+                yield key
+
+
+class LtstCache(BaseCache):
+    """What models said to prompts, kept as items of a user; give it to `set_llm_cache`."""
+
+    def __init__(
+        self,
+        user: AsyncUser | User,
+        *,
+        ttl: float | None = None,
+        namespace: Sequence[str] = ("langchain", "cache"),
+    ) -> None:
+        """Keep answers in a namespace of a user's items, for `ttl` seconds or for good."""
+        self._kept = _Kept(user, namespace)
+        self._how = {"fields": (), **({} if ttl is None else {"ttl": ttl})}
+
+    def lookup(self, prompt: str, llm_string: str) -> Any:
+        """Return what a model said to a prompt before; None if nothing is kept."""
+        return _generations(finished(self._kept.get(called, [_digest(prompt, llm_string)])))
+
+    async def alookup(self, prompt: str, llm_string: str) -> Any:
+        """Return what a model said to a prompt before; None if nothing is kept."""
+        return _generations(await self._kept.get(awaited, [_digest(prompt, llm_string)]))
+
+    def update(self, prompt: str, llm_string: str, return_val: Any) -> None:
+        """Keep what a model said to a prompt."""
+        finished(self._kept.put(called, _answer(prompt, llm_string, return_val), **self._how))
+
+    async def aupdate(self, prompt: str, llm_string: str, return_val: Any) -> None:
+        """Keep what a model said to a prompt."""
+        await self._kept.put(awaited, _answer(prompt, llm_string, return_val), **self._how)
+
+    def clear(self, **options: Any) -> None:
+        """Forget every answer."""
+        finished(self._clear(called))
+
+    async def aclear(self, **options: Any) -> None:
+        """Forget every answer."""
+        await self._clear(awaited)
+
+    async def _clear(self, ask: Ask) -> None:
+        await self._kept.delete(ask, await self._kept.keys(ask))
+
+
+class LtstVectorStore(VectorStore):
+    """Documents of a user, found by vectors of LangChain's embeddings, or without those by ltst's own search."""
+
+    def __init__(
+        self,
+        user: AsyncUser | User,
+        embedding: Embeddings | None = None,
+        *,
+        namespace: Sequence[str] = ("langchain", "documents"),
+    ) -> None:
+        """Keep documents in a namespace of a user's items."""
+        self._kept = _Kept(user, namespace)
+        self._embedding = embedding
+
+    @property
+    def embeddings(self) -> Embeddings | None:
+        """Return the model that makes the vectors."""
+        return self._embedding
+
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **options: Any,
+    ) -> list[str]:
+        """Keep texts, in place of those that have the same ids; returns the ids."""
+        given = list(texts)
+        vectors = self._embedding.embed_documents(given) if self._embedding else None
+        return finished(self._add(called, given, metadatas, ids, vectors))
+
+    async def aadd_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **options: Any,
+    ) -> list[str]:
+        """Keep texts, in place of those that have the same ids; returns the ids."""
+        given = list(texts)
+        vectors = await self._embedding.aembed_documents(given) if self._embedding else None
+        return await self._add(awaited, given, metadatas, ids, vectors)
+
+    def delete(self, ids: list[str] | None = None, **options: Any) -> bool:
+        """Remove documents; without ids, all of them."""
+        return finished(self._delete(called, ids))
+
+    async def adelete(self, ids: list[str] | None = None, **options: Any) -> bool:
+        """Remove documents; without ids, all of them."""
+        return await self._delete(awaited, ids)
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Return the documents that are there, in the order of the ids."""
+        return [_document(item) for item in finished(self._kept.get(called, ids)) if item]
+
+    async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Return the documents that are there, in the order of the ids."""
+        return [_document(item) for item in await self._kept.get(awaited, ids) if item]
+
+    def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
+        """Return the documents that are nearest to a question, the best first; `filter` as items have it."""
+        return [found for found, _ in self.similarity_search_with_score(query, k, **options)]
+
+    async def asimilarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
+        """Return the documents that are nearest to a question, the best first; `filter` as items have it."""
+        return [found for found, _ in await self.asimilarity_search_with_score(query, k, **options)]
+
+    def similarity_search_with_score(self, *args: Any, **kwargs: Any) -> list[tuple[Document, float]]:
+        """Return the nearest documents with how near they are; 1 is nearest."""
+        query, k, filter = _asked(*args, **kwargs)
+        wanted = {"vector": self._embedding.embed_query(query)} if self._embedding else {"query": query}
+        return finished(self._found(called, k, filter, wanted))
+
+    async def asimilarity_search_with_score(self, *args: Any, **kwargs: Any) -> list[tuple[Document, float]]:
+        """Return the nearest documents with how near they are; 1 is nearest."""
+        query, k, filter = _asked(*args, **kwargs)
+        wanted = {"vector": await self._embedding.aembed_query(query)} if self._embedding else {"query": query}
+        return await self._found(awaited, k, filter, wanted)
+
+    def similarity_search_by_vector(self, embedding: list[float], k: int = 4, **options: Any) -> list[Document]:
+        """Return the documents whose vectors are nearest to one."""
+        wanted = {"vector": embedding}
+        return [found for found, _ in finished(self._found(called, k, options.get("filter"), wanted))]
+
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        return lambda score: score
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: list[str],
+        embedding: Embeddings | None,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        user: User | None = None,
+        **options: Any,
+    ) -> LtstVectorStore:
+        """Return a store of a `user` with texts in it."""
+        if user is None:
+            raise Invalid("user must be memory.user(...)")
+        made = cls(user, embedding, **options)
+        made.add_texts(texts, metadatas, ids=ids)
+        return made
+
+    async def _add(
+        self,
+        ask: Ask,
+        texts: Sequence[str],
+        metadatas: Sequence[dict[str, Any]] | None,
+        ids: Sequence[str | None] | None,
+        vectors: Sequence[Sequence[float]] | None,
+    ) -> list[str]:
+        if any(given is not None and len(given) != len(texts) for given in (metadatas, ids)):
+            raise Invalid(f"there must be as many metadatas and ids as texts, {len(texts)}")
+        named = [given or new_id() for given in ids or [None] * len(texts)]
+        await self._kept.put_each(
+            ask,
+            (
+                {
+                    "key": key,
+                    "value": {"text": text, "metadata": metadatas[at] if metadatas else {}},
+                    "fields": ("text",),
+                    **({} if vectors is None else {"vectors": [vectors[at]]}),
+                }
+                for at, (key, text) in enumerate(zip(named, texts, strict=True))
+            ),
+        )
+        return named
+
+    async def _delete(self, ask: Ask, ids: Sequence[str] | None) -> bool:
+        await self._kept.delete(ask, await self._kept.keys(ask) if ids is None else ids)
+        return True
+
+    async def _found(
+        self, ask: Ask, k: int, filter: dict[str, Any] | None, wanted: dict[str, Any]
+    ) -> list[tuple[Document, float]]:
+        narrowed = {"metadata": filter} if filter else None
+        found = await ask(self._kept.items.search, self._kept.namespace, limit=k, filter=narrowed, **wanted)
+        return [(_document(item), item.score or 0.0) for item in found]
+
+
+def _asked(query: str, k: int = 4, filter: dict[str, Any] | None = None, **options: Any) -> tuple[str, int, Any]:
+    return query, k, filter
+
+
+def _values(items: Sequence[Item | None]) -> list[bytes | None]:
+    return [None if item is None else item.value for item in items]
+
+
+def _document(item: Item) -> Document:
+    return Document(id=item.key, page_content=item.value["text"], metadata=item.value["metadata"])
+
+
+def _digest(prompt: str, llm_string: str) -> str:
+    return sha256(adapters.as_json([prompt, llm_string]))
+
+
+def _answer(prompt: str, llm_string: str, generations: Any) -> list[tuple[str, Any]]:
+    return [(_digest(prompt, llm_string), [dumps(each) for each in generations])]
+
+
+def _generations(items: Sequence[Item | None]) -> Any:
+    (item,) = items
+    if item is None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LangChainBetaWarning)  # whoever uses the cache cannot do anything about it
+        return [loads(each, allowed_objects="core") for each in item.value]

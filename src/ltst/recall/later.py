@@ -1,0 +1,90 @@
+"""Later: puts what no longer holds behind what took its place, among the first hits of a question about now.
+
+While a message is compared with those before it, nobody knows what will be asked. Here two hits are known to answer one
+question, which tells more: the later one is likely to be the one that holds if it answers the question nearly as well
+and shares words with the other, and more so if the other was found by its words. The weights were fitted to lives by
+`evaluation/later.py`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from ltst.records import Hit
+from ltst.support.terms import terms
+
+# So many hits are compared. A longer message tells of several things: another seldom takes the place of all.
+COMPARED = 10
+LONGEST = 220
+# From this likelihood on the earlier one is put behind the later one: in doubt both are there to be read.
+LEAST = 0.2
+# A question that asks for what holds now, in so many words, leaves less doubt about which of two is meant.
+LEAST_NOW = 0.1
+NOW = re.compile(
+    r"\b(?:now|nowadays|current(?:ly)?|present(?:ly)?|these days|at the moment|today|still|any ?more|latest"
+    r"|jetzt|derzeit|aktuell|heute|momentan|inzwischen|ahora|actualmente|hoy|maintenant|actuellement|aujourd['’]hui)\b",
+    re.IGNORECASE,
+)
+WEIGHTS = (-7.21, 9.05, -3.51, 0.33, 6.45, 4.29, 11.55, 1.81, -1.3)
+
+
+def holding_first(question: str, found: Sequence[Hit]) -> list[Hit]:
+    """Return the hits with what was replaced behind what replaced it; its score is then that of the later one."""
+    order = [*found]
+    least = LEAST_NOW if NOW.search(question) else LEAST
+    for _, older, newer in sorted(_replaced(found[:COMPARED], least), key=lambda each: -each[0]):
+        # Both may have been moved before.
+        places = {each.id: place for place, each in enumerate(order)}
+        before, after = places[older.id], places[newer.id]
+        if before < after:
+            score = order[after].score
+            moved = replace(order[before], score=score, scores={**older.scores, "later": score - older.score})
+            order[before : after + 1] = [*order[before + 1 : after + 1], moved]
+    return order
+
+
+def _replaced(found: Sequence[Hit], least: float) -> Iterator[tuple[float, Hit, Hit]]:
+    """Yield each hit that a later one is at least so likely to replace, with that one and how likely it is."""
+    told = [each for each in found if tells(each)]
+    words = {each.id: {*terms(each.content)} for each in told} if len(told) > 1 else {}
+    for older, newer in combinations(told, 2):
+        if older.occurred_at < newer.occurred_at:  # type: ignore[operator]
+            likely = likelihood(features(older, newer, words[older.id], words[newer.id]))
+            if likely >= least:
+                yield likely, older, newer
+
+
+def tells(hit: Hit) -> bool:
+    """Whether a hit is a short message of a person, and was found for a question about what holds."""
+    return (
+        "recent" in hit.scores
+        and hit.kind == "message"
+        and hit.role == "human"
+        and hit.occurred_at is not None
+        and len(hit.content) <= LONGEST
+    )
+
+
+def features(older: Hit, newer: Hit, earlier: set[str], later: set[str]) -> tuple[float, ...]:
+    """Return what is seen of two hits: how near each is, the words that they share, and how the search scored them."""
+    shared = len(earlier & later)
+    return (
+        1.0,
+        newer.scores.get("dense", 0.0),
+        older.scores.get("dense", 0.0),
+        -older.scores.get("outdated", 0.0),
+        shared / max(len(earlier), 1),
+        shared / max(len(later), 1),
+        newer.score - older.score,
+        older.scores.get("lexical", 0.0),
+        newer.scores.get("lexical", 0.0),
+    )
+
+
+def likelihood(seen: Sequence[float]) -> float:
+    """Return how likely the later of two hits took the place of the other."""
+    return 1 / (1 + math.exp(-sum(weight * value for weight, value in zip(WEIGHTS, seen, strict=True))))
