@@ -21,13 +21,7 @@ GROUP BY operation_name
 ORDER BY count(*) DESC, operation_name;
 
 -- name: tables
-SELECT class.relname::text AS name,
-       coalesce(nullif(stat.n_live_tup, 0), greatest(class.reltuples, 0))::bigint AS rows,
-       pg_total_relation_size(class.oid) AS bytes
-FROM pg_class AS class JOIN pg_stat_user_tables AS stat ON stat.relid = class.oid
-WHERE class.relnamespace = current_schema()::regnamespace AND class.relkind IN ('r', 'p')
-  AND (class.relname = ANY(%(tables)s::text[]))
-ORDER BY pg_total_relation_size(class.oid) DESC, class.relname;
+SELECT name, rows, bytes FROM ltst_table_sizes(%(tables)s::text[]) ORDER BY bytes DESC, name;
 
 -- name: growth
 SELECT 'conversation_sessions' AS name, count(*) AS added FROM conversation_sessions

@@ -1,0 +1,185 @@
+"""Distributes a database over the nodes of Citus: by users, so that all that belongs to one lies together.
+
+Tables of users become distributed tables, what all of them read becomes reference tables, and what nobody but the keeper
+uses stays where it is, on the coordinator. Then every place gets its schema (`places.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from ltst.db import migrate, places
+from ltst.db.blueprint import blueprint
+from ltst.db.connections import Connection
+from ltst.db.pool import Database, translated
+from ltst.db.queries import statements
+from ltst.errors import Conflict, DatabaseUnavailable
+
+STATEMENTS = statements(__name__)
+ANCHOR = "conversation_sessions"
+REFERENCES = ("adopted_tables", "embedding_models", "ledger_epochs", "ltst_migrations")
+# Keys to servers and what counts for all: only the keeper reads them, and finds them without knowing whose they are.
+ON_THE_COORDINATOR = (
+    "api_keys",
+    "key_requirement",
+    "memory_performance_metrics",
+    "model_usage",
+    "adopted_messages",
+)
+SHARDS = 32
+NO_CITUS = (
+    "this database has no Citus: load it (shared_preload_libraries = 'citus') on the coordinator and on every worker, run "
+    "CREATE EXTENSION citus in this database on each, and name the workers by citus_add_node"
+)
+
+
+class Readiness(NamedTuple):
+    """What tells whether a database can be distributed."""
+
+    utf8: bool
+    coordinator: bool
+    nodes: int
+    adopted: Sequence[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """What was done, or would be: which tables lie where, in how many places, on how many nodes."""
+
+    distributed: Sequence[str]
+    copied: Sequence[str]
+    functions: Sequence[str]
+    places: int
+    nodes: int
+
+
+async def look(database: Database, shards: int = SHARDS) -> Distribution:
+    """Return what `distribute` would do, and change nothing; Conflict where it cannot be done."""
+    async with database.owner() as connection:
+        return await _plan(connection, shards)
+
+
+async def distribute(database: Database, shards: int = SHARDS) -> Distribution:
+    """Distribute what is not yet distributed, and make all places; return what was done. It can be repeated.
+
+    The tables are locked meanwhile, and are changed all or none.
+    """
+    async with database.owner(hurry=False) as connection:
+        await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (migrate.LOCK,))
+        plan = await _plan(connection, shards)
+        await _spread(connection, plan, shards)
+    await make_places(database)
+    async with database.owner() as connection:
+        return Distribution(
+            plan.distributed, plan.copied, plan.functions, len(await places.known(connection)), plan.nodes
+        )
+
+
+async def make_places(database: Database) -> None:
+    """Make the schema of every place, on the node that holds it."""
+    async with database.owner() as connection:
+        found = await places.known(connection)
+    for place in found:
+        async with on_node(database, place) as node, node.transaction():
+            await places.make(node, place.shard)
+
+
+async def drop_places(database: Database) -> None:
+    """Remove the schemas of all places, which stand in the way of a change of the tables; their rows stay."""
+    async with database.owner() as connection:
+        found = await places.known(connection)
+    for place in found:
+        async with on_node(database, place) as node, node.transaction():
+            await node.execute(b"SET LOCAL citus.enable_ddl_propagation = off")
+            name = sql.Identifier(f"ltst_place_{place.shard}")
+            await node.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(name))
+
+
+@asynccontextmanager
+async def on_node(database: Database, place: places.Place) -> AsyncIterator[Connection]:
+    """A connection of its own to the node of a place."""
+    address = make_conninfo(database.conninfo, host=place.host, port=place.port)
+    with translated():
+        async with await Connection.connect(address, autocommit=True) as connection:
+            yield connection
+
+
+async def _plan(connection: Connection, shards: int) -> Distribution:
+    if not await connection.value(places.HAS_CITUS):
+        raise DatabaseUnavailable(NO_CITUS)
+    await migrate.refuse_pending(connection)
+    (found,) = [Readiness(*row) for row in await connection.rows(STATEMENTS["readiness"])]
+    _refuse(found)
+    # In the order in which the migrations make them: what others refer to comes first.
+    kept = [name for name in _tables() if name not in (*REFERENCES, *ON_THE_COORDINATOR)]
+    lacking = [name for (name,) in await connection.rows(STATEMENTS["lacking"], ([*REFERENCES, *kept],))]
+    functions = await connection.rows(STATEMENTS["functions"], ([*blueprint().functions],))
+    there = await places.known(connection)
+    return Distribution(
+        [name for name in lacking if name in kept],
+        [name for name in lacking if name in REFERENCES],
+        [name for (name,) in functions],
+        len(there) or shards,
+        found.nodes,
+    )
+
+
+def _refuse(found: Readiness) -> None:
+    if not found.coordinator:
+        raise Conflict("this server is a worker of Citus: give the address of the coordinator")
+    if not found.nodes:
+        raise Conflict("Citus knows no node that may hold rows: add one with SELECT citus_add_node('host', 5432)")
+    if not found.utf8:
+        raise Conflict("users are placed by the bytes of their ids in UTF-8: this database has another encoding")
+    if found.adopted:
+        names = ", ".join(found.adopted)
+        raise Conflict(f"adopted tables cannot be distributed: give them back first, with ltst db give-back: {names}")
+
+
+def _tables() -> list[str]:
+    """The tables that the migrations leave, in the order in which they make them."""
+    there = {column.partition(".")[0] for column in blueprint().columns}
+    return ["ltst_migrations", *(name for name in migrate.names_of("TABLE") if name in there)]
+
+
+async def _spread(connection: Connection, plan: Distribution, shards: int) -> None:
+    for setting in ("citus.enable_unsafe_triggers = on", "citus.multi_shard_modify_mode = 'sequential'"):
+        await connection.execute(f"SET LOCAL {setting}".encode())
+    await connection.execute(sql.SQL("SET LOCAL citus.shard_count = {}").format(shards))
+    await connection.execute(b"SET LOCAL client_min_messages = error")
+    if plan.distributed:
+        for (hindrance,) in await connection.rows(STATEMENTS["hindrances"]):
+            await connection.execute(str(hindrance).encode())
+    for name in (*plan.copied, *plan.distributed):
+        await _distribute(connection, name, name in plan.copied)
+    for name in (*plan.copied, *plan.distributed):
+        await connection.execute(b"SELECT truncate_local_data_after_distributing_table(%s)", (name,))
+    for function in plan.functions:
+        await connection.execute(b"SELECT create_distributed_function(%s)", (function,))
+
+
+async def _distribute(connection: Connection, name: str, everywhere: bool) -> None:
+    """Distribute one table with its rows, and count them before and afterwards."""
+    table = sql.Identifier(name)
+    # Policies that bind the owner, too, would hide the rows from whoever moves them.
+    await connection.execute(sql.SQL("ALTER TABLE {} NO FORCE ROW LEVEL SECURITY").format(table))
+    counted = sql.SQL("SELECT count(*) FROM {}").format(table)
+    before = await connection.value(counted)
+    if everywhere:
+        await connection.execute(b"SELECT create_reference_table(%s)", (name,))
+    elif name == ANCHOR:
+        await connection.execute(b"SELECT create_distributed_table(%s, 'user_id', colocate_with => 'none')", (name,))
+    else:
+        make = b"SELECT create_distributed_table(%s, 'user_id', colocate_with => %s)"
+        await connection.execute(make, (name, ANCHOR))
+    if (after := await connection.value(counted)) != before:
+        raise Conflict(f"{name} had {before} rows and would have {after}: nothing was changed")
+    await connection.execute(sql.SQL("ALTER TABLE {} FORCE ROW LEVEL SECURITY").format(table))
+
+

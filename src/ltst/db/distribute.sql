@@ -1,0 +1,32 @@
+-- The statements of distribute.py.
+
+-- What tells whether a database can be distributed, in the order of `Readiness`.
+-- name: readiness
+SELECT current_setting('server_encoding') = 'UTF8',
+       (SELECT groupid = 0 FROM pg_dist_local_group),
+       (SELECT count(*)::integer FROM pg_dist_node WHERE shouldhaveshards AND isactive AND noderole = 'primary'),
+       (SELECT array_agg(table_name ORDER BY table_name)::text[] FROM adopted_tables)
+
+-- The tables of the list that Citus does not know yet, in the order of the list.
+-- name: lacking
+SELECT name FROM unnest(%s::text[]) WITH ORDINALITY AS given (name, place)
+WHERE NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass(name)) ORDER BY place
+
+-- What Citus refuses: references that are emptied with what they name, which each place gets back by itself; and what is
+-- there for adopted tables.
+-- name: hindrances
+SELECT format('ALTER TABLE %I DROP CONSTRAINT %I', class.relname, conname)
+FROM pg_constraint JOIN pg_class AS class ON class.oid = conrelid
+WHERE relnamespace = current_schema()::regnamespace AND contype = 'f'
+  AND (confdeltype = 'n' OR relname = 'adopted_messages')
+UNION ALL
+SELECT format('DROP TRIGGER %I ON %I', tgname, class.relname)
+FROM pg_trigger JOIN pg_class AS class ON class.oid = tgrelid
+WHERE relnamespace = current_schema()::regnamespace AND tgname = 'forget_kept_words_trigger'
+
+-- The functions that the nodes do not have yet; those of adopted tables stay here.
+-- name: functions
+SELECT pg_proc.oid::regprocedure::text FROM pg_proc
+WHERE pronamespace = current_schema()::regnamespace AND proname = ANY(%s::text[]) AND proname NOT LIKE '%%adopted%%'
+  AND NOT EXISTS (SELECT FROM pg_dist_object WHERE classid = 'pg_proc'::regclass AND objid = pg_proc.oid)
+ORDER BY 1

@@ -1,0 +1,99 @@
+"""Places: where the rows of each user lie, when Citus has distributed the tables over several nodes.
+
+All that belongs to a user lies in one shard of each table, and these on one node. A place is named by its shard of
+`conversation_sessions`, and holds the users whose ids hash into its range.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from ltst.db.blueprint import blueprint
+from ltst.db.connections import Connection
+from ltst.db.queries import statements
+
+STATEMENTS = statements(__name__)
+HAS_CITUS = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
+MAKE = "SELECT ltst_make_place(%s)"
+# The only view that must be of the shard itself: it shows which transaction wrote a row.
+OF_THE_SHARD = "message_versions"
+
+WORD = 0xFFFFFFFF
+SEED = 0x9E3779B9 + 3923095
+BLOCK = 12
+
+
+class Place(NamedTuple):
+    """A part of the memory: its name, the lowest hash of a user in it, and the node that holds it."""
+
+    shard: int
+    low: int
+    host: str
+    port: int
+
+
+async def is_distributed(connection: Connection) -> bool:
+    """Return whether Citus has distributed the tables of this database."""
+    return bool(await connection.value(HAS_CITUS)) and bool(await connection.value(STATEMENTS["distributed"]))
+
+
+async def known(connection: Connection) -> list[Place]:
+    """Return all places, by the hashes of their users."""
+    return [Place(*row) for row in await connection.rows(STATEMENTS["places"])]
+
+
+async def make(connection: Connection, shard: int) -> None:
+    """Make the schema of a place, on a connection to its node that is in a transaction."""
+    await connection.execute(MAKE.encode(), (shard,))
+    for name, part in blueprint().views.items():
+        source = f"FROM {await _shard(connection)}" if name == OF_THE_SHARD else "FROM conversation_messages"
+        await connection.execute(part.statement.replace("FROM conversation_messages", source).encode())
+        for following in part.following:
+            if following.startswith("GRANT"):
+                await connection.execute(following.encode())
+    for name, part in blueprint().triggers.items():
+        if name.partition(" on ")[2] in blueprint().views:
+            await connection.execute(part.statement.encode())
+
+
+async def _shard(connection: Connection) -> str:
+    """Return the name of the shard of messages in the place that was made last."""
+    return str(await connection.value("SELECT ltst_shard_of('conversation_messages')"))
+
+
+@lru_cache(maxsize=65_536)
+def hashed(text: str) -> int:
+    """Return the hash by which Postgres distributes texts: Bob Jenkins' lookup3 over their bytes, with its sign."""
+    data = text.encode()
+    a = b = c = (SEED + len(data)) & WORD
+    whole = len(data) - len(data) % BLOCK
+    for start in range(0, whole, BLOCK):
+        a, b, c = _mixed(*_added(a, b, c, data[start : start + BLOCK], 0))
+    c = _last(*_added(a, b, c, data[whole:], 8))
+    return c - (1 << 32) if c >> 31 else c
+
+
+def _added(a: int, b: int, c: int, block: bytes, shift: int) -> tuple[int, int, int]:
+    """Add the bytes of a block; the lowest byte of the last word of the last block is left out."""
+    words = [int.from_bytes(block[at : at + 4], "little") for at in (0, 4, 8)]
+    return (a + words[0]) & WORD, (b + words[1]) & WORD, (c + (words[2] << shift)) & WORD
+
+
+def _mixed(a: int, b: int, c: int) -> tuple[int, int, int]:
+    for steps in (4, 6, 8, 16, 19, 4):
+        a = ((a - c) & WORD) ^ _turned(c, steps)
+        c = (c + b) & WORD
+        a, b, c = b, c, a
+    return a, b, c
+
+
+def _last(a: int, b: int, c: int) -> int:
+    for steps in (14, 11, 25, 16, 4, 14, 24):
+        c = ((c ^ b) - _turned(b, steps)) & WORD
+        a, b, c = b, c, a
+    return b
+
+
+def _turned(word: int, steps: int) -> int:
+    return ((word << steps) | (word >> (32 - steps))) & WORD

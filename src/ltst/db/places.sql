@@ -1,0 +1,11 @@
+-- The statements of places.py and distribute.py.
+
+-- name: distributed
+SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass('conversation_sessions'))
+
+-- Each place with the users' hashes that it holds, and the node that it is on.
+-- name: places
+SELECT shardid, shardminvalue::bigint, nodename, nodeport
+FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid)
+WHERE logicalrelid = to_regclass('conversation_sessions') AND noderole = 'primary'
+ORDER BY shardminvalue::bigint
