@@ -27,6 +27,7 @@ from ltst.arguments import (
     VectorOfAny,
 )
 from ltst.db import migrate
+from ltst.db.distributed import over
 from ltst.db.opening import Connected
 from ltst.db.pool import Database
 from ltst.errors import Invalid
@@ -35,7 +36,7 @@ from ltst.handles.chats import AsyncChat
 from ltst.handles.desk import Core, Desk, checked_user
 from ltst.handles.documents import AsyncDocuments
 from ltst.handles.entries import AsyncEntries
-from ltst.handles.events import AsyncEvents, checked_place
+from ltst.handles.events import AsyncEvents, checked_places
 from ltst.handles.facts import AsyncFacts
 from ltst.handles.instructions import AsyncInstructions
 from ltst.handles.items import AsyncItems
@@ -146,6 +147,7 @@ class AsyncMemory:
             self._core.opened = await self._held.enter_async_context(connected)
             self._core.standby = connected.standby
             await migrate.migrate(self._core.opened)
+            self._core.opened = await self._held.enter_async_context(over(self._core.opened))
             self._core.windows = await self._opened_windows(self._core.opened)
         except BaseException:
             await self.close()
@@ -191,18 +193,17 @@ class AsyncMemory:
 
     async def feed(self, *, after: int | str = 0, limit: int = 100) -> builtins.list[Event]:
         """Return the changes of all users after one, to a program that follows the ledger; see `user.events.feed`."""
-        place, most = checked_place(after), validate.limit(limit)
-        return await events.list_of_all(self._core.database.keeper(), place, limit=most)
+        place, most = checked_places(after), validate.limit(limit)
+        return await events.list_of_all(self._core.database, place, limit=most)
 
     async def changed(self, after: str | None = None) -> Changes:
         """Return whose memories changed after a cursor of the feed, and the cursor to ask from next.
 
         Without a cursor nobody's did: it begins now. One call tells a program with many listeners whom to wake.
         """
-        calls = self._core.database.keeper()
         if after is None:
-            return Changes(await events.last(calls))
-        return await events.changed(calls, checked_place(after)) or Changes(after)
+            return Changes(await events.last(self._core.database))
+        return await events.changed(self._core.database, checked_places(after)) or Changes(after)
 
     async def settle(self, user_id: str | None = None, *, progress: Callable[[int, int], None] | None = None) -> None:
         """Return when no derived work is due any more, for one user or for all.

@@ -281,6 +281,17 @@ class ConnectionPool:
         self._closed = False
         self._met = False
 
+    def alike(self, conninfo: str) -> ConnectionPool:
+        """Return a pool of the same kind, to another server."""
+        return ConnectionPool(
+            conninfo,
+            size=self._size,
+            timeout=self._timeout,
+            statement_timeout=self.statement_timeout,
+            patience=self.patience,
+            direct=self._prepares is not None,
+        )
+
     def connection(self) -> Lent:
         """Lend a working connection for an `async with` block."""
         return Lent(self)

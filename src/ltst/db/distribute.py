@@ -1,7 +1,7 @@
 """Distributes a database over the nodes of Citus: by users, so that all that belongs to one lies together.
 
-Tables of users become distributed tables, what all of them read becomes reference tables, and what nobody but the keeper
-uses stays where it is, on the coordinator. Then every place gets its schema (`places.py`).
+Tables of users become distributed tables, what all of them read becomes reference tables, and what nobody but the
+keeper uses stays where it is, on the coordinator. Then every place gets its schema (`places.py`).
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ ON_THE_COORDINATOR = (
 )
 SHARDS = 32
 NO_CITUS = (
-    "this database has no Citus: load it (shared_preload_libraries = 'citus') on the coordinator and on every worker, run "
-    "CREATE EXTENSION citus in this database on each, and name the workers by citus_add_node"
+    "this database has no Citus: load it (shared_preload_libraries = 'citus') on the coordinator and on every worker, "
+    "run CREATE EXTENSION citus in this database on each, and name the workers by citus_add_node"
 )
 
 
@@ -181,5 +181,3 @@ async def _distribute(connection: Connection, name: str, everywhere: bool) -> No
     if (after := await connection.value(counted)) != before:
         raise Conflict(f"{name} had {before} rows and would have {after}: nothing was changed")
     await connection.execute(sql.SQL("ALTER TABLE {} FORCE ROW LEVEL SECURITY").format(table))
-
-

@@ -18,6 +18,8 @@ HAS_CITUS = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
 MAKE = "SELECT ltst_make_place(%s)"
 # The only view that must be of the shard itself: it shows which transaction wrote a row.
 OF_THE_SHARD = "message_versions"
+# What is not there where tables are distributed, since none of them can be adopted.
+FOR_ADOPTED = "forget_kept_words_trigger on conversation_messages"
 
 WORD = 0xFFFFFFFF
 SEED = 0x9E3779B9 + 3923095

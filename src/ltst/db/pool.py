@@ -62,6 +62,8 @@ class Scope(NamedTuple):
 
 
 KEEPER = Scope("ltst_keeper", "")
+# Whoever connected, who owns the tables.
+OWNER = Scope("none", "")
 
 
 def user_scope(user_id: str) -> Scope:
@@ -153,7 +155,7 @@ class SingleCall(Executor):
         """Run every query in this scope."""
         self._database = database
         self.scope = scope
-        self._entry: tuple[bytes, tuple[str | None, ...]] = database.entry(scope)
+        self._entry: tuple[bytes, tuple[Any, ...]] = database.entry(scope)
 
     def settled(self, whose: str | None) -> SingleCall:
         """Look from now on, before each query, up to where the events of a user are settled, or of all for None.
@@ -267,7 +269,8 @@ class Database:
 
     def __init__(self, pool: ConnectionPool, data_dir: Path | None = None) -> None:
         """Use a pool. The data folder is known of the embedded server alone."""
-        self._pool = pool
+        self.pool = pool
+        """The connections."""
         self.data_dir = data_dir
         self.conninfo = pool.conninfo
         """The connection string, for the tools of Postgres."""
@@ -275,15 +278,17 @@ class Database:
         """Called with the user for whom something was or may have been written; with "" where that is everybody."""
         self.place = pool.place
         """The process and the event loop in which it may be used."""
+        self.places: Sequence[Database] = (self,)
+        """Where the rows of users lie: here, unless they are distributed."""
 
     @property
     def read_only(self) -> bool:
         """Whether nothing can be written, as the server is a standby."""
-        return self._pool.read_only
+        return self.pool.read_only
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._pool.close()
+        await self.pool.close()
 
     def user(self, user_id: str) -> SingleCall:
         """Return single calls for one user."""
@@ -293,9 +298,22 @@ class Database:
         """Return an executor that joins reads of one user into one round trip."""
         return Together(self, user_scope(user_id))
 
-    def keeper(self) -> SingleCall:
+    def keeper(self) -> Executor:
         """Return single calls that may see the rows of all users."""
         return SingleCall(self, KEEPER)
+
+    def following(self) -> SingleCall:
+        """Return single calls of the keeper that follow the ledger of this place."""
+        return SingleCall(self, KEEPER)
+
+    def at(self, user_id: str) -> Database:
+        """Return where the rows of a user lie."""
+        return self
+
+    @asynccontextmanager
+    async def beside(self, tx: Transaction, user_id: str) -> AsyncIterator[Transaction]:
+        """Use a transaction of the keeper for what lies with a user: the same one, as it lies here."""
+        yield tx
 
     @asynccontextmanager
     async def transaction(self, scope: Scope, *, hurry: bool = True) -> AsyncIterator[Transaction]:
@@ -323,25 +341,25 @@ class Database:
 
     async def connect(self) -> Connection:
         """Open a connection that the caller must close."""
-        return await self._pool.connect()
+        return await self.pool.connect()
 
-    def entry(self, scope: Scope, *, hurry: bool = True) -> tuple[bytes, tuple[str, ...]]:
+    def entry(self, scope: Scope, *, hurry: bool = True) -> tuple[bytes, tuple[Any, ...]]:
         """Return the statement, with its values, that begins a transaction that reads."""
         return ENTER + LIMIT, (scope.role, scope.user_id, self._limit(hurry))
 
-    def entry_to_write(self, scope: Scope, *, hurry: bool = True) -> tuple[bytes, tuple[str, ...]]:
+    def entry_to_write(self, scope: Scope, *, hurry: bool = True) -> tuple[bytes, tuple[Any, ...]]:
         """Return what begins a transaction that writes; the keeper writes for no user."""
         entry, values = self.entry(scope, hurry=hurry)
         return (entry + TO_WRITE, (*values, scope.user_id)) if scope.user_id else (entry, values)
 
-    def entry_to_compare(self, scope: Scope) -> tuple[bytes, tuple[str, ...]]:
+    def entry_to_compare(self, scope: Scope) -> tuple[bytes, tuple[Any, ...]]:
         """Return what begins a transaction that compares vectors."""
         entry, values = self.entry(scope)
         return entry + TO_COMPARE, values
 
     def _limit(self, hurry: bool) -> str:
         """Return the time limit of a statement in milliseconds; 0 means none."""
-        return str(round(self._pool.statement_timeout * 1000)) if hurry else "0"
+        return str(round(self.pool.statement_timeout * 1000)) if hurry else "0"
 
     @asynccontextmanager
     async def _begun(self, *first: Statement, hurry: bool = True, writes: bool = True) -> AsyncIterator[Connection]:
@@ -358,15 +376,15 @@ class Database:
                     raise OutcomeUnknown(UNKNOWN) from problem
                 raise
             except sql.ReadOnlySqlTransaction:
-                self._pool.drain()  # the next call looks for the server that took the place of this one
+                self.pool.drain()  # the next call looks for the server that took the place of this one
                 raise
 
     async def _opened(self, first: Sequence[Statement], hurry: bool) -> tuple[AsyncExitStack, Connection]:
         """Begin a transaction and run its first statements; again, if the connection turns out to be broken."""
-        deadline = time.monotonic() + self._pool.patience
+        deadline = time.monotonic() + self.pool.patience
         while True:
             held = AsyncExitStack()
-            connection = await held.enter_async_context(self._pool.connection())
+            connection = await held.enter_async_context(self.pool.connection())
             try:
                 if not hurry:
                     held.enter_context(connection.unhurried())
@@ -379,13 +397,13 @@ class Database:
                     raise
             else:
                 return held, connection
-            self._pool.drain()
+            self.pool.drain()
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[Connection]:
         """Open a connection as the role that connected, without a transaction, for statements that allow none."""
         with translated():
-            async with self._pool.connection() as connection:
+            async with self.pool.connection() as connection:
                 with connection.unhurried():
                     yield connection
 
@@ -393,8 +411,9 @@ class Database:
         """Call a function that sets its own user; `retried` tells it whether it may have run already."""
 
         async def work(connection: Connection, retried: bool) -> tuple[Any, ...]:
-            given = {**parameters, "retried": retried}
-            found = await (await connection.execute(queries()[name], given, prepare=True)).fetchone()
+            cursor = connection.cursor()
+            await self._execute(cursor, name, {**parameters, "retried": retried})
+            found = await cursor.fetchone()
             assert found is not None, "a function with OUT parameters answers with one row"
             return found
 
@@ -419,13 +438,17 @@ class Database:
     async def _called(self, name: str, factory: BaseRowFactory[R], binary: bool, parameters: Parameters) -> list[R]:
         async def work(connection: Connection, retried: bool) -> list[R]:
             cursor = connection.cursor(row_factory=factory)
-            await cursor.execute(queries()[name], parameters, prepare=True, binary=binary)
+            await self._execute(cursor, name, parameters, binary=binary)
             return await cursor.fetchall()
 
         started = time.perf_counter()
         found = await self.attempt(work, repeatable=True)
         _log(name, started, len(found))
         return found
+
+    async def _execute(self, cursor: psycopg.AsyncCursor[Any], name: str, given: Parameters, **how: Any) -> None:
+        """Call a function that sets its own user."""
+        await cursor.execute(queries()[name], given, prepare=True, **how)
 
     async def attempt(self, work: Work[R], *, repeatable: bool, writes: bool = False) -> R:
         """Do the work on a connection, and again on new ones if it breaks and the work can be repeated.
@@ -434,16 +457,17 @@ class Database:
         """
         writes = writes or not repeatable
         with translated():
-            retried, deadline = False, time.monotonic() + self._pool.patience
+            pool = self.pool
+            retried, deadline = False, time.monotonic() + pool.patience
             while True:
                 # What was sent before may have been written, whatever goes wrong now.
                 with _told(unknown=retried and writes):
-                    connection = await self._pool.take()
+                    connection = await pool.take()
                     try:
                         return await work(connection, retried)
                     except sql.ReadOnlySqlTransaction:
                         # Nothing was written. The server that took the place of this one is looked for.
-                        if not self._pool.wants_primary or time.monotonic() > deadline:
+                        if not pool.wants_primary or time.monotonic() > deadline:
                             raise
                         await connection.close()
                     except (psycopg.OperationalError, DatabaseUnavailable) as problem:
@@ -453,8 +477,8 @@ class Database:
                                 raise
                         retried = True
                     finally:
-                        await self._pool.give_back(connection)
-                self._pool.drain()
+                        await pool.give_back(connection)
+                pool.drain()
 
 
 @contextmanager

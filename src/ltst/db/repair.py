@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ltst.db import migrate
-from ltst.db.blueprint import SchemaPart, blueprint
+from ltst.db import migrate, places
+from ltst.db.blueprint import Blueprint, SchemaPart, blueprint
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
 from ltst.db.queries import statements
@@ -54,7 +54,7 @@ async def repair(database: Database) -> tuple[list[Difference], list[Difference]
 
 
 async def _compare(connection: Connection) -> list[Difference]:
-    wanted = blueprint()
+    wanted = await _wanted(connection)
     there = {name for (name,) in await connection.rows(STATEMENTS["columns"])}
     bodies = {*await connection.rows(STATEMENTS["functions"])}
     views = {name for (name,) in await connection.rows(STATEMENTS["views"])}
@@ -67,6 +67,14 @@ async def _compare(connection: Connection) -> list[Difference]:
         *_states("trigger", wanted.triggers, dict(await connection.rows(STATEMENTS["triggers"])), "disabled"),
         *_states("index", await _indexes(connection), dict(await connection.rows(STATEMENTS["indexes"])), "invalid"),
     ]
+
+
+async def _wanted(connection: Connection) -> Blueprint:
+    """The schema that should be there: a distributed one has nothing for adopted tables."""
+    if not await places.is_distributed(connection):
+        return blueprint()
+    kept = {name: part for name, part in blueprint().triggers.items() if name != places.FOR_ADOPTED}
+    return replace(blueprint(), triggers=kept)
 
 
 async def _indexes(connection: Connection) -> dict[str, SchemaPart]:

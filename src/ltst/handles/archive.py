@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ltst.db import migrate, space
+from ltst.db import space
 from ltst.db.pool import KEEPER, Transaction, user_scope
 from ltst.errors import Invalid, LtstError, Unavailable
 from ltst.handles import receipts, windows
@@ -70,11 +70,13 @@ async def erase(desk: Desk) -> Receipt:
     """Remove everything the user owns and count what is left, in one transaction; then clear the space it took."""
     async with (
         desk.core.measured("storage", "user.erase", desk.user_id, None) as tally,
-        desk.core.database.transaction(KEEPER, hurry=False) as tx,
+        desk.core.database.at(desk.user_id).transaction(KEEPER, hurry=False) as tx,
     ):
         # First of all from tables that were adopted: what goes from ltst would take their rows along, uncounted.
         kept = await tx.dicts("archive.erase_kept", user_id=desk.user_id)
-        own = await tx.dicts("archive.erase", user_id=desk.user_id, tables=[*migrate.names_of("TABLE")])
+        own = await tx.dicts("archive.erase", **receipts.named(desk.user_id))
+        if len(desk.core.database.places) > 1:
+            own.append(await _without_keys(desk))
         removed = {row["table_name"]: row["removed"] for row in (*own, *kept)}
         remaining = {row["table_name"]: row["remaining"] for row in (*own, *kept)}
         receipt = receipts.made(desk.user_id, removed, remaining)
@@ -82,6 +84,12 @@ async def erase(desk: Desk) -> Receipt:
         tally.rows = sum(removed.values())
     await windows.forget(desk.core, desk.user_id)
     return await _vacuumed(desk, receipt)
+
+
+async def _without_keys(desk: Desk) -> dict[str, Any]:
+    """Remove the user's keys to servers, which lie with the coordinator where the rest is distributed."""
+    removed = await desk.core.database.keeper().run("keys.erase", user_id=desk.user_id)
+    return {"table_name": "api_keys", "removed": removed, "remaining": 0}
 
 
 async def _open_sealed(desk: Desk, tx: Transaction, rows: dict[str, archive.Rows]) -> list[str]:

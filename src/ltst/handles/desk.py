@@ -188,8 +188,16 @@ class Core:
             await asyncio.wait_for(self._finishing.wait(), GATHERING_SECONDS)
         found, self._found = self._found, {}
         if found:
-            async with self.database.transaction(KEEPER) as tx:
-                await cache.put(tx, found.values())
+            await self._put(found.values())
+
+    async def _put(self, found: Iterable[cache.Retrieval]) -> None:
+        hours = await preferences.operator_setting(self.database.at(EVERYONE).keeper(), "cache_ttl_hours")
+        by_place: dict[Database, list[cache.Retrieval]] = {}
+        for each in found:
+            by_place.setdefault(self.database.at(each.user_id), []).append(each)
+        for place, mine in by_place.items():
+            async with place.transaction(KEEPER) as tx:
+                await cache.put(tx, mine, hours)
 
     async def finish(self) -> None:
         """Wait for what was left for later."""
@@ -275,6 +283,12 @@ class Desk:
     def metadata(self, value: object) -> str:
         """Metadata that may be kept, as JSON."""
         return validate.metadata(value, self.settings.max_content_bytes)
+
+    def defaults(self, calls: Executor) -> Executor:
+        """Where the rows of the system are read that everybody may read: with the user's own, or in another place."""
+        database = self.core.database
+        place = database.at(EVERYONE)
+        return calls if place is database.at(self.user_id) else place.user(self.user_id)
 
     async def own_cipher(self, tx: Transaction) -> Cipher:
         """The user's cipher, to write with; the data key is made when it is first needed."""

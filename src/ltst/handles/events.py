@@ -42,6 +42,12 @@ class AsyncEvents(Handle):
             return await events.list_all(calls, place, limit=most, settled=True)
 
 
+def checked_places(after: object) -> tuple[events.LedgerPlace, ...]:
+    """Return where to go on from in the ledger of all users; where it lies in several places, in each of them."""
+    parts = after.split(events.BETWEEN) if isinstance(after, str) else (after,)
+    return tuple(checked_place(part) for part in parts)
+
+
 def checked_place(after: object) -> events.LedgerPlace:
     """Return where to go on from: an event's cursor tells it whole, its number does as long as the event is there."""
     if isinstance(after, int) and not isinstance(after, bool) and 0 <= after < 2**63:

@@ -29,8 +29,8 @@ async def look(core: Core) -> Health:
             await _isolation(tx, tables),
             await _index_usage(tx, tables),
             await _slow_queries(tx),
-            await _derived_work(tx),
-            await _master_key(tx, core.keys),
+            await _derived_work(core.database.keeper()),
+            await _master_key(core.database.keeper(), core.keys),
         )
     return Health((_schema(await migrations(core.database), found), *checks, _disk(core.database)))
 

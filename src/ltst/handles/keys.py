@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Annotated
 
 from ltst.arguments import Identifier, Letters
-from ltst.db.pool import KEEPER
+from ltst.db.pool import KEEPER, Transaction
 from ltst.errors import Conflict, Invalid
 from ltst.handles.desk import Core, checked_user, now
 from ltst.records import EVERYONE, ApiKey
@@ -47,7 +47,7 @@ class AsyncKeys:
         secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
         async with self._core.database.transaction(KEEPER) as tx:
             added = await tx.one("keys.add", ApiKey, user_id=owner, key_id=new_id(), name=told, key_hash=sha256(secret))
-            await events.add(tx, self._core.settings.actor, "create", "key", added.key_id, user_id=owner)
+            await self._tell(tx, "create", "key", added.key_id, owner)
         return replace(added, secret=secret)
 
     async def list(self, user_id: str | None = None) -> builtins.list[ApiKey]:
@@ -62,7 +62,7 @@ class AsyncKeys:
         async with self._core.database.transaction(KEEPER) as tx:
             owner: str | None = await tx.value("keys.revoke", key_id=key_id)
             if owner is not None:
-                await events.add(tx, self._core.settings.actor, "revoke", "key", key_id, user_id=owner)
+                await self._tell(tx, "revoke", "key", key_id, owner)
         return owner is not None
 
     async def required(self) -> bool:
@@ -79,7 +79,7 @@ class AsyncKeys:
             if usable := await tx.value("keys.usable"):
                 raise Conflict(f"{usable} of the keys can still be used: revoke them first")
             await tx.run("keys.require_none")
-            await events.add(tx, self._core.settings.actor, "open", "server", "keys", user_id=EVERYONE)
+            await self._tell(tx, "open", "server", "keys", EVERYONE)
 
     async def still_open(self, key_ids: Iterable[str]) -> set[str]:
         """Return those of the keys that were neither revoked nor erased."""
@@ -94,3 +94,8 @@ class AsyncKeys:
         if found is not None and (found.last_used is None or now() - found.last_used > USE_NOTED_EVERY):
             self._core.later(calls.run("keys.used", user_id=found.user_id, key_id=found.key_id))
         return found
+
+    async def _tell(self, tx: Transaction, action: str, noun: str, row_id: str, owner: str) -> None:
+        """Enter a change of keys into the ledger of their owner, whose rows may lie elsewhere than the keys."""
+        async with self._core.database.beside(tx, owner) as told:
+            await events.add(told, self._core.settings.actor, action, noun, row_id, user_id=owner)

@@ -57,6 +57,8 @@ class AsyncPreferences(Handle):
         wanted = validate.identifier(key, "key")
         async with self._desk.reading("preferences.get") as calls:
             found = await preferences.get(calls, wanted)
+            if found is None and (elsewhere := self._desk.defaults(calls)) is not calls:
+                found = await preferences.get(elsewhere, wanted)
         if found is None or not found.sensitive:
             return found
         # Row and key of one moment: between two reads an erasure could bring others.
@@ -84,7 +86,8 @@ class AsyncPreferences(Handle):
             own = await self._readable(tx, await tx.rows("preferences.list", UserPreference, type=type))
             taken = {each.preference_key for each in own}
             asked = {"type": type, "settings": [*preferences.OPERATOR_SETTINGS]}  # which are no wishes of users
-            given = await tx.rows("preferences.defaults", UserPreference, **asked) if defaults else []
+            where = self._desk.defaults(tx)
+            given = await where.rows("preferences.defaults", UserPreference, **asked) if defaults else []
             tally.rows = tx.seen
         return own + [each for each in given if each.preference_key not in taken]
 

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ltst.db import migrate
-from ltst.db.pool import KEEPER, Transaction
+from ltst.db.pool import Transaction
 from ltst.errors import Invalid
 from ltst.handles.desk import Core, Desk, now
-from ltst.records import ERASED, Check, Receipt, Verification
+from ltst.records import ERASED, ApiKey, Check, Receipt, Verification
 from ltst.rooms import events
 from ltst.support import validate
 from ltst.support.ids import new_id
@@ -30,15 +30,25 @@ async def tell(desk: Desk, tx: Transaction, receipt: Receipt) -> None:
     """Enter it under a hash of the user's id: the ledger can confirm a receipt, but names nobody."""
     details = {"digest": receipt.digest, "removed": dict(receipt.removed)}
     nobody = _nobody(receipt.user_id)
-    await events.add(tx, desk.settings.actor, "erase", "user", receipt.receipt_id, details, user_id=nobody)
+    async with desk.core.database.beside(tx, nobody) as told:
+        await events.add(told, desk.settings.actor, "erase", "user", receipt.receipt_id, details, user_id=nobody)
+
+
+def named(user_id: str) -> dict[str, Any]:
+    """Return a user and the tables in which there may be something of them, as queries take both."""
+    return {"user_id": user_id, "tables": [*migrate.names_of("TABLE")]}
 
 
 async def verify(core: Core, given: Receipt | Mapping[str, Any]) -> Verification:
     """Check a receipt by itself, in the ledger, and against what is in the tables now."""
     receipt = _checked(given)
-    async with core.database.snapshot(KEEPER) as tx:
-        kept = await tx.value("events.erasure", user_id=_nobody(receipt.user_id), receipt_id=receipt.receipt_id)
-        held = await tx.dicts("archive.held", user_id=receipt.user_id, tables=[*migrate.names_of("TABLE")])
+    nobody = _nobody(receipt.user_id)
+    told = core.database.at(nobody).keeper()
+    kept = await told.value("events.erasure", user_id=nobody, receipt_id=receipt.receipt_id)
+    held = await core.database.at(receipt.user_id).keeper().dicts("archive.held", **named(receipt.user_id))
+    if len(core.database.places) > 1:
+        keys = await core.database.keeper().rows("keys.list", ApiKey, user_id=receipt.user_id)
+        held.append({"table_name": "api_keys", "held": len(keys)})
     return Verification(receipt.receipt_id, receipt.user_id, (_whole(receipt), _known(receipt, kept), _empty(held)))
 
 

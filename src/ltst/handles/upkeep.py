@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
 from ltst.db import migrate
-from ltst.db.pool import KEEPER
+from ltst.db.pool import KEEPER, Database, Transaction
 from ltst.errors import Conflict, NotFound
 from ltst.handles.desk import Core, now
-from ltst.handles.events import checked_place
+from ltst.handles.events import checked_places
 from ltst.measurements import Activity, Lifetimes, OperationStats, Stats, TableStats
-from ltst.records import Event, Usage
+from ltst.records import EVERYONE, Event, Usage
 from ltst.rooms import events, preferences
+from ltst.settings import Settings
 from ltst.support import validate
 from ltst.support.crypto import WrappedKey
 from ltst.support.place import beside
@@ -26,40 +28,47 @@ LIFETIMES = (60.0, 600.0, 3600.0, 86_400.0, 604_800.0, float("inf"))  # seconds:
 
 async def maintain(core: Core) -> dict[str, int]:
     """Expire, delete, archive and prune once, for all users; return how many rows each step touched."""
-    today, ledger = now(), core.settings.ledger_days
-    async with core.database.transaction(KEEPER, hurry=False) as tx:
-        days = await preferences.operator_setting(tx, "memory_retention_days")
-        # Where their user has no policy, sessions are kept for good unless the settings say otherwise.
-        everybody = timedelta(days=days) if core.settings.retention else None
-        return {
-            "contexts_expired": await tx.value("contexts.clean"),
-            "contexts_pruned": await tx.run("contexts.prune", most=CONTEXTS_PER_SESSION),
-            "entries_expired": await tx.run("entries.clean"),
-            "entries_pruned": await tx.run("entries.prune", budget=core.settings.episode_budget),
-            "items_expired": await tx.run("items.clean"),
-            "cache_expired": await tx.value("cache.clean"),
-            "sessions_deleted": await tx.run("sessions.delete_due", now=today, everybody=everybody),
-            "sessions_archived": await tx.run("sessions.archive_due", now=today),
-            "metrics_pruned": await tx.run("metrics.prune", age=timedelta(days=core.settings.metrics_days)),
-            "events_pruned": 0 if ledger is None else await tx.run("events.prune", age=timedelta(days=ledger)),
-            "failures_forgotten": await tx.run("work.clean"),
-        }
+    days = await preferences.operator_setting(core.database.at(EVERYONE).keeper(), "memory_retention_days")
+    # Where their user has no policy, sessions are kept for good unless the settings say otherwise.
+    everybody = timedelta(days=days) if core.settings.retention else None
+    touched: Counter[str] = Counter()
+    for place in core.database.places:
+        async with place.transaction(KEEPER, hurry=False) as tx:
+            touched.update(await _maintain_place(tx, core.settings, everybody))
+    kept = timedelta(days=core.settings.metrics_days)
+    return {**touched, "metrics_pruned": await core.database.keeper().run("metrics.prune", age=kept)}
+
+
+async def _maintain_place(tx: Transaction, settings: Settings, everybody: timedelta | None) -> dict[str, int]:
+    today, ledger = now(), settings.ledger_days
+    return {
+        "contexts_expired": await tx.value("contexts.clean"),
+        "contexts_pruned": await tx.run("contexts.prune", most=CONTEXTS_PER_SESSION),
+        "entries_expired": await tx.run("entries.clean"),
+        "entries_pruned": await tx.run("entries.prune", budget=settings.episode_budget),
+        "items_expired": await tx.run("items.clean"),
+        "cache_expired": await tx.value("cache.clean"),
+        "sessions_deleted": await tx.run("sessions.delete_due", now=today, everybody=everybody),
+        "sessions_archived": await tx.run("sessions.archive_due", now=today),
+        "events_pruned": 0 if ledger is None else await tx.run("events.prune", age=timedelta(days=ledger)),
+        "failures_forgotten": await tx.run("work.clean"),
+    }
 
 
 async def stats(core: Core) -> Stats:
     """Return what was measured over the last day, and the sizes of the tables."""
     await core.flush()
-    async with core.database.snapshot(KEEPER) as tx:
-        added = {row["name"]: int(row["added"]) for row in await tx.dicts("metrics.growth")}
-        sizes = await tx.dicts("metrics.tables", tables=[*migrate.names_of("TABLE")])
-        lasted = await tx.dicts("sessions.lifetimes", bounds=[*LIFETIMES])
-        return Stats(
-            operations=tuple(await tx.rows("metrics.operations", OperationStats)),
-            tables=tuple(TableStats(**row, added_last_day=added.get(row["name"])) for row in sizes),
-            database_bytes=int(await tx.value("metrics.database_bytes")),
-            models=tuple(await tx.rows("learning.usage", Usage)),
-            sessions=Lifetimes({row["bound"]: row["sessions"] for row in lasted}, lasted[0]["seconds"]),
-        )
+    keeper = core.database.keeper()
+    added = {row["name"]: int(row["added"]) for row in await keeper.dicts("metrics.growth")}
+    sizes = await keeper.dicts("metrics.tables", tables=[*migrate.names_of("TABLE")])
+    lasted = await keeper.dicts("sessions.lifetimes", bounds=[*LIFETIMES])
+    return Stats(
+        operations=tuple(await keeper.rows("metrics.operations", OperationStats)),
+        tables=tuple(TableStats(**row, added_last_day=added.get(row["name"])) for row in sizes),
+        database_bytes=int(await keeper.value("metrics.database_bytes")),
+        models=tuple(await keeper.rows("learning.usage", Usage)),
+        sessions=Lifetimes({row["bound"]: row["sessions"] for row in lasted}, lasted[0]["seconds"]),
+    )
 
 
 async def activity(core: Core, span: timedelta, step: timedelta) -> list[Activity]:
@@ -70,9 +79,9 @@ async def activity(core: Core, span: timedelta, step: timedelta) -> list[Activit
 
 async def ledger(core: Core, *, before: str | None, whose: str | None, limit: int) -> list[Event]:
     """Return the latest events of all users or one, the newest first; `before` is the cursor of the last one seen."""
-    asked = {"whose": validate.optional_identifier(whose, "user"), "limit": validate.limit(limit)}
-    place = events.LedgerPlace(0) if before is None else checked_place(before)
-    return await core.database.keeper().rows("events.latest", Event, **asked, **place._asdict())
+    about = validate.optional_identifier(whose, "user")
+    place = None if before is None else checked_places(before)
+    return await events.latest(core.database, place, whose=about, limit=validate.limit(limit))
 
 
 async def work(core: Core) -> tuple[int, list[dict[str, Any]]]:
@@ -85,14 +94,15 @@ async def rotate_master_key(core: Core) -> int:
     """Wrap the data keys of all users with a new master key; return how many were wrapped anew."""
     done = 0
     with await beside(core.keys.begin_rotation):
-        while batch := await _rewrap_batch(core):
-            done += batch
+        for place in core.database.places:
+            while batch := await _rewrap_batch(core, place):
+                done += batch
     return done
 
 
-async def _rewrap_batch(core: Core) -> int:
+async def _rewrap_batch(core: Core, place: Database) -> int:
     older = [*core.keys.ids()[1:]]
-    async with core.database.transaction(KEEPER) as tx:
+    async with place.transaction(KEEPER) as tx:
         old = await tx.rows("preferences.keys_to_rewrap", WrappedKey, master_key_ids=older, limit=KEYS_PER_BATCH)
         for key in old:
             await tx.run("preferences.rewrap_key", **asdict(core.keys.rewrap(key)))

@@ -24,11 +24,11 @@ class Retrieval(NamedTuple):
     milliseconds: float
 
 
-async def put(tx: Executor, found: Iterable[Retrieval]) -> None:
+async def put(tx: Executor, found: Iterable[Retrieval], hours: float) -> None:
     """Keep what searches of several users found, each unless its user's memory has changed since it began."""
     rows = [_row(each) for each in found]
     await tx.values("cache.share", user_ids=sorted({row["user_id"] for row in rows}))
-    await tx.run("cache.put", rows=json.dumps(rows))
+    await tx.run("cache.put", rows=json.dumps(rows), hours=hours)
 
 
 def _packed(best: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ WITH found AS MATERIALIZED (
 ), owner AS MATERIALIZED (
     SELECT user_id, (SELECT max(event_id) FROM event_ledger AS event WHERE event.user_id = asking.user_id) AS newest,
            -- Or until a fact begins or ceases to hold, or an entry or a context expires: nobody writes then.
-           least(now() + ltst_cache_ttl(),
+           least(now() + make_interval(secs => 3600 * %(hours)s::float),
                  (SELECT min(valid_from) FROM user_facts AS fact
                   WHERE fact.user_id = asking.user_id AND valid_from > now()),
                  (SELECT min(valid_to) FROM user_facts AS fact

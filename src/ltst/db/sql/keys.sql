@@ -40,3 +40,6 @@ UPDATE api_keys SET last_used = now() WHERE user_id = %(user_id)s AND key_id = %
 UPDATE api_keys SET revoked_at = now()
 WHERE key_id = %(key_id)s::uuid AND revoked_at IS NULL
 RETURNING user_id;
+
+-- name: erase
+DELETE FROM api_keys WHERE user_id = %(user_id)s;
