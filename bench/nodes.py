@@ -22,42 +22,44 @@ SETTINGS = {"wal_level": "replica", "max_wal_senders": "5", "hot_standby_feedbac
 class Node:
     """One server in a folder of its own, on a port of this machine that everybody may use without a password."""
 
-    def __init__(self, folder: Path, **settings: str) -> None:
-        """Choose a place and a port; nothing runs yet."""
+    def __init__(self, folder: Path, *, prefix: Path | None = None, **settings: str) -> None:
+        """Choose a place and a port; nothing runs yet. The programs are the embedded ones, or those of a prefix."""
         self.port = _free_port()
         self._settings = {**SETTINGS, **settings, "port": str(self.port), "unix_socket_directories": ""}
         self._folder = folder
-        self._data = folder / "data"
+        self.data = folder / "data"
         folder.mkdir(parents=True)
         folder.parent.chmod(0o755)  # the server's user must get there
-        self._account = choose_account(folder, self._data)
-        self._programs = runnable(self._account)
+        self._account = choose_account(folder, self.data)
+        self._programs = prefix / "bin" if prefix else runnable(self._account)
+        # A Postgres that was built for a trial finds its libraries by nothing else.
+        self._first = ["env", f"LD_LIBRARY_PATH={prefix / 'lib'}"] if prefix else []
         if self._account.borrowed:
             shutil.chown(folder, self._account.uid, self._account.gid)
 
     def begin(self) -> None:
         """Make an empty server and start it."""
-        self._run("initdb", f"--pgdata={self._data}", f"--username={NAME}", "--auth=trust", "--encoding=UTF8", "-N")
+        self._run("initdb", f"--pgdata={self.data}", f"--username={NAME}", "--auth=trust", "--encoding=UTF8", "-N")
         self.start()
         with psycopg.connect(self.dsn("postgres"), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {NAME}".encode())
 
     def follow(self, primary: Node) -> None:
         """Become a standby: take over what the primary holds, and start."""
-        shutil.rmtree(self._data, ignore_errors=True)
+        shutil.rmtree(self.data, ignore_errors=True)
         source = make_conninfo(primary.dsn("postgres"), application_name=self._folder.name)
-        self._run("pg_basebackup", f"--pgdata={self._data}", f"--dbname={source}", "-R", "-X", "stream", "-c", "fast")
+        self._run("pg_basebackup", f"--pgdata={self.data}", f"--dbname={source}", "-R", "-X", "stream", "-c", "fast")
         self.start()
 
     def start(self) -> None:
         """Start, and return when it can be reached."""
         options = " ".join(f"-c {name}='{value}'" for name, value in self._settings.items())
-        command = ["pg_ctl", "start", "-w", f"--pgdata={self._data}", f"--log={self._folder / 'log'}", "-o", options]
+        command = ["pg_ctl", "start", "-w", f"--pgdata={self.data}", f"--log={self._folder / 'log'}", "-o", options]
         self._run(*command)
 
     def promote(self) -> None:
         """Become the primary; commits wait for nobody until `wait_for` is called."""
-        self._run("pg_ctl", "promote", "-w", f"--pgdata={self._data}")
+        self._run("pg_ctl", "promote", "-w", f"--pgdata={self.data}")
         self.set("synchronous_standby_names", "")
 
     def wait_for(self, standby: Node) -> None:
@@ -81,7 +83,7 @@ class Node:
 
     def kill(self) -> None:
         """End every process at once, without a word."""
-        pid = watcher.postmaster(self._data)
+        pid = watcher.postmaster(self.data)
         if pid is None or not psutil.pid_exists(pid):
             return
         postmaster = psutil.Process(pid)
@@ -95,7 +97,7 @@ class Node:
         return make_conninfo("", host="127.0.0.1", port=self.port, user=NAME, dbname=database)
 
     def _run(self, program: str, *arguments: str) -> None:
-        check(run([f"{self._programs}/{program}", *arguments], self._folder, self._account))
+        check(run([*self._first, f"{self._programs}/{program}", *arguments], self._folder, self._account))
 
 
 def either(*nodes: Node) -> str:

@@ -12,7 +12,7 @@ import tempfile
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -63,9 +63,15 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture(scope="session")
 def server() -> Iterator[EmbeddedServer]:
     """The embedded Postgres of this worker."""
+    from helpers import citus
     from ltst.db.embedded import EmbeddedServer
 
     with tempfile.TemporaryDirectory(prefix="ltst-", dir=_folder_in_memory()) as folder:
+        if citus.PREFIX:
+            cluster, spoken_for = citus.begun(Path(folder))
+            yield cast("EmbeddedServer", spoken_for)
+            cluster.kill()
+            return
         held = EmbeddedServer.acquire(Path(folder))
         yield held
         held.release()
@@ -80,10 +86,9 @@ def _folder_in_memory() -> Path | None:
 
 def administer(server: EmbeddedServer, statement: str) -> None:
     """Run one statement as the superuser, outside the databases under test."""
-    import psycopg
+    from helpers import probes
 
-    with psycopg.connect(server.dsn, dbname="postgres", autocommit=True) as connection:
-        connection.execute(statement)
+    probes.administer(server, statement)
 
 
 def url_of(server: EmbeddedServer, database: str) -> str:
@@ -96,9 +101,13 @@ def url_of(server: EmbeddedServer, database: str) -> str:
 @pytest.fixture(scope="session")
 def template(server: EmbeddedServer) -> str:
     """A migrated, empty database to clone."""
+    from helpers.citus import CitusServer
     from ltst import AsyncMemory
 
     administer(server, "CREATE DATABASE template_ltst")
+    if isinstance(server, CitusServer):
+        server.make_template("template_ltst")
+        return "template_ltst"
 
     async def migrate() -> None:
         async with AsyncMemory(url_of(server, "template_ltst")):

@@ -41,11 +41,17 @@ UNION SELECT user_id, kind, row_id FROM search_due
 def cloned(server: EmbeddedServer, template: str | None) -> Iterator[str]:
     """A database of one's own, for longer than a test; without a template it is empty."""
     name = f"shared_{uuid.uuid4().hex}"
-    with psycopg.connect(server.dsn, dbname="postgres", autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}" + (f" TEMPLATE {template}" if template else ""))
-        connection.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
-        yield psycopg.conninfo.make_conninfo(server.dsn, dbname=name)
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    administer(server, f"CREATE DATABASE {name}" + (f" TEMPLATE {template}" if template else ""))
+    administer(server, f"ALTER DATABASE {name} SET synchronous_commit = off")
+    yield psycopg.conninfo.make_conninfo(server.dsn, dbname=name)
+    administer(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def administer(server: EmbeddedServer, statement: str) -> None:
+    """Run one statement as the superuser, outside the databases under test; on Citus on every node."""
+    for node in getattr(server, "nodes", (server.dsn,)):
+        with psycopg.connect(node, dbname="postgres", autocommit=True) as connection:
+            connection.execute(statement.encode())
 
 
 def pass_time(connection: Connection, table: str, user_id: str, span: timedelta) -> None:
