@@ -17,6 +17,7 @@ import psycopg
 import pytest
 
 import ltst
+from helpers.citus import by_hand
 from helpers.household import SECRET_KEY, day, furnish
 from helpers.probes import Connection, counts, holding, superuser, tables, value
 from helpers.waiting import eventually
@@ -382,7 +383,7 @@ async def test_an_erasure_lets_a_write_that_has_begun_come_to_its_end(settings: 
         user = memory.user("ana")
         await user.chat("one").add("user", "hello")
         await user.chat("one").contexts.set("project", "goal", "win")
-        with psycopg.connect(str(settings.database_url)) as writer:
+        with psycopg.connect(by_hand(str(settings.database_url))) as writer:
             writer.execute("SELECT ltst_open_session('ana', 'one', NULL, NULL, 'test', now())")
             erasure = asyncio.create_task(user.erase())
             await asyncio.sleep(0.3)
@@ -430,7 +431,7 @@ async def test_a_secret_that_is_set_while_its_user_is_erased_is_readable_or_not_
     async with AsyncMemory(settings=settings) as memory:
         user = memory.user("ana")
         await user.preferences.set("diet", "before", sensitive=True)
-        with psycopg.connect(str(settings.database_url)) as blocker:
+        with psycopg.connect(by_hand(str(settings.database_url))) as blocker:
             blocker.execute("LOCK user_preferences IN SHARE MODE")
             erasure = asyncio.create_task(user.erase())
             await asyncio.sleep(0.3)

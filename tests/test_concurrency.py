@@ -15,6 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from helpers.citus import by_hand
 from ltst import (
     AsyncMemory,
     ConversationMessage,
@@ -69,7 +70,7 @@ SELECT pg_terminate_backend(pid) FROM (
 
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[Connection]:
-    connection = await psycopg.AsyncConnection.connect(url, autocommit=True)
+    connection = await psycopg.AsyncConnection.connect(by_hand(url), autocommit=True)
     try:
         yield connection
     finally:

@@ -9,6 +9,7 @@ from typing import Any
 
 import psycopg
 
+from helpers.citus import by_hand
 from helpers.probes import Connection
 from ltst import AsyncMemory
 from ltst.records import Event
@@ -20,7 +21,7 @@ ACT = "SELECT set_config('role', 'ltst_user', true), set_config('ltst.user_id', 
 @contextmanager
 def writing(url: str, user_id: str, row_id: str = "slow") -> Iterator[Connection]:
     """A change of a user that has its event and is not over."""
-    with psycopg.connect(url) as slow:
+    with psycopg.connect(by_hand(url)) as slow:
         slow.execute(ACT, (user_id,))
         slow.execute(WRITE, (user_id, row_id))
         yield slow
@@ -83,7 +84,7 @@ async def test_what_has_an_earlier_place_comes_first(memory: AsyncMemory, databa
 
 
 async def test_a_change_of_the_keeper_is_waited_for_by_everyone(memory: AsyncMemory, database_url: str) -> None:
-    with psycopg.connect(database_url) as keeper:
+    with psycopg.connect(by_hand(database_url)) as keeper:
         keeper.execute("SET LOCAL ROLE ltst_keeper")
         for user_id in ("ana", "ben", "ana"):
             keeper.execute(WRITE, (user_id, "expired"))
@@ -103,7 +104,7 @@ async def test_a_change_of_many_events_takes_one_lock(database_url: str) -> None
 
 async def test_what_is_taken_back_to_a_savepoint_is_locked_again(memory: AsyncMemory, database_url: str) -> None:
     """Its lock went with it, so that the change needs another."""
-    with psycopg.connect(database_url) as slow:
+    with psycopg.connect(by_hand(database_url)) as slow:
         slow.execute(ACT, ("ana",))
         with slow.transaction(force_rollback=True):
             slow.execute(WRITE, ("ana", "taken back"))

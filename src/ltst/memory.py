@@ -68,6 +68,9 @@ __all__ = ["AsyncChat", "AsyncMemory", "AsyncUser"]
 
 FLUSH_SECONDS = 5.0
 LONGEST_GOODBYE = 10.0
+READS_OF_PARTS = (
+    "this database is distributed, and reads go to the node that holds their user: leave LTST_READ_DATABASE_URL out"
+)
 LEFT_OPEN: WeakSet[AsyncMemory] = WeakSet()
 
 
@@ -148,6 +151,8 @@ class AsyncMemory:
             self._core.standby = connected.standby
             await migrate.migrate(self._core.opened)
             self._core.opened = await self._held.enter_async_context(over(self._core.opened))
+            if self._core.opened.distributed and connected.standby is not None:
+                raise Invalid(READS_OF_PARTS)
             self._core.windows = await self._opened_windows(self._core.opened)
         except BaseException:
             await self.close()

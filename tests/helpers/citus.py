@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 
 from bench.citus import Cluster, distribute_new
+from ltst.db import places
+
+Connection = psycopg.Connection[tuple[Any, ...]]
 
 PREFIX = os.environ.get("LTST_CITUS")
-SHARDS = 4
+# The suites that look at tables by hand have everything in one place; the others have their users in several.
+SHARDS = int(os.environ.get("LTST_CITUS_SHARDS", "4"))
 
 
 class CitusServer:
@@ -32,6 +39,36 @@ class CitusServer:
             with psycopg.connect(node, autocommit=True) as connection:
                 connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
                 connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+
+
+def by_hand(url: str) -> str:
+    """Where statements by hand go: to the only place of a distributed database, or as everywhere else."""
+    found = _places(url)
+    return found[0] if len(found) == 1 else url
+
+
+def in_places(connection: Connection) -> Iterator[Connection]:
+    """The connection as it is; of a distributed database, one to each place."""
+    found = _places(connection.info.dsn)
+    if not found:
+        yield connection
+    for url in found:
+        with psycopg.connect(url, autocommit=True) as placed:
+            yield placed
+
+
+def _places(url: str) -> list[str]:
+    """How to reach the places of a distributed database; none of another one."""
+    if not PREFIX:
+        return []
+    with psycopg.connect(url, autocommit=True) as connection:
+        if connection.execute(places.HAS_CITUS).fetchone() != (True,):
+            return []
+        found = connection.execute(places.STATEMENTS["places"].encode()).fetchall()
+    return [
+        make_conninfo(url, host=host, port=port, options=f"-csearch_path=ltst_place_{shard},ltst_node,public")
+        for shard, _, host, port in found
+    ]
 
 
 def begun(folder: Path) -> tuple[Cluster, CitusServer]:

@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from helpers.citus import by_hand, in_places
 from ltst.db.connections import ConnectionPool
 from ltst.db.embedded import EmbeddedServer
 from ltst.db.pool import Database
@@ -57,13 +58,14 @@ def administer(server: EmbeddedServer, statement: str) -> None:
 def pass_time(connection: Connection, table: str, user_id: str, span: timedelta) -> None:
     """Let what a user has in a table expire as if so much time had passed."""
     moved = sql.SQL("UPDATE {} SET expires_at = expires_at - %s WHERE user_id = %s").format(sql.Identifier(table))
-    connection.execute(moved, (span, user_id))
+    for placed in in_places(connection):
+        placed.execute(moved, (span, user_id))
 
 
 @contextmanager
 def superuser(url: str) -> Iterator[Connection]:
     """A connection that no policy binds, each statement a transaction."""
-    with psycopg.connect(url, autocommit=True) as connection:
+    with psycopg.connect(by_hand(url), autocommit=True) as connection:
         yield connection
 
 

@@ -22,7 +22,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 
-from ltst.db import access, epochs, migrate
+from ltst.db import access, epochs, migrate, places
 from ltst.db.connections import Connection
 from ltst.db.embedded import binaries
 from ltst.db.pool import Database
@@ -30,6 +30,7 @@ from ltst.db.queries import statements
 from ltst.errors import Conflict, DatabaseUnavailable, Invalid, NotFound
 from ltst.support import durable
 
+EVERY_NODE = "back up every node, at a moment that citus_create_restore_point names; see docs/scaling.md"
 MIGRATIONS = "ltst_migrations"
 # What fills up by itself and is nobody's memory; a database that holds no more than this counts as empty.
 BYCATCH = (
@@ -87,6 +88,7 @@ async def backup(database: Database, file: Path, *, overwrite: bool = False) -> 
     _check_place(file, overwrite)
     await _refuse_unknown(database)
     async with database.owner() as connection:
+        await places.refuse_distributed(connection, EVERY_NODE)
         chosen = await _choose(connection)
     return await asyncio.to_thread(_dump, _reach(database.conninfo), file, chosen)
 
@@ -99,6 +101,7 @@ async def restore(database: Database, file: Path, *, replace: bool = False) -> l
     if target.occupied and not replace and await _has_memories(database):
         raise Conflict("this database holds memories: restore into an empty one, or replace them with --force")
     async with database.owner() as connection:
+        await places.refuse_distributed(connection, EVERY_NODE)
         replaced = await epochs.known(connection)
     closing = _closing(contents, replaced)
     await asyncio.to_thread(_load, _reach(database.conninfo), file, contents, target, closing)

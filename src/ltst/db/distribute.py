@@ -33,6 +33,8 @@ ON_THE_COORDINATOR = (
     "adopted_messages",
 )
 SHARDS = 32
+# The only view that must be of the shard itself: it shows which transaction wrote a row.
+OF_THE_SHARD = "message_versions"
 NO_CITUS = (
     "this database has no Citus: load it (shared_preload_libraries = 'citus') on the coordinator and on every worker, "
     "run CREATE EXTENSION citus in this database on each, and name the workers by citus_add_node"
@@ -81,13 +83,33 @@ async def distribute(database: Database, shards: int = SHARDS) -> Distribution:
         )
 
 
+async def bring_up_to_date(database: Database) -> list[str]:
+    """Apply the migrations that a database lacks, and tell their names; of a distributed one on all nodes.
+
+    Nobody can use its places meanwhile, since views stand in the way of changes of the tables.
+    """
+    async with database.owner() as connection:
+        distributed = await places.is_distributed(connection)
+        if not distributed or not await migrate.lacks(connection):
+            distributed = False
+    if not distributed:
+        return await migrate.migrate(database)
+    await drop_places(database)
+    try:
+        applied = await migrate.migrate(database, over_nodes=True)
+    finally:
+        await make_places(database)
+    await distribute(database)
+    return applied
+
+
 async def make_places(database: Database) -> None:
     """Make the schema of every place, on the node that holds it."""
     async with database.owner() as connection:
         found = await places.known(connection)
     for place in found:
         async with on_node(database, place) as node, node.transaction():
-            await places.make(node, place.shard)
+            await make_place(node, place.shard)
 
 
 async def drop_places(database: Database) -> None:
@@ -99,6 +121,25 @@ async def drop_places(database: Database) -> None:
             await node.execute(b"SET LOCAL citus.enable_ddl_propagation = off")
             name = sql.Identifier(f"ltst_place_{place.shard}")
             await node.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(name))
+
+
+async def make_place(connection: Connection, shard: int) -> None:
+    """Make the schema of a place, on a connection to its node that is in a transaction."""
+    await connection.execute(b"SELECT ltst_make_place(%s)", (shard,))
+    for name, part in blueprint().views.items():
+        source = f"FROM {await _shard(connection)}" if name == OF_THE_SHARD else "FROM conversation_messages"
+        await connection.execute(part.statement.replace("FROM conversation_messages", source).encode())
+        for following in part.following:
+            if following.startswith("GRANT"):
+                await connection.execute(following.encode())
+    for name, part in blueprint().triggers.items():
+        if name.partition(" on ")[2] in blueprint().views:
+            await connection.execute(part.statement.encode())
+
+
+async def _shard(connection: Connection) -> str:
+    """Return the name of the shard of messages in the place that was made last."""
+    return str(await connection.value("SELECT ltst_shard_of('conversation_messages')"))
 
 
 @asynccontextmanager

@@ -20,6 +20,7 @@ from psycopg.rows import BaseRowFactory
 
 from ltst.db import places
 from ltst.db.connections import Connection, ConnectionPool
+from ltst.db.distribute import make_place
 from ltst.db.gathering import Everywhere
 from ltst.db.places import Place
 from ltst.db.pool import (
@@ -103,6 +104,8 @@ class PlaceDatabase(Database):
 class Distributed(Database):
     """A database over several nodes."""
 
+    distributed = True
+
     def __init__(self, coordinator: Database, found: Sequence[Place]) -> None:
         """Use the coordinator's connections, and others to each node on demand."""
         super().__init__(coordinator.pool)
@@ -139,7 +142,7 @@ class Distributed(Database):
     async def make(self, place: Place) -> None:
         """Make the schema of a place that has come to a node."""
         async with Database(self.pool_of(place)).owner() as connection:
-            await places.make(connection, place.shard)
+            await make_place(connection, place.shard)
 
     def user(self, user_id: str) -> SingleCall:
         """Return single calls for one user."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import psycopg
 
-from ltst.db import access, epochs
+from ltst.db import access, epochs, places
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
 from ltst.db.queries import statements
@@ -95,14 +95,26 @@ async def status(database: Database) -> list[MigrationStatus]:
         return await _status(connection)
 
 
-async def migrate(database: Database) -> list[str]:
-    """Apply what is pending and tell the names; safe to run twice and from many processes at once."""
+async def migrate(database: Database, *, over_nodes: bool = False) -> list[str]:
+    """Apply what is pending and tell the names; safe to run twice and from many processes at once.
+
+    A distributed database is migrated `over_nodes` alone, by whoever has made way for it.
+    """
     async with database.owner() as connection:
-        if not _pending(await _status(connection)) and await epochs.at_home(connection):
+        if not await lacks(connection) and await epochs.at_home(connection):
             return []
+        if not over_nodes:
+            await places.refuse_distributed(connection, "bring its schema up to date first, with ltst db migrate")
     async with database.owner(hurry=False) as connection:
+        if over_nodes:
+            await connection.execute(b"SET LOCAL citus.enable_unsafe_triggers = on")
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
         return await _apply_all(connection)
+
+
+async def lacks(connection: Connection) -> bool:
+    """Return whether migrations are pending."""
+    return bool(_pending(await _status(connection)))
 
 
 async def refuse_pending(connection: Connection) -> None:
@@ -119,6 +131,7 @@ async def reset(database: Database, *, first: Callable[[Connection], Awaitable[N
     """
     async with database.owner(hurry=False) as connection:
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+        await places.refuse_distributed(connection, "drop it on every node, and make it anew")
         asks_for_keys = False
         if await _applied(connection):  # else nothing here is ltst's, whatever its name
             asks_for_keys = await access.required(connection)

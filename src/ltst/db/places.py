@@ -9,15 +9,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from ltst.db.blueprint import blueprint
 from ltst.db.connections import Connection
 from ltst.db.queries import statements
+from ltst.errors import Conflict
 
 STATEMENTS = statements(__name__)
 HAS_CITUS = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
-MAKE = "SELECT ltst_make_place(%s)"
-# The only view that must be of the shard itself: it shows which transaction wrote a row.
-OF_THE_SHARD = "message_versions"
 # What is not there where tables are distributed, since none of them can be adopted.
 FOR_ADOPTED = "forget_kept_words_trigger on conversation_messages"
 
@@ -45,23 +42,10 @@ async def known(connection: Connection) -> list[Place]:
     return [Place(*row) for row in await connection.rows(STATEMENTS["places"])]
 
 
-async def make(connection: Connection, shard: int) -> None:
-    """Make the schema of a place, on a connection to its node that is in a transaction."""
-    await connection.execute(MAKE.encode(), (shard,))
-    for name, part in blueprint().views.items():
-        source = f"FROM {await _shard(connection)}" if name == OF_THE_SHARD else "FROM conversation_messages"
-        await connection.execute(part.statement.replace("FROM conversation_messages", source).encode())
-        for following in part.following:
-            if following.startswith("GRANT"):
-                await connection.execute(following.encode())
-    for name, part in blueprint().triggers.items():
-        if name.partition(" on ")[2] in blueprint().views:
-            await connection.execute(part.statement.encode())
-
-
-async def _shard(connection: Connection) -> str:
-    """Return the name of the shard of messages in the place that was made last."""
-    return str(await connection.value("SELECT ltst_shard_of('conversation_messages')"))
+async def refuse_distributed(connection: Connection, what: str) -> None:
+    """Say so if a database is distributed, where something works on a single server alone."""
+    if await is_distributed(connection):
+        raise Conflict(f"this database is distributed over several nodes: {what}")
 
 
 @lru_cache(maxsize=65_536)

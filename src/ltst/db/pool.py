@@ -266,6 +266,8 @@ class Database:
 
     follows = False
     """Whether it is a standby beside the database that is written to."""
+    distributed = False
+    """Whether the rows of users lie on several nodes."""
 
     def __init__(self, pool: ConnectionPool, data_dir: Path | None = None) -> None:
         """Use a pool. The data folder is known of the embedded server alone."""

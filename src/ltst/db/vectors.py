@@ -192,6 +192,11 @@ async def switching(database: Database) -> AsyncIterator[Switch]:
 
     Who is at it is told by a transaction beside it, which does nothing: a pooler keeps no lock of a session.
     """
+    if database.distributed:
+        raise Conflict(
+            "the embedding model of a distributed database cannot be changed: choose it before `ltst db distribute`, "
+            "with `ltst embedder switch`; else it must have vectors of 384 numbers, as the default has"
+        )
     with translated():
         async with (
             await database.connect() as connection,

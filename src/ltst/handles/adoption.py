@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from ltst.adoption import adopting, predecessor
 from ltst.adoption.outcomes import Adoption, Predecessor, Restitution
 from ltst.adoption.tables import Takeover
-from ltst.errors import Invalid
+from ltst.errors import Conflict, Invalid
 from ltst.handles.desk import Core, checked_user
 from ltst.support import validate
 
@@ -42,6 +42,8 @@ async def give_predecessor_back(core: Core, schema: str, user_id: str | None, *,
 
 
 def _takeover(core: Core, source: str, user_id: str | None, zone: str, leave_out: bool) -> Takeover:
+    if core.database.distributed:
+        raise Conflict("this memory is distributed over several nodes: no table of another program can be adopted")
     return Takeover(
         source,
         user_id=checked_user(core.settings.user if user_id is None else user_id),

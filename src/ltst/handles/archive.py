@@ -75,7 +75,7 @@ async def erase(desk: Desk) -> Receipt:
         # First of all from tables that were adopted: what goes from ltst would take their rows along, uncounted.
         kept = await tx.dicts("archive.erase_kept", user_id=desk.user_id)
         own = await tx.dicts("archive.erase", **receipts.named(desk.user_id))
-        if len(desk.core.database.places) > 1:
+        if desk.core.database.distributed:
             own.append(await _without_keys(desk))
         removed = {row["table_name"]: row["removed"] for row in (*own, *kept)}
         remaining = {row["table_name"]: row["remaining"] for row in (*own, *kept)}

@@ -46,7 +46,7 @@ async def verify(core: Core, given: Receipt | Mapping[str, Any]) -> Verification
     told = core.database.at(nobody).keeper()
     kept = await told.value("events.erasure", user_id=nobody, receipt_id=receipt.receipt_id)
     held = await core.database.at(receipt.user_id).keeper().dicts("archive.held", **named(receipt.user_id))
-    if len(core.database.places) > 1:
+    if core.database.distributed:
         keys = await core.database.keeper().rows("keys.list", ApiKey, user_id=receipt.user_id)
         held.append({"table_name": "api_keys", "held": len(keys)})
     return Verification(receipt.receipt_id, receipt.user_id, (_whole(receipt), _known(receipt, kept), _empty(held)))

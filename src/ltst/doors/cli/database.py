@@ -17,28 +17,67 @@ from ltst.doors.cli.options import Force, Options, Yes, agreed, command
 from ltst.doors.cli.verbs import Noun
 
 if TYPE_CHECKING:
+    from ltst.db.distribute import Distribution
     from ltst.db.pool import Database
 
 R = TypeVar("R")
 
 app = Noun("db", "The database: schema, backup, restore.", "backup memory.dump")
 
+SHARDS = 32
+Shards = Annotated[int, typer.Option("--shards", min=1, help="Into how many places, if it is not distributed yet.")]
+
 STATUS = {"Version": "version", "Migration": "name", "State": "state"}
 
 
 @command(app, "migrate")
-def migrate(options: Options) -> None:
+def migrate(
+    options: Options,
+    distributed: Annotated[bool, typer.Option("--distributed", help="Over the nodes of Citus.")] = False,
+    shards: Shards = SHARDS,
+) -> None:
     """Bring the schema up to date.
 
     Safe to run twice, and from many places at once.
 
     Example: ltst db migrate
     """
-    from ltst.db import migrate
+    from ltst.db import distribute
 
-    applied = _run(options, migrate.migrate, "Migrating")
+    applied = _run(options, distribute.bring_up_to_date, "Migrating")
     sentence = f"Applied {', '.join(applied)}." if applied else "The schema is up to date."
-    show.done(options.json, {"applied": applied}, sentence)
+    told: dict[str, object] = {"applied": applied}
+    if distributed:
+        done = _run(options, lambda database: distribute.distribute(database, shards), "Distributing")
+        told["distribution"] = done
+        sentence += f" {_placed(done)}"
+    show.done(options.json, told, sentence)
+
+
+@command(app, "distribute")
+def distribute(
+    options: Options,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what would be done; change nothing.")] = False,
+    shards: Shards = SHARDS,
+) -> None:
+    """Distribute the database over the nodes of Citus.
+
+    By users: all that belongs to one lies on one node. What is there is moved, and nobody can write meanwhile. It can
+    be repeated: what is distributed stays as it is. Adopted tables cannot be distributed.
+
+    Example: ltst db distribute --dry-run
+    """
+    from ltst.db import distribute
+
+    work = distribute.look if dry_run else distribute.distribute
+    done = _run(options, lambda database: work(database, shards), "Looking" if dry_run else "Distributing")
+    would = "Would distribute" if dry_run else "Distributed"
+    tables = ", ".join((*done.distributed, *done.copied)) or "nothing more"
+    show.done(options.json, done, f"{would} {tables}. {_placed(done)}")
+
+
+def _placed(done: Distribution) -> str:
+    return f"{done.places} places on {done.nodes} nodes."
 
 
 @command(app, "status")
