@@ -28,8 +28,8 @@ EARLIEST, LATEST = 0.3, 1.5  # seconds from the beginning of a round to the kill
 DETECTION = 0.5  # seconds until whoever watches the servers promotes the standby
 EVERY_FACT = 4  # every so many calls is a transaction of several statements
 
-MESSAGES = "SELECT message_key, count(*), min(content) FROM conversation_messages WHERE user_id = 'crowd' GROUP BY 1"
-FACTS = "SELECT fact_key, count(*), min(fact_value) FROM user_facts WHERE user_id = 'crowd' GROUP BY 1"
+MESSAGES = "SELECT message_key, count(*), min(content) FROM conversation_messages GROUP BY 1"
+FACTS = "SELECT fact_key, count(*), min(fact_value) FROM user_facts GROUP BY 1"
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ async def run(failovers: int, writers: int, seed: int, *, tell: Callable[[str], 
             settings = Settings(worker=False, metrics=False, home=place, database_url=either(*nodes))
             async with AsyncMemory(settings=settings) as memory:
                 await _under_writers(memory, nodes, failovers, writers, chance, outcome, tell)
-            _compare(nodes[0].dsn(), outcome)
+            compare(nodes[0].dsn(), outcome)
         finally:
             for node in nodes:
                 node.kill()
@@ -78,7 +78,7 @@ async def _under_writers(
     tell: Callable[[str], None],
 ) -> None:
     over = asyncio.Event()
-    crowd = [asyncio.create_task(_write(memory, number, outcome, over)) for number in range(writers)]
+    crowd = [asyncio.create_task(write(memory, "crowd", number, outcome, over)) for number in range(writers)]
     try:
         for number in range(1, failovers + 1):
             await asyncio.sleep(chance.uniform(EARLIEST, LATEST))
@@ -104,8 +104,9 @@ def _fail_over(primary: Node, standby: Node) -> None:
     standby.wait_for(primary)
 
 
-async def _write(memory: AsyncMemory, writer: int, outcome: Outcome, over: asyncio.Event) -> None:
-    user, number = memory.user("crowd"), 0
+async def write(memory: AsyncMemory, whose: str, writer: int, outcome: Outcome, over: asyncio.Event) -> None:
+    """Write for a user until it is over, and note what became of each call."""
+    user, number = memory.user(whose), 0
     while not over.is_set():
         number += 1
         key, said = f"{writer}-{number}", f"writer {writer} says {number}"
@@ -128,7 +129,8 @@ async def _write(memory: AsyncMemory, writer: int, outcome: Outcome, over: async
         outcome.longest = max(outcome.longest, time.monotonic() - began)
 
 
-def _compare(dsn: str, outcome: Outcome) -> None:
+def compare(dsn: str, outcome: Outcome) -> None:
+    """Find what was acknowledged and is not there once, or was refused and is there."""
     with psycopg.connect(dsn) as connection:
         found = {
             f"{kind} {key}": (count, said)

@@ -34,10 +34,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What takes long and is also a command of its own waits for --full."""
-    if not config.getoption("--full"):
-        for item in items:
-            if item.get_closest_marker("long"):
-                item.add_marker(pytest.mark.skip(reason="long: make full, make crash"))
+    for item in items:
+        if item.get_closest_marker("long") and not config.getoption("--full"):
+            item.add_marker(pytest.mark.skip(reason="long: make full, make crash"))
+        if (alone := item.get_closest_marker("one_server")) and os.environ.get("LTST_CITUS"):
+            item.add_marker(pytest.mark.skip(reason=f"not on Citus: {alone.args[0]}"))
 
 
 @pytest.fixture(scope="session")

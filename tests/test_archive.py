@@ -305,6 +305,7 @@ async def indexed(memory: Memory, user_id: str) -> None:
     await index_due(core.database, user_id, await core.embedding(), parts=core.settings.embedded_parts)
 
 
+@pytest.mark.one_server("keys to servers lie with the coordinator")
 def test_a_receipt_counts_what_was_removed_and_that_nothing_remains(
     shared: Memory, newcomer: User, database: Connection
 ) -> None:

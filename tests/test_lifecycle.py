@@ -52,6 +52,7 @@ async def test_an_async_memory_can_be_opened_and_closed_twice_and_again(settings
         assert len(await memory.user("ana").chat("one").window()) == 2
 
 
+@pytest.mark.one_server("Citus keeps connections between its nodes")
 def test_closing_leaves_no_connection_behind(settings: Settings, database: Connection) -> None:
     with Memory(settings=settings) as memory:
         memory.user("ana").chat("one").add("user", "hello")
@@ -256,6 +257,7 @@ def test_expired_retrievals_are_cleaned_by_sql_and_counted(database: Connection)
     assert value(database, "SELECT cache_key FROM memory_retrieval_cache") == "later"
 
 
+@pytest.mark.one_server("measurements lie with the coordinator")
 def test_maintenance_removes_what_has_expired_for_everyone(settings: Settings, database: Connection) -> None:
     with Memory(settings=settings) as memory:
         for name in ("ana", "bob"):
@@ -447,6 +449,7 @@ def checked(settings: Settings) -> Iterator[Callable[[Any], dict[str, str]]]:
         yield check
 
 
+@pytest.mark.one_server("the schema of a place cannot be changed there")
 def test_health_names_every_index_that_is_missing(checked: Callable[..., dict[str, str]], database: Connection) -> None:
     indexes = [name for (name,) in database.execute(INDEXES)]
     assert len(indexes) > 25
@@ -457,6 +460,7 @@ def test_health_names_every_index_that_is_missing(checked: Callable[..., dict[st
         assert name in errors.get("indexes", ""), name
 
 
+@pytest.mark.one_server("the schema of a place cannot be changed there")
 def test_health_names_every_trigger_that_is_switched_off_or_missing(
     checked: Callable[..., dict[str, str]], database: Connection
 ) -> None:
@@ -482,6 +486,7 @@ def test_health_names_every_trigger_that_is_switched_off_or_missing(
     assert overlooked == []
 
 
+@pytest.mark.one_server("the schema of a place cannot be changed there")
 def test_health_names_every_table_that_is_not_isolated(
     checked: Callable[..., dict[str, str]], database: Connection
 ) -> None:
@@ -497,6 +502,7 @@ def test_health_names_every_table_that_is_not_isolated(
             assert table in errors.get("isolation", ""), f"{off} on {table}"
 
 
+@pytest.mark.one_server("what was migrated lies on every node alike, and is written by Citus")
 def test_health_says_that_a_migration_is_missing(checked: Callable[..., dict[str, str]]) -> None:
     errors = checked(
         sql.SQL("DELETE FROM ltst_migrations WHERE version = (SELECT max(version) FROM ltst_migrations)").format()
@@ -505,6 +511,7 @@ def test_health_says_that_a_migration_is_missing(checked: Callable[..., dict[str
     assert "ltst db migrate" in errors["schema"]
 
 
+@pytest.mark.one_server("measurements lie with the coordinator")
 def test_health_says_what_took_long(settings: Settings, database: Connection) -> None:
     database.execute(
         "INSERT INTO memory_performance_metrics "
@@ -595,6 +602,7 @@ def test_a_statement_over_many_sessions_counts_each(settings: Settings, database
     assert found.fetchall() == [("one", 2, 2), ("two", 3, 3)]
 
 
+@pytest.mark.one_server("triggers stand on the shards, behind the views of a place")
 def test_the_trigger_of_the_counters_has_its_name(database: Connection) -> None:
     query = "SELECT tgrelid::regclass::text, tgfoid::regproc::text FROM pg_trigger WHERE tgname = %s"
     found = database.execute(query, ("update_session_length_trigger",)).fetchall()

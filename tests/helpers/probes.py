@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -14,15 +15,18 @@ import psycopg
 from psycopg import sql
 
 from helpers.citus import by_hand, in_places
+from ltst.db.blueprint import blueprint
 from ltst.db.connections import ConnectionPool
 from ltst.db.embedded import EmbeddedServer
 from ltst.db.pool import Database
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
+ATTEMPTS = 10
+
 RELATIONS = """
 SELECT relname::text FROM pg_class
-WHERE relnamespace = 'public'::regnamespace AND relkind::text = ANY(%s) ORDER BY relname
+WHERE relnamespace = current_schema()::regnamespace AND relkind::text = ANY(%s) ORDER BY relname
 """
 COLUMNS = """
 SELECT attname::text FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped
@@ -52,7 +56,12 @@ def administer(server: EmbeddedServer, statement: str) -> None:
     """Run one statement as the superuser, outside the databases under test; on Citus on every node."""
     for node in getattr(server, "nodes", (server.dsn,)):
         with psycopg.connect(node, dbname="postgres", autocommit=True) as connection:
-            connection.execute(statement.encode())
+            for _ in range(ATTEMPTS):
+                try:
+                    connection.execute(statement.encode())
+                    break
+                except psycopg.errors.ObjectInUse:  # what Citus does in the background comes back at once
+                    time.sleep(0.2)
 
 
 def pass_time(connection: Connection, table: str, user_id: str, span: timedelta) -> None:
@@ -97,11 +106,13 @@ def logger_restored() -> Iterator[None]:
 
 
 def tables(connection: Connection) -> list[str]:
-    return [name for (name,) in connection.execute(RELATIONS, (["r", "p"],))]
+    """The tables; in a place of a distributed database they are views of shards."""
+    shown = [name for (name,) in connection.execute(RELATIONS, (["v"],)) if name not in blueprint().views]
+    return shown or [name for (name,) in connection.execute(RELATIONS, (["r", "p"],))]
 
 
 def views(connection: Connection) -> list[str]:
-    return [name for (name,) in connection.execute(RELATIONS, (["v"],))]
+    return [name for (name,) in connection.execute(RELATIONS, (["v"],)) if name in blueprint().views]
 
 
 def columns(connection: Connection, relation: str) -> list[str]:
