@@ -17,6 +17,8 @@ from ltst.db import places
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 PREFIX = os.environ.get("LTST_CITUS")
+# What is made by hand is made in this place alone.
+BY_HAND = "-csearch_path=ltst_place_{},ltst_node,public -ccitus.enable_ddl_propagation=off"
 # The suites that look at tables by hand have everything in one place; the others have their users in several.
 SHARDS = int(os.environ.get("LTST_CITUS_SHARDS", "4"))
 
@@ -65,10 +67,7 @@ def _places(url: str) -> list[str]:
         if connection.execute(places.HAS_CITUS).fetchone() != (True,):
             return []
         found = connection.execute(places.STATEMENTS["places"].encode()).fetchall()
-    return [
-        make_conninfo(url, host=host, port=port, options=f"-csearch_path=ltst_place_{shard},ltst_node,public")
-        for shard, _, host, port in found
-    ]
+    return [make_conninfo(url, host=host, port=port, options=BY_HAND.format(shard)) for shard, _, host, port in found]
 
 
 def begun(folder: Path) -> tuple[Cluster, CitusServer]:
