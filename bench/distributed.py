@@ -46,7 +46,7 @@ Tell = Callable[[str], None]
 @asynccontextmanager
 async def opened(dsn: str, home: Path) -> AsyncIterator[AsyncMemory]:
     """A memory without a worker, as every trial uses it."""
-    settings = Settings(worker=False, metrics=False, warm=False, home=home, database_url=dsn)
+    settings = Settings(worker=False, metrics=False, warm=False, learn=(), home=home, database_url=dsn)
     async with AsyncMemory(settings=settings) as memory:
         yield memory
 
@@ -199,13 +199,13 @@ async def _measured(memory: AsyncMemory) -> dict[str, float]:
     """Median milliseconds of each call, over users of all places."""
     users = [memory.user(f"measured {number}") for number in range(10)]
     for user in users:
-        await user.chat("one").add_many([{"role": "user", "content": f"I like tea number {n}."} for n in range(100)])
-        await user.search("tea")
+        await user.chat("one").add_many([{"role": "assistant", "content": f"Train {n} leaves at noon."} for n in range(100)])
+        await user.search("train")
         await memory.settle(user.user_id)
     calls: dict[str, Callable[[int], Awaitable[object]]] = {
         "add": lambda n: users[n % 10].chat("two").add("user", f"word {n} of many"),
         "window": lambda n: users[n % 10].chat("one").window(50),
-        "search": lambda n: users[n % 10].search(f"tea number {n}"),
+        "search": lambda n: users[n % 10].search(f"train {n}"),
     }
     times = {}
     for name, call in calls.items():
