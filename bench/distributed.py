@@ -39,7 +39,15 @@ SHARD_OF = "SELECT get_shard_id_for_distribution_column('conversation_sessions',
 NODE_OF = """
 SELECT nodename, nodeport FROM pg_dist_placement JOIN pg_dist_node USING (groupid) WHERE shardid = %s
 """
-MOVE = "SELECT citus_move_shard_placement(%s, %s, %s, '127.0.0.1', %s, 'block_writes')"
+MOVE = "SELECT citus_move_shard_placement(%s, %s, %s, '127.0.0.1', %s, %s)"
+MODES = ("block_writes", "force_logical")
+MISCOUNTED = """
+SELECT count(*) FROM (
+    SELECT session.user_id, session.session_id FROM conversation_sessions AS session
+    JOIN conversation_messages AS message USING (user_id, session_id)
+    GROUP BY session.user_id, session.session_id, session_length, last_index
+    HAVING session_length <> count(*) OR last_index <> max(message_index) OR count(*) <> max(message_index)) AS wrong
+"""
 Tell = Callable[[str], None]
 
 
@@ -83,6 +91,7 @@ async def kills(cluster: Cluster, home: Path, tell: Tell, *, rounds: int, seed: 
         over.set()
         await asyncio.gather(*writers)
     compare(cluster.coordinator.dsn(), outcome)
+    outcome.problems += _miscounted(cluster)
     tell(
         f"{rounds} kills of a node under {AT_ONCE} writers: {len(outcome.acknowledged):,} acknowledged, "
         f"{len(outcome.refused):,} refused, {outcome.unknown:,} unknown and asked again; longest wait "
@@ -102,14 +111,14 @@ async def moves(cluster: Cluster, home: Path, tell: Tell) -> list[str]:
     outcome, over, whose = Outcome(), asyncio.Event(), "wanderer"
     async with opened(cluster.coordinator.dsn(), home) as memory:
         writers = [asyncio.create_task(write(memory, whose, 100 + n, outcome, over)) for n in range(AT_ONCE)]
-        for _ in range(MOVES):
+        for number in range(MOVES):
             await asyncio.sleep(0.5)
-            await asyncio.to_thread(_move, cluster, whose)
+            await asyncio.to_thread(_move, cluster, whose, MODES[number % len(MODES)])
         await asyncio.to_thread(_rebalance, cluster)
         await asyncio.sleep(0.5)
         over.set()
         await asyncio.gather(*writers)
-        wrong = await _out_of_order(memory, whose, len(outcome.acknowledged))
+        wrong = await _out_of_order(memory, whose, len(outcome.acknowledged)) + _miscounted(cluster)
     compare(cluster.coordinator.dsn(), outcome)
     tell(
         f"a user moved {MOVES} times under {AT_ONCE} writers: {len(outcome.acknowledged):,} acknowledged, "
@@ -118,18 +127,25 @@ async def moves(cluster: Cluster, home: Path, tell: Tell) -> list[str]:
     return outcome.problems + wrong
 
 
-def _move(cluster: Cluster, whose: str) -> None:
+def _move(cluster: Cluster, whose: str, mode: str) -> None:
     """Move the place of a user to the other worker."""
     with psycopg.connect(cluster.coordinator.dsn(), autocommit=True) as connection:
         (shard,) = connection.execute(SHARD_OF, (whose,)).fetchone() or (0,)
         host, port = connection.execute(NODE_OF, (shard,)).fetchone() or ("", 0)
         other = next(node.port for node in cluster.workers if node.port != port)
-        connection.execute(MOVE, (shard, host, port, other))
+        connection.execute(MOVE, (shard, host, port, other, mode))
 
 
 def _rebalance(cluster: Cluster) -> None:
     with psycopg.connect(cluster.coordinator.dsn(), autocommit=True) as connection:
         connection.execute("SELECT rebalance_table_shards(shard_transfer_mode => 'block_writes')")
+
+
+def _miscounted(cluster: Cluster) -> list[str]:
+    """Look for conversations whose counters are not those of their messages, or whose numbers have gaps."""
+    with psycopg.connect(cluster.coordinator.dsn()) as connection:
+        (wrong,) = connection.execute(MISCOUNTED).fetchone() or (0,)
+    return [f"{wrong} conversations are counted wrong"] if wrong else []
 
 
 async def _out_of_order(memory: AsyncMemory, whose: str, least: int) -> list[str]:
@@ -199,7 +215,9 @@ async def _measured(memory: AsyncMemory) -> dict[str, float]:
     """Median milliseconds of each call, over users of all places."""
     users = [memory.user(f"measured {number}") for number in range(10)]
     for user in users:
-        await user.chat("one").add_many([{"role": "assistant", "content": f"Train {n} leaves at noon."} for n in range(100)])
+        await user.chat("one").add_many(
+            [{"role": "assistant", "content": f"Train {n} leaves at noon."} for n in range(100)]
+        )
         await user.search("train")
         await memory.settle(user.user_id)
     calls: dict[str, Callable[[int], Awaitable[object]]] = {

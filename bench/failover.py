@@ -38,6 +38,7 @@ class Outcome:
 
     acknowledged: dict[str, str] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
+    reasons: Counter[str] = field(default_factory=Counter)
     unknown: int = 0
     longest: float = 0.0
     waits: list[float] = field(default_factory=list)
@@ -121,8 +122,9 @@ async def write(memory: AsyncMemory, whose: str, writer: int, outcome: Outcome, 
             except OutcomeUnknown:
                 outcome.unknown += 1
                 continue
-            except DatabaseUnavailable:
+            except DatabaseUnavailable as problem:
                 outcome.refused.add(f"{kind} {key}")
+                outcome.reasons[str(problem)] += 1
             else:
                 outcome.acknowledged[f"{kind} {key}"] = said
             break

@@ -109,7 +109,7 @@ async def make_places(database: Database) -> None:
         found = await places.known(connection)
     for place in found:
         async with on_node(database, place) as node, node.transaction():
-            await make_place(node, place.shard)
+            await make_place(node, place.shard, anew=True)
 
 
 async def drop_places(database: Database) -> None:
@@ -123,9 +123,10 @@ async def drop_places(database: Database) -> None:
             await node.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(name))
 
 
-async def make_place(connection: Connection, shard: int) -> None:
-    """Make the schema of a place, on a connection to its node that is in a transaction."""
-    await connection.execute(b"SELECT ltst_make_place(%s)", (shard,))
+async def make_place(connection: Connection, shard: int, *, anew: bool = False) -> None:
+    """Make the schema of a place, on a connection to its node that is in a transaction; anew, if it is there."""
+    if not await connection.value("SELECT ltst_make_place(%s, %s)", (shard, anew)):
+        return
     for name, part in blueprint().views.items():
         source = f"FROM {await _shard(connection)}" if name == OF_THE_SHARD else "FROM conversation_messages"
         await connection.execute(part.statement.replace("FROM conversation_messages", source).encode())

@@ -109,10 +109,11 @@ BEGIN
     END IF;
 END $$;
 
--- Makes the schema of a place on the node that holds it, anew if it is there, and stays in it for this transaction. What
--- Citus cannot give a shard is given here: references that are emptied with what they name, and the numbers of events,
--- which all places of a node draw from the same sequences, as the locks tell of all (see positions).
-CREATE FUNCTION ltst_make_place(shard BIGINT) RETURNS VOID LANGUAGE plpgsql AS $$
+-- Makes the schema of a place on the node that holds it, and stays in it for this transaction; one that is there is left
+-- alone, or made anew. Tells whether it was made. What Citus cannot give a shard is given here: references that are
+-- emptied with what they name, and the numbers of events, which all places of a node draw from the same sequences, as
+-- the locks tell of all (see positions).
+CREATE FUNCTION ltst_make_place(shard BIGINT, anew BOOLEAN) RETURNS BOOLEAN LANGUAGE plpgsql AS $$
 DECLARE
     place CONSTANT TEXT := 'ltst_place_' || shard;
     home CONSTANT TEXT := current_schema();
@@ -121,6 +122,12 @@ DECLARE
     facts TEXT;
 BEGIN
     PERFORM pg_advisory_xact_lock(7110756);  -- what several processes find missing is made by one of them
+    -- Read from the catalog: by name, a session may not have heard yet of what another made while it waited.
+    PERFORM FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE nspname = place AND relname = 'search_users';
+    IF FOUND AND NOT anew THEN
+        RETURN false;
+    END IF;
     SET LOCAL citus.enable_ddl_propagation = off;
     SET LOCAL citus.enable_manual_changes_to_shards = on;
     SET LOCAL client_min_messages = warning;
@@ -153,6 +160,7 @@ BEGIN
     SELECT max(position) AS position, max(event_id) AS event_id INTO part FROM event_ledger;
     RESET ROLE;
     PERFORM ltst_number_above('ledger_positions', part.position), ltst_number_above('event_ids', part.event_id);
+    RETURN true;
 END $$;
 
 -- Lets a column of a shard refer to a message, and be emptied when that goes.
