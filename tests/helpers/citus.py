@@ -33,6 +33,10 @@ class CitusServer:
         self.data_dir = cluster.coordinator.data
         self.nodes = tuple(node.dsn("postgres") for node in cluster.nodes)
 
+    def join(self, name: str) -> None:
+        """Let a database that is there on every node know of all nodes."""
+        self._cluster.join(name)
+
     def make_template(self, name: str) -> None:
         """Distribute a database, and leave it alone so that it can be cloned on each node."""
         self._cluster.join(name)

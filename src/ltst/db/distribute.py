@@ -181,7 +181,7 @@ def _refuse(found: Readiness) -> None:
         raise Conflict("users are placed by the bytes of their ids in UTF-8: this database has another encoding")
     if found.adopted:
         names = ", ".join(found.adopted)
-        raise Conflict(f"adopted tables cannot be distributed: give them back first, with ltst db give-back: {names}")
+        raise Conflict(f"adopted tables cannot be distributed: give them back with ltst db adopt --back: {names}")
 
 
 def _tables() -> list[str]:
@@ -195,15 +195,23 @@ async def _spread(connection: Connection, plan: Distribution, shards: int) -> No
         await connection.execute(f"SET LOCAL {setting}".encode())
     await connection.execute(sql.SQL("SET LOCAL citus.shard_count = {}").format(shards))
     await connection.execute(b"SET LOCAL client_min_messages = error")
-    if plan.distributed:
-        for (hindrance,) in await connection.rows(STATEMENTS["hindrances"]):
-            await connection.execute(str(hindrance).encode())
-    for name in (*plan.copied, *plan.distributed):
+    tables = [*plan.copied, *plan.distributed]
+    # Rows that are moved are not new.
+    triggers = await connection.rows(STATEMENTS["triggers"], (tables,))
+    hindrances = await connection.rows(STATEMENTS["hindrances"]) if plan.distributed else []
+    await _run(connection, [*(str(drop) for drop, _ in triggers), *(str(drop) for (drop,) in hindrances)])
+    for name in tables:
         await _distribute(connection, name, name in plan.copied)
-    for name in (*plan.copied, *plan.distributed):
+    for name in tables:
         await connection.execute(b"SELECT truncate_local_data_after_distributing_table(%s)", (name,))
     for function in plan.functions:
         await connection.execute(b"SELECT create_distributed_function(%s)", (function,))
+    await _run(connection, [str(make) for _, make in triggers if make])
+
+
+async def _run(connection: Connection, written: Sequence[str]) -> None:
+    for statement in written:
+        await connection.execute(statement.encode())
 
 
 async def _distribute(connection: Connection, name: str, everywhere: bool) -> None:

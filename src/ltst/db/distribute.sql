@@ -12,17 +12,20 @@ SELECT current_setting('server_encoding') = 'UTF8',
 SELECT name FROM unnest(%s::text[]) WITH ORDINALITY AS given (name, place)
 WHERE NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass(name)) ORDER BY place
 
--- What Citus refuses: references that are emptied with what they name, which each place gets back by itself; and what is
--- there for adopted tables.
+-- What Citus refuses: references that are emptied with what they name, which each place gets back by itself; and those
+-- of adopted tables.
 -- name: hindrances
 SELECT format('ALTER TABLE %I DROP CONSTRAINT %I', class.relname, conname)
 FROM pg_constraint JOIN pg_class AS class ON class.oid = conrelid
 WHERE relnamespace = current_schema()::regnamespace AND contype = 'f'
   AND (confdeltype = 'n' OR relname = 'adopted_messages')
-UNION ALL
-SELECT format('DROP TRIGGER %I ON %I', tgname, class.relname)
+
+-- The triggers of tables: how to drop each, and how to make it again; the one for adopted tables stays away.
+-- name: triggers
+SELECT format('DROP TRIGGER %%I ON %%I', tgname, class.relname),
+       CASE WHEN tgname <> 'forget_kept_words_trigger' THEN pg_get_triggerdef(pg_trigger.oid) END
 FROM pg_trigger JOIN pg_class AS class ON class.oid = tgrelid
-WHERE relnamespace = current_schema()::regnamespace AND tgname = 'forget_kept_words_trigger'
+WHERE relnamespace = current_schema()::regnamespace AND relname = ANY(%s::text[]) AND NOT tgisinternal
 
 -- The functions that the nodes do not have yet; those of adopted tables stay here.
 -- name: functions

@@ -1,0 +1,130 @@
+"""A memory over several nodes of Citus; what needs them is skipped where LTST_CITUS names no Postgres that has it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import cast
+
+import psycopg
+import pytest
+
+from helpers import citus
+from helpers.citus import CitusServer
+from helpers.probes import Connection, administer, connected
+from ltst import AsyncMemory, Conflict, DatabaseUnavailable, Event, Invalid, Settings
+from ltst.db import distribute, places
+from ltst.db.embedded import EmbeddedServer
+from ltst.rooms import events
+
+on_citus = pytest.mark.skipif(not citus.PREFIX, reason="LTST_CITUS names no Postgres with Citus: make citus")
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+EVERY_PLACE = [f"user {number}" for number in range(12)]
+
+
+def test_users_are_hashed_as_postgres_hashes_them(database: Connection) -> None:
+    for text in ("", "a", "ana", "twelve bytes", "thirteen byte", "ünïcödé 🙂", "x" * 255):
+        assert database.execute("SELECT hashtext(%s)", (text,)).fetchone() == (places.hashed(text),)
+
+
+@pytest.mark.skipif(bool(citus.PREFIX), reason="there is Citus")
+async def test_a_database_without_citus_says_what_to_do(database_url: str) -> None:
+    async with connected(database_url) as database:
+        with pytest.raises(DatabaseUnavailable, match="shared_preload_libraries"):
+            await distribute.look(database)
+
+
+def event(number: int, seconds: int) -> Event:
+    return Event(number, "ana", NOW + timedelta(seconds=seconds), "a", "add", "fact", "x", {}, cursor=f"1-{number}-1")
+
+
+def test_events_of_several_places_come_by_their_moments_and_each_cursor_tells_of_all_places() -> None:
+    found = [[event(1, 10), event(2, 30)], [event(7, 20)], []]
+    merged = events._merged(found, ["0-0-0"] * 3, 10, newest_first=False)
+    assert [each.event_id for each in merged] == [1, 7, 2]
+    assert [each.cursor for each in merged] == ["1-1-1.0-0-0.0-0-0", "1-1-1.1-7-1.0-0-0", "1-2-1.1-7-1.0-0-0"]
+
+
+@pytest.fixture
+def alone(server: EmbeddedServer) -> Iterator[str]:
+    """A database on all nodes that nobody has distributed yet."""
+    name = f"test_{uuid.uuid4().hex}"
+    administer(server, f"CREATE DATABASE {name}")
+    cast("CitusServer", server).join(name)
+    yield psycopg.conninfo.make_conninfo(server.dsn, dbname=name)
+    administer(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@on_citus
+async def test_what_was_there_before_is_distributed_with_all_that_belongs_to_it(alone: str, tmp_path: Path) -> None:
+    settings = Settings(worker=False, database_url=alone, home=tmp_path)
+    async with AsyncMemory(settings=settings) as memory:
+        for name in EVERY_PLACE:
+            chat = memory.user(name).chat("monday")
+            first = await chat.add("user", "I moved to Lisbon.")
+            await chat.add("assistant", "Noted.", parent=first.message_id)
+            await memory.user(name).facts.set("home", "Lisbon", source_message_id=first.message_id)
+            await memory.user(name).preferences.set("diet", "no nuts", sensitive=True)
+        before = {name: await memory.user(name).export() for name in EVERY_PLACE}
+        seen = (await memory.feed(limit=1000))[-1].cursor
+    async with connected(alone) as database:
+        planned = await distribute.look(database, 4)
+        assert "conversation_messages" in planned.distributed and planned.places == 4
+        done = await distribute.distribute(database, 4)
+        assert done.distributed == planned.distributed
+        assert (await distribute.distribute(database, 4)).distributed == []
+    async with AsyncMemory(settings=settings) as memory:
+        assert {name: await memory.user(name).export() for name in EVERY_PLACE} == before
+        assert await memory.feed(after=seen) == [], "a cursor from before stays good"
+        for name in EVERY_PLACE:
+            await memory.user(name).chat("monday").add("user", "Hello again.")
+        assert {each.user_id for each in await memory.feed(after=seen)} == {*EVERY_PLACE}
+        (summary,) = [await memory.user("user 1").chat("monday").summary()]
+        assert summary.message_count == 3
+        await memory.user("user 1").chat("monday").remove(before["user 1"]["messages"][0]["message_id"])
+        assert [fact.source_message_id for fact in await memory.user("user 1").facts.list()] == [None]
+
+
+@on_citus
+async def test_an_adopted_table_cannot_be_distributed(alone: str, tmp_path: Path) -> None:
+    async with AsyncMemory(settings=Settings(worker=False, database_url=alone, home=tmp_path)) as memory:
+        with psycopg.connect(alone, autocommit=True) as connection:
+            connection.execute("CREATE TABLE chats (id SERIAL, session_id TEXT, role TEXT, content TEXT)")
+            connection.execute("INSERT INTO chats (session_id, role, content) VALUES ('a', 'user', 'hello')")
+        await memory.adopt("chats", user_id="ana")
+    async with connected(alone) as database:
+        with pytest.raises(Conflict, match="chats"):
+            await distribute.look(database)
+
+
+@on_citus
+async def test_what_needs_one_server_is_refused(database_url: str, tmp_path: Path) -> None:
+    settings = Settings(worker=False, database_url=database_url, home=tmp_path)
+    async with AsyncMemory(settings=settings) as memory:
+        with pytest.raises(Conflict, match="distributed"):
+            await memory.adopt("chats")
+        with pytest.raises(Conflict, match="distributed"):
+            await memory.cancel_switch()
+        with pytest.raises(Invalid, match="cursor"):
+            await memory.feed(after=5)
+    reading = Settings(database_url=database_url, read_database_url=database_url, home=tmp_path)
+    with pytest.raises(Invalid, match="LTST_READ_DATABASE_URL"):
+        await AsyncMemory(settings=reading).open()
+
+
+@on_citus
+async def test_every_user_is_where_citus_looks_for_them(database_url: str, tmp_path: Path) -> None:
+    async with AsyncMemory(settings=Settings(worker=False, database_url=database_url, home=tmp_path)) as memory:
+        for name in EVERY_PLACE:
+            await memory.user(name).chat("monday").add("user", "hello")
+        with psycopg.connect(database_url) as connection:
+            for name in EVERY_PLACE:
+                query = "SELECT count(*) FROM conversation_messages WHERE user_id = %s"
+                assert connection.execute(query, (name,)).fetchone() == (1,)
+        receipt = await memory.user("user 1").erase()
+        assert receipt.removed["conversation_messages"] == 1
+        assert (await memory.verify(receipt)).ok
+        stats = {table.name: table.bytes for table in (await memory.stats()).tables}
+        assert stats["conversation_messages"] > 0 and stats["api_keys"] > 0
