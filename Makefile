@@ -15,10 +15,13 @@ REALTALK ?= $(wildcard $(DATA)/realtalk)
 BEAM ?= $(wildcard $(DATA)/beam)
 # Where `make run` listens.
 PORT ?= 8000
+# The prefix of a Postgres that has Citus, for `make citus`; see docs/scaling.md.
+CITUS ?=
+ON_CITUS := -n 2 --dist loadscope
 # How the whole suite is run; one test alone is faster without workers.
 WORKERS ?= -n 4 --dist worksteal
 
-.PHONY: help run demo test full check sync docs bench contract mcp-check openapi-check typescript typescript-check agents-check minimums adapters crash attack soak rehearsal eval clean
+.PHONY: help run demo test full check sync docs bench contract mcp-check openapi-check typescript typescript-check agents-check minimums adapters crash citus attack soak rehearsal eval clean
 
 run: $(INSTALLED)
 	$(BIN)/ltst serve --port $(PORT)
@@ -107,6 +110,19 @@ crash: $(DEVELOPED)
 	$(BIN)/python -m bench.crash
 	$(BIN)/python -m bench.kills
 	$(BIN)/python -m bench.server_kills
+
+# The suites on a coordinator and two workers: through two doors with users in four places; then those that look at
+# tables by hand, in one place; then what must hold when nodes are killed and users are moved.
+citus: $(DEVELOPED)
+ifeq ($(CITUS),)
+	@echo 'Skipped: name the prefix of a Postgres that has Citus, as in make citus CITUS=/opt/citus; see docs/scaling.md.'
+else
+	LTST_CITUS=$(CITUS) $(BIN)/pytest $(ON_CITUS) tests/behaviour tests/test_smoke.py tests/db/test_distributed.py \
+		-k 'AsyncMemory or HTTP or test_smoke or test_distributed'
+	LTST_CITUS=$(CITUS) LTST_CITUS_SHARDS=1 $(BIN)/pytest $(ON_CITUS) tests/test_isolation.py tests/test_concurrency.py \
+		tests/test_encryption.py tests/test_archive.py tests/test_lifecycle.py tests/test_feed.py
+	$(BIN)/python -m bench.distributed --citus $(CITUS)
+endif
 
 attack: $(DEVELOPED)
 	$(BIN)/python -m bench.attack

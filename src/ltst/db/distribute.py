@@ -16,6 +16,7 @@ from psycopg.conninfo import make_conninfo
 
 from ltst.db import migrate, places
 from ltst.db.blueprint import blueprint
+from ltst.db.blueprint import statements as split
 from ltst.db.connections import Connection
 from ltst.db.pool import Database, translated
 from ltst.db.queries import statements
@@ -96,7 +97,7 @@ async def bring_up_to_date(database: Database) -> list[str]:
         return await migrate.migrate(database)
     await drop_places(database)
     try:
-        applied = await migrate.migrate(database, over_nodes=True)
+        applied = await migrate.migrate(database, split=split)
     finally:
         await make_places(database)
     await distribute(database)

@@ -154,7 +154,9 @@ class Distributed(Database):
 
     def keeper(self) -> Executor:
         """Return single calls that are made in every place, or on the coordinator for what lies there."""
-        return Everywhere(self.following(), SingleCall(self, OWNER), [place.following() for place in self.places])
+        nodes = {part.pool: part.following() for part in self._parts}
+        others = [calls for pool, calls in nodes.items() if pool is not self.pool]
+        return Everywhere(self.following(), SingleCall(self, OWNER), others, [part.following() for part in self._parts])
 
     @asynccontextmanager
     async def transaction(self, scope: Scope, *, hurry: bool = True) -> AsyncIterator[Transaction]:

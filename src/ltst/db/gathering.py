@@ -18,11 +18,12 @@ OF_THE_COORDINATOR = ("search.model", "search.add_model")
 # What is written on every node alike: Citus connects to them as whoever writes, and the keeper cannot log in.
 OF_THE_OWNER = ("search.add_model",)
 OF_EVERY_PLACE = ("metrics.growth", "health.master_keys")
-# What lies in part on the coordinator, in part in the places.
+# What lies in part on the coordinator, in part in the places; and what each node has once.
 OF_BOTH = ("metrics.tables",)
+OF_EVERY_NODE = ("metrics.database_bytes",)
 
 # Answers of one number, which are added up; answers of rows that are added up where they have the same key.
-SUMS = ("work.left", "work.held", "work.retry")
+SUMS = ("work.left", "work.held", "work.retry", "metrics.database_bytes")
 BY_KEY = {
     "work.aside": "task",
     "metrics.growth": "name",
@@ -38,11 +39,14 @@ SINGLE = ("sessions.users",)
 class Everywhere(Executor):
     """Runs each query in every place; what lies on the coordinator is asked there."""
 
-    def __init__(self, coordinator: SingleCall, owner: SingleCall, places: Sequence[SingleCall]) -> None:
-        """Act as the keeper, or on the coordinator as the owner of the tables."""
+    def __init__(
+        self, coordinator: SingleCall, owner: SingleCall, nodes: Sequence[SingleCall], places: Sequence[SingleCall]
+    ) -> None:
+        """Act as the keeper, or on the coordinator as the owner of the tables; `nodes` are the others, once each."""
         self.scope = coordinator.scope
         self._coordinator = coordinator
         self._owner = owner
+        self._nodes = nodes
         self._places = places
 
     async def _ask(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
@@ -64,6 +68,8 @@ class Everywhere(Executor):
     def _asked(self, name: str) -> Sequence[SingleCall]:
         if name in OF_THE_OWNER:
             return [self._owner]
+        if name in OF_EVERY_NODE:
+            return [self._coordinator, *self._nodes]
         if name in OF_BOTH:
             return [self._coordinator, *self._places]
         return [self._coordinator] if _lies_on_coordinator(name) else self._places

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -18,6 +18,8 @@ from ltst.db.pool import Database
 from ltst.db.queries import statements
 from ltst.errors import DatabaseUnavailable
 from ltst.support.logs import LOGGER
+
+Split = Callable[[str], Iterable[str]]
 
 LOCK = 0x6C747374  # "ltst"; it also covers CREATE EXTENSION, which two processes must not run at once
 OLDEST_POSTGRES = 150000
@@ -95,21 +97,22 @@ async def status(database: Database) -> list[MigrationStatus]:
         return await _status(connection)
 
 
-async def migrate(database: Database, *, over_nodes: bool = False) -> list[str]:
+async def migrate(database: Database, *, split: Split | None = None) -> list[str]:
     """Apply what is pending and tell the names; safe to run twice and from many processes at once.
 
-    A distributed database is migrated `over_nodes` alone, by whoever has made way for it.
+    A distributed database is migrated by whoever has made way for it, and tells how to `split` a script: Citus takes
+    one statement at a time.
     """
     async with database.owner() as connection:
         if not await lacks(connection) and await epochs.at_home(connection):
             return []
-        if not over_nodes:
+        if split is None:
             await places.refuse_distributed(connection, "bring its schema up to date first, with ltst db migrate")
     async with database.owner(hurry=False) as connection:
-        if over_nodes:
+        if split is not None:
             await connection.execute(b"SET LOCAL citus.enable_unsafe_triggers = on")
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-        return await _apply_all(connection)
+        return await _apply_all(connection, split or _whole)
 
 
 async def lacks(connection: Connection) -> bool:
@@ -142,13 +145,17 @@ async def reset(database: Database, *, first: Callable[[Connection], Awaitable[N
             await access.require(connection)
 
 
-async def _apply_all(connection: Connection) -> list[str]:
+def _whole(script: str) -> Iterable[str]:
+    return (script,)
+
+
+async def _apply_all(connection: Connection, split: Split = _whole) -> list[str]:
     """Apply what is pending and tell the names; the caller holds the lock."""
     await require(connection)
     await connection.execute(CREATE_MIGRATIONS)
     pending = _pending(await _status(connection))
     await _refuse_clashes(connection, pending)
-    applied = [await _apply(connection, migration) for migration in pending]
+    applied = [await _apply(connection, migration, split) for migration in pending]
     await epochs.begin_if_moved(connection)
     return applied
 
@@ -221,9 +228,10 @@ async def _refuse_clashes(connection: Connection, pending: Sequence[Migration]) 
         )
 
 
-async def _apply(connection: Connection, migration: Migration) -> str:
+async def _apply(connection: Connection, migration: Migration, split: Split) -> str:
     try:
-        await connection.execute(migration.text.encode())
+        for statement in split(migration.text):
+            await connection.execute(statement.encode())
         await connection.execute(REMEMBER, (migration.version, migration.name, migration.sha256))
     except psycopg.Error as problem:
         raise DatabaseUnavailable(
