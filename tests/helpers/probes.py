@@ -107,12 +107,18 @@ def logger_restored() -> Iterator[None]:
 
 def tables(connection: Connection) -> list[str]:
     """The tables; in a place of a distributed database they are views of shards."""
-    shown = [name for (name,) in connection.execute(RELATIONS, (["v"],)) if name not in blueprint().views]
-    return shown or [name for (name,) in connection.execute(RELATIONS, (["r", "p"],))]
+    if _in_place(connection):
+        return [name for (name,) in connection.execute(RELATIONS, (["v"],)) if name not in blueprint().views]
+    return [name for (name,) in connection.execute(RELATIONS, (["r", "p"],))]
 
 
 def views(connection: Connection) -> list[str]:
-    return [name for (name,) in connection.execute(RELATIONS, (["v"],)) if name in blueprint().views]
+    found = [name for (name,) in connection.execute(RELATIONS, (["v"],))]
+    return [name for name in found if name in blueprint().views] if _in_place(connection) else found
+
+
+def _in_place(connection: Connection) -> bool:
+    return connection.execute("SELECT current_schema() LIKE 'ltst%%place%%'", ()).fetchone() == (True,)
 
 
 def columns(connection: Connection, relation: str) -> list[str]:

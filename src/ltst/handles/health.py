@@ -19,7 +19,8 @@ REPAIR = "run: ltst db repair"
 
 async def look(core: Core) -> Health:
     """Look at everything; return what was seen."""
-    tables, found = migrate.names_of("TABLE"), await repair.compare(core.database)
+    tables, found, keeper = migrate.names_of("TABLE"), await repair.compare(core.database), core.database.keeper()
+    done = await _derived_work(keeper), await _master_key(keeper, core.keys)
     async with core.database.snapshot(KEEPER) as tx:
         version = await tx.value("health.vector_version")
         checks = (
@@ -29,8 +30,7 @@ async def look(core: Core) -> Health:
             await _isolation(tx, tables),
             await _index_usage(tx, tables),
             await _slow_queries(tx),
-            await _derived_work(core.database.keeper()),
-            await _master_key(core.database.keeper(), core.keys),
+            *done,
         )
     return Health((_schema(await migrations(core.database), found), *checks, _disk(core.database)))
 
