@@ -200,41 +200,42 @@ async def cost(cluster: Cluster, home: Path, tell: Tell, *, prefix: Path) -> lis
     try:
         await asyncio.to_thread(plain.begin)
         async with opened(plain.dsn(), home) as one, opened(cluster.coordinator.dsn(), home) as many:
-            measured = [await _measured(memory) for memory in (one, many)]
+            measured = await _measured(await _furnished(one), await _furnished(many))
     finally:
         plain.kill()
     problems = []
-    for name in measured[0]:
-        alone, spread = (each[name] for each in measured)
+    for name, (alone, spread) in measured.items():
         tell(f"{name}: {alone:.2f} ms on a plain server, {spread:.2f} ms on Citus, {spread / alone:.2f} times")
         problems += [f"{name} takes {spread / alone:.2f} times as long"] * (spread > 2 * alone)
     return problems
 
 
-async def _measured(memory: AsyncMemory) -> dict[str, float]:
-    """Median milliseconds of each call, over users of all places."""
+async def _furnished(memory: AsyncMemory) -> list[AsyncUser]:
+    """Users of all places who have said something that is indexed."""
     users = [memory.user(f"measured {number}") for number in range(10)]
     for user in users:
-        await user.chat("one").add_many(
-            [{"role": "assistant", "content": f"Train {n} leaves at noon."} for n in range(100)]
-        )
-        await user.search("train")
+        said = [{"role": "assistant", "content": f"Train {number} leaves at noon."} for number in range(100)]
+        await user.chat("one").add_many(said)
         await memory.settle(user.user_id)
-    calls: dict[str, Callable[[int], Awaitable[object]]] = {
-        "add": lambda n: users[n % 10].chat("two").add("user", f"word {n} of many"),
-        "window": lambda n: users[n % 10].chat("one").window(50),
-        "search": lambda n: users[n % 10].search(f"train {n}"),
+    return users
+
+
+async def _measured(*crowds: list[AsyncUser]) -> dict[str, list[float]]:
+    """Median milliseconds of each call, for each crowd in turn, so that what else happens here slows down both."""
+    calls: dict[str, Callable[[AsyncUser, int], Awaitable[object]]] = {
+        "window": lambda user, number: user.chat("one").window(50),
+        "search": lambda user, number: user.search(f"train {number}"),
+        "add": lambda user, number: user.chat("two").add("user", f"word {number} of many"),
     }
     times = {}
     for name, call in calls.items():
-        taken = []
+        taken: list[list[float]] = [[] for _ in crowds]
         for number in range(CALLS):
-            began = time.perf_counter()
-            await call(number)
-            taken.append(1000 * (time.perf_counter() - began))
-        times[name] = statistics.median(taken)
-        for user in users:
-            await memory.settle(user.user_id)
+            for users, mine in zip(crowds, taken, strict=True):
+                began = time.perf_counter()
+                await call(users[number % len(users)], number)
+                mine.append(1000 * (time.perf_counter() - began))
+        times[name] = [statistics.median(mine) for mine in taken]
     return times
 
 

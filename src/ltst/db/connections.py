@@ -120,6 +120,8 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
         self._address = ""
         self._hurried = True
         self._gave_up = False
+        self.used_for = 0
+        """Which place of a distributed database it was used for; plans that it keeps are of that place."""
 
     def limit(self, seconds: float, address: str) -> None:
         """Give up a server that answers later than this; its address is used to check whether it is alive."""
@@ -277,6 +279,7 @@ class ConnectionPool:
         # A prepared statement is state of a session, which poolers do not keep.
         self._prepares = BY_ITSELF if direct else None
         self._idle: list[Connection] = []
+        self._lent = 0
         self._free = asyncio.Semaphore(size)
         self._closed = False
         self._met = False
@@ -292,19 +295,22 @@ class ConnectionPool:
             direct=self._prepares is not None,
         )
 
-    def connection(self) -> Lent:
+    def connection(self, use: int = 0) -> Lent:
         """Lend a working connection for an `async with` block."""
-        return Lent(self)
+        return Lent(self, use)
 
-    async def take(self) -> Connection:
-        """Return a working connection, which must be given back."""
+    async def take(self, use: int = 0) -> Connection:
+        """Return a working connection, which must be given back; one that had the same use, if there is one."""
         self.place.check()
         await self._take_turn()
+        self._lent += 1
         try:
-            connection = self._take_idle() or await self._connect()
+            connection = self._take_idle(use) or await self._connect()
         except BaseException:
+            self._lent -= 1
             self._free.release()
             raise
+        connection.used_for = use
         self.read_only = connection.pgconn.parameter_status(b"in_hot_standby") == b"on"
         return connection
 
@@ -318,6 +324,7 @@ class ConnectionPool:
             else:
                 self._idle.append(connection)
         finally:
+            self._lent -= 1
             self._free.release()
 
     def drain(self) -> None:
@@ -371,13 +378,20 @@ class ConnectionPool:
         """Return for how many seconds a server that is away is waited for."""
         return 0.0 if self._lost_at is None else self._lost_at + self.patience - time.monotonic()
 
-    def _take_idle(self) -> Connection | None:
-        while self._idle:
-            connection = self._idle.pop()
+    def _take_idle(self, use: int) -> Connection | None:
+        while (chosen := self._fitting(use)) is not None:
+            connection = self._idle.pop(chosen)
             if not _has_news(connection):
                 return connection
             connection.pgconn.finish()
         return None
+
+    def _fitting(self, use: int) -> int | None:
+        """Return where the last idle connection of the same use stands; of another, the oldest, if no more may open."""
+        for index in reversed(range(len(self._idle))):
+            if self._idle[index].used_for == use:
+                return index
+        return 0 if self._idle and self._lent + len(self._idle) > self._size else None
 
     async def _connect(self) -> Connection:
         """Open a new connection; a server that was there before is waited for."""
@@ -406,15 +420,16 @@ class ConnectionPool:
 class Lent:
     """Lends a connection for a block. It is a class because a generator would cost more on every call."""
 
-    __slots__ = ("_connection", "_pool")
+    __slots__ = ("_connection", "_pool", "_use")
 
-    def __init__(self, pool: ConnectionPool) -> None:
-        """Borrow from a pool."""
+    def __init__(self, pool: ConnectionPool, use: int) -> None:
+        """Borrow from a pool, for a use."""
         self._pool = pool
+        self._use = use
 
     async def __aenter__(self) -> Connection:
         """Take a connection."""
-        self._connection = await self._pool.take()
+        self._connection = await self._pool.take(self._use)
         return self._connection
 
     async def __aexit__(self, *_: object) -> None:

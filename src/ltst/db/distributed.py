@@ -54,6 +54,7 @@ class PlaceDatabase(Database):
         super().__init__(whole.pool_of(place))
         self._whole = whole
         self.spot = place
+        self.use = place.shard
 
     def move(self, place: Place) -> None:
         """Go on at another node."""

@@ -260,7 +260,8 @@ async def require(connection: Connection) -> None:
         raise DatabaseUnavailable(
             "the database is not ready for ltst. As a superuser, run in this database:\n  " + "\n  ".join(to_run)
         )
-    await connection.execute(b"CREATE EXTENSION IF NOT EXISTS vector")
+    if found.installed is None:
+        await connection.execute(b"CREATE EXTENSION IF NOT EXISTS vector")
 
 
 def _check_server(found: Requirements) -> None:

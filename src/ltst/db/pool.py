@@ -268,6 +268,8 @@ class Database:
     """Whether it is a standby beside the database that is written to."""
     distributed = False
     """Whether the rows of users lie on several nodes."""
+    use = 0
+    """What its connections are used for, so that each keeps to one use; see `Connection.used_for`."""
 
     def __init__(self, pool: ConnectionPool, data_dir: Path | None = None) -> None:
         """Use a pool. The data folder is known of the embedded server alone."""
@@ -386,7 +388,7 @@ class Database:
         deadline = time.monotonic() + self.pool.patience
         while True:
             held = AsyncExitStack()
-            connection = await held.enter_async_context(self.pool.connection())
+            connection = await held.enter_async_context(self.pool.connection(self.use))
             try:
                 if not hurry:
                     held.enter_context(connection.unhurried())
@@ -464,7 +466,7 @@ class Database:
             while True:
                 # What was sent before may have been written, whatever goes wrong now.
                 with _told(unknown=retried and writes):
-                    connection = await pool.take()
+                    connection = await pool.take(self.use)
                     try:
                         return await work(connection, retried)
                     except sql.ReadOnlySqlTransaction:
