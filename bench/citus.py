@@ -51,7 +51,7 @@ class Cluster:
     def join(self, database: str = NAME) -> None:
         """Let a database that is there on every node know of all nodes."""
         for node in self.nodes:
-            _run(node, database, "CREATE EXTENSION citus", "CREATE EXTENSION vector")
+            _run(node, database, "CREATE EXTENSION citus", "CREATE EXTENSION IF NOT EXISTS vector")
         host = "127.0.0.1"
         adding = [f"SELECT citus_add_node('{host}', {node.port})" for node in self.workers]
         _run(

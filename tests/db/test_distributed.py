@@ -49,16 +49,43 @@ def test_events_of_several_places_come_by_their_moments_and_each_cursor_tells_of
 
 @pytest.fixture
 def alone(server: EmbeddedServer) -> Iterator[str]:
-    """A database on all nodes that nobody has distributed yet."""
+    """A database on all nodes, which do not know of each other yet."""
     name = f"test_{uuid.uuid4().hex}"
     administer(server, f"CREATE DATABASE {name}")
-    cast("CitusServer", server).join(name)
     yield psycopg.conninfo.make_conninfo(server.dsn, dbname=name)
     administer(server, f"DROP DATABASE {name} WITH (FORCE)")
 
 
+def join(server: EmbeddedServer, url: str) -> None:
+    """Let the nodes know of each other in this database."""
+    cast("CitusServer", server).join(str(psycopg.conninfo.conninfo_to_dict(url)["dbname"]))
+
+
+# Citus hides shards unless it is told not to. A policy that is not forced would not bind the owner.
+OPEN_TABLES = """
+SELECT relname::text FROM pg_class
+WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND NOT (relrowsecurity AND relforcerowsecurity)
+"""
+OPEN_FUNCTIONS = """
+SELECT proname::text FROM pg_proc WHERE prosecdef AND pronamespace = 'public'::regnamespace
+  AND (proacl IS NULL OR EXISTS (SELECT FROM aclexplode(proacl) WHERE grantee = 0)) AND prorettype <> 'trigger'::regtype
+"""
+
+
+def left_open(server: EmbeddedServer, url: str) -> list[str]:
+    """The tables and functions of any node that are not protected."""
+    found: list[str] = []
+    for node in cast("CitusServer", server).nodes:
+        address = psycopg.conninfo.make_conninfo(node, dbname=psycopg.conninfo.conninfo_to_dict(url)["dbname"])
+        with psycopg.connect(address, options="-ccitus.override_table_visibility=off") as connection:
+            found += [name for query in (OPEN_TABLES, OPEN_FUNCTIONS) for (name,) in connection.execute(query.encode())]
+    return found
+
+
 @on_citus
-async def test_what_was_there_before_is_distributed_with_all_that_belongs_to_it(alone: str, tmp_path: Path) -> None:
+async def test_what_was_there_before_is_distributed_with_all_that_belongs_to_it(
+    server: EmbeddedServer, alone: str, tmp_path: Path
+) -> None:
     settings = Settings(worker=False, database_url=alone, home=tmp_path)
     async with AsyncMemory(settings=settings) as memory:
         for name in EVERY_PLACE:
@@ -69,12 +96,14 @@ async def test_what_was_there_before_is_distributed_with_all_that_belongs_to_it(
             await memory.user(name).preferences.set("diet", "no nuts", sensitive=True)
         before = {name: await memory.user(name).export() for name in EVERY_PLACE}
         seen = (await memory.feed(limit=1000))[-1].cursor
+    join(server, alone)
     async with connected(alone) as database:
         planned = await distribute.look(database, 4)
         assert "conversation_messages" in planned.distributed and planned.places == 4
         done = await distribute.distribute(database, 4)
         assert done.distributed == planned.distributed
         assert (await distribute.distribute(database, 4)).distributed == []
+    assert left_open(server, alone) == []
     async with AsyncMemory(settings=settings) as memory:
         assert {name: await memory.user(name).export() for name in EVERY_PLACE} == before
         assert await memory.feed(after=seen) == [], "a cursor from before stays good"
@@ -88,12 +117,13 @@ async def test_what_was_there_before_is_distributed_with_all_that_belongs_to_it(
 
 
 @on_citus
-async def test_an_adopted_table_cannot_be_distributed(alone: str, tmp_path: Path) -> None:
+async def test_an_adopted_table_cannot_be_distributed(server: EmbeddedServer, alone: str, tmp_path: Path) -> None:
     async with AsyncMemory(settings=Settings(worker=False, database_url=alone, home=tmp_path)) as memory:
         with psycopg.connect(alone, autocommit=True) as connection:
             connection.execute("CREATE TABLE chats (id SERIAL, session_id TEXT, role TEXT, content TEXT)")
             connection.execute("INSERT INTO chats (session_id, role, content) VALUES ('a', 'user', 'hello')")
         await memory.adopt("chats", user_id="ana")
+    join(server, alone)
     async with connected(alone) as database:
         with pytest.raises(Conflict, match="chats"):
             await distribute.look(database)

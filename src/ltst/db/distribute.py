@@ -207,6 +207,8 @@ async def _spread(connection: Connection, plan: Distribution, shards: int) -> No
         await connection.execute(b"SELECT truncate_local_data_after_distributing_table(%s)", (name,))
     for function in plan.functions:
         await connection.execute(b"SELECT create_distributed_function(%s)", (function,))
+    closed = await connection.rows(STATEMENTS["closed"])
+    await _run(connection, [f"REVOKE EXECUTE ON FUNCTION {name} FROM PUBLIC" for (name,) in closed])
     await _run(connection, [str(make) for _, make in triggers if make])
 
 

@@ -27,9 +27,18 @@ SELECT format('DROP TRIGGER %%I ON %%I', tgname, class.relname),
 FROM pg_trigger JOIN pg_class AS class ON class.oid = tgrelid
 WHERE relnamespace = current_schema()::regnamespace AND relname = ANY(%s::text[]) AND NOT tgisinternal
 
--- The functions that the nodes do not have yet; those of adopted tables stay here.
+-- The functions that the nodes do not have yet; those of adopted tables stay here, by their names or by what they declare.
 -- name: functions
 SELECT pg_proc.oid::regprocedure::text FROM pg_proc
 WHERE pronamespace = current_schema()::regnamespace AND proname = ANY(%s::text[]) AND proname NOT LIKE '%%adopted%%'
+  AND prosrc !~ '\madopted_messages;'
   AND NOT EXISTS (SELECT FROM pg_dist_object WHERE classid = 'pg_proc'::regclass AND objid = pg_proc.oid)
+ORDER BY 1
+
+-- The functions that not everybody may call here, and may on the nodes: Citus takes along who may, not who may not.
+-- name: closed
+SELECT pg_proc.oid::regprocedure::text FROM pg_proc
+JOIN pg_dist_object ON pg_dist_object.classid = 'pg_proc'::regclass AND objid = pg_proc.oid
+WHERE pronamespace = current_schema()::regnamespace AND proacl IS NOT NULL
+  AND NOT EXISTS (SELECT FROM aclexplode(proacl) WHERE grantee = 0)
 ORDER BY 1
