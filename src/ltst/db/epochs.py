@@ -40,10 +40,9 @@ async def known(connection: Connection) -> list[Epoch]:
     return [Epoch(*map(int, row[:5])) for row in await connection.rows(EPOCHS)]
 
 
-async def begin_if_moved(connection: Connection) -> None:
-    """Begin an epoch if other tools brought the ledger here from another server."""
-    if not await at_home(connection):
-        await connection.execute(BEGIN.encode())
+async def begin(connection: Connection) -> None:
+    """Begin an epoch, where other tools brought the ledger from another server."""
+    await connection.execute(BEGIN.encode())
 
 
 async def at_home(connection: Connection) -> bool:

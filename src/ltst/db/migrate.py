@@ -104,7 +104,7 @@ async def migrate(database: Database, *, split: Split | None = None) -> list[str
     one statement at a time.
     """
     async with database.owner() as connection:
-        if not await lacks(connection) and await epochs.at_home(connection):
+        if not await lacks(connection) and await _at_home(connection):
             return []
         if split is None:
             await places.refuse_distributed(connection, "bring its schema up to date first, with ltst db migrate")
@@ -113,6 +113,11 @@ async def migrate(database: Database, *, split: Split | None = None) -> list[str
             await connection.execute(b"SET LOCAL citus.enable_unsafe_triggers = on")
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
         return await _apply_all(connection, split or _whole)
+
+
+async def _at_home(connection: Connection) -> bool:
+    """Return whether the ledger was not moved; one that is distributed lies elsewhere, and its numbers with it."""
+    return await epochs.at_home(connection) or await places.is_distributed(connection)
 
 
 async def lacks(connection: Connection) -> bool:
@@ -156,7 +161,8 @@ async def _apply_all(connection: Connection, split: Split = _whole) -> list[str]
     pending = _pending(await _status(connection))
     await _refuse_clashes(connection, pending)
     applied = [await _apply(connection, migration, split) for migration in pending]
-    await epochs.begin_if_moved(connection)
+    if not await _at_home(connection):
+        await epochs.begin(connection)
     return applied
 
 
