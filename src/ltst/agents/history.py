@@ -24,7 +24,7 @@ Utterance = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class PlacedRequest:
-    """A request and its chat. `continued`: whether earlier turns are only in the memory (None: unknown)."""
+    """A request and its chat. `continued`: whether earlier turns must come from the memory (None: messages tell)."""
 
     body: Request
     chat_id: str | None

@@ -36,7 +36,7 @@ class Agent:
     model: str = DEFAULT_MODEL
     window: int = 50
     strategy: str = "sliding_window"
-    max_tokens: int = 16_000  # holds a window of 50 messages of 600 characters beside everything else
+    max_tokens: int = 16_000  # enough for a window of 50 messages of 600 characters and everything else
     temperature: float | None = None
     tools: tuple[str, ...] = ()
 

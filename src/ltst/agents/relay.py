@@ -274,7 +274,7 @@ def _before(
     """Returns the turns before those that were sent; turns after the question keep their tool calls."""
     began = len(stored) - sum(turn(each) is not None for each in sent)
     asked = stored.index(asking)
-    shown = len(context.turns) - 1  # the question stands last, after whatever followed it
+    shown = len(context.turns) - 1  # the question comes last, after whatever followed it
     earlier = context.turns[: max(0, shown - (len(stored) - 1 - min(asked, began)))]
     return [*earlier, *map(spoken, stored[asked:began])]
 

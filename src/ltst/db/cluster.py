@@ -33,14 +33,14 @@ SOCKET_PORT = 5432  # only the suffix of the socket's file name, unless TCP is a
 SHORT_FOLDER = Path("/tmp")  # noqa: S108 - not taken from the environment, because all processes must agree on it
 SOCKET_PATH_LIMIT = 103  # bytes; macOS has the shorter limit, Linux allows 107
 SHARED_MEMORY_NEEDED = 256 << 20
-# What Postgres keeps of its pages, of the machine's memory: where the vectors of a large memory fit in, a search reads
-# no files. A page takes memory once it is used.
+# Bounds of shared_buffers, and its share of the machine's memory. If the vectors of a large memory fit in, a search
+# reads no files. A page takes memory only once it is used.
 LEAST_BUFFERS, MOST_BUFFERS, BUFFERS_SHARE = 128 << 20, 512 << 20, 1 / 16
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 RESTART_PATIENCE = 20.0  # seconds to wait for the processes of a dead server to end
 ORPHAN_GRACE = 3.0
-KILLED_PATIENCE = 5.0  # a server that ends without a word was killed, which may not happen again
+KILLED_PATIENCE = 5.0  # a server that ends silently was killed, which may not happen again
 RECOVERY_PATIENCE = 120.0
 TRANSIENT = ("pre-existing shared memory block", 'lock file "postmaster.pid" already exists')
 

@@ -7,8 +7,8 @@ from dataclasses import astuple, dataclass
 from ltst.db.connections import Connection
 
 TABLE = "ledger_epochs"
-# How many numbers of events a restored ledger leaves out: more than a ledger is likely to have lost since its backup.
-# A follower that kept a number instead of a cursor then finds every new event behind it.
+# How many event numbers a restored ledger skips: more than it is likely to have lost since its backup. A follower that
+# kept a number instead of a cursor then still finds every new event after it.
 GAP = 1_000_000
 
 PRESENT = b"SELECT to_regclass('ledger_epochs') IS NOT NULL"

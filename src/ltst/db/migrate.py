@@ -46,7 +46,7 @@ class Requirements(NamedTuple):
     may_extend: bool
     superuser: bool
     may_add_roles: bool
-    absent: list[str]  # of ltst's two roles, those that do not exist
+    absent: list[str]  # those of ltst's two roles that do not exist
     foreign: list[str]  # those that the connecting role can neither become nor grant itself
     members: list[str]  # those that it is a member of
 

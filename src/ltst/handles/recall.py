@@ -105,7 +105,7 @@ def checked(
 
 async def find(desk: Desk, wanted: Search) -> list[Hit]:
     """Returns the best hits. New rows of the user are indexed first, so that they can be found."""
-    from ltst.recall.retrieve import hits  # late: it needs numpy
+    from ltst.recall.retrieve import hits  # imported late because it needs numpy
 
     core, reranker = desk.core, desk.core.models.reranker if wanted.text else None
     pooled, last = later.COMPARED if reranker is None else RERANKED, wanted.offset + wanted.limit
