@@ -117,9 +117,10 @@ class LtstSessionService(BaseSessionService):
         known = await awaited(chat.keyed, event.id)
         if known is not None and known.metadata.get(KEPT) == told["metadata"][KEPT]:
             return event
-        await awaited(chat.add, **{**told, "key": None if known else event.id})
+        # The event comes last: if it is stored, a repeated call stops above, and its changes must be there by then.
         changed = event.actions.state_delta if event.actions else {}
         await self._keep(user, app_name, session.id, changed, [_session(app_name, session.id, event.timestamp)])
+        await awaited(chat.add, **{**told, "key": None if known else event.id})
         session.last_update_time = event.timestamp
         return await super().append_event(session=session, event=event)
 

@@ -22,6 +22,7 @@ from ltst.agents.memories import Memory, distinct, plain, plain_fact, plain_mess
 from ltst.agents.passages import Question, answering, sentences
 from ltst.agents.people import introduced, is_meant, is_of_somebody, speaks_on
 from ltst.agents.wording import KNOWN, NOTED, NOTHING, Reply
+from ltst.handles import viewing
 from ltst.memory import AsyncUser
 from ltst.records import ME, ConversationMessage, Fact, Hit
 from ltst.support.terms import terms
@@ -144,11 +145,12 @@ async def _concerning(user: AsyncUser, question: Question, found: Sequence[Hit])
 
 
 async def _earlier(user: AsyncUser, message_id: str, most: int) -> list[ConversationMessage]:
-    """Returns a few turns just before a message, fewer than `most`."""
+    """Returns up to `most` turns just before a message."""
     message = await user.message(message_id)
     if message is None or not message.message_index:
         return []
-    around = await user.chat(message.session_id).history(limit=most, offset=max(0, message.message_index - most))
+    first = message.message_index - most
+    around = await viewing.following(user._desk, message.session_id, first - 1, most)
     return [turn for turn in around if (turn.message_index or 0) < message.message_index]
 
 
@@ -158,8 +160,7 @@ async def _reply_to(user: AsyncUser, question: Question, found: Sequence[Hit]) -
     turn = None if asked is None else await user.message(asked.id)
     if asked is None or turn is None or not turn.message_index:
         return None
-    around = await user.chat(turn.session_id).history(limit=3, offset=max(0, turn.message_index - 2))
-    later = [each for each in around if (each.message_index or 0) > turn.message_index][:1]
+    later = await viewing.following(user._desk, turn.session_id, turn.message_index, 1)
     replies = [each for each in later if each.role == "human" and not intents.is_question(each.content)]
     return replied(question, asked, replies[0]) if replies else None
 

@@ -217,6 +217,7 @@ class ResponseReader:
             if kind == "response.output_item.done" and isinstance(item, Mapping):
                 self._items[len(self._items)] = item
             elif kind in ENDS:
+                self._ok = self._ok and kind != "error"  # an error carries no response that would tell its status
                 self._end(event.get("response") or {})
 
     def _read(self, text: str | bytes) -> Mapping[str, Any]:

@@ -217,15 +217,20 @@ async def _stored(
         faster = await turn.chat.keyed(turn.reply_key)
         if faster is None:
             raise
-        return _result(turn, faster, faster.metadata.get("model"), _rested_on(faster))
+        return _result(turn, faster, _model_of(faster), _rested_on(faster))
     return _result(turn, reply, model, tuple(memories))
 
 
 def _repeated(turn: Turn, reply: ConversationMessage) -> TurnResult:
     """Returns the stored answer to a repeated request and sends it to the listeners."""
-    model = reply.metadata.get("model")
     turn.feed.put(reply.content)
-    return _result(turn, reply, None if model == NO_MODEL else model, _rested_on(reply))
+    return _result(turn, reply, _model_of(reply), _rested_on(reply))
+
+
+def _model_of(reply: ConversationMessage) -> str | None:
+    """Returns the model that wrote a stored answer; None if it was made without one."""
+    model = reply.metadata.get("model")
+    return None if model == NO_MODEL else model
 
 
 def _rested_on(reply: ConversationMessage) -> tuple[Memory, ...]:

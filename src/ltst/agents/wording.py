@@ -97,7 +97,7 @@ def _since(fact: Fact, form: str = ", since {}") -> str:
 
 def former_sentence(fact: Fact) -> str:
     """Returns a former value as a sentence: "Your home was Porto before."."""
-    return _capital(f"{_possessive(fact)} {spoken(fact.key)} was {fact.value} before.")
+    return _capital(f"{_possessive(fact)} {spoken(fact.key)} was {quotable(fact.value)} before.")
 
 
 def no_former_sentence(fact: Fact) -> str:

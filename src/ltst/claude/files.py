@@ -61,9 +61,14 @@ class Files:
 
     async def str_replace(self, command: Any) -> str:
         """Replaces a text that occurs exactly once in a file."""
-        changed = await self._changed(command.path, lambda text: _replaced(text, command))
-        at = changed.count("\n", 0, changed.find(command.new_str))
-        lines = changed.split("\n")
+        line = 0
+
+        def change(text: str) -> str:
+            nonlocal line
+            line = text.count("\n", 0, max(0, text.find(command.old_str)))
+            return _replaced(text, command)
+
+        lines, at = (await self._changed(command.path, change)).split("\n"), line
         shown = _lines(lines[max(0, at - AROUND) : at + AROUND + 1], max(0, at - AROUND) + 1)
         return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{shown}"
 

@@ -7,13 +7,11 @@ statements that begin a transaction are prepared if no pooler can be in between.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,7 +23,6 @@ from ltst.db.connections import Connection, ConnectionPool
 from ltst.db.queries import queries
 from ltst.errors import Conflict, DatabaseUnavailable, Denied, Invalid, LtstError, NotFound, OutcomeUnknown
 from ltst.support.logs import LOGGER
-from ltst.support.place import background
 
 R = TypeVar("R")
 Work = Callable[[Connection, bool], Awaitable[R]]
@@ -165,9 +162,12 @@ class SingleCall(Executor):
         return self
 
     async def _ask(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
+        # A row that was written past an erasure's lock would outlive it.
+        entry = self._database.entry_to_write(self.scope) if _changes(name) else self._entry
+
         async def work(connection: Connection, retried: bool) -> list[R]:
             async with connection.pipeline():
-                await connection.execute(*self._entry, prepare=True)
+                await connection.execute(*entry, prepare=True)
                 cursor = connection.cursor(row_factory=factory)
                 await cursor.execute(queries()[name], parameters, prepare=_is_call(name))
             return await cursor.fetchall()
@@ -207,54 +207,6 @@ class SingleCall(Executor):
         return await self._database.attempt(work, repeatable=True)
 
 
-class Together(Executor):
-    """Collects reads that are asked for at the same time into one transaction and one round trip."""
-
-    def __init__(self, database: Database, scope: Scope) -> None:
-        """Runs reads in this scope."""
-        self._database = database
-        self.scope = scope
-        self._asked: list[tuple[str, BaseRowFactory[Any], Parameters, asyncio.Future[list[Any]]]] = []
-
-    async def _ask(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[list[R]] = loop.create_future()
-        self._asked.append((name, factory, parameters, answer))
-        if len(self._asked) == 1:
-            # Runs after everybody who is about to ask has asked.
-            loop.call_soon(lambda: background(self._send()))
-        return await answer
-
-    async def _change(self, name: str, parameters: Parameters) -> int:
-        raise NotImplementedError("what is asked together only reads")
-
-    async def _send(self) -> None:
-        asked, self._asked = self._asked, []
-        try:
-            found = await self._database.attempt(partial(self._read, asked), repeatable=True)
-        except BaseException as problem:  # noqa: BLE001 - passed on to the callers
-            for *_, answer in asked:
-                if not answer.done():
-                    answer.set_exception(problem)
-            return
-        for (*_, answer), rows in zip(asked, found, strict=True):
-            if not answer.done():
-                answer.set_result(rows)
-
-    async def _read(
-        self,
-        asked: Sequence[tuple[str, BaseRowFactory[Any], Parameters, object]],
-        connection: Connection,
-        retried: bool,
-    ) -> list[list[Any]]:
-        async with connection.pipeline():
-            await connection.execute(*self._database.entry(self.scope), prepare=True)
-            cursors = [connection.cursor(row_factory=factory) for _, factory, _, _ in asked]
-            for cursor, (name, _, parameters, _) in zip(cursors, asked, strict=True):
-                await cursor.execute(queries()[name], parameters)
-        return [await cursor.fetchall() for cursor in cursors]
-
-
 def _unnoticed(user_id: str) -> None:
     """Ignores a write, because nobody listens for it."""
 
@@ -288,10 +240,6 @@ class Database:
     def user(self, user_id: str) -> SingleCall:
         """Return single calls for one user."""
         return SingleCall(self, user_scope(user_id))
-
-    def together(self, user_id: str) -> Together:
-        """Return an executor that joins reads of one user into one round trip."""
-        return Together(self, user_scope(user_id))
 
     def keeper(self) -> SingleCall:
         """Return single calls that may see the rows of all users."""
@@ -478,6 +426,11 @@ def _log(query: str, started: float, rows: int) -> None:
 def _only_reads(name: str) -> bool:
     """Whether a query begins with SELECT; all of those may run twice."""
     return queries()[name].startswith(b"SELECT")
+
+
+def _changes(name: str) -> bool:
+    """Returns whether a query writes and returns what it wrote."""
+    return queries()[name].startswith((b"INSERT", b"UPDATE", b"DELETE"))
 
 
 def _is_call(name: str) -> bool:

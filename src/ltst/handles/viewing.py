@@ -92,6 +92,12 @@ async def said(desk: Desk, message_ids: Iterable[str | None]) -> dict[str, Conve
         return await messages.get_many(calls, wanted)
 
 
+async def following(desk: Desk, session_id: str, index: int, limit: int) -> list[ConversationMessage]:
+    """Returns the messages of a session that follow an index, oldest first; removed messages leave gaps."""
+    async with desk.reading("messages.after", session_id) as calls:
+        return await messages.after(calls, session_id, index, limit)
+
+
 def _title(words: str) -> str:
     title = " ".join(words.split())
     return title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1].rstrip() + "…"

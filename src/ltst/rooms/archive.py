@@ -63,7 +63,8 @@ async def restore(tx: Executor, document: Mapping[str, Sequence[Mapping[str, Any
     added["messages"] = await _insert(tx, "messages", orphans)
     await _restore_parents(tx, owned["messages"])
     # Inserting messages changed these sessions; new ones get the counters and dates of the export back.
-    counters = [row for row in owned["sessions"] if row["session_id"] in set(new_sessions)]
+    new = set(new_sessions)
+    counters = [row for row in owned["sessions"] if row["session_id"] in new]
     await tx.run("archive.restore_counters", rows=json.dumps(counters))
     for noun in NOUNS[2:]:
         added[noun] = await _insert(tx, noun, owned[noun])
