@@ -113,8 +113,7 @@ async def extracted(
     """Asks the model once what the user's turns say about the user, each with the id of the message that says it.
 
     If the turns do not fit one prompt, only the latest are read; `batches` cuts them so that all are. Raises
-    ModelUnavailable if the model cannot be asked. Its answer is checked in a child process, for the `owner` of the
-    turns.
+    ModelUnavailable if the model cannot be asked. A child process checks its answer, for the `owner` of the turns.
     """
     shown = shown_turns(turns)
     if not any(each.message.role == "human" for each in shown):

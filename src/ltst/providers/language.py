@@ -123,8 +123,7 @@ class OpenAILanguageModel:
         while True:
             answer = self._ask(dialect.request(messages, schema, max_tokens))
             if not isinstance(answer, _Refused):
-                # Kept only now: a prompt that is too long is refused in every dialect, which says nothing about the
-                # dialect.
+                # Kept only now: a prompt that is too long is refused in every dialect, and says nothing about any.
                 self._dialect = dialect
                 return self._read(answer, messages)
             simpler = dialect.simpler(answer.said, schema is not None)

@@ -26,8 +26,7 @@ THINKING_TOKENS = 512
 WORDS_PER_TOKEN = 0.6
 LIMITS = Limits(10.0)  # the default for checking a summary
 WHOLE = re.compile(r".*(?:[.!?…][\"'”’)]*(?=\s|\Z)|[。！？])", re.S)
-# Words that may begin a sentence of a summary although nobody said them; any other capitalised word is taken for a
-# name.
+# Words that may begin a sentence although nobody said them; any other capitalised word is taken for a name.
 OPENERS = words(
     """
     user users assistant ai conversation discussion chat summary later then also next finally additionally moreover

@@ -152,8 +152,7 @@ class MasterKeys:
     def begin_rotation(self) -> Rotation:
         """Adds a new key at the front of the file, and locks out other rotations until this one ends.
 
-        It may wait for the lock: call it in a thread. With keys from the environment, whoever runs this has already put
-        a new one first.
+        It may wait: call it in a thread. Of keys from the environment, a new one has already been put first.
         """
         if self._given:
             return Rotation(None, lambda: None)

@@ -16,8 +16,7 @@ from ltst.support.timeline import ANY
 
 _RULES = rules.by_opener(rules.ways({**identity.READERS, **family.READERS}))
 MOST_CLAIMS = 60
-# In words: a longer message describes a task, and its orders are for that alone; a still longer one is not in the
-# writer's own words.
+# In words: a longer message gives orders for one task only; a still longer one is not in the writer's own words.
 LONGEST_WITH_WISHES, LONGEST_WITH_FACTS = 80, 400
 _SELF = re.compile(r"\b(?:I|we|my|our|me|im|ive|here)\b", re.I)
 _NAMELESS = frozenset(("pet", "child"))

@@ -36,8 +36,8 @@ def parts(page: str) -> Iterator[Tag | str]:
             continue
         whole = tag.match(page, found.start())
         if whole is None and tag is TAG:
-            # A quotation mark is missing somewhere; from here on quotes are ignored, or each tag would be searched to
-            # the end.
+            # A quotation mark is missing somewhere; from here on quotes are ignored, or each tag would search to the
+            # end.
             tag = HASTY_TAG
             whole = tag.match(page, found.start())
         if whole is None:
