@@ -90,7 +90,7 @@ def plain(text: str) -> str:
 
 
 def own_words(text: str) -> str:
-    """Returns the text without anything pasted or quoted."""
+    """Returns the text without pasted text and longer quotations."""
     own = pasted.own_words(plain(text))
     return QUOTED.sub(lambda found: found[0] if len(WORD.findall(found[0])) <= LONGEST_NAME else " ", own)
 

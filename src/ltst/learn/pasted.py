@@ -26,7 +26,7 @@ _END_TAG = re.compile(r"</([a-z][\w:-]{0,40})\s{0,9}>", re.I)
 _ANY_TAG = re.compile(r"<(/?)([a-z][\w:-]{0,40})(?:\s[^<>]{0,1000})?>", re.I)
 _INLINE = frozenset(["b", "i", "em", "strong", "u", "br", "mark", "sup", "sub", "small"])
 _BLANK = re.compile(r"\n[ \t]*\n")
-# Marks where a paste was cut out, so that the line announcing it does not claim the next line too.
+# Marks where a paste was cut out, so that the line announcing it does not claim the lines after it too.
 _HOLE = "\0"
 _WHOLE, _HOLES = re.compile(rf"[^{_HOLE}]+"), re.compile(rf"{_HOLE}+")
 

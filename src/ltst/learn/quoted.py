@@ -36,7 +36,7 @@ _SIGNS = _TABLE.phrases("signs")
 
 
 class Refused(Exception):
-    """What a model says is not kept; the message says why."""
+    """What a model says is not kept; the text of the error says why."""
 
 
 @dataclass(frozen=True, slots=True)

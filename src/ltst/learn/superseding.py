@@ -22,7 +22,7 @@ PRECISION = 100  # weights are written as hundredths
 
 # How near two sentences must be, by their vectors, to be about the same.
 CORRECTED, CHANGED, ENDED, MOVED_FROM = 0.35, 0.38, 0.4, 0.3
-REPEATED = 0.95  # anything nearer says the same again
+REPEATED = 0.95  # from this nearness on it says the same again
 
 _CORRECTS = re.compile(
     r"\b(?:correction|scratch that|i meant|i misspoke|i was wrong|typo|korrektur|corrección)\b|\bnot \d"

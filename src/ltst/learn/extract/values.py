@@ -164,7 +164,7 @@ _NOT_REALLY = _TABLE.pattern("not_really")
 
 
 def occupation(text: str) -> list[str]:
-    """Returns a job: its last word is on the list of jobs, and it is not merely something that one is."""
+    """Returns a job: its last word is on the list of jobs, and the whole is not another thing that one can be."""
     value = bare(_DESCRIBED.sub("", bare(cut(_DESCRIBED.sub("", bare(text[: LONGEST * 2]))))))
     if head := _HEAD.match(value):
         return [head[0]]
