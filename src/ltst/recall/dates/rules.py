@@ -1,4 +1,4 @@
-"""Which rules read the periods that begin with which words."""
+"""The table of rules: which rules to try for a period, by the word that it begins with."""
 
 from __future__ import annotations
 
