@@ -143,14 +143,14 @@ async def _index_carefully(database: Database, whole: Lease, embedding: Embeddin
 
     Failures then count against the row, not against the lease of the `whole`.
     """
-    done, calls = await index_words(database, whole.user_id), database.user(whole.user_id)
+    done, alone, calls = await index_words(database, whole.user_id), 0, database.user(whole.user_id)
     for row in await search.due(calls, BATCH, careful=True):
         for lease in await work.claim(calls, rules, whole.user_id, EMBED, row.id):
-            if not done:
+            if not alone:
                 await work.count_anew(calls, whole)
             await _index_alone(database, lease, embedding, row, parts)
-            done += 1
-    return done
+            alone += 1
+    return done + alone
 
 
 async def _index_alone(database: Database, lease: Lease, embedding: Embedding, row: Due, parts: int) -> None:

@@ -225,9 +225,8 @@ def _lines(heard: Sequence[Heard], base: Instruction | None) -> list[str]:
         name = str(each.details.get("matter") or normalised(each.claim_value))
         if base is not None and each.said_at <= base.created_at:
             continue
-        if each.change == "ends":
-            lines.pop(name, None)
-        elif base is None or normalised(each.claim_value) not in normalised(base.content):
-            lines.pop(name, None)
+        lines.pop(name, None)
+        known = base is not None and normalised(each.claim_value) in normalised(base.content)
+        if each.change != "ends" and not known:
             lines[name] = each.claim_value
     return [*lines.values()]

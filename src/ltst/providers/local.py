@@ -127,14 +127,16 @@ def _at_once(work: Callable[[list[int]], None], work_left: Iterator[list[int]], 
     left, failures = deque(work_left), list[Exception]()
 
     def take() -> None:
-        try:
-            while left:
-                work(left.popleft())
-        except IndexError:
-            return  # another thread was faster
-        except Exception as problem:  # noqa: BLE001 - it is raised below
-            failures.append(problem)
-            left.clear()
+        while left:
+            try:
+                some = left.popleft()
+            except IndexError:
+                return  # another thread was faster
+            try:
+                work(some)
+            except Exception as problem:  # noqa: BLE001 - it is raised below
+                failures.append(problem)
+                left.clear()
 
     helpers = [threading.Thread(target=take, name="ltst-embedding-run") for _ in range(min(threads, len(left)) - 1)]
     for helper in helpers:

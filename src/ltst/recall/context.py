@@ -107,7 +107,7 @@ class Sources(tuple[str, ...]):
         return self.references[key] if isinstance(key, str) else super().__getitem__(key)
 
     def __contains__(self, key: object) -> bool:
-        return key in self.references or super().__contains__(key)
+        return (isinstance(key, str) and key in self.references) or super().__contains__(key)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, handler: Callable[[Any], Any]) -> Any:

@@ -153,7 +153,8 @@ async def look(
     asked, depth = Asked(cache_key, question.model, question.vector, question.sought, moment), max(DEPTH, limit)
     bounds = {"every": EVERY, "depth": depth, "most": MOST_POSTINGS}
     seen = await search.look(database, user_id, asked, filters, anyway=anyway, **bounds)
-    if seen.units is not None or seen.total is None:
+    # A narrow filter has no total of words: the database chose by it already, and if it chose none, nothing passes.
+    if seen.units is not None or seen.total is None or seen.total_words is None:
         return seen
     units, dense = await search.candidates(database, user_id, asked, filters, _chosen(question, seen, depth))
     return replace(seen, units=units, dense=dense)

@@ -103,7 +103,7 @@ PLACE = re.compile(r"\s+(?:at|in|as|with)\b")
 TODAY = re.compile(r"(today|tonight|yesterday|tomorrow|now|present)\b")
 MORNING = re.compile(r"(this|last)\s+(morning|afternoon|evening|night)\b(?!\s+of\b)")
 QUANTITY = re.compile(
-    rf"(?:(about|roughly|approximately|nearly|almost|maybe)\s+)?{START}({COUNT})(?:(?:\s*-\s*|\s+(?:or|to)\s+)({COUNT}))?"
+    rf"(?:(about|roughly|approximately|nearly|almost|maybe|half)\s+)?{START}({COUNT})(?:(?:\s*-\s*|\s+(?:or|to)\s+)({COUNT}))?"
     rf"\s+({UNIT_NAMES})s?\b"
 )
 AGO = re.compile(r"\s+(?:ago(?:\s+(today))?|back(?=\s*(?:$|[?.!,;])))\b")

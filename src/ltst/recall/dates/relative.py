@@ -22,6 +22,8 @@ from ltst.recall.dates.spans import (
     vagueness,
 )
 
+HALF_A_YEAR = 6  # months
+
 
 def read_today(asked: Query, spot: Spot) -> Phrase | None:
     """Reads today, yesterday or tonight."""
@@ -51,11 +53,12 @@ def read_ago(asked: Query, spot: Spot) -> Phrase | None:
     tail = found and english.AGO.match(asked.text, found.end())
     if not found or not tail:
         return None
-    least, most, unit = _counts(found[2])[0], _counts(found[3] or found[2])[1], found[4]
+    least, most, unit = _quantity(found)
     if unit in ("minute", "hour"):
         return Phrase(tail.end(), *hours_ago(asked.now, least, most, unit))
     # "A year ago today" is one day, "about a year ago" is very vague.
-    slack = vagueness(most, unit) * (0 if tail[1] else 2 if found[1] or spot.cue == "around" else 1)
+    vague = (found[1] and found[1] != "half") or spot.cue == "around"
+    slack = vagueness(most, unit) * (0 if tail[1] else 2 if vague else 1)
     start, end = shifted(asked.today, -most, unit), shifted(asked.today, -least, unit)
     return Phrase(tail.end(), start - slack, min(end + slack, asked.today) + DAY)
 
@@ -70,13 +73,13 @@ def read_away(asked: Query, spot: Spot) -> Phrase | None:
     from_ = period(asked, spot.inner(tail.end(), "before" if back else "after"))
     if from_ is None:
         return None
-    least, most = _counts(found[2])[0], _counts(found[3] or found[2])[1]
-    slack = vagueness(most, found[4])
+    least, most, unit = _quantity(found)
+    slack = vagueness(most, unit)
     first, end = from_.anchor
     if back:
-        start, end = shifted(first, -most, found[4]), shifted(first, -least, found[4])
+        start, end = shifted(first, -most, unit), shifted(first, -least, unit)
     else:
-        start, end = shifted(end - DAY, least, found[4]), shifted(end - DAY, most, found[4])
+        start, end = shifted(end - DAY, least, unit), shifted(end - DAY, most, unit)
     return Phrase(from_.stop, start - slack, end + slack + DAY)
 
 
@@ -153,9 +156,10 @@ def read_beside(asked: Query, spot: Spot) -> Phrase | None:
 
 
 def _covering(unit: str, inner: Phrase) -> Phrase:
-    if inner.unit != "day" or unit in ("day", "month", "year"):
+    if inner.unit not in ("day", "holiday") or unit in ("day", "month", "year"):
         return inner
-    span = hours_of(inner.start, unit) if unit in HOURS else unit_around(inner.start, unit)
+    day = inner.anchor[0]
+    span = hours_of(day, unit) if unit in HOURS else unit_around(day, unit)
     return Phrase(inner.stop, *span, unit)
 
 
@@ -207,6 +211,13 @@ def read_ordinal(asked: Query, spot: Spot) -> Phrase | None:
     count = _counts(found[2])[1] if found[2] else 1
     start, end = slice_of((whole.start, whole.end), place, count, found[3])
     return Phrase(whole.stop, start, end, "day" if (end - start) == DAY else "part") if start < whole.end else None
+
+
+def _quantity(found: re.Match[str]) -> tuple[int, int, str]:
+    """Returns the least and the most of a quantity, and its unit; half a year counts as six months."""
+    if found[1] == "half" and found[4] == "year":
+        return HALF_A_YEAR, HALF_A_YEAR, "month"
+    return _counts(found[2])[0], _counts(found[3] or found[2])[1], found[4]
 
 
 def _counts(words: str) -> tuple[int, int]:
