@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -23,6 +24,7 @@ from ltst.support.logs import LOGGER
 from ltst.support.place import background, end
 
 QUIET_SECONDS = 0.5
+PATIENCE_SECONDS = 10.0
 IDLE_SECONDS = 30.0
 MAINTENANCE_SECONDS = 3600.0
 WAIT_SECONDS = 0.05
@@ -36,25 +38,29 @@ Step = Callable[[], Awaitable[bool]]
 
 
 class Round:
-    """Serves the users who have work due, one after the other, once nothing was written for a moment."""
+    """Serves the users who have work due, one after the other, each once they wrote nothing for a moment."""
 
     def __init__(self, find: Callable[[], Awaitable[list[str]]], serve: Callable[[str], Awaitable[bool]]) -> None:
         """`find` returns the users who have work due; `serve` does some for one and returns whether it did any."""
         self._find = find
         self._serve = serve
         self._bell = asyncio.Event()
-        self._rung: set[str] = set()
+        self._rung: dict[str, float] = {}  # from when on each user who wrote is served
+        self._latest: dict[str, float] = {}  # even if they never stop writing
 
     def ring(self, user_id: str) -> None:
         """Records that something was written for a user."""
-        self._rung.add(user_id)
+        moment = time.monotonic()
+        latest = self._latest.setdefault(user_id, moment + PATIENCE_SECONDS)
+        self._rung[user_id] = min(moment + QUIET_SECONDS, latest)
         self._bell.set()
 
     async def run(self) -> None:
         """Serves forever; a user with more work waits until the others had their turn."""
         looked, busy = 0.0, set[str]()
         while True:
-            rung = busy | (await self._wait() if looked and not busy else self._taken())
+            # While there is work anyway, nobody is waited for.
+            rung = busy | (await self._quiet() if looked and not busy else self._taken(math.inf))
             try:
                 if not rung or time.monotonic() - looked > IDLE_SECONDS:
                     rung |= set(await self._find())
@@ -71,20 +77,23 @@ class Round:
             await put_off(problem)
             return False
 
-    async def _wait(self) -> set[str]:
-        """Waits for a write followed by a quiet moment, or for a timeout; returns the users who wrote."""
+    async def _quiet(self) -> set[str]:
+        """Waits until a user who wrote is quiet, or for a timeout; returns the users who are."""
         with suppress(TimeoutError):
             async with asyncio.timeout(IDLE_SECONDS):
                 await self._bell.wait()
-                while self._bell.is_set():
-                    self._bell.clear()
-                    await asyncio.sleep(QUIET_SECONDS)
-        return self._taken()
+                while (pause := min(self._rung.values()) - time.monotonic()) > 0:  # noqa: ASYNC110 - it may move
+                    await asyncio.sleep(pause)
+        return self._taken(time.monotonic())
 
-    def _taken(self) -> set[str]:
-        rung, self._rung = self._rung, set()
-        self._bell.clear()
-        return rung
+    def _taken(self, moment: float) -> set[str]:
+        """Returns the users who are served from this moment on or earlier, and forgets that they wrote."""
+        ready = {user for user, since in self._rung.items() if since <= moment}
+        for user in ready:
+            del self._rung[user], self._latest[user]
+        if not self._rung:
+            self._bell.clear()
+        return ready
 
 
 async def put_off(problem: Exception) -> None:
