@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ltst.records import STATEMENT_KINDS
+from ltst.support.questions import TELLS_NOTHING, only_asks
 from ltst.support.sentences import spans
 from ltst.support.tables import Table
 
@@ -90,6 +91,8 @@ def judged(text: str, places: Sequence[tuple[int, int]], before: str, least: flo
 
 def telling(text: str) -> float:
     """Returns how likely a message's first sentences say something lasting; less if it ends with a question."""
+    if only_asks(text):
+        return TELLS_NOTHING
     begun = text[:LONGEST_TOLD]
     scores = _scores(_seen(begun, spans(begun)[:MOST_TOLD]), 0)
     best = _probability(max(scores)) if scores else 0.0

@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from ltst.records import Hit
+from ltst.support.questions import only_asks
 from ltst.support.terms import terms
 
 # Only the first COMPARED hits are compared. A message longer than LONGEST tells several things, and another message
@@ -66,6 +67,7 @@ def tells(hit: Hit) -> bool:
         and hit.role == "human"
         and hit.occurred_at is not None
         and len(hit.content) <= LONGEST
+        and not only_asks(hit.content)
     )
 
 

@@ -37,6 +37,8 @@ TEMPORAL = 1.0
 # Statements come before small talk and questions, and what no longer holds after what replaced it. Of two things that
 # someone told an assistant, the later one counts for a little more.
 TELLS = 0.4
+# To an assistant one asks the same again and again: what answers comes before what asked before.
+ASKED_BEFORE = 1.0
 OUTDATED = 2.5
 OUTDATED_BY_WORDS = 0.46  # without vectors: word scores alone add up to less
 RECENT = 0.3

@@ -22,6 +22,7 @@ from ltst.records import Hit
 from ltst.rooms import search
 from ltst.rooms.search import Asked, Look
 from ltst.support import answers
+from ltst.support.questions import TELLS_NOTHING
 from ltst.support.speech import speaker
 from ltst.support.terms import SLOTS, distinct, terms
 from ltst.support.text import sha256
@@ -357,7 +358,8 @@ def _boosts(question: Question, memory: _Memory, speakers: Sequence[str]) -> dic
     if units["retold"].any() and not units["retold"].all():
         boosts["retold"] = -rank.RETOLD * units["retold"]
     if units["tells"].any():
-        boosts["tells"] = rank.TELLS * units["tells"].astype(np.float64)
+        asked = rank.ASKED_BEFORE if question.asks and not speakers else 0.0
+        boosts["tells"] = rank.TELLS * units["tells"].astype(np.float64) - asked * (units["tells"] <= TELLS_NOTHING)
     intervals = question.intervals
     if intervals:
         moments = EPOCH + units["microseconds"] / 1e6

@@ -1,4 +1,4 @@
-"""Chooses which hits are worth telling in a prompt: no small talk, and no secret that the question is not about."""
+"""Chooses which hits are worth telling in a prompt: no small talk or questions, and no secret it is not about."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ltst.records import Hit
+from ltst.support.questions import only_asks
 from ltst.support.smalltalk import acknowledges, is_small_talk
 from ltst.support.tables import Table
 from ltst.support.terms import UNSPACED, terms
@@ -29,7 +30,7 @@ COMMON = _TABLE.words("common")
 
 
 def worth_telling(found: Sequence[Hit], topic: str) -> list[Hit]:
-    """Returns the hits without small talk, and without secrets that share no word with the topic."""
+    """Returns the hits that tell something, without secrets that share no word with the topic."""
     asked = subjects(topic)
     read = [(hit, _read(hit)) for hit in found]
     secrets = [hit for hit, told in read if told.secret]
@@ -47,7 +48,7 @@ class _Told(NamedTuple):
 
 def _read(hit: Hit) -> _Told:
     """Returns the judgement of a hit, from the cache if possible, since the same texts are found again and again."""
-    found = _known.get(key := hash((hit.kind, hit.role, hit.trusted, hit.content)))
+    found = _known.get(key := hash((hit.kind, hit.role, hit.trusted, bool(hit.metadata.get("retold")), hit.content)))
     if found is None:
         if len(_known) >= MOST_KNOWN:
             _known.clear()
@@ -56,7 +57,9 @@ def _read(hit: Hit) -> _Told:
 
 
 def _says_nothing(hit: Hit) -> bool:
-    return is_small_talk(hit.content) or (hit.role == "ai" and acknowledges(hit.content))
+    if hit.role == "ai":
+        return is_small_talk(hit.content) or acknowledges(hit.content) or bool(hit.metadata.get("retold"))
+    return is_small_talk(hit.content) or only_asks(hit.content)
 
 
 def subjects(text: str) -> frozenset[str]:
