@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ltst.records import STATEMENT_KINDS
 from ltst.support.questions import TELLS_NOTHING, only_asks
 from ltst.support.sentences import spans
+from ltst.support.smalltalk import is_small_talk
 from ltst.support.tables import Table
 
 WEIGHTS = "gate_weights.tsv"
@@ -91,7 +92,7 @@ def judged(text: str, places: Sequence[tuple[int, int]], before: str, least: flo
 
 def telling(text: str) -> float:
     """Returns how likely a message's first sentences say something lasting; less if it ends with a question."""
-    if only_asks(text):
+    if only_asks(text) or is_small_talk(text):
         return TELLS_NOTHING
     begun = text[:LONGEST_TOLD]
     scores = _scores(_seen(begun, spans(begun)[:MOST_TOLD]), 0)

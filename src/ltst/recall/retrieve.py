@@ -293,9 +293,19 @@ def _answers(question: Question, memory: _Memory, seen: Look, limit: int, floor:
     best = float(ranked.relevance.max())
     if best < (_floor(scores) if floor is None else floor):
         return []
-    order = _once(memory, np.argsort(-ranked.total, kind="stable"), limit)
+    order = np.argsort(-ranked.total, kind="stable")
+    if question.terms and not seen.speakers:
+        order = order[_is_worth_finding(units, scores.matched)[order]]
+    order = _once(memory, order, limit)
     order = order[np.argsort(-ranked.total[order], kind="stable")]
-    return _best(units, order, ranked, {**ranked.arms, **boosts}, best)
+    return _best(units, order, ranked, {**ranked.arms, **boosts}, best) if len(order) else []
+
+
+def _is_worth_finding(units: Any, matched: rank.Integers) -> NDArray[np.bool_]:
+    """Returns which units tell something, or hold a word of the question; "hm" is near to everything."""
+    worth: NDArray[np.bool_] = units["tells"] > TELLS_NOTHING
+    worth[matched] = True
+    return worth
 
 
 async def hits(database: Database, user_id: str, best: Sequence[Mapping[str, Any]]) -> list[Hit]:

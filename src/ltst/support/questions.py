@@ -7,7 +7,7 @@ import re
 from ltst.support.sentences import spans
 
 MARKS = ("?", "？", "؟")
-# How much a message tells that only asks; what states something tells between 0 and 1.
+# How much a message tells that only asks, or is small talk; what states something tells between 0 and 1.
 TELLS_NOTHING = -1.0
 # A longer message tells something in passing, even if it asks.
 LONGEST = 200
