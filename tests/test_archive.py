@@ -20,9 +20,9 @@ import ltst
 from helpers.citus import by_hand
 from helpers.household import SECRET_KEY, day, furnish
 from helpers.probes import Connection, counts, holding, superuser, tables, value
-from helpers.waiting import eventually
+from helpers.waiting import eventually, soon
 from ltst import AsyncMemory, Memory, Settings, User
-from ltst.indexing.index import index_due
+from ltst.indexing.index import index_due, index_words
 
 NOUNS = {
     "sessions", "messages", "contexts", "relationships", "facts", "preferences", "instructions", "entries",
@@ -392,6 +392,22 @@ async def test_an_erasure_lets_a_write_that_has_begun_come_to_its_end(settings: 
             writer.commit()
         assert set((await erasure).remaining.values()) == {0}
         assert await user.sessions.list() == []
+
+
+async def test_indexing_that_waited_for_an_erasure_writes_nothing(settings: Settings) -> None:
+    waiting = """SELECT count(*) FROM pg_locks JOIN pg_database AS of ON of.oid = database
+                 WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()"""
+    url = str(settings.database_url)
+    async with AsyncMemory(settings=settings) as memory:
+        await memory.user("ana").chat("one").add("user", "hello")
+        with psycopg.connect(url) as erasing, superuser(url) as probe:
+            erasing.execute("SELECT pg_advisory_xact_lock(hashtextextended('ana', 2))")
+            indexing = asyncio.create_task(index_words(memory._core.database, "ana"))
+            await soon(lambda: value(probe, waiting) > 0)
+            erasing.execute("DELETE FROM search_due WHERE user_id = 'ana'")
+            erasing.commit()
+            await indexing
+            assert value(probe, "SELECT count(*) FROM search_users WHERE user_id = 'ana'") == 0
 
 
 async def test_a_user_can_be_erased_in_the_midst_of_their_writes(settings: Settings) -> None:

@@ -122,6 +122,20 @@ class TestBackground:
             await talk(memory.user("ana"), 3 * BATCH + 100)
             assert await eventually(lambda: not lacking(database), 20)
 
+    async def test_a_user_who_keeps_writing_does_not_hold_up_another(
+        self, busy: Settings, database: Connection, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("QUIET_SECONDS", "PATIENCE_SECONDS", "IDLE_SECONDS"):
+            monkeypatch.setattr(f"ltst.worker.{name}", 600.0 if name != "QUIET_SECONDS" else 0.5)
+        async with opened(busy) as memory:
+            await talk(memory.user("ana"))
+
+            def done() -> bool:
+                memory._core.ring("bea")  # as each write does
+                return "ana" not in lacking(database)
+
+            assert await eventually(done)
+
     async def test_large_memories_go_into_their_index(self, busy: Settings, database: Connection) -> None:
         async with opened(replace(busy, large_memory=10)) as memory:
             await talk(memory.user("ana"), 30)

@@ -1,4 +1,4 @@
-"""What the modules for other frameworks share: verbs of either memory, and messages that hold more than words."""
+"""Shared by the adapters for other frameworks: calls that work with both kinds of memory, and enclosed messages."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ltst.support.text import sha256
 from ltst.sync import Memory, User
 
 R = TypeVar("R")
-# As many messages as a window may have.
+# The maximum number of messages in a window.
 MOST = 100_000
 SILENT = "(no text)"
-# Who says a message to a model that knows no tool without its call.
+# Roles for models that accept no tool message without its call.
 SPOKEN = {"human": "user", "ai": "assistant", "system": "system", "tool": "assistant"}
 
 
 @contextmanager
 def needed(package: str, extra: str) -> Iterator[None]:
-    """Say how to install the framework of an adapter, if what the block imports is missing."""
+    """Adds a hint on how to install an adapter's framework if the imports of the block fail."""
     try:
         yield
     except ImportError as problem:
@@ -35,26 +35,26 @@ def needed(package: str, extra: str) -> Iterator[None]:
 
 
 def check_memory(memory: object) -> None:
-    """Refuse what is not a memory."""
+    """Raises Invalid if this is not a memory."""
     if not isinstance(memory, AsyncMemory | Memory):
         raise Invalid(f"memory must be a Memory or an AsyncMemory, not {type(memory).__name__}")
 
 
 def check_user(user: object) -> None:
-    """Refuse what is not the user of a memory."""
+    """Raises Invalid if this is not the user of a memory."""
     if not isinstance(user, AsyncUser | User):
         raise Invalid(f"user must be memory.user(...), not {type(user).__name__}")
 
 
 async def awaited(verb: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Returns what a verb returns: one of `AsyncMemory` is awaited, one of `Memory` runs in a thread."""
+    """Calls a method and returns its result: awaits one of `AsyncMemory`, runs one of `Memory` in a thread."""
     if iscoroutinefunction(verb):
         return await verb(*arguments, **named)
     return await asyncio.to_thread(verb, *arguments, **named)
 
 
 def at_once(verb: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Returns what a verb of `Memory` returns; one of `AsyncMemory` can only be awaited."""
+    """Calls a method of `Memory` and returns its result; raises Invalid for one of `AsyncMemory`."""
     if iscoroutinefunction(verb):
         raise Invalid(
             "what is made from an AsyncMemory is awaited: use the methods that are (ainvoke, aget_messages, abatch), "
@@ -64,12 +64,12 @@ def at_once(verb: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
 
 async def called(verb: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Returns what a verb of `Memory` returns, without ever waiting: `awaited`, for work that `finished` runs."""
+    """Does the same as `at_once` in the form of `awaited`, for coroutines that `finished` runs."""
     return at_once(verb, *arguments, **named)
 
 
 def finished(work: Coroutine[Any, Any, R]) -> R:
-    """Returns what work comes to that has `called` every verb, so that one text serves callers that do not await."""
+    """Runs a coroutine that never waits and returns its result, so that sync and async callers share their code."""
     try:
         work.send(None)
     except StopIteration as done:
@@ -78,16 +78,16 @@ def finished(work: Coroutine[Any, Any, R]) -> R:
 
 
 def enclosed(under: str, role: str, words: str, whole: object) -> dict[str, Any]:
-    """Returns the arguments of `add` for a message of another framework: its words, and beside them all of it.
+    """Returns the arguments of `add` for a message of another framework: its text, and the whole message as metadata.
 
-    The whole is kept as JSON text, so that it comes back as it was, whatever it holds.
+    The whole message is stored as JSON text, so that it comes back unchanged, whatever it contains.
     """
     content = storable(words)
     return {"role": role, "content": content, "metadata": {under: {"words": sha256(content), "whole": as_json(whole)}}}
 
 
 def whole(message: ConversationMessage, under: str) -> Any:
-    """Returns what was enclosed with a message; None if nothing was, or if the message has other words by now."""
+    """Returns what was enclosed with a message; None if nothing was, or if the text has changed since."""
     kept = message.metadata.get(under)
     if not isinstance(kept, dict) or kept.get("words") != sha256(message.content):
         return None
@@ -95,13 +95,13 @@ def whole(message: ConversationMessage, under: str) -> Any:
 
 
 def storable(words: str) -> str:
-    """Returns words that a message may have: none that Postgres cannot keep, and never none at all."""
+    """Returns a text that can be stored: without characters that Postgres rejects, and never blank."""
     kept = words.replace("\0", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return kept if kept.strip() else SILENT
 
 
 def as_json(value: object) -> str:
-    """Returns JSON without NUL and lone surrogates: it has them escaped."""
+    """Returns JSON in which lone surrogates are escaped, so that it can be stored."""
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()

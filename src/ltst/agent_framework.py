@@ -1,4 +1,4 @@
-"""Microsoft's Agent Framework: the history of a session, and a provider of context that recalls."""
+"""Microsoft's Agent Framework: the history of a session, and a context provider that recalls."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ with adapters.needed("agent-framework-core", "agent-framework"):
 
 __all__ = ["LtstContextProvider", "LtstHistoryProvider"]
 
-# Where the metadata of a message keeps theirs.
+# The metadata key under which a message keeps the framework's own.
 KEPT = "agent_framework"
 ROLES = {"user": "human", "assistant": "ai", "system": "system", "tool": "tool"}
 
 
 class LtstHistoryProvider(HistoryProvider):
-    """The messages of sessions, each a conversation of a user; give it to an agent among its `context_providers`."""
+    """The messages of sessions, each a conversation of a user; pass it to an agent among its `context_providers`."""
 
     def __init__(
         self, user: AsyncUser | User, *, source_id: str = "ltst-history", agent: str | None = None, **options: Any
     ) -> None:
-        """Keep the messages of a user's sessions; `options` are those of the base class."""
+        """Stores the messages of a user's sessions; `options` are those of the base class."""
         super().__init__(source_id, **options)
         adapters.check_user(user)
         self._user, self._agent = user, agent
@@ -36,7 +36,7 @@ class LtstHistoryProvider(HistoryProvider):
     async def get_messages(
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **options: Any
     ) -> list[Any]:
-        """Return the messages of a session, oldest first."""
+        """Returns the messages of a session, oldest first."""
         return [_read(stored) for stored in await awaited(self._chat(session_id).window, adapters.MOST)]
 
     async def save_messages(
@@ -47,7 +47,7 @@ class LtstHistoryProvider(HistoryProvider):
         state: dict[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        """Store messages, all or none."""
+        """Stores messages, all or none."""
         await awaited(self._chat(session_id).add_many, [_written(message) for message in messages])
 
     def _chat(self, session_id: str | None) -> Any:
@@ -55,9 +55,9 @@ class LtstHistoryProvider(HistoryProvider):
 
 
 class LtstContextProvider(ContextProvider):
-    """Recalls what is remembered about the user's words, from all conversations, into the instructions of a run.
+    """Adds what is remembered about the user's message, from all conversations, to the instructions of a run.
 
-    It stores nothing: an `LtstHistoryProvider` of the same user does.
+    It stores nothing; use an `LtstHistoryProvider` of the same user for that.
     """
 
     def __init__(
@@ -68,13 +68,13 @@ class LtstContextProvider(ContextProvider):
         agent: str | None = None,
         max_tokens: int = 2000,
     ) -> None:
-        """Recall for a user, at most so many tokens."""
+        """Recalls for a user, at most `max_tokens`."""
         super().__init__(source_id)
         adapters.check_user(user)
         self._user, self._agent, self._most = user, agent, max_tokens
 
     async def before_run(self, *, agent: Any, session: Any, context: Any, state: dict[str, Any]) -> None:
-        """Add what is remembered to the instructions."""
+        """Adds what is remembered to the instructions."""
         asked = [message.text for message in context.input_messages if message.role == "user"]
         if not asked or not asked[-1].strip():
             return

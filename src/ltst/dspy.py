@@ -1,4 +1,4 @@
-"""DSPy: a retriever over all that is remembered, and tools with which a module remembers and recalls."""
+"""DSPy: a retriever over everything remembered, and tools with which a module remembers and recalls."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ NOTHING = "Nothing is remembered about that."
 
 
 class LtstRetriever(dspy.Retrieve):
-    """Finds what is remembered of a user, the best first: a prediction with `passages`, `scores` and `ids`.
+    """Finds what is remembered about a user, the best first, as a prediction with `passages`, `scores` and `ids`.
 
-    It takes the filters of a search. DSPy does not await its retrievers, so the user is one of `Memory`.
+    Accepts the filters of a search. DSPy does not await its retrievers, so the user must be one of `Memory`.
     """
 
     def __init__(self, user: User, k: int = 5, **filters: Any) -> None:
-        """Look through what a user has; `k` is how many are found at most."""
+        """Searches a user's memory; `k` is the maximum number of results."""
         super().__init__(k=k)
         adapters.check_user(user)
         self._user, self._filters = user, filters
 
     def forward(self, query: str, k: int | None = None, **filters: Any) -> Any:
-        """Return what is remembered about a question."""
+        """Returns what is remembered about a query."""
         asked = {**self._filters, **filters, "limit": self.k if k is None else k}
         found: list[Hit] = at_once(self._user.search, query, **asked)
         return dspy.Prediction(
@@ -39,7 +39,7 @@ class LtstRetriever(dspy.Retrieve):
 
 
 def memory_tools(user: User, *, limit: int = 10) -> list[Any]:
-    """Return two tools for `dspy.ReAct` and the like: `remember` keeps something for good, `recall` finds it again."""
+    """Returns two tools for `dspy.ReAct` and the like: `remember` stores something, `recall` finds it again."""
     adapters.check_user(user)
 
     def remember(memory: str) -> str:
@@ -56,6 +56,6 @@ def memory_tools(user: User, *, limit: int = 10) -> list[Any]:
 
 
 def _line(hit: Hit) -> str:
-    """Return what was found as a line, with its day and speaker."""
+    """Returns a hit as a line with its date and speaker."""
     told = [f"{hit.occurred_at:%d %b %Y}"] if hit.occurred_at else []
     return f"[{', '.join([*told, hit.speaker or hit.kind])}] {hit.content}"

@@ -1,4 +1,4 @@
-"""LangGraph: a store whose items are the items of a user."""
+"""LangGraph: a store that keeps its items as a user's items."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ with adapters.needed("langgraph-checkpoint", "langgraph"):
 
 __all__ = ["AsyncLtstStore", "LtstStore"]
 
-SECONDS = 60.0  # of a minute, in which LangGraph counts
+SECONDS = 60.0  # per minute, the unit of LangGraph's ttl
 WHOLE = "$"
 KINDS = ("prefix", "suffix")
-# A label that nobody has: LangGraph allows no period.
+# A label that cannot exist, because LangGraph allows no period.
 NO_LABEL = "."
 
 Ask = Callable[..., Awaitable[Any]]
@@ -31,14 +31,14 @@ Ask = Callable[..., Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """The vectors of a model of the caller's: of the queries, and of the texts of what is put, by the place of each."""
+    """Vectors of the caller's model for queries and for texts to store, by position of the operation."""
 
     queries: Mapping[int, Sequence[float]]
     texts: Mapping[int, Sequence[Sequence[float]]]
 
 
 class _Items:
-    """What both stores do: LangGraph's operations as those of items."""
+    """Shared by both stores: translates LangGraph's operations into those of items."""
 
     supports_ttl = True
     ttl_config: Any
@@ -48,9 +48,9 @@ class _Items:
     def __init__(
         self, user: AsyncUser | User, *, index: Mapping[str, Any] | None = None, ttl: Mapping[str, Any] | None = None
     ) -> None:
-        """Keep what a graph stores for this user.
+        """Stores the data of a graph for this user.
 
-        Queries are answered by ltst's own index, unless `index` names an embedding model, as LangGraph's stores do.
+        Queries use ltst's own index unless `index` names an embedding model, as for LangGraph's stores.
         """
         super().__init__()
         adapters.check_user(user)
@@ -62,7 +62,7 @@ class _Items:
         self._paths = [_path(each) for each in fields]
 
     async def abatch(self, ops: Iterable[Any]) -> list[Any]:
-        """Do several operations at once."""
+        """Runs several operations at once."""
 
         async def embed(texts: list[str]) -> Any:
             return await self.embeddings.aembed_documents(texts)
@@ -73,7 +73,7 @@ class _Items:
         return await self._performed(ops, awaited, embed, question)
 
     async def _performed(self, given: Iterable[Any], ask: Ask, texts: Ask, query: Ask) -> list[Any]:
-        """Do what is to be done: reads first, then what is put, all of it or nothing."""
+        """Runs the operations and returns their results: reads first, then puts, all of them or none."""
         ops = [*given]
         for op in ops:
             base.validate_op_namespace(op)
@@ -92,7 +92,7 @@ class _Items:
         return [_told(op, result) for op, result in zip(ops, results, strict=True)]
 
     def _asks_ltst(self, op: Any) -> bool:
-        """Return whether it is a question that ltst's own index answers."""
+        """Returns whether an operation is a query for ltst's own index."""
         return isinstance(op, base.SearchOp) and bool(op.query) and self.embeddings is None
 
     def _operation(self, op: Any, place: int, vectors: Embedded) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class _Items:
         return {"do": "put", **_name(op), "value": op.value, "ttl": ttl, **self._indexed(op, vectors.texts.get(place))}
 
     def _indexed(self, op: Any, vectors: Sequence[Any] | None) -> dict[str, Any]:
-        """Return what it is found by: vectors of the caller's model, or fields in ltst's own index."""
+        """Returns what an item is found by: vectors of the caller's model, or fields in ltst's own index."""
         if self.embeddings is not None:
             return {"fields": [], "vectors": vectors or None}
         return {"fields": [] if op.index is False else op.index}
@@ -128,20 +128,20 @@ class _Items:
         return Embedded(queries, {place: [next(made) for _ in some] for place, some in texts.items()})
 
     def _texts(self, op: Any) -> Iterator[str]:
-        """Yield the texts of a value that get a vector each."""
+        """Yields the texts of a value that each get a vector."""
         if op.value is not None and op.index is not False:
             for path in self._paths if op.index is None else map(_path, op.index):
                 yield from base.get_text_at_path(op.value, path)
 
 
 class LtstStore(_Items, base.BaseStore):
-    """The items of a user as a LangGraph store; pass it to `compile` as `store`.
+    """A user's items as a LangGraph store; pass it to `compile` as `store`.
 
-    Made from `Memory` it can be called with and without await; made from `AsyncMemory`, with await alone.
+    With `Memory` it works with and without await; with `AsyncMemory`, only with await.
     """
 
     def batch(self, ops: Iterable[Any]) -> list[Any]:
-        """Do several operations at once."""
+        """Runs several operations at once."""
 
         async def embed(texts: list[str]) -> Any:
             return self.embeddings.embed_documents(texts)
@@ -153,14 +153,14 @@ class LtstStore(_Items, base.BaseStore):
 
 
 class AsyncLtstStore(_Items, AsyncBatchedBaseStore):
-    """The same for one event loop: what is asked for at the same time becomes one transaction.
+    """The same store for one event loop: concurrent operations become one transaction.
 
-    Make it while the loop is running. Other threads may call it without await.
+    Create it while the loop is running. Other threads may call it without await.
     """
 
 
 def _path(field: str) -> Any:
-    """Return a field as LangGraph looks it up; the whole value has no steps."""
+    """Returns a field as LangGraph's path; the whole value has no steps."""
     return field if field == WHOLE else base.tokenize_path(field)
 
 
@@ -184,14 +184,14 @@ def _labels(op: Any) -> dict[str, Any]:
 
 
 def _joined(paths: Sequence[Sequence[str]]) -> list[str]:
-    """Return the labels that all of these paths ask for, place by place."""
+    """Returns the labels that all of these paths require, position by position."""
     told = [{*labels} - {"*", None} for labels in zip_longest(*paths)]
-    # Two labels cannot stand at one place.
+    # A position cannot have two labels.
     return ["*" if not each else each.pop() if len(each) == 1 else NO_LABEL for each in told]
 
 
 def _told(op: Any, result: Any) -> Any:
-    """Return what came of an operation, as LangGraph tells it."""
+    """Returns the result of an operation in LangGraph's form."""
     if isinstance(op, base.SearchOp):
         return [base.SearchItem(**_fields(item), score=item.score) for item in result]
     if isinstance(op, base.GetOp):

@@ -20,93 +20,93 @@ with adapters.needed("llama-index-core", "llamaindex"):
 
 __all__ = ["LtstChatStore", "LtstMemoryBlock"]
 
-# Where the metadata of a message keeps theirs, and the namespace of what is archived.
+# The metadata key for LlamaIndex's own message, and the namespace of archived messages.
 KEPT = "llamaindex"
 ROLES = {"user": "human", "system": "system", "developer": "system", "tool": "tool", "function": "tool"}
-# The conversation of messages that a block is given without one.
+# The conversation for messages that a block gets without one.
 UNNAMED = "llamaindex"
 
 
 class LtstChatStore(AsyncDBChatStore):
-    """The messages of a user's conversations; give it to `Memory.from_defaults` as `chat_store`.
+    """The messages of a user's conversations; pass it to `Memory.from_defaults` as `chat_store`.
 
-    A key is the id of a conversation. Messages that are archived stay where they are, and can be found.
+    A key is the id of a conversation. Archived messages stay where they are and can be found.
     """
 
     _user: Any = PrivateAttr()
     _agent: str | None = PrivateAttr()
 
     def __init__(self, user: AsyncUser | User, *, agent: str | None = None) -> None:
-        """Keep the messages of a user."""
+        """Stores the messages of a user."""
         super().__init__()
         adapters.check_user(user)
         self._user, self._agent = user, agent
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name of the class."""
+        """Returns the name of the class."""
         return "LtstChatStore"
 
     async def get_messages(
         self, key: str, status: Any = MessageStatus.ACTIVE, limit: int | None = None, offset: int | None = None
     ) -> list[Any]:
-        """Return the messages of a conversation that have a status, oldest first."""
+        """Returns the messages of a conversation that have a status, oldest first."""
         start = offset or 0
         found = (await self._stored(key, status))[start : None if limit is None else start + limit]
         return [_read(message) for message in found]
 
     async def count_messages(self, key: str, status: Any = MessageStatus.ACTIVE) -> int:
-        """Return how many messages of a conversation have a status."""
+        """Returns how many messages of a conversation have a status."""
         return len(await self._stored(key, status))
 
     async def add_message(self, key: str, message: Any, status: Any = MessageStatus.ACTIVE) -> None:
-        """Store a message."""
+        """Stores a message."""
         await self.add_messages(key, [message], status)
 
     async def add_messages(self, key: str, messages: list[Any], status: Any = MessageStatus.ACTIVE) -> None:
-        """Store messages, all or none."""
+        """Stores messages, all or none."""
         added = await awaited(self._chat(key).add_many, [_written(message) for message in messages])
         if status == MessageStatus.ARCHIVED:
             await self._archive(key, added)
 
     async def set_messages(self, key: str, messages: list[Any], status: Any = MessageStatus.ACTIVE) -> None:
-        """Let a conversation have these messages; those that it begins with already stay as they are."""
+        """Replaces the messages of a conversation, keeping those at its beginning that are unchanged."""
         stored, shared = await self._stored(key, None), 0
         alike = {message.message_id for message in await self._stored(key, status)}
         for before, message in zip(stored, messages, strict=False):
             if before.message_id not in alike or before.metadata.get(KEPT) != _written(message)["metadata"][KEPT]:
                 break
             shared += 1
-        # What is new is stored before what it replaces goes, so that nothing is lost in between.
+        # New messages are stored before old ones are removed, so that nothing is lost in between.
         await self.add_messages(key, messages[shared:], status)
         await self._remove(key, stored[shared:])
 
     async def delete_message(self, key: str, idx: int) -> Any:
-        """Remove a message by its `message_index`, and return it; None if there is none."""
+        """Removes a message by its `message_index` and returns it, or None if there is none."""
         found = [message for message in await self._stored(key, None) if message.message_index == idx]
         await self._remove(key, found)
         return _read(found[0]) if found else None
 
     async def delete_messages(self, key: str, status: Any = None) -> None:
-        """Forget the conversation, or its messages that have a status."""
+        """Deletes a conversation, or its messages with a status."""
         await self._remove(key, await self._stored(key, status))
         if status is None:
             await awaited(self._user.sessions.delete, key)
 
     async def delete_oldest_messages(self, key: str, n: int) -> list[Any]:
-        """Remove the oldest active messages, and return them."""
+        """Removes the oldest active messages and returns them."""
         oldest = (await self._stored(key, MessageStatus.ACTIVE))[:n]
         await self._remove(key, oldest)
         return [_read(message) for message in oldest]
 
     async def archive_oldest_messages(self, key: str, n: int) -> list[Any]:
-        """Archive the oldest active messages, and return them."""
+        """Archives the oldest active messages and returns them."""
         oldest = (await self._stored(key, MessageStatus.ACTIVE))[:n]
         await self._archive(key, oldest)
         return [_read(message) for message in oldest]
 
     async def get_keys(self) -> list[str]:
-        """Return the ids of all conversations that have messages, the most recently active first."""
+        """Returns the ids of all conversations that have messages, the most recently active first."""
         listed = await awaited(self._user.sessions.list, limit=adapters.MOST)
         return [session.session_id for session in listed if session.session_length]
 
@@ -139,10 +139,10 @@ class LtstChatStore(AsyncDBChatStore):
 
 
 class LtstMemoryBlock(BaseMemoryBlock[str]):
-    """Recalls what is remembered about the user's words, from all conversations; give it to `Memory` as a block.
+    """Recalls what is remembered about the user's message, from all conversations; pass it to `Memory` as a block.
 
-    What leaves the short-term memory is stored, unless `accept_short_term_memory` is false: where an `LtstChatStore` of
-    the same user keeps the messages, they are stored already.
+    What leaves the short-term memory is stored, unless `accept_short_term_memory` is false; turn it off if an
+    `LtstChatStore` of the same user already stores the messages.
     """
 
     name: str = Field(default="ltst")
@@ -152,7 +152,7 @@ class LtstMemoryBlock(BaseMemoryBlock[str]):
     _agent: str | None = PrivateAttr()
 
     def __init__(self, user: AsyncUser | User, *, agent: str | None = None, **fields: Any) -> None:
-        """Recall for a user; `fields` are those of the base class, and the `max_tokens` of what is recalled."""
+        """Recalls for a user; `fields` are those of the base class and `max_tokens`, the limit of what is recalled."""
         super().__init__(**fields)
         adapters.check_user(user)
         self._user, self._agent = user, agent

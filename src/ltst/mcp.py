@@ -1,6 +1,6 @@
-"""The MCP server, to be run inside another program.
+"""The MCP server for use inside another program.
 
-`create` returns a server of the protocol with the given tools, `application` one that answers over HTTP.
+`create` returns an MCP server with the given tools, `application` one that answers over HTTP.
 """
 
 from ltst.doors.mcp.app import Serving, application

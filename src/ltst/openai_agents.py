@@ -17,7 +17,7 @@ with adapters.needed("openai-agents", "openai-agents"):
 
 __all__ = ["LtstSession"]
 
-# Where the metadata of a message keeps the item.
+# The metadata key under which a message keeps its item.
 KEPT = "openai_agents"
 ROLES = {"user": "human", "assistant": "ai", "system": "system", "developer": "system"}
 
@@ -25,8 +25,8 @@ ROLES = {"user": "human", "assistant": "ai", "system": "system", "developer": "s
 class LtstSession(SessionABC):
     """One conversation as a session of the Agents SDK; pass it to `Runner.run` as `session`.
 
-    Items come back as they were added. What `ltst` knows of the conversation otherwise, such as messages that another
-    program added, comes as items too.
+    Items come back as they were added. Other messages of the conversation, such as those another program added, come
+    back as items too.
     """
 
     def __init__(
@@ -37,9 +37,9 @@ class LtstSession(SessionABC):
         agent: str | None = None,
         session_settings: SessionSettings | dict[str, Any] | None = None,
     ) -> None:
-        """Use a conversation of a user, created on its first write.
+        """Uses a conversation of a user, created on its first write.
 
-        The user is one of `AsyncMemory`, or one of `Memory`, which also works from several event loops.
+        The user may be one of `AsyncMemory`, or one of `Memory`, which also works from several event loops.
         """
         adapters.check_user(user)
         self.session_id = session_id
@@ -48,7 +48,7 @@ class LtstSession(SessionABC):
         self._chat = user.chat(session_id, agent=agent)
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
-        """Return the newest items, oldest first: all of them, unless there is a limit here or in the settings."""
+        """Returns the newest items, oldest first: all of them, unless there is a limit here or in the settings."""
         most = self.session_settings.limit if limit is None and self.session_settings else limit
         if most is not None and most <= 0:
             return []
@@ -56,11 +56,11 @@ class LtstSession(SessionABC):
         return [_item(message) for message in await awaited(self._chat.window, wanted)]
 
     async def add_items(self, items: Sequence[Any]) -> None:
-        """Store items, all or none."""
+        """Stores items, all or none."""
         await awaited(self._chat.add_many, [_turn(item) for item in items])
 
     async def pop_item(self) -> Any | None:
-        """Remove the newest item and return it; None if there is none."""
+        """Removes the newest item and returns it, or None if there is none."""
         while newest := await awaited(self._chat.window, 1):
             try:
                 await awaited(self._chat.remove, newest[0].message_id)
@@ -70,7 +70,7 @@ class LtstSession(SessionABC):
         return None
 
     async def clear_session(self) -> None:
-        """Forget the conversation: its messages, its working memory and what was drawn from them alone."""
+        """Deletes the conversation: its messages, its working memory and what was learned from them alone."""
         await awaited(self._user.sessions.delete, self.session_id)
 
 
@@ -91,7 +91,7 @@ def _role(item: Mapping[str, Any]) -> str:
 
 
 def _words(item: Mapping[str, Any]) -> str:
-    """Return what an item says; of a call of a tool, what is called."""
+    """Returns the text of an item; a tool call becomes its name and arguments."""
     if "name" in item and "arguments" in item:
         return f"{item['name']}({item['arguments']})"
     said = next((item[name] for name in ("content", "output", "summary") if item.get(name)), None)

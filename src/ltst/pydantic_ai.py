@@ -1,4 +1,4 @@
-"""Pydantic AI: a store of conversations, whose messages are those of ltst and whose records are items."""
+"""Pydantic AI: a store of conversations, whose messages are ltst's messages and whose records are items."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ with adapters.needed("pydantic-ai-slim", "pydantic-ai"):
 
 __all__ = ["LtstConversationStore"]
 
-# Where the metadata of a message keeps theirs.
+# The metadata key under which a message keeps Pydantic AI's own.
 KEPT = "pydantic_ai"
 RECORDS = (KEPT, "records")
 MESSAGE: Any = TypeAdapter(ModelMessage)
@@ -35,35 +35,35 @@ ROLES = {"user-prompt": "user", "system-prompt": "system"}
 class LtstConversationStore(ConversationStore):
     """The conversations of a user; `load` and `save` them around each run.
 
-    Each message is one of the conversation in ltst, under the id of its entry. Deleting a conversation deletes its
-    messages too, those excepted that a fork still needs.
+    Each message is stored in ltst under the id of its entry. Deleting a conversation also deletes its messages, except
+    those that a fork still needs.
     """
 
     def __init__(self, user: AsyncUser | User, *, agent: str | None = None) -> None:
-        """Keep conversations of a user."""
+        """Stores conversations of a user."""
         adapters.check_user(user)
         self._user, self._agent = user, agent
 
     async def read_record(self, conversation_id: str) -> Any:
-        """Return the record of a conversation; None if there is none."""
+        """Returns the record of a conversation, or None if there is none."""
         item = await awaited(self._user.items.get, RECORDS, conversation_id)
         return None if item is None else _record(item)
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[Any]:
-        """Return the records, or those of a scope, the newest first."""
+        """Returns all records or those of a scope, the newest first."""
         found = await self._records({} if scope is None else {"record": {"scope": scope}})
         return sorted(map(_record, found), key=lambda record: record.updated_at, reverse=True)[:limit]
 
     async def write_record(
         self, record: Any, *, new_entries: Sequence[Any] = (), expected_revision: str | None
     ) -> None:
-        """Store a record with its new entries, all or none, in the place of the revision that is expected."""
+        """Stores a record with its new entries, all or none, if the stored one has the expected revision."""
         stored = await awaited(self._user.items.get, RECORDS, record.conversation_id)
         if (None if stored is None else _record(stored).revision) != expected_revision:
             raise ConversationConflict(record.conversation_id)
         origin = None if stored or not record.forked_from else await self._origin(record)
         put = _put(record, _root(stored or origin, record.conversation_id), stored.revision if stored else 0)
-        # Its origin is put too, as it is: a fork is made of what is there, or not at all.
+        # The origin is written unchanged too, so that the fork fails if its origin changed meanwhile.
         source = [] if origin is None else [_put(_record(origin), origin.value["root"], origin.revision)]
         chat = self._user.chat(record.conversation_id, agent=self._agent)
         added = await awaited(chat.add_many, [_turn(entry) for entry in new_entries])
@@ -74,7 +74,7 @@ class LtstConversationStore(ConversationStore):
             raise ConversationConflict(record.conversation_id) from None
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
-        """Delete a conversation, and its messages that no fork of it needs."""
+        """Deletes a conversation, and those of its messages that no fork needs."""
         item = await awaited(self._user.items.get, RECORDS, conversation_id)
         if item is None or _record(item).revision != expected_revision:
             raise ConversationConflict(conversation_id)
@@ -91,15 +91,15 @@ class LtstConversationStore(ConversationStore):
                 await awaited(self._user.sessions.delete, each)
 
     async def read_entry(self, entry_id: str) -> Any:
-        """Return an entry; raises LookupError if there is none."""
+        """Returns an entry; raises LookupError if there is none."""
         return _entry(await self._message(entry_id))
 
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[Any]:
-        """Return the entries up to one, oldest first, or the last so many of them."""
+        """Returns the entries up to this one, oldest first, at most the last `limit`."""
         return [_entry(message) for message in await self._history(head_id, limit)]
 
     async def _history(self, head_id: str | None, limit: int | None = None) -> list[ConversationMessage]:
-        """Return the messages up to an entry; a conversation is read at once, that which it was forked from too."""
+        """Returns the messages up to an entry; reads whole conversations at once, also those it was forked from."""
         found: list[ConversationMessage] = []
         held: dict[str, ConversationMessage] = {}
         wanted = head_id
@@ -110,7 +110,7 @@ class LtstConversationStore(ConversationStore):
                 except LookupError:
                     if not found:
                         raise
-                    # It was removed from the conversation: what stood before it is next.
+                    # It was removed from the conversation, so continue with the message before it.
                     wanted = _before(found[-1], held)
                     continue
             found.append(held[wanted])
@@ -118,7 +118,7 @@ class LtstConversationStore(ConversationStore):
         return found[::-1]
 
     async def _beside(self, message: ConversationMessage) -> dict[str, ConversationMessage]:
-        """Return the entries of the conversation that a message stands in, by their ids."""
+        """Returns all entries in the conversation of a message, by id."""
         stored = await awaited(self._user.chat(message.session_id).window, adapters.MOST)
         return {each.message_key: each for each in stored if each.message_key}
 
@@ -129,7 +129,7 @@ class LtstConversationStore(ConversationStore):
         return found
 
     async def _origin(self, record: Any) -> Any:
-        """Return the item of what a record is a fork of; it must be there, and so must where the fork begins."""
+        """Returns the item a record was forked from; raises ConversationConflict if it or the fork point is gone."""
         origin = await awaited(self._user.items.get, RECORDS, record.forked_from)
         if origin is None or (record.head_id and await awaited(self._user.keyed, record.head_id) is None):
             raise ConversationConflict(record.conversation_id)
@@ -140,7 +140,7 @@ class LtstConversationStore(ConversationStore):
         return found
 
     async def _reached(self, records: Iterable[Any]) -> list[ConversationMessage]:
-        """Return the messages of the histories of records, of the branches that they left too."""
+        """Returns the messages in the histories of records, including their abandoned branches."""
         ends = [end for record in records for end in (record.head_id, *record.branches)]
         return [message for end in ends for message in await self._history(end)]
 
@@ -154,7 +154,7 @@ class LtstConversationStore(ConversationStore):
 
 def _put(record: Any, root: str, revision: int) -> dict[str, Any]:
     value = {"root": root, "record": RECORD.dump_python(record, mode="json")}
-    # A program's own records are nothing to search for.
+    # A program's own records are not searched.
     return {"do": "put", "namespace": RECORDS, "key": record.conversation_id, "value": value, "fields": [],
             "revision": revision}  # fmt: skip
 
@@ -164,7 +164,7 @@ def _record(item: Any) -> Any:
 
 
 def _root(item: Any, conversation_id: str) -> str:
-    """Return the conversation that a tree of forks began with."""
+    """Returns the id of the conversation at the root of a tree of forks."""
     return conversation_id if item is None else str(item.value["root"])
 
 
@@ -182,7 +182,7 @@ def _entry(message: ConversationMessage) -> Any:
 
 
 def _said(message: ConversationMessage) -> Any:
-    """Return a message that has other words by now."""
+    """Returns a model message for a stored message whose text has changed."""
     if message.role == "ai":
         return ModelResponse(parts=[TextPart(message.content)])
     return ModelRequest(parts=[UserPromptPart(message.content)])
@@ -194,7 +194,7 @@ def _parent(message: ConversationMessage) -> str | None:
 
 
 def _before(message: ConversationMessage, held: Mapping[str, ConversationMessage]) -> str | None:
-    """Return the entry that stands right before a message in its conversation, if there is one."""
+    """Returns the id of the entry just before a message in its conversation, if there is one."""
     mine = [each for each in held.values() if each.session_id == message.session_id]
     earlier = [each for each in mine if (each.message_index or 0) < (message.message_index or 0)]
     return max(earlier, key=lambda each: each.message_index or 0).message_key if earlier else None

@@ -150,9 +150,9 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What one message says about its speaker, before it is weighed against what is known.
+    """What one message says about its speaker, before it is weighed against what is already known.
 
-    It says that something holds or ends, from a moment on: `valid_from`, or else the time at which it was said.
+    It says that something begins or ends to hold at `valid_from`, or else when it was said.
     """
 
     noun: str  # fact, preference or instruction
@@ -168,7 +168,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A span of a message that tells something of its writer's life, before it is kept."""
+    """A span of a message that says something about its writer's life, before it is stored."""
 
     start_at: int
     end_at: int
@@ -190,7 +190,7 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What was read in one message."""
+    """What was learned from one message."""
 
     claims: Sequence[Claim]
     statements: Sequence[Stated]
@@ -228,7 +228,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a language model answered, and what it read and wrote for it."""
+    """What a language model answered, and how many tokens it read and wrote."""
 
     text: str
     input_tokens: int
@@ -326,7 +326,7 @@ class MemoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class ImportedMessage:
-    """A message of a conversation that was held elsewhere; `key` is its name there, `parent` that of the one before."""
+    """A message of an imported conversation; `key` is its id at the source, `parent` that of the message before it."""
 
     key: str
     role: str
@@ -338,7 +338,7 @@ class ImportedMessage:
 
 @dataclass(frozen=True, slots=True)
 class ImportedConversation:
-    """A conversation that was held elsewhere: a tree of messages, each after its parent.
+    """An imported conversation: a tree of messages, each listed after its parent.
 
     The branch that ends with `current`, else with the last message, is the conversation; the others become forks.
     """
@@ -508,7 +508,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Whose memories changed, and the cursor up to which that is told."""
+    """The users whose memories changed, and the cursor up to which changes were read."""
 
     cursor: str
     user_ids: frozenset[str] = frozenset()

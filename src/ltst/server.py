@@ -1,4 +1,4 @@
-"""The HTTP server, to be run inside another application: `create(Serving(settings))` returns a FastAPI application."""
+"""The HTTP server for use inside another application: `create(Serving(settings))` returns a FastAPI application."""
 
 from ltst.doors.http.app import Serving, create
 

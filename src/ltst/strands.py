@@ -1,6 +1,6 @@
-"""Strands Agents: a repository of sessions, and a store of memories.
+"""Strands Agents: a session repository and a memory store.
 
-Messages of a session are conversations, its states are items, memories are entries.
+The messages of a session are conversations, its states are items, and memories are entries.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ with adapters.needed("strands-agents", "strands"):
 
 __all__ = ["LtstMemoryStore", "LtstSessionRepository"]
 
-# Where the metadata of a message, and the namespaces of items, keep what is Strands' own.
+# The key for Strands' own data in the metadata of messages and in the namespaces of items.
 KEPT = "strands"
-FOUND = 10  # memories at most, where nothing else is said
+FOUND = 10  # default maximum of memories
 
 
 class LtstSessionRepository(SessionRepository):
-    """The sessions of a user; give it to `RepositorySessionManager` as `session_repository`.
+    """The sessions of a user; pass it to `RepositorySessionManager` as `session_repository`.
 
-    Every agent of a session has a conversation of its own, `session/agent`. Strands does not await its repositories,
-    so the user is one of `Memory`.
+    Every agent of a session has its own conversation, `session/agent`. Strands does not await its repositories, so the
+    user must be one of `Memory`.
     """
 
     def __init__(self, user: User) -> None:
-        """Keep sessions of a user."""
+        """Stores sessions of a user."""
         adapters.check_user(user)
         self._user = user
 
     def create_session(self, session: Any, **options: Any) -> Any:
-        """Keep a session that is not there yet; returns it."""
+        """Stores a new session and returns it; raises SessionException if it exists."""
         self._create(_place(session.session_id), "session", session.to_dict(), f"Session {session.session_id}")
         return session
 
     def read_session(self, session_id: str, **options: Any) -> Any:
-        """Return a session; None if there is none."""
+        """Returns a session, or None if there is none."""
         found = self._read(_place(session_id), "session")
         return None if found is None else Session.from_dict(found)
 
     def delete_session(self, session_id: str, **options: Any) -> None:
-        """Forget a session, with its agents and what they said."""
+        """Deletes a session with its agents and their messages."""
         items = at_once(self._user.items.list, _place(session_id), limit=adapters.MOST)
         for item in items:
             if item.namespace == _place(session_id, "agents"):
@@ -61,23 +61,23 @@ class LtstSessionRepository(SessionRepository):
             at_once(self._user.items.delete, item.namespace, item.key)
 
     def create_agent(self, session_id: str, session_agent: Any, **options: Any) -> None:
-        """Keep the state of an agent that the session does not have yet."""
+        """Stores the state of a new agent of a session."""
         self._need_session(session_id)
         told = f"Agent {session_agent.agent_id} of session {session_id}"
         self._create(_place(session_id, "agents"), session_agent.agent_id, session_agent.to_dict(), told)
 
     def read_agent(self, session_id: str, agent_id: str, **options: Any) -> Any:
-        """Return the state of an agent; None if there is none."""
+        """Returns the state of an agent, or None if there is none."""
         found = self._read(_place(session_id, "agents"), agent_id)
         return None if found is None else SessionAgent.from_dict(found)
 
     def update_agent(self, session_id: str, session_agent: Any, **options: Any) -> None:
-        """Keep the state of an agent, in place of the one before; it stays created when it was."""
+        """Replaces the state of an agent, keeping its creation time."""
         session_agent.created_at = self._need_agent(session_id, session_agent.agent_id)["created_at"]
         self._put(_place(session_id, "agents"), session_agent.agent_id, session_agent.to_dict())
 
     def create_message(self, session_id: str, agent_id: str, session_message: Any, **options: Any) -> None:
-        """Store a message that the agent does not have yet."""
+        """Stores a new message of an agent."""
         self._need_agent(session_id, agent_id)
         key = str(session_message.message_id)
         chat = self._chat(session_id, agent_id)
@@ -86,12 +86,12 @@ class LtstSessionRepository(SessionRepository):
         at_once(chat.add, key=key, **_turn(session_message))
 
     def read_message(self, session_id: str, agent_id: str, message_id: int, **options: Any) -> Any:
-        """Return a message; None if there is none."""
+        """Returns a message, or None if there is none."""
         found = at_once(self._chat(session_id, agent_id).keyed, str(message_id))
         return None if found is None else _message(found)
 
     def update_message(self, session_id: str, agent_id: str, session_message: Any, **options: Any) -> None:
-        """Let a message say something else; it stays created when it was."""
+        """Replaces the content of a message, keeping its creation time."""
         self._need_agent(session_id, agent_id)
         chat = self._chat(session_id, agent_id)
         found = at_once(chat.keyed, str(session_message.message_id))
@@ -104,22 +104,22 @@ class LtstSessionRepository(SessionRepository):
     def list_messages(
         self, session_id: str, agent_id: str, limit: int | None = None, offset: int = 0, **options: Any
     ) -> list[Any]:
-        """Return the messages of an agent in order."""
+        """Returns the messages of an agent in order."""
         stored = at_once(self._chat(session_id, agent_id).window, adapters.MOST)
         messages = sorted(map(_message, stored), key=lambda message: message.message_id)
         return messages[offset : None if limit is None else offset + limit]
 
     def create_multi_agent(self, session_id: str, multi_agent: Any, **options: Any) -> None:
-        """Keep the state of several agents that work together."""
+        """Stores the state of several agents that work together."""
         self._need_session(session_id)
         self._put(_place(session_id, "multi_agents"), multi_agent.id, multi_agent.serialize_state())
 
     def read_multi_agent(self, session_id: str, multi_agent_id: str, **options: Any) -> dict[str, Any] | None:
-        """Return the state of several agents that work together; None if there is none."""
+        """Returns the state of several agents that work together, or None if there is none."""
         return self._read(_place(session_id, "multi_agents"), multi_agent_id)
 
     def update_multi_agent(self, session_id: str, multi_agent: Any, **options: Any) -> None:
-        """Keep the state of several agents that work together, in place of the one before."""
+        """Replaces the state of several agents that work together."""
         self._need_session(session_id)
         if self.read_multi_agent(session_id, multi_agent.id) is None:
             raise SessionException(f"MultiAgent {multi_agent.id} of session {session_id} does not exist")
@@ -146,7 +146,7 @@ class LtstSessionRepository(SessionRepository):
             raise SessionException(f"{told} already exists") from None
 
     def _put(self, place: tuple[str, ...], key: str, state: Mapping[str, Any], **how: Any) -> None:
-        # A program's own state is nothing to search for.
+        # A program's own state is not searched.
         at_once(self._user.items.put, place, key, json.loads(adapters.as_json(state)), fields=(), **how)
 
     def _read(self, place: tuple[str, ...], key: str) -> dict[str, Any] | None:
@@ -155,9 +155,9 @@ class LtstSessionRepository(SessionRepository):
 
 
 class LtstMemoryStore(MemoryStore):
-    """What is remembered of a user; give it to `MemoryManager` among its `stores`.
+    """What is remembered about a user; pass it to `MemoryManager` among its `stores`.
 
-    A search looks through everything: what was said, what is known, and what was added here.
+    A search covers everything: conversations, facts, and what was added here.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class LtstMemoryStore(MemoryStore):
         writable: bool = True,
         extraction: Any = None,
     ) -> None:
-        """Remember for a user; the rest is what every store of Strands has."""
+        """Remembers for a user; the other arguments are those of every store of Strands."""
         adapters.check_user(user)
         if not name.strip():
             raise Invalid("the name must not be empty")
@@ -179,14 +179,14 @@ class LtstMemoryStore(MemoryStore):
         self.writable, self.extraction = writable, extraction
 
     async def search(self, query: str, options: Any = None) -> list[Any]:
-        """Return what is remembered about a question, the best first; nothing if nothing is relevant."""
+        """Returns what is remembered about a query, the best first; empty if nothing is relevant."""
         limit = _checked((options or {}).get("max_search_results")) or self.max_search_results or FOUND
         if not query.strip():
             return []
         return [_memory(hit) for hit in await awaited(self._user.search, query, limit=limit)]
 
     async def add(self, content: str, metadata: Mapping[str, Any] | None = None) -> Any:
-        """Keep a memory, and return it; the same content is kept once."""
+        """Stores a memory and returns it; the same content is stored once."""
         if not self.writable:
             raise Invalid("this store is not writable; make it with writable=True")
         return await awaited(self._user.entries.add, content, metadata=dict(metadata or {}))

@@ -14,7 +14,8 @@ import pytest_asyncio
 
 from helpers.embedders import opened
 from helpers.probes import counts, superuser
-from ltst import AsyncMemory, AsyncUser, Invalid, Settings
+from ltst import AsyncMemory, AsyncUser, Invalid, ModelUnavailable, Settings
+from ltst.recall import retrieve
 from ltst.rooms.search import WORDS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -103,6 +104,28 @@ class TestDates:
         await user.chat("monday").add("user", "apple distant", at=datetime(9998, 12, 30, tzinfo=UTC))
         assert await found(user, until=day(1000)) == {"ancient"}
         assert await found(user, since=day(3000)) == {"distant"}
+
+
+class TestManyPass:
+    async def test_nothing_outside_of_the_filter_is_found_where_it_holds_no_word_of_the_question(
+        self, module_settings: Settings, user: AsyncUser, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def unavailable(texts: Sequence[str]) -> list[list[float]]:
+            raise ModelUnavailable("no model")
+
+        monkeypatch.setattr(retrieve, "EVERY", 4)
+        beds = [{"role": "user", "content": f"garden bed {number}", "at": day(2024)} for number in range(6)]
+        await user.chat("monday").add_many(beds)
+        await user.search("bed")  # what is indexed next to a hit is looked at too: others come in between
+        between = [{"role": "user", "content": f"something else {number}", "at": day(2020)} for number in range(4)]
+        await user.chat("wednesday").add_many(between)
+        await user.search("something")
+        await user.chat("tuesday").add("user", "The zeppelin costs 400 euros.", at=day(2020))
+        async with opened(module_settings, unavailable) as wordy:
+            same = wordy.user(user.user_id)
+            assert (await same.search("zeppelin"))[0].session_id == "tuesday"
+            assert await same.search("zeppelin", session_id="monday") == []
+            assert await same.search("zeppelin", since=day(2023)) == []
 
 
 class TestEqual:

@@ -249,6 +249,17 @@ class TestEchoes:
         assert asked not in found
         assert (await contents(user, "keep spare key"))[0] == asked  # a few words to look for find it as ever
 
+    async def test_other_questions_come_after_what_answers(self, user: AsyncUser) -> None:
+        asked = ["Where is the key?", "Who has a key", "When did I lose my key?", "What do you know about keys?"]
+        await told(user, "The spare key lies under the blue flower pot.", *TALK, *asked)
+        found = await contents(user, self.QUESTION)
+        assert found[0] == "The spare key lies under the blue flower pot."
+
+    async def test_small_talk_is_found_by_its_words_alone(self, user: AsyncUser) -> None:
+        await told(user, "The spare key lies under the blue flower pot.", "hm", "ok", "thanks!")
+        assert await contents(user, "spare key") == ["The spare key lies under the blue flower pot."]
+        assert "thanks!" in await contents(user, "thanks")
+
     async def test_it_is_found_where_nothing_answers(self, user: AsyncUser) -> None:
         await told(user, *TALK, self.QUESTION)
         assert await contents(user, self.QUESTION) == [self.QUESTION]

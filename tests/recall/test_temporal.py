@@ -44,6 +44,8 @@ READ = [
     (WEDNESDAY, "3 months ago", "2023-01-27/2023-03-11"),
     (WEDNESDAY, "two years ago", "2020-09-19/2022-01-13"),
     (WEDNESDAY, "a year ago today", "2022-05-17/2022-05-18"),
+    (WEDNESDAY, "about half a year ago", "2022-10-18/2022-12-18"),
+    (WEDNESDAY, "in the week of Christmas", "2022-12-19/2022-12-26"),
     (WEDNESDAY, "about two weeks ago", "2023-04-27/2023-05-10"),
     (WEDNESDAY, "around two weeks ago", "2023-04-27/2023-05-10"),
     (WEDNESDAY, "a couple of days ago", "2023-05-13/2023-05-17"),

@@ -103,3 +103,10 @@ def test_small_talk_and_notes_are_left_out() -> None:
         hit("OK", "d", kind="document", role=None),
     ]
     assert [each.id for each in worth_telling(found, "bread")] == ["c", "d"]
+
+
+def test_questions_and_retold_answers_are_not_worth_telling() -> None:
+    asked, answered = hit("Where does Jo live?", "b"), hit("Jo lives in Ghent.", "c", role="ai")
+    retold = hit("You told me: “Jo lives in Ghent.”", "d", role="ai", metadata={"retold": True})
+    told = hit("My sister Jo lives in Ghent.")
+    assert worth_telling([asked, told, retold, answered], "Where does Jo live?") == [told, answered]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -21,8 +22,9 @@ def talk(number: int) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def long(site: Listening) -> str:
-    """Somebody of whom a lot is known."""
-    with httpx.Client(base_url=site.url, headers={"X-User-Id": "long"}, timeout=60) as client:
+    """Somebody new of whom a lot is known; a worker may set this up twice, when it is given the tests in two parts."""
+    user_id = f"long-{uuid4()}"
+    with httpx.Client(base_url=site.url, headers={"X-User-Id": user_id}, timeout=60) as client:
 
         def send(method: str, path: str, **body: object) -> None:
             client.request(method, path, json=body).raise_for_status()
@@ -39,7 +41,7 @@ def long(site: Listening) -> str:
             send("POST", "/v1/documents", text=f"Text {number}.", title=f"Document {number}.")
         for number in range(25):
             send("PUT", "/v1/instructions/recall", content=f"Version {number}.")
-    return "long"
+    return user_id
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""For Google's Agent Development Kit: sessions whose events are messages, and a memory over all that was said."""
+"""For Google's Agent Development Kit: sessions whose events are messages, and a memory of everything said."""
 
 from ltst.adk.recall import LtstMemoryService
 from ltst.adk.sessions import LtstSessionService

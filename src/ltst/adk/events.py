@@ -1,4 +1,4 @@
-"""Events of the Agent Development Kit as messages, each with all of the event beside its words."""
+"""Converts events of the Agent Development Kit to messages, which keep the whole event in their metadata, and back."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ with adapters.needed("google-adk", "adk"):
     from google.adk.events import Event
     from google.genai.types import Content, Part
 
-# Where the metadata of messages and entries, and the namespaces of items, keep what is ADK's own.
+# The key for ADK's own data in the metadata of messages and entries, and in the namespaces of items.
 KEPT = "adk"
-# The key of the metadata that says of which app something is.
+# The metadata key that names the app.
 APP = "adk_app"
 TEMPORARY = "temp:"
 
 
 def conversation(user: Any, app_name: str, session_id: str) -> Any:
-    """Return the conversation of a session."""
+    """Returns the conversation of a session."""
     return user.chat(f"{app_name}/{session_id}", agent=app_name)
 
 
 def turn(app_name: str, event: Any) -> dict[str, Any]:
-    """Return the arguments of `add` for an event; state that is for one invocation alone is left out."""
+    """Returns the arguments of `add` for an event, without state that is only for one invocation."""
     whole = event.model_dump(mode="json", exclude_none=True, by_alias=False)
     changed = whole.get("actions", {}).get("state_delta", {})
     for name in [each for each in changed if each.startswith(TEMPORARY)]:
@@ -36,7 +36,7 @@ def turn(app_name: str, event: Any) -> dict[str, Any]:
 
 
 def event(stored: ConversationMessage) -> Any:
-    """Return the event of a message; of one that another program wrote, an event that says it."""
+    """Returns the event of a message; a message that another program wrote becomes a new event."""
     kept = adapters.whole(stored, KEPT)
     if kept is not None:
         return Event.model_validate(kept)
@@ -51,12 +51,12 @@ def event(stored: ConversationMessage) -> Any:
 
 
 def spoken(text: str, role: str | None) -> Any:
-    """Return a text as content of whoever says it."""
+    """Returns a text as content with the role of its speaker."""
     return Content(role="user" if role == "human" else "model", parts=[Part(text=text)])
 
 
 def words(content: Any) -> str:
-    """Return what content says; of a call of a tool, what is called, and of its answer, what it is."""
+    """Returns the text of a content; a tool call becomes its name and arguments, a tool response its JSON."""
     parts = (content.parts if content else None) or []
     return "\n".join(filter(None, map(_said, parts)))
 

@@ -1,4 +1,4 @@
-"""The memory of the Agent Development Kit: everything that a user said in an app, found by words and meaning."""
+"""The memory service of the Agent Development Kit: everything a user said in an app, found by words and meaning."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ with adapters.needed("google-adk", "adk"):
     from google.adk.memory.base_memory_service import SearchMemoryResponse
     from google.adk.memory.memory_entry import MemoryEntry
 
-# The conversation of events that are of no session.
+# The conversation for events without a session.
 UNNAMED = "memory"
 
 
 class LtstMemoryService(BaseMemoryService):
-    """The memory of all users of an app; give it to a `Runner` as `memory_service`.
+    """The memory of all users of an app; pass it to a `Runner` as `memory_service`.
 
-    What `LtstSessionService` stores is part of it at once. Sessions that another service keeps are added; each event is
-    stored once, and one that was deleted from the memory does not come back.
+    It includes at once what `LtstSessionService` stores. Sessions of other services are added; each event is stored
+    once, and an event that was deleted from the memory does not come back.
     """
 
     def __init__(self, memory: AsyncMemory | Memory, *, limit: int = 10) -> None:
-        """Remember in a memory; a search finds at most so many."""
+        """Stores in a memory; a search returns at most `limit` results."""
         adapters.check_memory(memory)
         self._memory, self._most = memory, limit
 
     async def add_session_to_memory(self, session: Any) -> None:
-        """Store the events of a session that say something, those that are stored already excepted."""
+        """Stores the events of a session that have content, except those already stored."""
         whose = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
         await self.add_events_to_memory(**whose, events=session.events)
 
@@ -49,7 +49,7 @@ class LtstMemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Store events, all or none; `custom_metadata` is kept with each."""
+        """Stores events, all or none; `custom_metadata` is stored with each."""
         user = self._memory.user(user_id)
         chat = conversation(user, app_name, session_id or UNNAMED)
         said = [each for each in events if each.content and each.content.parts and not each.partial]
@@ -68,7 +68,7 @@ class LtstMemoryService(BaseMemoryService):
         memories: Sequence[Any],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Keep memories as entries; the same content is kept once."""
+        """Stores memories as entries; the same content is stored once."""
         contents = [words(memory.content) for memory in memories]
         if not all(content.strip() for content in contents):
             raise Invalid("a memory must say something: its content needs a part with text")
@@ -79,16 +79,16 @@ class LtstMemoryService(BaseMemoryService):
             await awaited(self._memory.user(user_id).entries.add, content, occurred_at=at, metadata=extra)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> Any:
-        """Return what is remembered of a user in an app about a question, the best first."""
+        """Returns what is remembered about a query for a user of an app, the best first."""
         if not query.strip():
             return SearchMemoryResponse()
-        # What is asked is a message of its session already, and would find itself.
+        # Leaves out the query itself, which is already a message of its session.
         narrowed = {"where": {APP: app_name}, "kinds": ("message", "entry"), "without": query}
         found = await awaited(self._memory.user(user_id).search, query, limit=self._most, **narrowed)
         return SearchMemoryResponse(memories=[_memory(hit) for hit in found])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
-        """Forget what a search found under this id, for good: a message of a conversation, or an entry."""
+        """Deletes for good what a search found under this id: a message of a conversation, or an entry."""
         if memory_id is None:
             raise Invalid("which memory? Give the id of one that search_memory found")
         user = self._memory.user(user_id)
@@ -103,7 +103,7 @@ class LtstMemoryService(BaseMemoryService):
             await awaited(user.chat(message.session_id).remove, memory_id)
 
     async def _is_known(self, user: Any, chat: Any, app_name: str, event_id: str) -> bool:
-        """Tell whether an event is stored already, or was forgotten."""
+        """Returns whether an event is already stored, or was deleted."""
         if await awaited(chat.keyed, event_id) is not None:
             return True
         return await awaited(user.items.get, _forgotten(app_name), event_id) is not None

@@ -1,4 +1,4 @@
-"""The sessions of the Agent Development Kit: their events are conversations, their states are items."""
+"""The session service of the Agent Development Kit: events are messages of conversations, states are items."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ with adapters.needed("google-adk", "adk"):
     from google.adk.sessions.base_session_service import ListSessionsResponse
     from pydantic_core import to_jsonable_python
 
-# Whose items hold what an app keeps for all of its users, unless another name is given.
+# The default user whose items hold what an app keeps for all of its users.
 SHARED = "adk"
 
 
 class LtstSessionService(BaseSessionService):
-    """The sessions of all users of a memory; give it to a `Runner` as `session_service`.
+    """The sessions of all users of a memory; pass it to a `Runner` as `session_service`.
 
-    Every session is a conversation `app/session` of its user, and what was said in it can be found at once. Its state
-    is kept name by name, so that two who change different names lose nothing. State of the prefix `app:` is the
-    app's: it belongs to the user `shared`.
+    Every session is a conversation `app/session` of its user, and searches find its messages at once. State is stored
+    name by name, so that concurrent changes of different names are not lost. State with the prefix `app:` belongs to
+    the app and is stored for the user `shared`.
     """
 
     def __init__(self, memory: AsyncMemory | Memory, *, shared: str = SHARED) -> None:
-        """Keep sessions in a memory."""
+        """Stores sessions in a memory."""
         adapters.check_memory(memory)
         self._memory, self._shared = memory, memory.user(shared)
 
@@ -46,7 +46,7 @@ class LtstSessionService(BaseSessionService):
         state: dict[str, Any] | None = None,
         session_id: str | None = None,
     ) -> Any:
-        """Begin a session that is not there yet, with a state."""
+        """Creates a session with a state; raises AlreadyExistsError if it exists."""
         wanted, user = (session_id or "").strip() or str(uuid.uuid4()), self._memory.user(user_id)
         begun = {**_session(app_name, wanted, time.time()), "revision": 0}
         try:
@@ -56,7 +56,7 @@ class LtstSessionService(BaseSessionService):
         return await self.get_session(app_name=app_name, user_id=user_id, session_id=wanted)
 
     async def get_session(self, *, app_name: str, user_id: str, session_id: str, config: Any = None) -> Any:
-        """Return a session with its state and its events, oldest first; None if there is none."""
+        """Returns a session with its state and its events, oldest first; None if there is none."""
         user, wanted = self._memory.user(user_id), session_id.strip()
         if not wanted:
             return None
@@ -80,7 +80,7 @@ class LtstSessionService(BaseSessionService):
         )
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> Any:
-        """Return the sessions of a user, or of all, without events; the one that was active last comes last."""
+        """Returns the sessions of one or all users without events; the most recently active comes last."""
         app, found = await self._of_app(app_name), []
         async for each in self._users(user_id):
             user = self._memory.user(each)
@@ -93,7 +93,7 @@ class LtstSessionService(BaseSessionService):
         return ListSessionsResponse(sessions=sorted(found, key=lambda it: (it.last_update_time, it.user_id, it.id)))
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """Forget a session, with what was said in it and its own state."""
+        """Deletes a session with its messages and its own state."""
         user, wanted = self._memory.user(user_id), session_id.strip()
         if not wanted:
             return
@@ -103,11 +103,11 @@ class LtstSessionService(BaseSessionService):
         await awaited(user.sessions.delete, conversation(user, app_name, wanted).session_id)
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
-        """Return the state that all sessions of a user share in an app."""
+        """Returns the state that all sessions of a user in an app share."""
         return _values(await awaited(self._memory.user(user_id).items.list, _state(app_name), limit=adapters.MOST))
 
     async def append_event(self, session: Any, event: Any) -> Any:
-        """Store an event that is whole, and what it changes of the state; the same event again changes nothing."""
+        """Stores a complete event and its changes of the state; a repeated event changes nothing."""
         if event.partial:
             return event
         user, app_name = self._memory.user(session.user_id), session.app_name
@@ -117,9 +117,10 @@ class LtstSessionService(BaseSessionService):
         known = await awaited(chat.keyed, event.id)
         if known is not None and known.metadata.get(KEPT) == told["metadata"][KEPT]:
             return event
-        await awaited(chat.add, **{**told, "key": None if known else event.id})
+        # The event comes last: if it is stored, a repeated call stops above, and its changes must be there by then.
         changed = event.actions.state_delta if event.actions else {}
         await self._keep(user, app_name, session.id, changed, [_session(app_name, session.id, event.timestamp)])
+        await awaited(chat.add, **{**told, "key": None if known else event.id})
         session.last_update_time = event.timestamp
         return await super().append_event(session=session, event=event)
 
@@ -131,7 +132,7 @@ class LtstSessionService(BaseSessionService):
         state: Mapping[str, Any],
         more: list[dict[str, Any]],
     ) -> None:
-        """Keep a state, the user's part of it and what comes with it all or none."""
+        """Stores the session's and the user's state together with `more`, all or none, then the app's state."""
         own, users, app = _parted(state)
         puts = [*_puts(_state(app_name, session_id), own), *_puts(_state(app_name), users)]
         await awaited(user.items.batch, [*more, *puts])
@@ -143,7 +144,7 @@ class LtstSessionService(BaseSessionService):
         return _values(kept, State.APP_PREFIX)
 
     async def _users(self, user_id: str | None) -> AsyncIterator[str]:
-        """Yield one user, or page by page all that the memory knows."""
+        """Yields one user, or all users of the memory page by page."""
         if user_id is not None:
             yield user_id
             return
@@ -188,7 +189,7 @@ def _session(app_name: str, session_id: str, updated: float) -> dict[str, Any]:
 
 
 def _puts(namespace: tuple[str, ...], state: Mapping[str, Any]) -> list[dict[str, Any]]:
-    # A program's own state is nothing to search for.
+    # A program's own state is not searched.
     return [
         {"do": "put", "namespace": namespace, "key": name, "value": value, "fields": []}
         for name, value in to_jsonable_python(dict(state), serialize_unknown=True).items()
@@ -200,7 +201,7 @@ def _values(items: Iterable[Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _parted(state: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Return what is the session's own, the user's and the app's; what is for one invocation alone is not kept."""
+    """Returns the parts of a state for the session, the user and the app, without state for one invocation only."""
     own, users, app = dict[str, Any](), dict[str, Any](), dict[str, Any]()
     for name, value in state.items():
         if name.startswith(State.APP_PREFIX):

@@ -1,1 +1,1 @@
-"""Tables of other programs: taken over, shown in their old shape, and given back."""
+"""Adopts tables of other programs: copies them, shows them in their old shape as views, and gives them back."""

@@ -1,7 +1,7 @@
 """Adopts a chat table of another program: its rows become sessions and messages, and a view takes its name.
 
-Adopting and giving back are one transaction each, so a crash leaves the old state or the new one. Both compare the rows
-before and after, and fail where they differ.
+Adopting and giving back are one transaction each, so a crash leaves the old state or the new one. Both compare the
+rows before and after, and fail if they differ.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ltst.support.ids import new_id
 
 R = TypeVar("R")
 
-# Waiting for the lock makes everybody else wait too, so it is tried for a short time, many times.
+# Waiting for the lock makes everybody else wait too, so it is tried briefly and often.
 PATIENCE = "500ms"
 ATTEMPTS = 120
 BREATH = 0.1
@@ -62,7 +62,7 @@ async def adopt(database: Database, takeover: Takeover) -> Adoption:
 
 
 async def give_back(database: Database, table: str, actor: str, *, keep: bool) -> Restitution:
-    """Put the table back, with what was written since. Its sessions leave ltst unless `keep` is set."""
+    """Puts the table back, with what was written since. Its sessions are deleted from ltst unless `keep` is set."""
 
     async def work(connection: Connection) -> Restitution:
         await entitled(connection)
@@ -77,7 +77,7 @@ async def give_back(database: Database, table: str, actor: str, *, keep: bool) -
 
 
 async def give_all_back(connection: Connection) -> None:
-    """Put every adopted table back as it was when it was adopted; for a reset, which drops all else."""
+    """Puts every adopted table back as it was when it was adopted; for a reset, which drops everything else."""
     for taken in await all_taken(connection):
         await connection.execute(sql.SQL("DROP VIEW IF EXISTS {}").format(taken.view))
         await _put_in_place(connection, taken)
@@ -95,7 +95,7 @@ async def show_again(connection: Connection, before: Sequence[Taken]) -> None:
 
 
 async def _patiently(database: Database, table: str, work: Callable[[Connection], Awaitable[R]]) -> R:
-    """Run the work in a transaction, and again in a new one while a lock it needs is held; return its result."""
+    """Runs the work in a transaction, retrying in a new one while a needed lock is held; returns its result."""
     for _ in range(ATTEMPTS):
         try:
             async with database.owner(hurry=False) as connection:
@@ -110,7 +110,7 @@ async def _patiently(database: Database, table: str, work: Callable[[Connection]
 
 
 async def _prepared(connection: Connection, takeover: Takeover) -> Legacy:
-    """Check that the table may be adopted, and return what is known of it."""
+    """Checks that the table may be adopted, and returns its description."""
     await entitled(connection)
     taken = await taken_by(connection, takeover.source)
     if taken is not None:
@@ -122,7 +122,7 @@ async def _prepared(connection: Connection, takeover: Takeover) -> Legacy:
 
 
 async def _summary(connection: Connection, takeover: Takeover, legacy: Legacy, source: sql.Composable) -> Adoption:
-    """Count what becomes of the rows, and list the first that cannot become messages."""
+    """Counts what becomes of the rows, and lists the first ones that cannot become messages."""
     cursor = connection.cursor(row_factory=dict_row)
     (counted,) = await (await cursor.execute(sql.SQL(STATEMENTS["count"]).format(source=source))).fetchall()
     faults = []
@@ -192,7 +192,7 @@ async def _copy(connection: Connection, taken: Taken) -> None:
         "session_kind": sql.SQL(taken.session_kind),
         "row_kind": sql.SQL(taken.row_kind),
     }
-    # Counted anew in between: what is looked up for each message would else be looked for as in an empty table.
+    # Analyzed in between, because the planner would otherwise treat the new rows as an empty table.
     for step in ("sessions", "analyse_sessions", "messages", "numbers", "share", "analyse_all"):
         await connection.execute(sql.SQL(STATEMENTS[step]).format(**parts))
 
@@ -237,7 +237,7 @@ async def _remember(connection: Connection, taken: Taken, takeover: Takeover) ->
 
 
 async def _compare(connection: Connection, taken: Taken, takeover: Takeover) -> str:
-    """Fail unless ltst has the rows of the table, in their order, and the view shows them as they are there."""
+    """Raises unless ltst has the rows of the table in their order, and the view shows them unchanged."""
     read = reading(taken.legacy, takeover, taken.adoption)
     adoption = sql.SQL("{}::uuid").format(taken.adoption)
     (before,) = await connection.rows(sql.SQL(STATEMENTS["old_order"]).format(read=read))
@@ -261,7 +261,7 @@ async def _tell(connection: Connection, taken: Taken, actor: str, action: str) -
 async def _give_back(connection: Connection, taken: Taken, actor: str, *, keep: bool) -> Restitution:
     legacy = taken.legacy
     kept = legacy.at(legacy.name)
-    # From here on the program waits; it finds the table when it may go on. So does whoever writes to the sessions.
+    # From here on the program waits, and finds the table when it continues; so does whoever writes to the sessions.
     leaving = replace(taken, aside=f"ltst_leaving_{taken.adoption.replace('-', '')}")
     rename = sql.SQL("ALTER VIEW {} RENAME TO {}")
     await connection.execute(rename.format(taken.view, sql.Identifier(str(leaving.aside))))
@@ -290,7 +290,7 @@ async def _give_back(connection: Connection, taken: Taken, actor: str, *, keep: 
 
 
 async def _put_rows(connection: Connection, taken: Taken) -> int:
-    """Insert into the table what came or changed since; return how many rows."""
+    """Inserts into the table what was added or changed since; returns how many rows."""
     pairs = [(column, expression) for column, expression in shown(taken) if not column.left_behind]
     if not taken.numbered:
         pairs.append((taken.id, sql.Composed([sql.Identifier("a", "row_bigint")])))
@@ -315,7 +315,7 @@ async def _put_rows(connection: Connection, taken: Taken) -> int:
 
 
 async def _let_go(connection: Connection, taken: Taken, actor: str, *, keep: bool) -> int:
-    """End the adoption, its entry first: otherwise what is deleted here would be deleted from the table too."""
+    """Ends the adoption. Its record is deleted first; otherwise deletions here would reach the table too."""
     await _tell(connection, taken, actor, "give_back")
     end = "DELETE FROM adopted_tables WHERE adoption_id = {}::uuid"
     forget = "DELETE FROM adopted_messages WHERE adoption_id = {}::uuid"

@@ -1,4 +1,4 @@
-"""What becomes of tables of other programs: the records that adopting them and giving them back return."""
+"""Records that are returned when tables of other programs are adopted or given back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class AdoptionFault:
-    """A row of another program's table that cannot become a message: which one, and why."""
+    """A row of another program's table that cannot become a message, and why."""
 
     row: str
     reason: str
@@ -17,11 +17,11 @@ class AdoptionFault:
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """What becomes of another program's chat table; in a dry run, what would. `kept` is the name it has afterwards.
+    """What becomes of another program's chat table, or would in a dry run. `kept` is the table's name afterwards.
 
-    `reasons` counts all faults, `faults` names the first. Rows without a date are `undated`, `blank` without words.
-    `words` is what the program calls the roles. Columns that are `left_behind` stay in the table alone. `digest` is the
-    hash of owner, session, order, role, content and moment of all messages, the same before and after.
+    `reasons` counts all faults, `faults` lists the first. `undated` rows have no date, `blank` ones no text. `words`
+    maps roles to the program's names for them. Columns that are `left_behind` stay only in the table. `digest` hashes
+    owner, session, order, role, content and time of all messages, and is the same before and after.
     """
 
     table: str
@@ -46,9 +46,9 @@ class Adoption:
 
 @dataclass(frozen=True, slots=True)
 class Restitution:
-    """A table that was given back: its rows, how many of them came or changed since, and the sessions it was.
+    """A table that was given back: its rows, how many were added or changed since, and how many sessions it was.
 
-    `kept` says whether ltst has them still. `digest` is the hash of all that the program saw, before and after.
+    `kept` tells whether ltst still has them. `digest` hashes everything the program sees, the same before and after.
     """
 
     table: str
@@ -61,10 +61,10 @@ class Restitution:
 
 @dataclass(frozen=True, slots=True)
 class Predecessor:
-    """The tables of the system before ltst, in their schema: how many rows each has, of how many users.
+    """The tables of the predecessor in their schema: how many rows each has, and of how many users.
 
-    `reasons` counts the rows that cannot be taken over, `faults` names the first. `digests` are the hashes of what both
-    sides say, the same in both. `switched` says whether names mean ltst's tables in this database.
+    `reasons` counts the rows that cannot be adopted, `faults` lists the first. `digests` hash the contents, equal on
+    both sides. `switched` tells whether table names in this database refer to ltst's tables.
     """
 
     schema: str

@@ -1,8 +1,8 @@
-"""The system before ltst: its tables are copied beside themselves, checked, switched over, and given back.
+"""Adopts the system before ltst: copies its tables, compares the copies, switches over, and gives them back.
 
-Its tables stay as they are in their own schema. ltst lives in another one, and the search path of the database says
-which of the two programs mean by a name: that is the switch. Each step is one transaction, so it can be stopped at any
-moment. The rows are read as JSON, since two generations of the tables are in use, and a column may be missing.
+Its tables stay unchanged in their own schema, and ltst uses another one. The database's search path decides which of
+the two a table name refers to: setting it is the switch. Each step is one transaction, so it can be stopped at any
+time. Rows are read as JSON because two generations of the tables exist, and columns may be missing.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ SWITCH_BACK = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET search_path',
 
 @cache
 def _statements() -> Mapping[str, Sequence[tuple[str, str]]]:
-    """Return the statements of predecessor.sql, each with its name, by their kind."""
+    """Returns the statements of predecessor.sql with their names, grouped by kind."""
     text = resources.files("ltst.adoption").joinpath("predecessor.sql").read_text("utf-8")
     found: dict[str, list[tuple[str, str]]] = {kind: [] for kind in KINDS}
     for kind, name, part in headed(text, *KINDS):
@@ -75,7 +75,7 @@ def _statements() -> Mapping[str, Sequence[tuple[str, str]]]:
 
 
 async def beside(database_url: str, own: str, old: str) -> str:
-    """Make a schema for ltst beside the old tables; the way to the database that finds ltst's tables there."""
+    """Creates a schema for ltst beside the old tables; returns the connection string that uses it."""
     given = conninfo_to_dict(database_url)
     async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as connection:
         await _tables(connection, old)
@@ -85,14 +85,14 @@ async def beside(database_url: str, own: str, old: str) -> str:
 
 
 async def rehearse(database: Database, takeover: Takeover) -> Predecessor:
-    """Read all rows and tell what would become of them; nothing is written."""
+    """Reads all rows and returns what would become of them, without writing anything."""
     async with database.owner(hurry=False) as connection:
         await _prepared(connection, takeover)
         return await _summary(connection, takeover)
 
 
 async def adopt(database: Database, takeover: Takeover, *, switch: bool) -> Predecessor:
-    """Copy what is not there yet, compare both sides, and with `switch` let names mean ltst's tables from now on."""
+    """Copies what is missing, compares both sides, and with `switch` makes table names refer to ltst's tables."""
     async with database.owner(hurry=False) as connection:
         if switch:
             await _lock(connection, takeover)
@@ -111,15 +111,15 @@ async def adopt(database: Database, takeover: Takeover, *, switch: bool) -> Pred
 
 
 async def give_back(database: Database, takeover: Takeover, *, drop: bool) -> Predecessor:
-    """Bring what was written and removed since into the old tables, and let names mean them again.
+    """Writes what was added and removed since into the old tables, and makes table names refer to them again.
 
-    ltst's schema stays beside, unless it is to be dropped: it holds what the old tables have no place for.
+    ltst's schema stays unless `drop` is set, because it holds what the old tables have no place for.
     """
     async with database.owner(hurry=False) as connection:
         await _lock(connection, takeover)
         present = await _prepared(connection, takeover)
         before = await _summary(connection, takeover)
-        if before.switched:  # else the old tables are the ones in use, and ltst was only tried beside them
+        if before.switched:  # otherwise the old tables were in use all the time, and ltst was only tried beside them
             await _brought_back(connection, takeover, present)
         outcome = await _summary(connection, takeover)
         digests = await _compared(connection, takeover, "returned") if before.switched else {}
@@ -131,7 +131,7 @@ async def give_back(database: Database, takeover: Takeover, *, drop: bool) -> Pr
 
 
 async def _brought_back(connection: Connection, takeover: Takeover, present: Sequence[str]) -> None:
-    """Make the old tables say what ltst says, and read them anew."""
+    """Makes the old tables match ltst, and reads them again."""
     for table, step in (*_statements()["names"], *_statements()["change"]):
         if table in (*present, "all"):
             await connection.execute(_sql(step, takeover))
@@ -143,13 +143,13 @@ async def _brought_back(connection: Connection, takeover: Takeover, present: Seq
 
 
 async def _lock(connection: Connection, takeover: Takeover) -> None:
-    """Keep writers of the old tables out until all is done."""
+    """Keeps writers away from the old tables until the transaction ends."""
     for table in await _tables(connection, takeover.source):
         await connection.execute(_sql("LOCK TABLE {old}.{table} IN EXCLUSIVE MODE", takeover, table=table))
 
 
 async def _tables(connection: psycopg.AsyncConnection[Any], schema: str) -> list[str]:
-    """Return the old tables that a schema has."""
+    """Returns the old tables that a schema has."""
     present = [str(name) for (name,) in await (await connection.execute(PRESENT, (schema,))).fetchall()]
     if LTST_TABLE in present:
         raise Invalid(f"the schema {schema} is ltst's own: name the one that the tables of the system before are in")
@@ -160,7 +160,7 @@ async def _tables(connection: psycopg.AsyncConnection[Any], schema: str) -> list
 
 
 async def _prepared(connection: Connection, takeover: Takeover) -> list[str]:
-    """Stage the rows of the old tables as ltst can take them; return the tables that exist."""
+    """Stages the rows of the old tables for ltst; returns the tables that exist."""
     await entitled(connection)
     found = await _tables(connection, takeover.source)
     await connection.execute("SELECT set_config('TimeZone', %s, true)", (takeover.zone,))
@@ -179,7 +179,7 @@ async def _prepared(connection: Connection, takeover: Takeover) -> list[str]:
 
 
 async def _summary(connection: Connection, takeover: Takeover) -> Predecessor:
-    """Return how many rows there are, and what is wrong with some of them."""
+    """Returns how many rows there are, and what is wrong with some of them."""
     rows = {
         table: await connection.value(_sql("SELECT count(*) FROM {stage}", takeover, table=table)) for table in TABLES
     }
@@ -200,7 +200,7 @@ async def _summary(connection: Connection, takeover: Takeover) -> Predecessor:
 
 
 async def _compared(connection: Connection, takeover: Takeover, kind: str) -> dict[str, str]:
-    """Return the hash of each noun, which must be the same on both sides: the statements come in pairs."""
+    """Returns the hash of each noun, which must be equal on both sides; the statements come in pairs."""
     digests = {}
     statements = _statements()[kind]
     for (noun, before), (_, after) in zip(statements[::2], statements[1::2], strict=True):
@@ -217,7 +217,7 @@ async def _compared(connection: Connection, takeover: Takeover, kind: str) -> di
 
 
 async def _bring(connection: Connection, takeover: Takeover, table: str, statement: str) -> None:
-    """Write rows of ltst into an old table, as far as it has the columns."""
+    """Writes rows of ltst into an old table, as far as it has the columns."""
     query, conflict, _ = statement.partition("ON CONFLICT DO NOTHING")
     rows = _sql(query, takeover)
     has = {name for (name,) in await connection.rows(COLUMNS, (takeover.source, table))}

@@ -1,6 +1,6 @@
-"""Chat tables of other programs: which of their columns is what, and their rows read as messages.
+"""Describes chat tables of other programs: the role of each column, and how their rows are read as messages.
 
-Their names are known only when they are seen, so these statements stand here and not among the named ones.
+Their names are known only at run time, so these statements are here and not among the named queries.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ KINDS = {"int2": "integer", "int4": "integer", "int8": "bigint", "uuid": "uuid"}
 TEXTS = ("text", "varchar", "bpchar")
 JSON = ("json", "jsonb")
 TIMES = ("created_at", "timestamp", "inserted_at", "sent_at")
-# Vectors know their model, which is another one here; the others are made from the rest of the row.
+# Vectors belong to another model here; the other types are derived from the rest of the row.
 LEFT_BEHIND = ("vector", "halfvec", "sparsevec", "tsvector")
-# Categories of types whose JSON can be read again: numbers, truth values, texts, enums and times.
+# Type categories whose values survive a round trip through JSON: numbers, booleans, texts, enums and times.
 IN_JSON = ("N", "B", "S", "E", "D")
 HIDDEN = "ltst_row"
 ADOPTING = 0x6C747374_0003
@@ -36,15 +36,15 @@ ACCEPTED = (
     "accepted are session_id, role, content (and id, user_id, created_at where there are any), "
     "or LangChain's session_id, message (and id, created_at)"
 )
-# Categories of types that are kept as text and read again from it the same, whatever the program's settings are.
-# A row is looked up in the table too, by an operator that texts have and the others have not.
+# Type categories that are stored as text and read back unchanged, whatever the program's settings are. Ids must also
+# be comparable with the table, by an operator that only text types have.
 WRITTEN = {"id": ("S",), "session": ("S", "N", "E"), "user": ("S", "N", "E")}
 
 
 class Takeover(NamedTuple):
-    """What is to be taken over, and how: `source` names a table, or the schema of the system before ltst.
+    """What to adopt and how: `source` names a table, or the schema of the system before ltst.
 
-    `user_id` owns what names no user, `zone` is that of dates without one, `largest` the bytes that a content may have.
+    `user_id` owns rows that name no user, `zone` applies to dates without one, `largest` is the maximum content size.
     """
 
     source: str
@@ -56,7 +56,7 @@ class Takeover(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column of such a table."""
+    """A column of another program's table."""
 
     name: str
     type: str
@@ -71,39 +71,39 @@ class Column(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Which kind of id its values are."""
+        """The type of its ids: integer, bigint, uuid or text."""
         return KINDS.get(self.base, "text")
 
     @property
     def counter(self) -> str | None:
-        """The sequence that its values come from, whoever owns the sequence."""
+        """The sequence that generates its values, even if another column owns it."""
         named = NEXT.match(self.default or "")
         return self.sequence or (named[1].replace("''", "'") if named else None)
 
     @property
     def in_json(self) -> bool:
-        """Whether its JSON can be read again; what cannot is kept as text."""
+        """Whether its values survive a round trip through JSON; others are stored as text."""
         return self.category in IN_JSON or self.base in (*JSON, "uuid", "bytea", "inet")
 
     @property
     def left_behind(self) -> bool:
-        """Whether its values stay in the table."""
+        """Whether its values stay only in the table."""
         return self.generated or self.base in LEFT_BEHIND
 
 
 @dataclass(frozen=True, slots=True)
 class Legacy:
-    """A table whose shape is known."""
+    """A table whose shape is recognised."""
 
     schema: str
     name: str
     columns: tuple[Column, ...]
     shape: str
     roles: Mapping[str, str]
-    """Which column is the id, session, user, role, content, message, time."""
+    """Maps id, session, user, role, content, message and time to the names of columns."""
 
     def column(self, role: str) -> Column | None:
-        """Return the column of a role, or None."""
+        """Returns the column with a role, or None."""
         wanted = self.roles.get(role)
         return next((each for each in self.columns if each.name == wanted), None)
 
@@ -114,14 +114,14 @@ class Legacy:
 
     @property
     def session(self) -> Column:
-        """The column of the conversation."""
+        """The column that identifies the conversation."""
         found = self.column("session")
         assert found is not None, "a table without one has no shape"
         return found
 
     @property
     def zoneless(self) -> bool:
-        """Whether its times do not say their zone."""
+        """Whether its times have no time zone."""
         time = self.column("time")
         return time is not None and time.base == "timestamp"
 
@@ -132,21 +132,21 @@ class Legacy:
 
     @property
     def left_behind(self) -> tuple[str, ...]:
-        """The columns whose values stay in the table."""
+        """The columns whose values stay only in the table."""
         return tuple(each.name for each in self.columns if each.left_behind)
 
     @property
     def shown(self) -> str:
-        """Its whole name, for people."""
+        """Its qualified name, for messages."""
         return f"{self.schema}.{self.name}"
 
     def at(self, name: str) -> sql.Identifier:
-        """Return a name in the schema of the table."""
+        """Returns a name qualified with the schema of the table."""
         return sql.Identifier(self.schema, name)
 
 
 async def entitled(connection: Connection) -> None:
-    """Let one adoption run at a time, with fixed formats; raise Denied for a role that does not see all rows."""
+    """Allows one adoption at a time and fixes formats; raises Denied for a role that cannot see all rows."""
     await connection.execute(STATEMENTS["settled"])
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", (ADOPTING,))
     ((may_see, me),) = await connection.rows(STATEMENTS["may_see"])
@@ -155,13 +155,13 @@ async def entitled(connection: Connection) -> None:
 
 
 def reasons(outcome: Adoption | Predecessor) -> str:
-    """Return, for people, why rows cannot be taken over, and which are the first."""
+    """Returns a readable text on why rows cannot be adopted, and which are the first."""
     counted = "; ".join(f"{reason} ({count:,})" for reason, count in outcome.reasons.items())
     return f"{counted}. The first of them are {', '.join(each.row for each in outcome.faults)}"
 
 
 async def look(connection: Connection, table: str) -> Legacy:
-    """Return the table of this name with its shape; raise an error that says why it cannot be adopted."""
+    """Returns a description of the named table; raises an error that says why it cannot be adopted."""
     cursor = connection.cursor(row_factory=dict_row)
     found = await (await cursor.execute(STATEMENTS["find"], {"table": table})).fetchone()
     if found is None:
@@ -177,13 +177,13 @@ async def look(connection: Connection, table: str) -> Legacy:
 
 
 async def columns_of(connection: Connection, schema: str, table: str) -> tuple[Column, ...]:
-    """Return the columns of a table, in their order."""
+    """Returns the columns of a table, in order."""
     cursor = connection.cursor(row_factory=class_row(Column))
     return tuple(await (await cursor.execute(STATEMENTS["columns"], {"schema": schema, "table": table})).fetchall())
 
 
 def _check(found: Mapping[str, Any]) -> None:
-    """Raise an error for whatever prevents an adoption, with what to do about it."""
+    """Raises an error for whatever prevents an adoption, with what to do about it."""
     name = f"{found['schema']}.{found['name']}"
     own = (*migrate.names_of("TABLE"), *migrate.names_of("VIEW"), "ltst_migrations")
     if found["beside"] and found["name"] in own:
@@ -232,7 +232,7 @@ def _shape(table: str, columns: Sequence[Column]) -> tuple[str, dict[str, str]]:
 
 
 def _found(by_name: Mapping[str, Column]) -> dict[str, str]:
-    """Return the optional columns by their role: id, user and time."""
+    """Returns the optional columns by role: id, user and time."""
     roles = {}
     key = next((each.name for each in by_name.values() if each.key), None)
     if (id := "id" if "id" in by_name else key) and id not in ("session_id", "role", "content", "message", "user_id"):
@@ -246,16 +246,16 @@ def _found(by_name: Mapping[str, Column]) -> dict[str, str]:
 
 
 def cast(expression: sql.Composable, column: Column, *, as_it_is: bool) -> sql.Composed:
-    """Return an expression cast to the type of a column, unless it is of that type `as_it_is`."""
+    """Returns an expression cast to a column's type, unless `as_it_is` and it already has a suitable type."""
     if as_it_is and (column.base in ("text", "timestamptz", "timestamp") or column.kind == column.type):
         return sql.Composed([expression])
-    # Without its length a text is the same text, which can be looked up as it is.
+    # Without its length limit the value stays the same and can be searched directly.
     type = "character varying" if column.base == "varchar" else column.type
     return sql.SQL("({})::{}").format(expression, sql.SQL(type))
 
 
 def moment(legacy: Legacy, zone: str) -> sql.Composable:
-    """Return the expression for when a row was written."""
+    """Returns the expression for when a row was written."""
     if "time" not in legacy.roles:
         return sql.SQL("NULL::timestamptz")
     named = sql.Identifier("old", legacy.roles["time"])
@@ -263,12 +263,12 @@ def moment(legacy: Legacy, zone: str) -> sql.Composable:
 
 
 def reading(legacy: Legacy, takeover: Takeover, adoption: str) -> sql.Composed:
-    """Return the query that reads rows as messages, each with its place in its conversation or with its fault."""
+    """Returns the query that reads rows as messages, each with its position in its conversation or its fault."""
     langchain = legacy.shape == "langchain"
     id = legacy.id
     named = sql.Identifier("old", id.name) if id else sql.SQL("old.ctid")
     user = legacy.roles.get("user")
-    # What does not count up says nothing of the order; there rows stand in the order in which they lie.
+    # Ids that do not count up say nothing about the order, so rows are then taken in physical order.
     counts = id is not None and id.base in KINDS and id.base != "uuid"
     order = [sql.Identifier(name) for name in (["id"] if counts or langchain else []) + ["place"]]
     return sql.SQL(STATEMENTS["read"]).format(
@@ -299,7 +299,7 @@ def _old(legacy: Legacy, role: str) -> sql.Identifier:
 
 
 def _json(column: Column) -> sql.Composed:
-    """Return a value as JSON that can be kept, or NULL: json may hold what jsonb may not, such as a NUL."""
+    """Returns a value as storable JSON, or NULL: json may hold what jsonb may not, such as a NUL."""
     named = sql.Identifier("old", column.name)
     return sql.SQL("{}" if column.base == "jsonb" else "ltst_json({}::text)").format(named)
 
@@ -311,7 +311,7 @@ def _message(legacy: Legacy) -> sql.Composed:
 
 
 def _broken(legacy: Legacy) -> sql.Composable:
-    """Return the expression for the name of a column whose value cannot be kept as JSON."""
+    """Returns the expression for the name of a column whose value cannot be stored as JSON."""
     message = legacy.roles.get("message")
     cases = [
         sql.SQL("WHEN {} IS NOT NULL AND {} IS NULL THEN {}::text").format(
@@ -324,7 +324,7 @@ def _broken(legacy: Legacy) -> sql.Composable:
 
 
 def _columns(legacy: Legacy) -> sql.Composable:
-    """Return the expression for everything else in a row, without nulls."""
+    """Returns the expression for all other values of a row, without nulls."""
     if not legacy.extras:
         return sql.SQL("'{}'::jsonb")
     pairs = [

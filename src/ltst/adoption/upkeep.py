@@ -1,4 +1,4 @@
-"""Reset and restore of a database in which tables of other programs are adopted."""
+"""Resets and restores a database that has adopted tables of other programs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ltst.db.pool import Database
 
 
 async def reset(database: Database) -> None:
-    """Drop everything that ltst made in this database and build it anew; adopted tables are put back first."""
+    """Drops everything that ltst created in this database and creates it again, after putting adopted tables back."""
     await migrate.reset(database, first=give_all_back)
 
 
 async def restore(database: Database, file: Path, *, replace: bool = False) -> list[MigrationStatus]:
-    """Restore a backup, and show adopted tables as the backup knows them; returns the migrations that it has."""
+    """Restores a backup and shows adopted tables as the backup knows them; returns its migrations."""
     async with database.owner() as connection:
         before = await all_taken(connection)
     known = await backup.restore(database, file, replace=replace)

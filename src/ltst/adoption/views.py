@@ -18,14 +18,14 @@ from ltst.db.connections import Connection
 from ltst.db.queries import statements
 
 STATEMENTS = statements(__name__)
-# Columns that are searched by value: without a cast, so that their indexes are used.
+# Columns that are searched by value, so they are shown without a cast to keep their indexes usable.
 AS_IT_IS = ("id", "session", "content", "time")
 PRIVILEGES = ("SELECT", "INSERT", "UPDATE", "DELETE")
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """An adopted table: `table` is its old name, which the view has now; `legacy` the table, kept under a new name."""
+    """An adopted table: `table` is its old name, now the view's; `legacy` is the table, kept under a new name."""
 
     adoption: str
     table: str
@@ -96,7 +96,7 @@ def _expression(taken: Taken, column: Column) -> sql.Composable:
         case "user":
             return _user(taken, column)
         case "content":
-            # What ltst adds is plain words, which may be no JSON.
+            # Messages that ltst adds are plain text and may not be JSON.
             said = "coalesce(ltst_json(m.content), to_jsonb(m.content))" if column.base in JSON else "m.content"
             return sql.SQL(said)
         case "role":

@@ -1,1 +1,1 @@
-"""Agents: who answers in a chat, and how one turn of it runs."""
+"""Agents that answer in a chat, and the machinery that runs one turn of it."""

@@ -1,4 +1,4 @@
-"""Answers of a language model: one streamed request, or a few where the model uses tools in between."""
+"""Asks a language model for an answer: one streamed request, or several if the model uses tools in between."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from ltst.agents.tools import Outcome, Toolbox
 from ltst.providers.endpoint import Endpoint, choices
 from ltst.support.text import mended
 
-ROUNDS = 4  # in which tools may be used, before the model must answer
-CALLS = 8  # in one round
+ROUNDS = 4  # rounds of tool use before the model must answer
+CALLS = 8  # tool calls in one round
 LONGEST_RESULT = 20_000
 
 
 @dataclass(slots=True)
 class ModelAnswer:
-    """One answer of a model, put together from its chunks: a text, and the tools that it wants to use."""
+    """One answer of a model, assembled from its chunks: a text and the tool calls it asks for."""
 
     text: str = ""
     calls: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def take(self, chunk: Mapping[str, Any]) -> str:
-        """Add a chunk; the text that it brought."""
+        """Adds a chunk and returns the text in it."""
         said = ""
         for choice in choices(chunk)[:1]:
             delta = choice.get("delta")
@@ -48,14 +48,14 @@ class ModelAnswer:
             call["arguments"] += _text(function.get("arguments")) or _text(function.get("input"))
 
     def _number(self, part: Mapping[str, Any]) -> int:
-        """Returns which call a part belongs to; servers that do not number them give each an id."""
+        """Returns the number of the call that a part belongs to; servers that do not number calls give each an id."""
         if isinstance(part.get("index"), int):
             return int(part["index"])
         known = [number for number, call in self.calls.items() if part.get("id") in (None, call["id"])]
         return known[-1] if known else len(self.calls)
 
     def message(self, most: int = CALLS) -> dict[str, Any]:
-        """Returns the answer as the message of the assistant, which must stand before the results of its tools."""
+        """Returns the answer as an assistant message, which must precede the results of its tool calls."""
         calls = [
             {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": call["arguments"]}}
             for call in self.wanted(most)
@@ -63,7 +63,7 @@ class ModelAnswer:
         return {"role": "assistant", "content": self.text or None, "tool_calls": calls}
 
     def wanted(self, most: int = CALLS) -> list[dict[str, Any]]:
-        """Returns the tools to use, in their order."""
+        """Returns at most `most` of the tool calls, in order."""
         return [self.calls[number] for number in sorted(self.calls)][:most]
 
 
@@ -72,13 +72,13 @@ def _text(value: object) -> str:
 
 
 async def ask(endpoint: Endpoint, request: Mapping[str, Any], tools: Toolbox) -> AsyncIterator[str | Outcome]:
-    """Yields the text of the answer as it comes, and the outcomes of the tools that were used on the way."""
+    """Yields the text of the answer as it arrives, and the outcome of each tool call in between."""
     messages, said = [*request["messages"]], False
     for number in range(ROUNDS + 1):
         heard = ModelAnswer()
         async for chunk in endpoint.stream({**request, "messages": messages, **_offered(tools, number)}):
             if text := heard.take(chunk):
-                # What it said before it used a tool is a paragraph of its own.
+                # Text after a tool call starts a new paragraph.
                 yield ("\n\n" if said and heard.text == text else "") + text
         said = said or bool(heard.text)
         if not heard.calls or not tools.allowed or number == ROUNDS:
@@ -91,7 +91,7 @@ async def ask(endpoint: Endpoint, request: Mapping[str, Any], tools: Toolbox) ->
 
 
 def _offered(tools: Toolbox, number: int) -> dict[str, Any]:
-    """Returns the tools; at last none may be used, since an answer is wanted."""
+    """Returns the tool fields of a request; the last round forbids tool use because an answer is due."""
     if not tools.allowed:
         return {}
     return {"tools": tools.specs()} | ({"tool_choice": "none"} if number == ROUNDS else {})

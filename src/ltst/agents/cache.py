@@ -1,4 +1,4 @@
-"""Keeps an executor per user and agent, as long as it is used and its agent and instructions are unchanged."""
+"""Caches an executor per user and agent until it goes unused or its agent or instructions change."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ LIFETIMES = (1.0, 10.0, 60.0, 600.0, 3600.0)  # seconds: the upper bounds of the
 
 @dataclass(frozen=True, slots=True)
 class ExecutorStats:
-    """What happened to executors so far.
+    """Counts of executors so far.
 
-    `lifetimes` counts those that are gone by their age, cumulatively as Prometheus does: by upper bound in seconds.
+    `lifetimes` counts removed executors by age, cumulatively as in Prometheus: the keys are upper bounds in seconds.
     """
 
     created: int
@@ -41,14 +41,14 @@ class _KeptExecutor:
 
 
 class Executors:
-    """The live executors; a cheap read at each turn shows whether one is still up to date."""
+    """Caches executors; each lookup reads the instructions to check whether an executor is still up to date."""
 
     def __init__(
         self, settings: Settings, endpoint: Endpoint | None = None, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`executors` and `executor_ttl` of the settings say how many are kept, and how long after their last turn."""
+        """The settings `executors` and `executor_ttl` limit how many are kept, and how long after their last turn."""
         self._settings, self._endpoint, self._clock = settings, endpoint, clock
-        # The least lately used stands first.
+        # Ordered by last use, the oldest first.
         self._kept: OrderedDict[tuple[str, str], _KeptExecutor] = OrderedDict()
         self._created = self._hits = 0
         self._evicted: Counter[str] = Counter(dict.fromkeys(REASONS, 0))
@@ -71,14 +71,14 @@ class Executors:
         return self._make(key, AgentExecutor(user, agent, instruction, self._endpoint, self._settings))
 
     def stats(self) -> ExecutorStats:
-        """Returns what was counted since the beginning, and how many are live now."""
+        """Returns the counts so far and how many executors are cached now."""
         self._let_go_of_old()
         return ExecutorStats(
             self._created, self._hits, len(self._kept), dict(self._evicted), dict(self._ages), self._age_sum
         )
 
     def close(self) -> None:
-        """Let go of all."""
+        """Drops all executors."""
         for key in [*self._kept]:
             self._evict(key, "closed")
 
@@ -104,7 +104,7 @@ class Executors:
 
 
 def _changed(executor: AgentExecutor, agent: Agent, instruction: Instruction | None) -> str | None:
-    """Returns what an executor was made from that is different now."""
+    """Returns why an executor is outdated ("agent" or "instructions"), or None if it is not."""
     if executor.agent != agent:
         return "agent"
     return "instructions" if executor.instruction != instruction else None

@@ -1,4 +1,4 @@
-"""Chat completions: how memory goes into a request, and how the answer is read on its way to the client."""
+"""Chat completions API: puts memory into a request and reads the answer on its way to the client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REFUSED = "content_filter"
 
 
 def checked(body: object) -> Request:
-    """Returns a request for a completion, as far as the relay must understand it."""
+    """Returns a validated request; checks only what the relay itself needs."""
     messages = body.get("messages") if isinstance(body, Mapping) else None
     if not isinstance(body, Mapping) or not isinstance(messages, list) or not messages:
         raise Invalid("the request must be a JSON object with messages, a list of at least one")
@@ -25,7 +25,7 @@ def checked(body: object) -> Request:
 
 
 async def placed(user: AsyncUser, body: Request, chat_id: str | None) -> PlacedRequest:
-    """Returns the chat that a request belongs to, which nothing in it names."""
+    """Returns the request with its chat id, which only a header can name because the body cannot."""
     return PlacedRequest(body, chat_id)
 
 
@@ -35,7 +35,7 @@ def messages_of(body: Request) -> list[Message]:
 
 
 def merged(body: Request, memory: str | None, before: Sequence[Message] = ()) -> dict[str, Any]:
-    """Returns the request with memory in its system message and earlier turns in front; the rest is unchanged."""
+    """Returns the request with memory in its system message and earlier turns before its own."""
     messages = [*body["messages"]]
     begins = lead(messages)
     messages[begins:begins] = before
@@ -53,10 +53,10 @@ def _appended(content: object, memory: str) -> object:
 
 
 class ReplyReader:
-    """Reads an answer on its way to the client, and knows its text once it is complete."""
+    """Reads an answer while it passes to the client, and assembles its text."""
 
     def __init__(self, passage: EndpointAnswer) -> None:
-        """Begin to read; nothing is stored of an answer that was refused."""
+        """Starts reading; the answer to a failed request is not stored."""
         self._ok, self._host = passage.ok, passage.host
         self._chunks = ChunkReader(passage.host) if passage.streamed else None
         self._body: list[bytes] = []
@@ -65,7 +65,7 @@ class ReplyReader:
         self.key: str | None = None
 
     def take(self, received: bytes) -> None:
-        """Read the next bytes; what cannot be parsed is not stored, but still goes to the client."""
+        """Reads the next bytes; an answer that cannot be parsed is not stored, but still reaches the client."""
         if self._chunks is None:
             self._body.append(received)
             return
@@ -76,11 +76,11 @@ class ReplyReader:
 
     @property
     def over(self) -> bool:
-        """Whether the text of a stream is complete; its client may then say the next thing at once."""
+        """Whether a streamed answer is complete, so that its client may continue at once."""
         return self._chunks is not None and self._chunks.over
 
     def answer(self) -> NewMessage | None:
-        """Returns the whole answer as a turn; None where it was refused, broke off, or says and wants nothing."""
+        """Returns the whole answer as a turn; None if it was refused, is incomplete, or says and calls nothing."""
         try:
             self._hear(self._rest())
         except ModelUnavailable:

@@ -1,4 +1,4 @@
-"""Evidence: which of the memories that a search found answer a question, in the order in which they are told."""
+"""Chooses which search hits answer a question, in the order in which an agent tells them."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from ltst.records import ConversationMessage, Hit
 from ltst.support.terms import terms
 
 MOST = 3
-# Below this relevance the best is only the least far-fetched: better nothing than that.
+# If even the best hit scores lower, nothing is told.
 LEAST_RELEVANCE = 0.23
-# What a memory counts by, beside the score of the search: the question's words in it, its kind of answer, its meaning.
+# Weights beside the search score: words shared with the question, the kind of answer asked for, similarity of meaning.
 WORDS, SHAPE, MEANING = 0.3, 0.1, 0.7
-# How near to the best the others must come to be told at all, to be told as the newer or older word on the same, and
-# to be told although they speak of something else.
+# Shares of the best strength that others must reach: to be told at all, to count as a newer or older version of the
+# same thing, and to be told although they are about something else.
 NEAR, SAME, ALSO = 0.45, 0.5, 0.7
-# What tells of the same thing at another time has so many words in common with it.
+# Memories about the same thing at different times share at least this many words.
 ALIKE = 2
-# What assistants said, and what asks for something to be done, tells less of a user than what the user says.
+# Factors for assistants' words, for requests and for very short messages, which tell less about a user.
 ASSISTANT, REQUEST, TERSE = 0.6, 0.7, 0.6
-# What certainly no longer holds is told behind what does: the search has put it back for that.
+# Added for a memory that certainly no longer holds, because the search already lowered its score for that.
 VERSION = 0.3
-# What was said later and names the time that is asked about.
+# Bonus for a memory said later that names the time in question.
 THEN = 0.3
 TERSE_WORDS = 3
-# So much of a question must stand in what an assistant asked for it to have been the same.
+# Share of a question that an assistant's question must contain to count as the same question.
 ASKED = 0.7
 
 MENDED_WITHIN = 600  # seconds
@@ -54,7 +54,7 @@ REQUESTING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A memory that may answer, the words of it that do, its strength, and the terms of the question in it."""
+    """A memory that may answer a question: the passage that does, its strength, and the question's terms in it."""
 
     hit: Hit
     passage: str
@@ -63,12 +63,12 @@ class Evidence:
 
     @property
     def date(self) -> float:
-        """When it was said, to compare."""
+        """Returns the time it was said as a timestamp, for comparisons; 0 if unknown."""
         return self.hit.occurred_at.timestamp() if self.hit.occurred_at else 0.0
 
 
 def past(question: str, now: datetime) -> datetime | None:
-    """Returns the end of the period in the past that a question names; None if it is about the present."""
+    """Returns the end of the past period that a question names, or None if it is about the present."""
     return max((each.end for each in _past_periods(question, now)), default=None)
 
 
@@ -77,7 +77,7 @@ def _past_periods(question: str, now: datetime) -> list[Interval]:
 
 
 def _tells_of(each: Evidence, periods: Sequence[Interval], now: datetime) -> bool:
-    """Returns whether words of later name the time that is asked about: "until 2022" that of 2020."""
+    """Returns whether something said later names the time in question, as "until 2022" does for 2020."""
     said_at = each.hit.occurred_at or now
     if not any(said_at >= period.end for period in periods):
         return False
@@ -86,7 +86,7 @@ def _tells_of(each: Evidence, periods: Sequence[Interval], now: datetime) -> boo
 
 
 def choose(question: Question, found: Sequence[Hit], now: datetime) -> list[Evidence]:
-    """Returns what answers, in the order of telling; nothing where even the best is too far from the question."""
+    """Returns the hits that answer, in the order to tell them; none if even the best is too far from the question."""
     if max((hit.score for hit in found), default=0.0) < LEAST_RELEVANCE and not any(
         _is_all(question, hit) for hit in found
     ):
@@ -97,7 +97,7 @@ def choose(question: Question, found: Sequence[Hit], now: datetime) -> list[Evid
     near = [each for each in best if each.strength >= NEAR * best[0].strength]
     same = [each for each in near if _on_the_same(question, best[0], each)]
     if periods:
-        # What was said by then held then, the latest of it; what was said later tells of another time, or names it.
+        # What was said by then held then, latest first; later words are about another time unless they name this one.
         limit = max(each.end for each in periods).timestamp()
         if not told.isdisjoint(each.hit.id for each in near):
             same, near = ([each for each in some if each.date < limit or each.hit.id in told] for some in (same, near))
@@ -109,18 +109,18 @@ def choose(question: Question, found: Sequence[Hit], now: datetime) -> list[Evid
 
 
 def _is_all(question: Question, hit: Hit) -> bool:
-    """Returns whether a hit has all that is asked of somebody whom it may call otherwise: "mum" for "mother"."""
+    """Returns whether a hit contains all that is asked about a person it may call by another word: "mum", "mother"."""
     asked = question.asked_of_people
     return bool(asked) and asked <= {*terms(hit.content[:LONGEST_TEXT])}
 
 
 def distinct_words(chosen: Sequence[Evidence]) -> list[Evidence]:
-    """Returns what is told, the same words once."""
+    """Returns the evidence without repeated passages, keeping the first of each."""
     return [*{" ".join(each.passage.lower().split()): each for each in reversed(chosen)}.values()][::-1]
 
 
 def asked_already(question: Question, found: Sequence[Hit]) -> Hit | None:
-    """Returns the turn in which an assistant asked the user the same, if there is one: the next turn answers it."""
+    """Returns the turn in which an assistant asked the user the same question, if any; the next turn answers it."""
     weights = rarity(question, [hit.content for hit in found])
     asking = [
         hit for hit in found if hit.role == "ai" and QUESTION_MARK.search(hit.content) and not wording.is_own(hit)
@@ -129,13 +129,13 @@ def asked_already(question: Question, found: Sequence[Hit]) -> Hit | None:
 
 
 def replied(question: Question, asked: Hit, reply: ConversationMessage) -> Evidence:
-    """Returns what the user replied to an assistant's question as evidence, as relevant as the question was."""
+    """Returns the user's reply to an assistant's question as evidence with the score of that question."""
     evidence = resting_on(question, reply)
     return replace(evidence, hit=replace(evidence.hit, score=asked.score))
 
 
 def resting_on(question: Question, said: ConversationMessage) -> Evidence:
-    """Returns a message that was not searched for as evidence."""
+    """Returns a message that no search found as evidence."""
     said_id, words = str(said.message_id), said.content
     hit = Hit(
         "message", said_id, words, 0.0, {}, said.timestamp, said.session_id, said.role, (said_id,), trusted=said.trusted
@@ -145,14 +145,14 @@ def resting_on(question: Question, said: ConversationMessage) -> Evidence:
 
 
 def is_version(question: Question, first: Evidence, other: Evidence) -> bool:
-    """Returns whether two tell of the same thing at different times, by shared words of the question or others."""
+    """Returns whether two memories describe the same thing at different times, judged by the words they share."""
     shared, also = first.shared & question.topic, other.shared & question.topic
     held = bool(shared) and also >= shared and 2 * len(also) >= len(question.topic)
     return other.date != first.date and (held or _alike(question, first, other))
 
 
 def _alike(question: Question, first: Evidence, other: Evidence) -> bool:
-    """Returns whether two have several words in common that tell something, beside the names of who is asked about."""
+    """Returns whether two memories share several meaningful words besides the names of the people asked about."""
     said, also = (set(terms(each.hit.content[:LONGEST_TEXT])) - FILLERS for each in (first, other))
     return len((said & also) - (question.names - question.topic)) >= ALIKE
 
@@ -173,7 +173,7 @@ def _weighed(question: Question, found: Sequence[Hit]) -> list[Evidence]:
 
 
 def _strength(question: Question, hit: Hit, top: float, words: float) -> float:
-    from ltst.recall.rank import surely_outdated  # brings numpy, which a program that asks nothing need not load
+    from ltst.recall.rank import surely_outdated  # imports numpy, which a program that never searches need not load
 
     shaped = any(shape.search(hit.content[:LONGEST_TEXT]) for shape in question.shapes)
     strength = (
@@ -191,9 +191,9 @@ def _strength(question: Question, hit: Hit, top: float, words: float) -> float:
 
 
 def _on_the_same(question: Question, first: Evidence, other: Evidence) -> bool:
-    """Returns whether two tell of the same thing: they have words of the question in common, or others.
+    """Returns whether two memories are about the same thing: they share words of the question, or others.
 
-    That both name who is asked about is not enough: "Leila moved" is no newer word on whom Leila married.
+    Naming the same person is not enough: "Leila moved" says nothing about whom Leila married.
     """
     if other is first or other.hit.kind != first.hit.kind or other.hit.role != first.hit.role:
         return other is first
@@ -203,13 +203,13 @@ def _on_the_same(question: Question, first: Evidence, other: Evidence) -> bool:
 
 
 def _mends(first: Evidence, other: Evidence) -> bool:
-    """Returns whether one takes back a part of the other soon after it, in the same chat: "Sorry, I meant Friday"."""
+    """Returns whether one soon corrects the other in the same chat, as in "Sorry, I meant Friday"."""
     soon = 0 < other.date - first.date < MENDED_WITHIN and other.hit.session_id == first.hit.session_id
     return soon and bool(MENDING.match(other.hit.content))
 
 
 def _quotable(hit: Hit, question: str) -> bool:
-    """Returns whether a hit can be quoted: no retold words, and no question unless past questions are asked for."""
+    """Returns whether a hit may be quoted: not if it retells, or is a question unless the user asks about questions."""
     if wording.is_own(hit) or (hit.kind == "entry" and hit.sources):
         return False
     if hit.kind != "message" or hit.role != "human":

@@ -1,4 +1,4 @@
-"""The executor: one agent, ready to answer one user."""
+"""The executor: answers one user as one agent."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ltst.support import tokens
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of an answer, as it comes. The last one has no text, and tells what the answer rests on.
+    """A part of an answer, as it arrives. The last one has no text but the memories that the answer rests on.
 
-    `about` is what is noted with the answer beside that, `context` the prompt that a model was sent.
+    `about` is further metadata for the stored answer; `context` is the prompt that the model was sent.
     """
 
     text: str
@@ -45,16 +45,16 @@ class AgentExecutor:
         endpoint: Endpoint | None,
         settings: Settings,
     ) -> None:
-        """Made by `Executors`; the endpoint is shared, and None where no model is configured."""
+        """Created by `Executors`; the endpoint is shared, or None if no model is configured."""
         self.user, self.agent, self.instruction = user, agent, instruction
         self.model = _model(agent, settings)
         self._endpoint = endpoint
         self._count = settings.token_counter or tokens.count
-        # What the agent itself is told counts against the budget, since it goes to the model too.
+        # The agent's own prompt goes to the model too, so it counts against the budget.
         self._budget = max(FEWEST_TOKENS, agent.max_tokens - self._count(agent.system_prompt))
 
     async def reply(self, chat: AsyncChat, message: ConversationMessage) -> AsyncIterator[Piece]:
-        """Answer a message that is stored in the chat already, piece by piece."""
+        """Yields the answer to a stored message, piece by piece."""
         if self.agent.model == NO_MODEL:
             said = await quoting.answer(self.user, message)
             yield Piece(said.text)
@@ -85,14 +85,14 @@ class AgentExecutor:
         return request
 
     def _messages(self, context: Context) -> list[dict[str, str]]:
-        """Returns the messages of a request, with one system message at most: some models take no more."""
+        """Returns the messages of a request with at most one system message, because some models accept no more."""
         told = [part for part in (self.agent.system_prompt, context.system) if part]
         head = [{"role": "system", "content": "\n\n".join(told)}] if told else []
         return head + context.turns
 
 
 def _model(agent: Agent, settings: Settings) -> str | None:
-    """Returns the name of the model to ask for; None where there is none."""
+    """Returns the name of the model to use, or None for an agent without a model."""
     if agent.model == NO_MODEL:
         return None
     return settings.llm_model if agent.model == DEFAULT_MODEL else agent.model

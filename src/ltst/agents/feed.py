@@ -1,4 +1,4 @@
-"""A stream that one task writes and any number of listeners read, each from its beginning."""
+"""A stream that one task writes and any number of listeners read from its beginning."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ R = TypeVar("R")
 
 
 class Feed(Generic[T, R]):
-    """Parts, then a result or an error. It does not depend on its listeners."""
+    """A sequence of parts that ends with a result or an error, whether or not anybody listens."""
 
     def __init__(self) -> None:
         self._parts: list[T] = []
         self._changed = asyncio.Event()
         self._ended: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        # Whether anybody listens or not, a problem is nobody's surprise.
+        # Retrieves the exception so that asyncio does not warn when nobody listens.
         self._ended.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
     def put(self, part: T) -> None:
-        """Give a part to all who listen."""
+        """Adds a part for all listeners."""
         self._parts.append(part)
         self._wake()
 
     def end(self, result: R) -> None:
-        """End the stream with its result."""
+        """Ends the stream with a result."""
         self._ended.set_result(result)
         self._wake()
 
     def fail(self, problem: BaseException) -> None:
-        """End the stream with an error, which every listener gets."""
+        """Ends the stream with an error, which every listener gets."""
         self._ended.set_exception(problem)
         self._wake()
 
     async def parts(self) -> AsyncIterator[T]:
-        """Yields all parts from the first on, as they come; then raises the error, if there was one."""
+        """Yields all parts from the first on as they arrive, then raises the error if there was one."""
         read = 0
         while read < len(self._parts) or not self._ended.done():
             if read == len(self._parts):
@@ -47,11 +47,11 @@ class Feed(Generic[T, R]):
         self._ended.result()
 
     async def result(self) -> R:
-        """Returns what came of it in the end, or the problem."""
+        """Waits for the end; returns the result or raises the error."""
         return await asyncio.shield(self._ended)
 
     async def over(self) -> None:
-        """Returns when there are no more parts, for whatever reason."""
+        """Waits until the stream has ended, however it ended."""
         await asyncio.wait([self._ended])
 
     def _wake(self) -> None:

@@ -1,6 +1,6 @@
-"""Forgetting on request: what would go is quoted first, and goes when the next message of the chat is a yes.
+"""Forgets on request: shows what would be removed, and removes it if the next message of the chat is a yes.
 
-What was offered stands in the metadata of the reply that offered it, so that any process can carry it out.
+The offer is stored in the metadata of the reply that made it, so that any process can carry it out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ltst.records import ME, ConversationMessage, Fact, Hit
 from ltst.rooms.claims import Heard
 from ltst.support.timeline import same
 
-OFFERED = "forgets"  # under this key of a reply's metadata
+OFFERED = "forgets"  # the key in the metadata of the offering reply
 NOT_KNOWN = "There is nothing to forget: you never told me that."
 ALL = "That is all that I know of you: `ltst erase` or POST /v1/erase removes it; I do not do that in a chat."
 KEPT = "All right, I keep it."
@@ -32,18 +32,18 @@ NOT_OFFERED = "All right, but there is nothing to confirm in this chat: nothing 
 
 SEARCHED, KNOWN = 40, 1000
 RECENT = 8
-# No more is offered than can be read: what is not shown must not go.
+# Never offers more than can be shown, because what is not shown must not be removed.
 MOST = 8
 KINDS = ("message", "entry")
-# How much of what is to be forgotten a memory must hold.
+# Share of the topic's words that a memory must contain.
 SHARE = 0.75
-# Fewer words are said by chance: who says them does not quote.
+# Fewer words may coincide by chance and do not count as a quote.
 QUOTED_WORDS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Going:
-    """What would go: values, entries and messages, and how many more messages say the same."""
+    """What would be removed: facts, entries and messages, and how many more messages say the same."""
 
     facts: Sequence[Fact]
     entries: Sequence[Hit]
@@ -52,14 +52,14 @@ class Going:
 
     @property
     def memories(self) -> tuple[Memory, ...]:
-        """All of it, as what the offer rests on."""
+        """Returns all of it as the memories that the offer rests on."""
         return *map(plain_fact, self.facts), *map(plain, self.entries), *map(plain_message, self.messages)
 
 
 async def offer(user: AsyncUser, message: ConversationMessage, topic: str, best: Sequence[Hit]) -> Reply:
-    """Say what would be forgotten; `best` is what would be told of it if it were asked for.
+    """Returns a reply that shows what would be forgotten; `best` are the hits that would answer a question about it.
 
-    Without a topic it is what the user said before, in the same chat.
+    An empty topic means the user's previous message in the same chat.
     """
     if intents.is_everything(topic):
         return Reply(ALL)
@@ -72,17 +72,17 @@ async def offer(user: AsyncUser, message: ConversationMessage, topic: str, best:
 
 
 async def offered(user: AsyncUser, message: ConversationMessage) -> ConversationMessage | None:
-    """Returns the reply right before a message, if it offered to forget something."""
+    """Returns the reply just before a message, if it offered to forget something."""
     last = (await _earlier(user, message))[-1:]
     return next((each for each in last if each.role == "ai" and isinstance(each.metadata.get(OFFERED), Mapping)), None)
 
 
 async def carry_out(user: AsyncUser, offer: ConversationMessage) -> Reply:
-    """Forget what a reply offered, and whatever repeats it: replies, this one too, and the requests to forget it."""
+    """Forgets what a reply offered, and the replies (also this one) and requests that repeat it."""
     wanted: Mapping[str, Any] = offer.metadata[OFFERED]
     values = [Value(*map(str, each)) for each in wanted["facts"]]
     messages, entries = [*map(str, wanted["messages"])], [*map(str, wanted["entries"])]
-    # Before what they answer is gone.
+    # Read first, because replies are found by the messages that they answer.
     replies = await repeating(user._desk, values, [*messages, *entries], [*map(str, wanted["quotes"])])
     requests = await _requests(user, [*replies, offer])
     for each in dict.fromkeys([*messages, *(str(reply.message_id) for reply in replies), *requests]):
@@ -103,17 +103,17 @@ async def _remove(user: AsyncUser, message_id: str) -> None:
 
 
 async def _requests(user: AsyncUser, replies: Sequence[ConversationMessage]) -> list[str]:
-    """Returns the messages that asked for the offers among some replies."""
+    """Returns the ids of the requests that led to the offers among some replies."""
     ids = [each.parent_message_id for each in replies if OFFERED in each.metadata and each.parent_message_id]
     asked = [await user.message(each) for each in ids]
-    # Where the request was removed, the offer answers what stood before it.
+    # If a request was removed, its offer now has an earlier message as parent, which may not be a request.
     return [str(each.message_id) for each in asked if each is not None and intents.to_forget(each.content) is not None]
 
 
 async def _facts(user: AsyncUser, topic: str) -> list[Fact]:
-    """Returns the facts that are what is to be forgotten, each value once: those that hold first, then former ones.
+    """Returns the facts to forget, one per value, current ones first.
 
-    "My home" is all of them, so that no former one holds again; "that I live in York" is one.
+    "My home" matches all values, so that no former one becomes current again; "that I live in York" matches one.
     """
     question, known = Question.of(topic), await viewing.changes(user._desk, limit=KNOWN)
     wanted = [each for each in known if each.rejected_at is None and is_about(question, each)]
@@ -122,7 +122,7 @@ async def _facts(user: AsyncUser, topic: str) -> list[Fact]:
 
 
 async def _saying(user: AsyncUser, message: ConversationMessage, topic: str, best: Sequence[Hit]) -> list[Hit]:
-    """Returns what says it: what holds nearly all of its words, and what would be told if it were asked for."""
+    """Returns hits that contain nearly all words of the topic, and the one that would answer a question about it."""
     question = Question.of(topic)
     found = await user.search(topic, kinds=KINDS, limit=SEARCHED, without=message.content)
     weights = rarity(question, [hit.content for hit in found])
@@ -138,15 +138,15 @@ def _states(hit: Hit) -> bool:
 
 
 async def _earlier(user: AsyncUser, message: ConversationMessage) -> list[ConversationMessage]:
-    """Returns the turns of a chat right before a message."""
+    """Returns the turns of a chat just before a message."""
     recent = await user.chat(message.session_id).window(RECENT)
     return [each for each in recent if (each.message_index or 0) < (message.message_index or 0)]
 
 
 async def _going(user: AsyncUser, facts: Sequence[Fact], hits: Sequence[Hit]) -> Going:
-    """Returns what goes with some facts and hits: the messages that say them, as many as can be shown.
+    """Returns what to remove for some facts and hits, with as many of their messages as can be shown.
 
-    A fact goes only with all of the messages that say it, since it would be learnt again from the others.
+    A fact is included only with all messages that state it; the others would let it be learned again.
     """
     said = {each.fact_id: await saying(user._desk, _value(each)) for each in facts}
     ids = dict.fromkeys(
@@ -167,7 +167,7 @@ def _value(fact: Fact) -> Value:
 
 
 async def _offering(user: AsyncUser, topic: str, going: Going) -> Reply:
-    """Returns the offer: all that would go, by its words, so that nothing goes that was not shown."""
+    """Returns an offer that shows everything to be removed, so that nothing disappears unseen."""
     question = Question.of(topic)
     contents = [each.content for each in going.entries] + [each.content for each in going.messages]
     weights = rarity(question, contents)
@@ -193,7 +193,7 @@ def _is_among(claim: Heard, facts: Sequence[Fact]) -> bool:
 
 
 def _with_it(message: ConversationMessage, passage: str, also: Sequence[Heard]) -> str:
-    """Returns what else goes with a message of which a passage is shown."""
+    """Returns a note on what else disappears with a message of which only a passage is shown."""
     notes = [] if passage == " ".join(message.content.split()) else ["with the rest of that message"]
     lines = dict.fromkeys(wording.quotable(_line(each)) for each in also)
     notes += [f"which also says {'; '.join(lines)}"] if lines else []

@@ -24,7 +24,7 @@ Utterance = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class PlacedRequest:
-    """Where a request belongs: its chat, and whether the memory holds the turns before it (None: its messages tell)."""
+    """A request and its chat. `continued`: whether earlier turns must come from the memory (None: messages tell)."""
 
     body: Request
     chat_id: str | None
@@ -32,12 +32,12 @@ class PlacedRequest:
 
 
 def lead(messages: Sequence[Message]) -> int:
-    """Returns how many messages stand before the conversation."""
+    """Returns the number of system messages before the conversation begins."""
     return next((at for at, each in enumerate(messages) if each["role"] not in LEADING), len(messages))
 
 
 def turn(message: Message) -> NewMessage | None:
-    """Convert a client's message into the arguments of `chat.add`; None where there is nothing to keep."""
+    """Converts a client's message into the arguments of `chat.add`; returns None if there is nothing to store."""
     role = STORED_AS.get(message["role"])
     text, others = parts(message.get("content"))
     calls = tool_calls(message) if role == ANSWER else []
@@ -57,7 +57,7 @@ def turn(message: Message) -> NewMessage | None:
 
 
 def parts(content: object) -> tuple[str, list[str]]:
-    """Returns the text of a content, which may come in parts, and the kinds of its other parts."""
+    """Returns the text of a message content, which may come in parts, and the types of its other parts."""
     if isinstance(content, str):
         return mended(content), []
     given = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
@@ -67,7 +67,7 @@ def parts(content: object) -> tuple[str, list[str]]:
 
 
 def spoken(message: ConversationMessage) -> Message:
-    """Returns a stored message as a client sends it, with the tools that it calls or whose result it is."""
+    """Returns a stored message in the form a client sends, with its tool calls or the id of the call it answers."""
     calls = message.metadata.get("tool_calls") or []
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.metadata.get("tool_call_id") or "", "content": message.content}
@@ -85,7 +85,7 @@ def spoken(message: ConversationMessage) -> Message:
 
 
 def tool_calls(message: Message) -> list[dict[str, str]]:
-    """Returns the tool calls of an assistant as JSON: id, name and arguments."""
+    """Returns the tool calls of an assistant message, each as id, name and arguments in JSON."""
     given = message.get("tool_calls")
     calls = [each for each in given if isinstance(each, Mapping)] if isinstance(given, list) else []
     if isinstance(message.get("function_call"), Mapping):
@@ -106,7 +106,7 @@ def _call(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _named(others: Sequence[str], calls: Sequence[Mapping[str, str]]) -> str:
-    """Describe a message without text, such as a picture or a tool call, so that it keeps its place."""
+    """Returns a description of a message without text, such as a picture or a tool call, to store in its place."""
     return "\n".join(
         [
             *([" ".join(f"[{kind}]" for kind in others)] if others else []),
@@ -122,7 +122,7 @@ def _is_plain(value: object) -> bool:
 def fresh(
     messages: Iterable[Message], stored: Sequence[ConversationMessage], *, whole: bool = True
 ) -> list[NewMessage]:
-    """Returns the messages of a request that a chat lacks, given its newest messages or (`whole`) all of them."""
+    """Returns the messages of a request that a chat lacks; `whole` if `stored` is the whole chat, not only its end."""
     turns = [each for each in map(turn, messages) if each is not None]
     if not stored:
         return turns
@@ -137,7 +137,7 @@ def fresh(
 
 
 def keyed(turns: Sequence[NewMessage], stored: Sequence[ConversationMessage]) -> list[NewMessage]:
-    """Give the messages keys, so that a request that is sent twice at once is stored once."""
+    """Adds keys to the messages, so that a request sent twice at once is stored once."""
     after = str(stored[-1].message_id) if stored else ""
     return [
         {**each, "key": f"turn:{sha256(json.dumps([after, at, each['role'], each['content']]))}"}
@@ -146,7 +146,7 @@ def keyed(turns: Sequence[NewMessage], stored: Sequence[ConversationMessage]) ->
 
 
 def _continued(said: Sequence[Utterance], held: Sequence[Utterance], whole: bool) -> int | None:
-    """Returns how many are held, if the chat ends with the answer that the request continues, or with all of it."""
+    """Returns how many turns are stored, if the chat ends with the whole request or with the answer it continues."""
     for count in range(len(said), 0, -1):
         seen = min(count, len(held))
         if count > len(held) and whole:
@@ -158,7 +158,7 @@ def _continued(said: Sequence[Utterance], held: Sequence[Utterance], whole: bool
 
 
 def _places(said: Sequence[Utterance], held: Sequence[Utterance]) -> list[int | None]:
-    """Returns where each is held: by the longest common subsequence, as late in the chat as possible."""
+    """Returns the stored position of each turn by longest common subsequence, as late in the chat as possible."""
     rows = [[0] * (len(held) + 1)]
     for each in said:
         before, row = rows[-1], [0]
@@ -179,9 +179,9 @@ def _places(said: Sequence[Utterance], held: Sequence[Utterance]) -> list[int | 
 
 
 def _new(said: Sequence[Utterance], held: Sequence[Utterance], places: Sequence[int | None], whole: bool) -> list[int]:
-    """Returns which turns are to be stored."""
+    """Returns the indexes of the turns to store."""
     asked_from = max((at for at, each in enumerate(said) if each[0] == ANSWER), default=-1) + 1
-    # Of a long chat only the end is known here; what comes before that was stored when it was said.
+    # Of a long chat only the end is compared; anything before it was stored when it was said.
     first = 0 if whole else next((at for at, place in enumerate(places) if place is not None), asked_from)
     return [
         at
@@ -195,7 +195,7 @@ def _new(said: Sequence[Utterance], held: Sequence[Utterance], places: Sequence[
 
 
 def _is_said_again(at: int, places: Sequence[int | None], held: Sequence[Utterance], asked_from: int) -> bool:
-    """Returns whether an answered question is asked again: it stands alone, so nothing shows that it is the old one."""
+    """Returns whether an answered question is asked again: no matched turn before it shows that it is the old one."""
     place = places[at]
     assert place is not None, "only what is held can be said again"
     follows = at > 0 and places[at - 1] is not None
@@ -203,7 +203,7 @@ def _is_said_again(at: int, places: Sequence[int | None], held: Sequence[Utteran
 
 
 def _has_answer(at: int, said: Sequence[Utterance], held: Sequence[Utterance], places: Sequence[int | None]) -> bool:
-    """Returns whether an answer is held in other words, since clients trim and edit what they show."""
+    """Returns whether an answer is stored in other words, because clients trim and edit what they show."""
     before = places[at - 1] if at else None
     if said[at][0] != ANSWER or before is None or before + 1 >= len(held):
         return False

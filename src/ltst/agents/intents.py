@@ -1,6 +1,6 @@
-"""What a message wants of an agent without a model: to be answered, noted, forgotten, or only to be polite.
+"""Recognises what a message wants from an agent without a model: an answer, a note, forgetting, or just courtesy.
 
-By rules, in English and German; a question mark asks in any language.
+Uses rules for English and German; a question mark counts in any language.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from ltst.support.tables import Table
 
 _TABLE = Table("ltst.agents", "intents.txt")
 
-# Whoever greets, thanks or takes leave says only such words, and few of them.
+# Greetings, thanks and goodbyes consist of a few such words only.
 LONGEST_COURTESY = 12
-# A few words without a verb look something up: "wifi password".
+# A few words without a verb are a lookup: "wifi password".
 LONGEST_LOOKUP = 4
 _END = r"(?:\s+(?:here|then|exactly|so|eigentlich|denn|alles|hier))?\s{0,9}[?!.]{0,3}$"
 
@@ -42,7 +42,7 @@ AGREEING, AGREEMENT, REFUSING = map(_TABLE.words, ("agreeing", "agreement", "ref
 _GREETINGS, _THANKS, _LEAVING, _NIGHT = map(_TABLE.words, ("greetings", "thanks", "leaving", "night"))
 _GERMAN, _POLITE = _TABLE.words("german"), _TABLE.words("polite")
 COURTESIES = _GREETINGS | _THANKS | _LEAVING | _NIGHT | _POLITE
-# The first whose words are said; in the language of the one who says them.
+# The first entry whose words occur in the message answers it, in its language.
 ANSWERS = (
     (_NIGHT, "Good night!", "Gute Nacht!"),
     (_THANKS, "You're welcome!", "Gern!"),
@@ -67,19 +67,19 @@ _STATING = _TABLE.pattern("stating")
 
 
 def is_question(text: str) -> bool:
-    """Returns whether a message asks: by its question mark in any language, by its beginning in English and German."""
+    """Returns whether a message is a question: by a question mark, or by how it begins in English or German."""
     begun = OPENING.sub("", text.strip())
     return not TELLING.match(begun) and bool(QUESTION_MARK.search(text) or ASKING.match(begun))
 
 
 def is_lookup(text: str) -> bool:
-    """Returns whether a message is a few lower-case words without a verb, as one types to look something up."""
+    """Returns whether a message is a few lower-case words without a verb, as typed to look something up."""
     text = text.strip()
     return 1 < len(text[:200].split()) <= LONGEST_LOOKUP and text == text.lower() and not _STATING.search(text[:200])
 
 
 def courtesy(text: str) -> str | None:
-    """Returns a short answer to a message that only greets, thanks or takes leave; None for any other."""
+    """Returns a short answer to a message that is only a greeting, thanks or goodbye, else None."""
     said = _first_words(text, LONGEST_COURTESY + 1)
     if not said or len(said) > LONGEST_COURTESY or QUESTION_MARK.search(text) or not COURTESIES.issuperset(said):
         return None
@@ -91,7 +91,7 @@ def courtesy(text: str) -> str | None:
 
 
 def capabilities(text: str) -> str | None:
-    """Returns what an agent without a model can do, to a message that asks for nothing but that; None for any other."""
+    """Returns what an agent without a model can do if a message asks only that, else None."""
     begun = OPENING.sub("", text.strip())
     if _ABILITIES.match(begun):
         return ABLE
@@ -99,7 +99,7 @@ def capabilities(text: str) -> str | None:
 
 
 def to_forget(text: str) -> str | None:
-    """Returns what a message asks to forget: empty where it points to what was said last, None if it asks nothing."""
+    """Returns what a message asks to forget; "" if it points to the previous message, None if it asks no such thing."""
     found = FORGET.match(OPENING.sub("", text.strip()))
     if found is None:
         return None
@@ -108,7 +108,7 @@ def to_forget(text: str) -> str | None:
 
 
 def is_everything(topic: str) -> bool:
-    """Returns whether what is to be forgotten is all there is."""
+    """Returns whether a topic to forget means everything."""
     said = set(_first_words(topic, 20))
     if len(said) > 1:
         return not WHOLE.isdisjoint(said) and said <= EVERYTHING | POINTING
@@ -116,17 +116,17 @@ def is_everything(topic: str) -> bool:
 
 
 def agrees(text: str) -> bool:
-    """Returns whether a message is a yes, and nothing else."""
+    """Returns whether a message is just a yes."""
     said = _first_words(text, 8)
     return 0 < len(said) < 8 and said[0] in AGREEMENT and AGREEING.issuperset(said) and "?" not in text
 
 
 def refuses(text: str) -> bool:
-    """Returns whether a message begins with a no, and is short."""
+    """Returns whether a message is short and begins with a no."""
     said = _first_words(text, 8)
     return 0 < len(said) < 8 and said[0] in REFUSING
 
 
 def _first_words(text: str, most: int) -> list[str]:
-    """Returns the first words, in small letters."""
+    """Returns the first words in lower case."""
     return [word.group().lower().replace("’", "'") for word in islice(WORD.finditer(text), most)]

@@ -1,4 +1,4 @@
-"""Facts that answer a question: what is known under the key that it asks for, and what held before."""
+"""Finds the facts that answer a question, by the key it asks for, and their former values."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from ltst.support.terms import terms
 
 MOST = 3
 SEARCHED = 5
-# So relevant a fact answers although it has no word of the question.
+# A fact this relevant answers even if it shares no word with the question.
 LEAST_RELEVANCE = 0.23
 ABOUT_ME = re.compile(
     r"\b(?:i|i['’]m|my|me|mine|we|our|us|ich|mein\w{0,2}|mir|mich|wir|unser\w{0,2}|uns)\b", re.IGNORECASE
 )
-# What a question calls the thing that a key stands for.
+# The words that questions use for each key.
 CALLED = Table("ltst.agents", "known.txt")
 
 
 async def regarding(user: AsyncUser, question: Question, now: datetime) -> Question:
-    """Returns a question with what is known of whom it is about: the names of the user's relatives."""
+    """Returns a question with the names of the user's relatives it asks about, as far as they are known."""
     question = replace(question, personal=_is_personal(_timeless(question, now)))
     if not question.people:
         return question
@@ -42,7 +42,7 @@ async def regarding(user: AsyncUser, question: Question, now: datetime) -> Quest
 
 
 async def asked_for(user: AsyncUser, question: Question, now: datetime) -> list[Fact]:
-    """Returns the facts that a question asks for, as they held at the time it is about."""
+    """Returns the facts that a question asks for, as they were at the time it is about."""
     until, question = past(question.text, now), _timeless(question, now)
     hits = await user.search(question.text, kinds=("fact",), limit=SEARCHED)
     near = [hit.id for hit in hits if hit.score >= LEAST_RELEVANCE]
@@ -55,14 +55,14 @@ async def asked_for(user: AsyncUser, question: Question, now: datetime) -> list[
 async def sentences(
     user: AsyncUser, facts: Sequence[Fact], question: Question, now: datetime, quotes: bool
 ) -> list[str]:
-    """Returns the sentences for facts that a question asks for, beside which there may be quotes."""
+    """Returns sentences for the facts that a question asks for; `quotes` tells whether quotes follow them."""
     until, told = past(question.text, now), wording.fact_sentences(facts)
     found = [await _sentence(user, said, of, question, until=until, quotes=quotes) for said, of in told]
     return [each for each in found if each]
 
 
 def _of_user(question: Question, known: Sequence[Fact], near: Sequence[str]) -> list[Fact]:
-    """Returns the user's own facts that a question asks for, which names nobody else that is known."""
+    """Returns the user's own facts that answer a question in which no other known person is named."""
     mine, own = bool(ABOUT_ME.search(question.text)), [each for each in known if each.about == ME]
     if question.people:
         return [each for each in own if is_about(question, each) and _tells_who(question, each)]
@@ -71,25 +71,25 @@ def _of_user(question: Question, known: Sequence[Fact], near: Sequence[str]) -> 
 
 
 def _may_answer(question: Question, fact: Fact) -> bool:
-    """Returns whether a fact may answer by nearness: "name" stands in many questions that ask for another's."""
+    """Returns whether a fact may answer by similarity; a key like "name" alone fits too many questions about others."""
     return not FILLERS.issuperset(terms(fact.key)) or not question.terms.isdisjoint(terms(fact.value))
 
 
 def _of_people(question: Question, known: Sequence[Fact], near: Sequence[str]) -> list[Fact]:
-    """Returns the facts about the people whom a question names: those that it asks for, else the nearest one."""
+    """Returns facts about the people that a question names: those it asks for, else the nearest one."""
     asked = [each for each in known if is_about(question, each)]
     nearest = sorted((each for each in known if each.fact_id in near), key=lambda each: near.index(each.fact_id))
     return asked or nearest[:1]
 
 
 def _timeless(question: Question, now: datetime) -> Question:
-    """Returns the question without the words that say when."""
+    """Returns the question without terms that only say when."""
     said = [*(each.text for each in intervals(question.text, now)), *FORMERLY.findall(question.text)]
     return replace(question, terms=question.terms - {term for each in said for term in terms(each)})
 
 
 def _is_personal(question: Question) -> bool:
-    """Returns whether a question asks for one of the keys, of the user or of the people whom it is about."""
+    """Returns whether a question asks for one of the known keys, of the user or of the people it is about."""
     if not question.people and not ABOUT_ME.search(question.text):
         return False
     asked = question.asked_of_people if question.people else question.terms
@@ -105,7 +105,7 @@ def _words_for(key: str) -> set[str]:
 
 
 def _is_relative(person: Person, fact: Fact) -> bool:
-    """Returns whether a fact of the user names this relative."""
+    """Returns whether one of the user's facts names this relative."""
     said = fact.metadata.get("relation") or fact.metadata.get("species") or ""
     return any(person.relation.intersection(line.split()) for line in CALLED.lines.get(fact.key, ())) and person.is_a(
         str(said)
@@ -113,12 +113,12 @@ def _is_relative(person: Person, fact: Fact) -> bool:
 
 
 def _tells_who(question: Question, fact: Fact) -> bool:
-    """Returns whether a fact of the user says who somebody is whom a question is about."""
+    """Returns whether one of the user's facts says who a person in the question is."""
     return any(_is_relative(each, fact) or (not each.relation and each.is_in(fact.value)) for each in question.people)
 
 
 def _named(question: Question, fact: Fact) -> bool:
-    """Returns whether a question is the key itself, and nothing else."""
+    """Returns whether a question consists of the fact's key and nothing else."""
     return bool(question.terms) and question.terms == {*terms(wording.spoken(fact.key))}
 
 
@@ -130,7 +130,7 @@ def _names(question: Question, about: str) -> bool:
 
 
 def is_about(question: Question, fact: Fact) -> bool:
-    """Returns whether a question has no words but those for this key, its value and its person, whom it must name."""
+    """Returns whether all terms of a question stand for this fact's key, value or person, whom it must name."""
     if fact.about != ME and not _names(question, fact.about):
         return False
     person = _words_of([each for each in question.people if each.is_in(fact.about)])
@@ -141,7 +141,7 @@ def is_about(question: Question, fact: Fact) -> bool:
 async def _sentence(
     user: AsyncUser, said: str, facts: Sequence[Fact], question: Question, *, until: datetime | None, quotes: bool
 ) -> str:
-    """Returns the sentence with what was before, if the key has one value at a time."""
+    """Returns the sentence, with the former value if the key has one value at a time."""
     fact = facts[0]
     if not fact.single_valued or until is not None:
         return said
@@ -156,9 +156,9 @@ async def _sentence(
 
 
 def _before(fact: Fact, history: Sequence[Fact]) -> Fact | None:
-    """Returns the last value that held before the one that holds; one that was corrected never held.
+    """Returns the last value that was valid before the current one, ignoring values that were corrected.
 
-    What was told before "I moved last week" held until then: it is known to have begun no later than it was told.
+    A value told before "I moved last week" was valid until then: it began no later than it was told.
     """
     closed = [
         each

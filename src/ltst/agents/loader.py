@@ -1,4 +1,4 @@
-"""The loader: agents, each from a small TOML file; the user's folder adds to the built-in ones and may replace them."""
+"""Loads agents from small TOML files; the user's folder adds to the built-in agents and may replace them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ DEFAULT_MODEL = "default"
 HOTTEST = 2.0
 MOST_BYTES = 1024 * 1024
 
-# What was seen of a folder: the files with the time of their last change and their size.
+# The files of a folder, each with its modification time and size.
 Seen = tuple[tuple[str, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Who answers. `model` is none, default (LTST_LLM_MODEL) or the name of another model at the same endpoint."""
+    """An agent's settings. `model` is "none", "default" (LTST_LLM_MODEL) or another model at the same endpoint."""
 
     name: str
     description: str = ""
@@ -36,12 +36,12 @@ class Agent:
     model: str = DEFAULT_MODEL
     window: int = 50
     strategy: str = "sliding_window"
-    max_tokens: int = 16_000  # holds a window of 50 messages of 600 characters beside everything else
+    max_tokens: int = 16_000  # enough for a window of 50 messages of 600 characters and everything else
     temperature: float | None = None
     tools: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work, with the name of the key."""
+        """Rejects settings that cannot work, naming the key."""
         validate.identifier(self.name, "name")
         validate.optional_text(self.description, "description", 10_000)
         validate.optional_text(self.system_prompt, "system_prompt", MOST_BYTES)
@@ -66,10 +66,10 @@ KEYS = tuple(each.name for each in fields(Agent))
 
 
 class Agents:
-    """The agents that there are; a file that is added, changed or removed is noticed when one is asked for."""
+    """The available agents; added, changed and removed files are noticed at the next request for an agent."""
 
     def __init__(self, settings: Settings) -> None:
-        """Prepare to read the agents; files are read when the first agent is asked for."""
+        """Stores the settings; files are read when the first agent is requested."""
         self._folder = settings.agents or settings.home / "agents"
         self._default = settings.agent or ("recall" if settings.llm_model is None else "assistant")
         self._has_model = settings.llm_model is not None
@@ -78,18 +78,18 @@ class Agents:
         self._known: dict[str, Agent] = {}
 
     def list(self) -> list[Agent]:
-        """Returns all of them, by name."""
+        """Returns all agents, sorted by name."""
         return [agent for _, agent in sorted(self._current().items())]
 
     def get(self, name: str | None = None) -> Agent:
-        """Returns the agent of a name, else the default one; NotFound tells which there are."""
+        """Returns the named agent or the default one; raises NotFound with the available names."""
         known, wanted = self._current(), name or self._default
         if wanted not in known:
             raise NotFound(f"there is no agent {wanted!r}; known are {', '.join(sorted(known))}")
         return known[wanted]
 
     def can_answer(self, agent: Agent) -> bool:
-        """Returns whether an agent has the model that it needs, if it needs one."""
+        """Returns whether an agent needs no model or has one."""
         return self._has_model or agent.model == NO_MODEL
 
     def _current(self) -> dict[str, Agent]:
@@ -106,7 +106,7 @@ class Agents:
 
 
 def parse(text: str, file: str) -> Agent:
-    """Returns the agent that a file describes; Invalid names the file, the key and what is accepted."""
+    """Returns the agent that a file describes; Invalid names the file, the key and the accepted values."""
     try:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
@@ -123,14 +123,14 @@ def parse(text: str, file: str) -> Agent:
 
 
 def _trimmed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the values without the line breaks around the long texts of a TOML file."""
+    """Returns the values without the line breaks around multi-line texts."""
     return {key: value.strip() if isinstance(value, str) else value for key, value in given.items()}
 
 
 def _seen(folder: Path) -> Seen:
     try:
         found = [(each.name, each.stat()) for each in sorted(folder.glob("*.toml"))]
-    except FileNotFoundError:  # the folder, or a file that went just now
+    except FileNotFoundError:  # the folder is missing, or a file was just removed
         return ()
     except OSError as problem:
         raise Invalid(f"the folder of agents, {folder}, cannot be read: {type(problem).__name__}") from None

@@ -1,4 +1,4 @@
-"""What an answer rests on, as plain values that can be sent and kept."""
+"""Converts the memories that an answer rests on into plain values that can be sent and stored."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Memory = dict[str, Any]
 
 
 def plain(memory: Hit) -> Memory:
-    """Returns a hit as kind, id, content, date, session_id, score and sources; no score where nothing was searched."""
+    """Returns a hit as kind, id, content, date, session_id, score and sources; a hit without a search has no score."""
     known = memory.kind, memory.id, memory.content, memory.occurred_at, memory.session_id
     return _memory(*known, round(memory.score, 4) or None, memory.sources)
 
 
 def left_out(context: Context, session_id: str) -> list[Memory]:
-    """Returns a note on the turns of the window that did not fit into the prompt; none where all did."""
+    """Returns a note on window turns that did not fit into the prompt; an empty list if all did."""
     missing = context.dropped.get("window")
     if not missing:
         return []
@@ -43,7 +43,7 @@ def plain_preference(preference: UserPreference) -> Memory:
 
 
 def plain_message(message: ConversationMessage) -> Memory:
-    """Returns a message that was not searched for as a memory."""
+    """Returns a message that no search found as a memory."""
     message_id = str(message.message_id)
     return _memory("message", message_id, message.content, message.timestamp, message.session_id, None, (message_id,))
 
@@ -69,10 +69,10 @@ def _memory(
 
 
 def distinct(memories: Iterable[Memory]) -> list[Memory]:
-    """Returns each once: what a tool found may stand in the context too."""
+    """Returns each memory once, because a tool may find what is already in the context."""
     return [*{(each["kind"], each["id"], each["content"]): each for each in memories}.values()]
 
 
 def kept(memories: Iterable[Memory]) -> list[Memory]:
-    """Returns what is noted with an answer: which memories it rests on, without what they say."""
+    """Returns the kind and id of each memory, to be stored with an answer without the contents."""
     return [{"kind": each["kind"], "id": each["id"]} for each in memories][:MOST_KEPT]

@@ -1,4 +1,4 @@
-"""Passages: the sentence of a text that answers a question, by the words they share and the kind of answer."""
+"""Finds the sentence of a text that answers a question, by shared words and by the kind of answer asked for."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ltst.support.text import cut
 
 _TABLE = Table("ltst.agents", "passages.txt")
 
-# Of a text of megabytes only the beginning is read.
+# Only the beginning of a very long text is read.
 LONGEST_TEXT, LONGEST_QUOTE = 20_000, 200
-# Fewer words are no sentence by themselves: "FIRST.".
+# Fewer words do not form a sentence: "FIRST.".
 FRAGMENT = 4
-# What the kind of answer that is asked for weighs beside one word in common.
+# Weight of a sentence that has the kind of answer asked for, and penalty of one that asks, relative to a shared word.
 KIND, ASKS = 0.6, 0.5
 
 SENTENCE_END = re.compile(r"[.!?…][\"'”’»)]?\s+|[。！？]|\n+")
 _ABBREVIATION = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|No|vs|e\.g|i\.e|z\.B|bzw|ca|Nr|Std|\d{1,2})\.$", re.IGNORECASE)
 _GOES_ON = _TABLE.pattern("goes_on", after=r"\b")
 
-# What a question asks for, and what holds it; a name begins with a capital, and a place is written small.
+# Pairs of a question pattern and a pattern of its answers; only names of people and places depend on capitals.
 SHAPES = tuple(
     (_TABLE.pattern(f"asks_{kind}"), _TABLE.pattern(f"holds_{kind}", flags=0 if kind in ("where", "who") else re.I))
     for kind in ("when", "number", "where", "who")
@@ -36,9 +36,9 @@ FILLERS = _TABLE.words("fillers")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: the terms that tell its subject, what may hold the answer, and whom it is about.
+    """A question: its meaningful terms, patterns of possible answers, and the people it is about.
 
-    `personal` tells that it asks for what everybody is or has: a name, a home, an age.
+    `personal` means that it asks for something everybody has: a name, a home, an age.
     """
 
     text: str
@@ -49,53 +49,53 @@ class Question:
 
     @classmethod
     def of(cls, text: str) -> Question:
-        """Read a question."""
+        """Parses a question."""
         said = frozenset(terms(text[:LONGEST_TEXT]))
         asked = tuple(held for asks, held in SHAPES if asks.search(text[:LONGEST_TEXT]))
         return cls(text, said - FILLERS or said, asked, asked_about(text[:LONGEST_TEXT]))
 
     @property
     def of_user(self) -> bool:
-        """Whether what is asked for is the user's own name, home or age."""
+        """Whether it asks for the user's own name, home or age."""
         return self.personal and not self.people
 
     @property
     def asked_of_people(self) -> frozenset[str]:
-        """The terms of a question about people that are no words for them; none where it is about nobody."""
+        """The terms of a question about people that are not words for them; empty if it is about nobody."""
         return self.terms - self.names if self.people else frozenset()
 
     @property
     def topic(self) -> frozenset[str]:
-        """The terms that say what is asked for; those for people only where nothing else is asked."""
+        """The terms that say what is asked for; words for people only count if there are no others."""
         return self.asked_of_people if self.people and (self.asked_of_people or self.shapes) else self.terms
 
     @property
     def names(self) -> frozenset[str]:
-        """The terms that stand for the people whom the question is about."""
+        """The terms that stand for the people the question is about."""
         return frozenset(terms(" ".join(word for person in self.people for word in person.called)))
 
     def concerns(self, text: str) -> bool:
-        """Returns whether a text tells of whom the question is about."""
+        """Returns whether a text is about the people in the question, or may be about the user if there are none."""
         if self.people:
             return any(person.is_in(text) for person in self.people)
         return not self.personal or not all(map(is_of_others, sentences(text)))
 
 
 def rarity(question: Question, texts: Iterable[str]) -> dict[str, float]:
-    """Returns how much each term of a question tells, by the share of the texts that hold it."""
+    """Returns the weight of each term of a question: the rarer in the texts, the heavier."""
     held = [question.terms & set(terms(text[:LONGEST_TEXT])) for text in texts]
     total = len(held) + 1
     return {term: math.log1p(total / (1 + sum(term in each for each in held))) for term in question.terms}
 
 
 def covered(question: Question, text: str, weights: Mapping[str, float]) -> float:
-    """Returns the share of a question's weight that a text holds, from 0 to 1."""
+    """Returns how much of a question's weight a text covers, from 0 to 1."""
     held = question.terms & set(terms(text[:LONGEST_TEXT]))
     return sum(weights[term] for term in held) / (sum(weights.values()) or 1.0)
 
 
 def answering(question: Question, text: str, weights: Mapping[str, float]) -> str:
-    """Returns the one or two sentences of a text that answer best."""
+    """Returns the one or two sentences of a text that best answer the question."""
     said = [each for each in sentences(text) if not (question.of_user and is_of_others(each))] or sentences(text)
     if len(said) <= 2 and sum(map(len, said)) <= LONGEST_QUOTE:
         return " ".join(said)
@@ -107,7 +107,7 @@ def answering(question: Question, text: str, weights: Mapping[str, float]) -> st
 
 
 def sentences(text: str) -> list[str]:
-    """Returns the sentences of a text, each in one line; a few words by themselves go with the sentence before."""
+    """Returns the sentences of a text, each on one line; a fragment of a few words joins the sentence before it."""
     found: list[str] = []
     for piece in cut(text[:LONGEST_TEXT], SENTENCE_END):
         line = " ".join(piece.split())
@@ -129,7 +129,7 @@ def _score(question: Question, sentence: str, weights: Mapping[str, float]) -> f
 
 
 def _with_neighbour(said: Sequence[str], scores: Sequence[float], best: int) -> list[int]:
-    """Returns the place of the best sentence, and of the one beside it where they belong together."""
+    """Returns the position of the best sentence, and of a neighbour that belongs to it."""
     after, before = best + 1, best - 1
     if after < len(said) and (_GOES_ON.match(said[after]) or scores[after] >= scores[best] / 2):
         return [best, after]
@@ -139,7 +139,7 @@ def _with_neighbour(said: Sequence[str], scores: Sequence[float], best: int) -> 
 
 
 def _beginning(said: Sequence[str]) -> str:
-    """Returns the first sentences, as many as fit into a quote; one in any case."""
+    """Returns the first sentence and as many more as fit into a quote."""
     kept = said[0]
     for each in said[1:]:
         if len(kept) + len(each) >= LONGEST_QUOTE:

@@ -1,6 +1,6 @@
-"""People: whom a question is about besides the user, by a relation ("my wife's") or by name, and what speaks of them.
+"""Finds the people that a question is about, by relation ("my wife's") or by name, and the texts about them.
 
-By rules, in English and German. What is known of the user answers no question about somebody else.
+Uses rules for English and German. Facts about the user never answer a question about somebody else.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _INTRODUCED = (
         rf"(?<![\w'’]){_NAME}(?:,|\s+is|\s+ist)\s+{_OURS}\s+(?:[\w-]{{1,20}}\s+)?(?P<kin>{_RELATION})\b", re.IGNORECASE
     ),
 )
-# How a sentence begins that tells of somebody else, and what makes it tell of the user too.
+# How a sentence about somebody else begins, and the words that make it about the user too.
 _OTHERS = re.compile(
     rf"\W{{0,3}}(?:{_OURS}|his|her|their)\s+(?:[\w-]{{1,20}}\s+){{0,2}}?(?:{_RELATION})\b", re.IGNORECASE
 )
@@ -60,27 +60,27 @@ _WITH_ME = re.compile(r"\b(?:i|i['’]\w{1,2}|me|we|us|both|ich|mir|mich|wir|uns
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody who is asked about: the words for the relation, if it is one, and all words that speak of them."""
+    """A person asked about: the words for the relation, if there is one, and all words that refer to the person."""
 
     relation: frozenset[str]
     called: frozenset[str]
 
     def is_in(self, text: str) -> bool:
-        """Returns whether a text speaks of this person."""
+        """Returns whether a text mentions this person."""
         return not self.called.isdisjoint(_words(text))
 
     def is_a(self, relation: str) -> bool:
-        """Returns whether a relation as it was said may be this one: any that has no word for another one."""
+        """Returns whether a stated relation may be this one, which is so unless it only names another relation."""
         said = _words(relation)
         return not self.called.isdisjoint(said) or _RELATIONS.isdisjoint(said)
 
     def also(self, names: Iterable[str]) -> Person:
-        """Returns the same person, who goes by further names."""
+        """Returns the same person with additional names."""
         return replace(self, called=self.called.union(*map(_forms, names)))
 
 
 def asked_about(question: str) -> tuple[Person, ...]:
-    """Returns the people whom a question is about; nobody where it is about the user."""
+    """Returns the people that a question is about; none if it is about the user."""
     if _SELF.search(question):
         return ()
     related = [
@@ -92,7 +92,7 @@ def asked_about(question: str) -> tuple[Person, ...]:
 
 
 def introduced(people: Sequence[Person], texts: Iterable[str]) -> tuple[Person, ...]:
-    """Returns people with the names that texts give to their relation: "my sister Jo"."""
+    """Returns people with the names that texts give to their relation, as in "my sister Jo"."""
     if not any(each.relation for each in people):
         return tuple(people)
     said = [
@@ -106,12 +106,12 @@ def introduced(people: Sequence[Person], texts: Iterable[str]) -> tuple[Person, 
 
 
 def speaks_on(text: str) -> bool:
-    """Returns whether a text speaks of somebody who was named before: "she takes metformin"."""
+    """Returns whether a text uses a pronoun for somebody named before: "she takes metformin"."""
     return not _PRONOUNS.isdisjoint(_words(text))
 
 
 def is_meant(people: Sequence[Person], before: Sequence[str]) -> bool:
-    """Returns whether what goes on after some turns means one of these people, who were spoken of last."""
+    """Returns whether a pronoun after these turns refers to one of these people, who were mentioned last."""
     for text in reversed(before):
         if any(each.is_in(text) for each in people):
             return True
@@ -121,12 +121,12 @@ def is_meant(people: Sequence[Person], before: Sequence[str]) -> bool:
 
 
 def is_of_somebody(text: str) -> bool:
-    """Returns whether a text tells neither of the user nor of a relative, so that it may tell of anybody."""
+    """Returns whether a text mentions neither the user nor a relative, so that it may be about anybody."""
     return not _WITH_ME.search(text[:LONGEST_TEXT]) and _RELATIONS.isdisjoint(_words(text))
 
 
 def is_of_others(sentence: str) -> bool:
-    """Returns whether a sentence tells of a relative of the user or of somebody it names, and not of the user."""
+    """Returns whether a sentence is about a relative or a named person, and not about the user."""
     return bool(_OTHERS.match(sentence) or _NAMED.match(sentence)) and not _WITH_ME.search(sentence)
 
 
@@ -137,7 +137,7 @@ def _relative(kin: str) -> Person:
 
 
 def _forms(name: str) -> frozenset[str]:
-    """Returns the words of a name, and as German owns things: "Maltes"."""
+    """Returns the words of a name, also with the German possessive "s": "Maltes"."""
     return frozenset(form for word in _words(name) for form in (word, f"{word}s"))
 
 

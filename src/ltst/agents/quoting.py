@@ -1,4 +1,4 @@
-"""Answers without a language model: a question is answered by quoting what is remembered, a statement is noted."""
+"""Answers without a language model: quotes memories to answer questions, and acknowledges statements."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from ltst.agents.memories import Memory, distinct, plain, plain_fact, plain_mess
 from ltst.agents.passages import Question, answering, sentences
 from ltst.agents.people import introduced, is_meant, is_of_somebody, speaks_on
 from ltst.agents.wording import KNOWN, NOTED, NOTHING, Reply
+from ltst.handles import viewing
 from ltst.memory import AsyncUser
 from ltst.records import ME, ConversationMessage, Fact, Hit
 from ltst.support.terms import terms
@@ -30,16 +31,16 @@ SEARCHED = 30
 LISTED = 12
 TITLED = 1000
 OTHERS = ("message", "entry", "document")
-# So few words may need the turn before them to be understood.
+# Messages this short may need the turn before them to be understood.
 TERSE_WORDS = 8
-# What tells of a time that is over.
+# Words for a time that is over.
 BYGONE = re.compile(r"\b(?:lived|used to|until|till|formerly|previously|früher|damals|wohnte)\b", re.IGNORECASE)
-# So many hits that say "she" are looked at for whom they mean, in so many turns before them.
+# How many hits with pronouns to resolve, and in how many turns before each.
 FOLLOWED, TURNS = 8, 6
 
 
 async def answer(user: AsyncUser, message: ConversationMessage) -> Reply:
-    """Say what there is to say to a message that is stored already."""
+    """Returns the reply to a message that is already stored."""
     text = message.content
     if (reply := await _decided(user, message)) is not None:
         return reply
@@ -58,7 +59,7 @@ async def answer(user: AsyncUser, message: ConversationMessage) -> Reply:
 
 
 async def _decided(user: AsyncUser, message: ConversationMessage) -> Reply | None:
-    """Returns what comes of a yes, or of a no to an offer to forget something; None where it is neither."""
+    """Returns the reply to a yes, or to a no after an offer to forget something; None otherwise."""
     agreed, refused = intents.agrees(message.content), intents.refuses(message.content)
     if not agreed and not refused:
         return None
@@ -69,7 +70,7 @@ async def _decided(user: AsyncUser, message: ConversationMessage) -> Reply | Non
 
 
 async def _noted(user: AsyncUser, message: ConversationMessage) -> Reply:
-    """Returns what was learnt from a message that is stored already, so that the user can correct it."""
+    """Returns an acknowledgement that lists what was learned from a stored message, so that the user can correct it."""
     await user.learning.catch_up(message.session_id)
     memories = [*map(plain_fact, await user.facts.list()), *map(plain_preference, await user.preferences.list())]
     new = [each for each in memories if message.message_id in each["sources"]]
@@ -78,7 +79,7 @@ async def _noted(user: AsyncUser, message: ConversationMessage) -> Reply:
 
 
 async def _everything(user: AsyncUser) -> Reply | None:
-    """Returns everything that is known by key, newest first; None where nothing is known."""
+    """Returns a list of the newest facts and preferences, or None if there are none."""
     await user.learning.catch_up()
     facts, preferences = await user.facts.list(about=ME), await user.preferences.list()
     lines = [
@@ -94,7 +95,7 @@ async def _everything(user: AsyncUser) -> Reply | None:
 
 
 async def _answered(user: AsyncUser, message: ConversationMessage) -> Reply:
-    """Returns the facts that a question asks for, then quotes the best memories, those that hold now first."""
+    """Returns the facts that a question asks for, followed by quotes of the best memories, current ones first."""
     now = _now(message)
     question = await known.regarding(user, Question.of(message.content), now)
     facts = await known.asked_for(user, question, now)
@@ -121,7 +122,7 @@ async def _chosen(user: AsyncUser, question: Question, message: ConversationMess
     found = [hit for hit in found if hit.id != message.message_id]
     chosen = choose(question, await _concerning(user, question, found), _now(message))
     if not chosen and question.people and not question.personal:
-        # "Lottie can't have penicillin" may tell of the daughter, who was never called one.
+        # "Lottie can't have penicillin" may be about the daughter although nothing calls her that.
         chosen = choose(
             question, [hit for hit in found if speaks_on(hit.content) and is_of_somebody(hit.content)], _now(message)
         )
@@ -130,7 +131,7 @@ async def _chosen(user: AsyncUser, question: Question, message: ConversationMess
 
 
 async def _concerning(user: AsyncUser, question: Question, found: Sequence[Hit]) -> list[Hit]:
-    """Returns what tells of whom a question is about: in words, by its speaker, or by the turns before it."""
+    """Returns the hits about the people in a question, by their words, their speaker or the turns before them."""
     question = replace(question, people=introduced(question.people, [hit.content for hit in found]))
     kept, followed = list[Hit](), 0
     for hit in found:
@@ -144,28 +145,28 @@ async def _concerning(user: AsyncUser, question: Question, found: Sequence[Hit])
 
 
 async def _earlier(user: AsyncUser, message_id: str, most: int) -> list[ConversationMessage]:
-    """Returns the turns right before a message."""
+    """Returns up to `most` turns just before a message."""
     message = await user.message(message_id)
     if message is None or not message.message_index:
         return []
-    around = await user.chat(message.session_id).history(limit=most, offset=max(0, message.message_index - most))
+    first = message.message_index - most
+    around = await viewing.following(user._desk, message.session_id, first - 1, most)
     return [turn for turn in around if (turn.message_index or 0) < message.message_index]
 
 
 async def _reply_to(user: AsyncUser, question: Question, found: Sequence[Hit]) -> Evidence | None:
-    """Returns what the user replied when an assistant asked the same."""
+    """Returns what the user replied when an assistant asked the same question."""
     asked = asked_already(question, found)
     turn = None if asked is None else await user.message(asked.id)
     if asked is None or turn is None or not turn.message_index:
         return None
-    around = await user.chat(turn.session_id).history(limit=3, offset=max(0, turn.message_index - 2))
-    later = [each for each in around if (each.message_index or 0) > turn.message_index][:1]
+    later = await viewing.following(user._desk, turn.session_id, turn.message_index, 1)
     replies = [each for each in later if each.role == "human" and not intents.is_question(each.content)]
     return replied(question, asked, replies[0]) if replies else None
 
 
 async def _beside(user: AsyncUser, question: Question, facts: Sequence[Fact], chosen: list[Evidence]) -> list[Evidence]:
-    """Returns what is quoted beside a fact that has one value: the words that it rests on, and what was said since."""
+    """Returns what to quote beside a single-valued fact: the message it was learned from, and what was said since."""
     if len(facts) != 1 or not facts[0].single_valued:
         return chosen
     if intents.FORMERLY.search(question.text):
@@ -177,21 +178,21 @@ async def _beside(user: AsyncUser, question: Question, facts: Sequence[Fact], ch
 
 
 def _adds(question: Question, each: Evidence) -> bool:
-    """Returns whether something said since adds to a fact that holds: of the same topic, of the user, and not over."""
+    """Returns whether a later passage adds to a current fact: same topic, same person, and not about the past."""
     return (
         bool(each.shared & question.topic) and question.concerns(each.hit.content) and not BYGONE.search(each.passage)
     )
 
 
 async def _titles(user: AsyncUser, chosen: Sequence[Evidence]) -> dict[str, str]:
-    """Returns what the quoted documents are called; one among very many may go by its id."""
+    """Returns the titles of quoted documents; beyond the first documents the id is shown instead."""
     if not any(each.hit.kind == "document" for each in chosen):
         return {}
     return {each.document_id: each.title for each in await user.documents.list(limit=TITLED) if each.title}
 
 
 def _lead(question: Question, first: Evidence, each: Evidence, titles: Mapping[str, str]) -> str:
-    """Returns what stands before a quote: whole for the first, and short for the user's other words."""
+    """Returns the words before a quote: a full attribution for the first, a short one for the user's further words."""
     if each is first or not wording.is_the_users(each.hit) or each.hit.occurred_at is None:
         return wording.attribution(each.hit, titles)
     on = wording.day(each.hit.occurred_at)
@@ -201,7 +202,7 @@ def _lead(question: Question, first: Evidence, each: Evidence, titles: Mapping[s
 
 
 async def _before(user: AsyncUser, question: Question, each: Evidence) -> ConversationMessage | None:
-    """Returns the turn that a short message answers or continues, if it shares no word with the question."""
+    """Returns the turn that a short message answers or continues, if the message shares no word with the question."""
     if each.hit.role != "human" or each.shared or len(each.passage.split()) > TERSE_WORDS:
         return None
     earlier = await _earlier(user, each.hit.id, 3)

@@ -1,4 +1,4 @@
-"""Passes a client's requests on to its model with memory in them, and stores both sides."""
+"""Forwards a client's requests to its model with memory added, and stores both sides of the conversation."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from ltst.support.logs import LOGGER
 GRACE = 30.0
 WINDOW = 50
 LONGEST_COMPARED = 200
-MOST_TOKENS = 4000  # of memory in a request, beside what the client sends
+MOST_TOKENS = 4000  # of memory in a request, in addition to what the client sends
 ABSENT = (404, 405, 501)
-# Chats of clients that name none are named after their beginning: clients send it with every request.
+# Chat ids for clients that name none are derived from the first messages, which clients send with every request.
 CONVERSATIONS = uuid.UUID("0d9a3f3e-3c0f-5d7b-8a57-5b1f0d7e9c42")
 
 
 class AnswerReader(Protocol):
-    """Reads an answer on its way to the client."""
+    """Reads an answer while it passes to the client."""
 
     @property
     def model(self) -> str | None:
@@ -44,21 +44,21 @@ class AnswerReader(Protocol):
 
     @property
     def over(self) -> bool:
-        """Whether the answer is complete; its client may then say the next thing at once."""
+        """Whether the answer is complete, so that its client may continue at once."""
 
     def take(self, received: bytes) -> None:
-        """Read the next bytes."""
+        """Reads the next bytes."""
 
     def answer(self) -> NewMessage | None:
-        """Returns the whole answer as a turn; None where there is nothing to store."""
+        """Returns the whole answer as a turn, or None if there is nothing to store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """One of OpenAI's APIs: its path, what it asks for, where memory goes in a request, and how an answer is read."""
+    """One of OpenAI's APIs: its path, the field with the messages, and functions to read and change its messages."""
 
     path: str
-    field: str  # that holds what is said
+    field: str  # the request field that holds the conversation
     checked: Callable[[object], Request]
     placed: Callable[[AsyncUser, Request, str | None], Awaitable[PlacedRequest]]
     messages: Callable[[Request], list[Message]]
@@ -87,7 +87,7 @@ RESPONSES = Api(
 
 
 class Where(TypedDict, total=False):
-    """Where a request belongs, as its headers say: to which chat, whose instructions apply; and these headers."""
+    """What the headers of a request say: its chat, the agent whose instructions apply, and the headers to pass on."""
 
     chat_id: str | None
     agent: str | None
@@ -95,30 +95,30 @@ class Where(TypedDict, total=False):
 
 
 def is_newest_alone(messages: Sequence[Message]) -> bool:
-    """Returns whether a request has only the user's newest message, and leaves the history to the memory."""
+    """Returns whether a request has only the user's newest message and leaves the history to the memory."""
     said = messages[lead(messages) :]
     return len(said) == 1 and said[0]["role"] == "user"
 
 
 def conversation_id(messages: Sequence[Message]) -> str:
-    """Returns a chat id for a client that names none, made from its first words; equal beginnings share a chat."""
+    """Returns a chat id derived from the first messages; equal beginnings share a chat."""
     first = [each for each in messages if each["role"] == "user"][:1] or messages[:1]
     beginning = [parts(each.get("content"))[0] for each in (*messages[: lead(messages)], *first)]
     return str(uuid.uuid5(CONVERSATIONS, json.dumps(beginning)))
 
 
 async def remember(chat: AsyncChat, messages: Sequence[Message]) -> list[ConversationMessage]:
-    """Store the messages of a request that the chat lacks; return its newest messages."""
+    """Stores the messages of a request that the chat lacks, and returns its newest messages."""
     stored = await chat.window(WINDOW)
     if len(stored) == WINDOW and len(fresh(messages, stored, whole=False)) > 1:
-        stored = await chat.window(LONGEST_COMPARED)  # more than the newest message seems new: look further back
+        stored = await chat.window(LONGEST_COMPARED)  # too many seem new: compare with more stored ones
     new = fresh(messages, stored, whole=len(stored) not in (WINDOW, LONGEST_COMPARED))
     return stored + await chat.add_many(keyed(new, stored))
 
 
 @dataclass(frozen=True, slots=True)
 class Relayed:
-    """The answer of the endpoint on its way to the client; it is read to its end and kept, whoever listens."""
+    """The endpoint's answer on its way to the client; it is read to the end and stored even if the client leaves."""
 
     chat_id: str
     status: int
@@ -126,17 +126,17 @@ class Relayed:
     _feed: Feed[bytes, ConversationMessage | None]
 
     def aiter_bytes(self) -> AsyncIterator[bytes]:
-        """Returns the body as it comes, byte for byte; ModelUnavailable when it breaks off."""
+        """Returns the body as it arrives, byte for byte; raises ModelUnavailable if it breaks off."""
         return self._feed.parts()
 
     async def done(self) -> ConversationMessage | None:
-        """Returns the answer as it is stored; None where there is nothing to store."""
+        """Returns the stored answer, or None if there is nothing to store."""
         return await self._feed.result()
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A request with memory in it, and what it is about."""
+    """A request with memory added, with its chat, its question and the context that was added."""
 
     chat: AsyncChat
     message: ConversationMessage | None
@@ -145,10 +145,10 @@ class _Asked:
 
 
 class Relay:
-    """Stands between a client and the endpoint of its model, for one memory, which the caller opens and closes."""
+    """Stands between clients and their model's endpoint, for one memory that the caller opens and closes."""
 
     def __init__(self, memory: AsyncMemory) -> None:
-        """The settings of the memory name the endpoint."""
+        """Takes the endpoint from the settings of the memory."""
         self._count = memory.settings.token_counter or tokens.count
         self._endpoint = proxy_endpoint(memory.settings)
         self._tasks = Tasks()
@@ -156,19 +156,19 @@ class Relay:
 
     @property
     def leads_somewhere(self) -> bool:
-        """Whether there is an endpoint to pass requests on to."""
+        """Whether there is an endpoint to forward requests to."""
         return self._endpoint is not None
 
     @property
     def under_way(self) -> int:
-        """How many answers are on their way."""
+        """How many answers are being received."""
         return self._under_way
 
     async def answer(self, api: Api, user: AsyncUser, body: Request, **where: Unpack[Where]) -> Relayed:
-        """Store what is new in a request, put memory into it and pass it on; the answer is stored when it has ended.
+        """Stores what is new in a request, adds memory and forwards it; the answer is stored when it is complete.
 
-        A client that names its chat, or a response that it got before, may send its newest message alone: the stored
-        window goes in before it. NotFound where the response is another user's, or the endpoint lacks the API.
+        A client that names its chat, or a previous response, may send its newest message alone: the stored window goes
+        in before it. Raises NotFound if the response is another user's, or the endpoint lacks the API.
         """
         checked, endpoint = api.checked(body), self._upstream()
         place = await api.placed(user, checked, where.get("chat_id"))
@@ -177,11 +177,11 @@ class Relay:
     async def send(
         self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> EndpointAnswer:
-        """Pass any other request on as it is; the caller closes what comes back."""
+        """Forwards any other request unchanged; the caller closes the answer."""
         return await self._upstream().send(method, path, body, headers)
 
     async def close(self, grace: float = GRACE) -> None:
-        """Take no more requests, wait for the answers on their way, at most `grace` seconds, and let go."""
+        """Refuses new requests, waits at most `grace` seconds for pending answers, then closes the endpoint."""
         await self._tasks.close(grace)
         if self._endpoint is not None:
             await self._endpoint.close()
@@ -211,7 +211,7 @@ class Relay:
         alone = place.continued
         if alone is None:
             alone = place.chat_id is not None and is_newest_alone(messages)
-        # What the client shows itself need not be recalled.
+        # What the client sends itself need not be recalled.
         context = await chat.context(
             asking,
             max_tokens=MOST_TOKENS + (0 if asking is None else self._count(asking.content)),
@@ -227,14 +227,14 @@ class Relay:
         reading: AnswerReader,
         feed: Feed[bytes, ConversationMessage | None],
     ) -> None:
-        """Read the answer to its end, whoever listens, and store it."""
+        """Reads the answer to its end even if nobody listens, and stores it."""
         end = b""
         self._under_way += 1
         try:
             async for received in passage.aiter_bytes():
                 reading.take(received)
                 if reading.over:
-                    end += received  # who has it goes on, so the answer must be in its place before
+                    end += received  # held back until the answer is stored, because the client then continues
                 else:
                     feed.put(received)
             stored = await self._keep(asked, reading)
@@ -246,7 +246,7 @@ class Relay:
         except asyncio.CancelledError:
             feed.fail(ModelUnavailable("the server shut down before the answer was complete"))
             raise
-        except Exception as problem:  # noqa: BLE001 - whatever it is, those who listen must hear of it
+        except Exception as problem:  # noqa: BLE001 - listeners must get every error
             LOGGER.error("an answer was not passed on", exc_info=problem)
             feed.fail(problem)
         finally:
@@ -263,7 +263,7 @@ class Relay:
             metadata = {**about, **answer["metadata"]}
             return await _added(asked.chat, answer["content"], parent, metadata, reading.key)
         except LtstError as problem:
-            # The client has its answer; that it could not be kept is not the client's concern.
+            # The client has its answer; failing to store it must not fail the request.
             LOGGER.error("an answer could not be stored", extra={"reason": str(problem)})
             return None
 
@@ -271,10 +271,10 @@ class Relay:
 def _before(
     context: Context, stored: Sequence[ConversationMessage], asking: ConversationMessage, sent: Sequence[Message]
 ) -> list[Message]:
-    """Returns the turns before those that were sent; what came after the question is told with its tool calls."""
+    """Returns the turns before those that were sent; turns after the question keep their tool calls."""
     began = len(stored) - sum(turn(each) is not None for each in sent)
     asked = stored.index(asking)
-    shown = len(context.turns) - 1  # the question stands last, after whatever followed it
+    shown = len(context.turns) - 1  # the question comes last, after whatever followed it
     earlier = context.turns[: max(0, shown - (len(stored) - 1 - min(asked, began)))]
     return [*earlier, *map(spoken, stored[asked:began])]
 
@@ -282,7 +282,7 @@ def _before(
 async def _added(
     chat: AsyncChat, content: str, parent: str | None, metadata: Mapping[str, Any], key: str | None
 ) -> ConversationMessage:
-    """Store an answer under its key; an endpoint that gives one id to different answers gets them stored without."""
+    """Stores an answer under its key, or without one if the endpoint used the same id for different answers."""
     told: Any = {"parent": parent, "metadata": metadata}
     try:
         return await chat.add("assistant", content, key=key, **told)
@@ -291,7 +291,7 @@ async def _added(
 
 
 async def _refuse_absent(passage: EndpointAnswer) -> None:
-    """Raise NotFound for a refusal that says that the path itself is missing, not what was asked for."""
+    """Raises NotFound if a refusal means that the endpoint lacks this path, not that something else is missing."""
     if passage.status not in ABSENT or b"model" in (await passage.read()).lower():
         return
     await passage.aclose()

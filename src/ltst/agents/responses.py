@@ -1,4 +1,4 @@
-"""Responses, OpenAI's newer API: its items as the messages that are stored, and back, and the answer on its way."""
+"""OpenAI's Responses API: converts its items to stored messages and back, and reads the answer on its way."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Item = Mapping[str, Any]
 
 
 def checked(body: object) -> Request:
-    """Returns a request for a response, as far as the relay must understand it."""
+    """Returns a validated request; checks only what the relay itself needs."""
     given = body.get("input") if isinstance(body, Mapping) else None
     if not isinstance(body, Mapping) or not isinstance(given, str | list) or not given:
         raise Invalid("the request must be a JSON object with input, a text or a list of at least one item")
@@ -45,7 +45,7 @@ def _is_item(item: object) -> bool:
 
 
 def messages_of(body: Request) -> list[Message]:
-    """Returns the input as messages, the instructions first; what an assistant says and calls at once is one."""
+    """Returns the instructions and the input as messages; consecutive items of an assistant become one message."""
     instructions = body.get("instructions")
     head: list[Message] = [{"role": "system", "content": instructions}] if instructions else []
     return [*head, *_messages(_items(body["input"]))]
@@ -68,7 +68,7 @@ def _messages(items: Iterable[Item]) -> Iterator[Message]:
 
 
 def _role(item: Item) -> str | None:
-    """Returns who an item is from; None for what is not said, such as reasoning or the name of a stored item."""
+    """Returns the role behind an item; None for items that say nothing, such as reasoning or references."""
     kind = str(item.get("type") or "message")
     if kind == "message":
         return str(item["role"])
@@ -78,7 +78,7 @@ def _role(item: Item) -> str | None:
 
 
 def _as_message(items: Sequence[Item]) -> Message:
-    """Returns the items of an assistant as one message: its texts, its tool calls, the kinds of everything else."""
+    """Returns the items of an assistant as one message: its texts, its tool calls and the types of all other items."""
     content: list[Mapping[str, Any]] = []
     calls: list[Mapping[str, Any]] = []
     for item in items:
@@ -102,7 +102,7 @@ def _result(item: Item) -> Message:
 
 
 def _as_items(message: Message) -> Iterator[Item]:
-    """Yields the items that a message comes to."""
+    """Yields the items that represent a message."""
     if message["role"] == "tool":
         yield {"type": "function_call_output", "call_id": message["tool_call_id"], "output": message["content"]}
         return
@@ -113,12 +113,12 @@ def _as_items(message: Message) -> Iterator[Item]:
 
 
 def merged(body: Request, memory: str | None, before: Sequence[Message] = ()) -> dict[str, Any]:
-    """Returns the request with memory in its instructions and earlier turns in front; the rest is unchanged."""
+    """Returns the request with memory in its instructions and earlier turns before its input."""
     request = dict(body)
     earlier = [item for message in before for item in _as_items(message)]
     instructions = body.get("instructions")
     if memory and body.get("prompt") and not instructions:
-        # Instructions would take the place of those that the prompt, which is kept upstream, has itself.
+        # Setting instructions would replace those of the prompt, which the endpoint stores.
         earlier.insert(0, {"role": "developer", "content": memory})
     elif memory:
         request["instructions"] = f"{instructions}\n\n{memory}" if instructions else memory
@@ -128,7 +128,7 @@ def merged(body: Request, memory: str | None, before: Sequence[Message] = ()) ->
 
 
 async def placed(user: AsyncUser, body: Request, chat_id: str | None) -> PlacedRequest:
-    """Returns where a request belongs, by the chat, the conversation or the response before it that it names."""
+    """Returns the request with its chat, as named by a header, `conversation` or `previous_response_id`."""
     named, previous = body.get("conversation"), body.get("previous_response_id")
     if named and previous:
         raise Invalid("conversation and previous_response_id both say what came before: send one of them")
@@ -145,7 +145,7 @@ async def placed(user: AsyncUser, body: Request, chat_id: str | None) -> PlacedR
 
 
 async def _after(user: AsyncUser, body: Request, previous: object, chat_id: str | None) -> PlacedRequest:
-    """Returns the place after a response that this user got; nobody can go on with another's."""
+    """Returns the place after a response that this user got; raises NotFound for anybody else's."""
     known = own = None
     if isinstance(previous, str) and 0 < len(previous) <= LONGEST_IDENTIFIER:
         own = await user.message(previous.removeprefix(PREFIX))
@@ -162,15 +162,15 @@ def _without(body: Request, name: str) -> Request:
 
 
 def response_key(response_id: str) -> str:
-    """Returns the key under which the answer of a response is stored, by which it is found again."""
+    """Returns the key that the answer of a response is stored under."""
     return f"response:{response_id}"
 
 
 class ResponseReader:
-    """Reads a response on its way to the client, and knows what it says once it is complete."""
+    """Reads a response while it passes to the client, and assembles what it says."""
 
     def __init__(self, passage: EndpointAnswer) -> None:
-        """Begin to read; nothing is stored of an answer that was refused."""
+        """Starts reading; the answer to a failed request is not stored."""
         self._ok, self._host = passage.ok, passage.host
         self._events = EventReader() if passage.streamed else None
         self._body: list[bytes] = []
@@ -185,20 +185,20 @@ class ResponseReader:
 
     @property
     def key(self) -> str | None:
-        """The key of the answer; None where the response has no id."""
+        """The key of the answer, or None if the response has no id."""
         known = None if self._whole is None else self._whole.get("id")
         key = response_key(known) if isinstance(known, str) and known else ""
         return key if 0 < len(key) <= LONGEST_IDENTIFIER else None
 
     def take(self, received: bytes) -> None:
-        """Read the next bytes; what cannot be parsed is not stored, but still goes to the client."""
+        """Reads the next bytes; an answer that cannot be parsed is not stored, but still reaches the client."""
         if self._events is None:
             self._body.append(received)
         else:
             self._hear(self._events.feed(received))
 
     def answer(self) -> NewMessage | None:
-        """Returns the whole answer as a turn; None where it was refused, broke off, or says and wants nothing."""
+        """Returns the whole answer as a turn; None if it was refused, is incomplete, or says and calls nothing."""
         if self._events is not None:
             self._hear(self._events.end())
         elif self._ok:
@@ -217,6 +217,7 @@ class ResponseReader:
             if kind == "response.output_item.done" and isinstance(item, Mapping):
                 self._items[len(self._items)] = item
             elif kind in ENDS:
+                self._ok = self._ok and kind != "error"  # an error carries no response that would tell its status
                 self._end(event.get("response") or {})
 
     def _read(self, text: str | bytes) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Keeps tasks alive until they are done, whoever stops waiting for them."""
+"""Keeps tasks running until they are done, even if their callers stop waiting."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ T = TypeVar("T")
 
 
 class Tasks:
-    """The tasks under way, with a way to wait for them before the end."""
+    """Running tasks, which can be awaited at shutdown."""
 
     def __init__(self) -> None:
         self._held: set[asyncio.Task[Any]] = set()
         self._closed = False
 
     def __len__(self) -> int:
-        """How many are under way."""
+        """Returns how many tasks are running."""
         return len(self._held)
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Returns the result of some work, which goes on even if its caller is cancelled."""
+        """Returns the result of a coroutine, which keeps running even if its caller is cancelled."""
         if self._closed:
             work.close()
             raise Unavailable("the server is shutting down: nothing was stored, try again")
         return await asyncio.shield(self.start(work))
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Returns a task of its own, held until it is over."""
+        """Starts a coroutine as a task and keeps it until it is done."""
         task = asyncio.create_task(work)
         self._held.add(task)
         task.add_done_callback(self._over)
         return task
 
     async def close(self, grace: float) -> None:
-        """Take no more work, wait for what is under way, at most `grace` seconds, then cancel it."""
+        """Refuses new work, waits at most `grace` seconds for running tasks, then cancels them."""
         self._closed = True
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
@@ -52,4 +52,4 @@ class Tasks:
     def _over(self, task: asyncio.Task[Any]) -> None:
         self._held.discard(task)
         if not task.cancelled():
-            task.exception()  # whoever began it has it, unless they went away
+            task.exception()  # retrieved so that asyncio does not warn if the caller is gone

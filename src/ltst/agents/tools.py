@@ -1,4 +1,4 @@
-"""Tools: what a model may do with the memory of the user whom it answers, where its agent allows it."""
+"""Tools that let a model use its user's memory, if its agent allows them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ltst.records import ME, ConversationMessage, Hit
 
 FOUND = 8
 LONGEST_QUOTE = 1000
-# What a model claims about its user is a little less sure than what the user sets.
+# What a model claims about its user is slightly less certain than what the user sets.
 CONFIDENCE = 0.9
 
 
 class Outcome(NamedTuple):
-    """What a tool tells the model, and what it found."""
+    """The result for the model, and the hits that a tool found."""
 
     answer: Mapping[str, Any]
     found: tuple[Hit, ...] = ()
@@ -26,7 +26,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ModelTool:
-    """One tool: what it is for, its parameters (all texts), what it does, and the parameters that may be left out."""
+    """A tool: its description, its required and optional parameters (all strings), and the function that runs it."""
 
     description: str
     parameters: Mapping[str, str]
@@ -34,7 +34,7 @@ class ModelTool:
     optional: Mapping[str, str] = field(default_factory=dict)
 
     def spec(self, name: str) -> dict[str, Any]:
-        """Returns the tool as OpenAI's protocol describes one."""
+        """Returns the tool in OpenAI's format."""
         described = {each: {"type": "string", "description": what} for each, what in self._all.items()}
         schema = {
             "type": "object",
@@ -45,7 +45,7 @@ class ModelTool:
         return {"type": "function", "function": {"name": name, "description": self.description, "parameters": schema}}
 
     def checked(self, written: object) -> dict[str, str]:
-        """Returns the arguments that a model wrote, which may be anything."""
+        """Returns the validated arguments; a model may write anything."""
         try:
             given = json.loads(written) if isinstance(written, str) else written
         except ValueError:
@@ -126,7 +126,7 @@ TOOLS: Mapping[str, ModelTool] = {
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The tools that an agent allows, for the user and the message that is being answered."""
+    """The tools that an agent allows, for one user and the message being answered."""
 
     allowed: tuple[str, ...]
     user: AsyncUser
@@ -134,11 +134,11 @@ class Toolbox:
     message: ConversationMessage
 
     def specs(self) -> list[dict[str, Any]]:
-        """Returns the tools, for a request to a model."""
+        """Returns the tools for a request to a model."""
         return [TOOLS[name].spec(name) for name in self.allowed]
 
     async def use(self, name: object, arguments: object) -> Outcome:
-        """Run a tool for a model. What it did wrong it is told, so that it can do better."""
+        """Runs a tool for a model; a mistake becomes an error result, so that the model can correct it."""
         try:
             if not isinstance(name, str) or name not in self.allowed:
                 raise Invalid(f"there is no tool {str(name)[:60]!r}; there are {', '.join(self.allowed)}")

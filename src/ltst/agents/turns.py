@@ -1,4 +1,4 @@
-"""Stores what a user says and has an agent answer it; the answer is finished and stored whoever listens."""
+"""Stores what a user says and lets an agent answer; the answer is completed and stored even if nobody listens."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ltst.support import validate
 from ltst.support.logs import LOGGER
 
 GRACE = 30.0
-# Chats that begin with a key are named after it: the same request again must find the same chat.
+# Chat ids of chats that begin with a key are derived from it, so that a repeated request finds the same chat.
 KEYED_CHATS = uuid.UUID("6f2b1c58-6a5d-5f0e-9a3c-0f4f5b7f2d11")
 
 
@@ -32,7 +32,7 @@ KEYED_CHATS = uuid.UUID("6f2b1c58-6a5d-5f0e-9a3c-0f4f5b7f2d11")
 class TurnResult:
     """The result of a turn. `memories` are plain values: kind, id, content, date, session_id, score, sources.
 
-    Of a turn that is only repeated they have kind and id, since that is what was kept.
+    For a repeated turn they have only kind and id, because only those are stored.
     """
 
     chat_id: str
@@ -46,7 +46,7 @@ class TurnResult:
 
 @dataclass(frozen=True, slots=True)
 class TurnStats:
-    """How many turns are under way, how many came to what, and how the executors do."""
+    """How many turns are running, how many ended in which way, and the counts of executors."""
 
     under_way: int
     answered: int
@@ -56,17 +56,17 @@ class TurnStats:
 
 
 class Turn:
-    """One turn, under way or over. It goes on when nobody listens."""
+    """One turn, running or done. It continues even if nobody listens."""
 
     def __init__(self, chat: AsyncChat, agent: Agent, message: ConversationMessage) -> None:
-        """Made by `Turns.begin`."""
+        """Created by `Turns.begin`."""
         self.chat, self.agent, self.message = chat, agent, message
         self.chat_id, self.message_id = chat.session_id, str(message.message_id)
         self.feed: Feed[str, TurnResult] = Feed()
-        self.context: Context | None = None  # the prompt as a model was sent it, once it has answered
+        self.context: Context | None = None  # the prompt sent to the model, once it has answered
 
     def pieces(self) -> AsyncIterator[str]:
-        """Returns the text of the answer from its beginning, as it comes; raises what `done` raises."""
+        """Returns the text of the answer from its beginning, as it arrives; raises what `done` raises."""
         return self.feed.parts()
 
     async def done(self) -> TurnResult:
@@ -75,15 +75,15 @@ class Turn:
 
     @property
     def reply_key(self) -> str:
-        """The key of the answer, by which it is stored only once."""
+        """Returns the key that ensures the answer is stored only once."""
         return f"reply:{self.message_id}"
 
 
 class Turns:
-    """Runs the turns of chats for one memory, which the caller opens before and closes after it."""
+    """Runs the turns of chats for one memory, which the caller opens before and closes afterwards."""
 
     def __init__(self, memory: AsyncMemory) -> None:
-        """Everything comes from the settings of the memory."""
+        """Takes everything from the settings of the memory."""
         self.agents = Agents(memory.settings)
         self._most = memory.settings.max_content_bytes
         self._endpoint = model_endpoint(memory.settings)
@@ -102,16 +102,16 @@ class Turns:
         agent_name: str | None = None,
         key: str | None = None,
     ) -> Turn:
-        """Store what the user says, durably, and begin to answer it; return the turn.
+        """Stores what the user says and starts to answer it; returns the turn.
 
-        Without a `chat_id` a new chat begins. Without an `agent_name` the agent of the chat answers, else the default
-        one. The same request under the same `key` is stored once, and gets the same answer.
+        Without a `chat_id` a new chat begins. Without an `agent_name` the chat's agent answers, else the default one. A
+        request repeated with the same `key` is stored once and gets the same answer.
         """
-        # Whoever asks may go away at any moment; a message that is stored must get its answer all the same.
+        # The caller may disconnect at any moment, but a stored message must still get its answer.
         return await self._tasks.run(self._begin(user, message, chat_id, agent_name, key))
 
     async def close(self, grace: float = GRACE) -> None:
-        """Refuse new turns, wait at most `grace` seconds for those under way, and close everything."""
+        """Refuses new turns, waits at most `grace` seconds for running ones, and closes everything."""
         await self._tasks.close(grace)
         self._executors.close()
         if self._endpoint is not None:
@@ -128,7 +128,7 @@ class Turns:
         named = str(uuid.uuid5(KEYED_CHATS, key)) if isinstance(key, str) and chat_id is None else chat_id
         chat = user.chat(named, agent=agent.name)
         turn = Turn(chat, agent, await chat.add("user", message, key=key))
-        # From here to the start of the task nothing else runs, so that a message has one turn at a time.
+        # No await until the task starts, so that a message never has two turns at once.
         known = self._live.get((user.user_id, turn.message_id))
         if known is not None:
             self._repeated += 1
@@ -138,7 +138,7 @@ class Turns:
         return turn
 
     async def _agent(self, user: AsyncUser, chat_id: str | None, name: str | None) -> Agent:
-        """Returns the agent that is named, else the one the chat began with, else the default one."""
+        """Returns the named agent, else the one the chat began with, else the default one."""
         if name is not None:
             return self.agents.get(validate.identifier(name, "agent"))
         session = None if chat_id is None else await user.sessions.get(chat_id)
@@ -148,12 +148,12 @@ class Turns:
         return self.agents.get()
 
     async def _run(self, user: AsyncUser, turn: Turn, *, keyed: bool) -> None:
-        """Answer a message, after those that were asked in the same chat before it; one with a key only once."""
+        """Answers a message after the earlier ones of its chat; with a key, uses an answer that is already stored."""
         place = (user.user_id, turn.chat_id)
         before = self._latest.get(place)
         self._latest[place] = turn
         try:
-            # Read only now that the turn is known to others: an answer stored meanwhile would be asked for again.
+            # Checked after the turn is registered; otherwise an answer stored in between would be generated again.
             reply = await turn.chat.keyed(turn.reply_key) if keyed else None
             if reply is None:
                 if before is not None:
@@ -164,7 +164,7 @@ class Turns:
         except asyncio.CancelledError:
             self._fail(user, turn, ModelUnavailable("the server shut down before the answer was complete"))
             raise
-        except Exception as problem:  # noqa: BLE001 - whatever it is, those who listen must hear of it
+        except Exception as problem:  # noqa: BLE001 - listeners must get every error
             self._fail(user, turn, problem)
         else:
             self._answered += reply is None
@@ -207,25 +207,30 @@ class Turns:
 async def _stored(
     turn: Turn, model: str | None, text: str, memories: Sequence[Memory], about: Mapping[str, Any]
 ) -> TurnResult:
-    """Store the answer and return it; if another process was faster, return its answer."""
+    """Stores the answer and returns it; if another process was faster, returns that answer."""
     noted = {**about, "agent": turn.agent.name, "model": model or NO_MODEL, "memories": kept(memories)}
     if model is None:
-        noted["retold"] = True  # it quotes, so that what it quotes comes before it in a search
+        noted["retold"] = True  # it only quotes, so searches rank its sources before it
     try:
         reply = await turn.chat.add("assistant", text, key=turn.reply_key, parent=turn.message_id, metadata=noted)
     except Conflict:
         faster = await turn.chat.keyed(turn.reply_key)
         if faster is None:
             raise
-        return _result(turn, faster, faster.metadata.get("model"), _rested_on(faster))
+        return _result(turn, faster, _model_of(faster), _rested_on(faster))
     return _result(turn, reply, model, tuple(memories))
 
 
 def _repeated(turn: Turn, reply: ConversationMessage) -> TurnResult:
-    """Returns the stored answer to a request that was answered before, and lets it be heard."""
-    model = reply.metadata.get("model")
+    """Returns the stored answer to a repeated request and sends it to the listeners."""
     turn.feed.put(reply.content)
-    return _result(turn, reply, None if model == NO_MODEL else model, _rested_on(reply))
+    return _result(turn, reply, _model_of(reply), _rested_on(reply))
+
+
+def _model_of(reply: ConversationMessage) -> str | None:
+    """Returns the model that wrote a stored answer; None if it was made without one."""
+    model = reply.metadata.get("model")
+    return None if model == NO_MODEL else model
 
 
 def _rested_on(reply: ConversationMessage) -> tuple[Memory, ...]:

@@ -1,4 +1,4 @@
-"""How an agent without a model says what it knows: facts as sentences, quotes with their day and speaker."""
+"""Words the replies of an agent without a model: facts as sentences, quotes with their date and speaker."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ OFFER = "I would forget"
 OWN_WORDS = (NOTHING, NOTED, KNOWN, TOLD, OFFER, ABLE, ABLE_IN_GERMAN)
 
 LONGEST_QUOTE = 300
-# What nobody has "since" a day.
+# Keys that are not said with "since".
 LASTING = words("name nickname birthday age hometown nationality email plan goal")
-# Keys that are said with another verb than "is": how the sentence goes on after "You", and after a name.
+# Keys that take another verb than "is": the verb after "You", and after a name.
 VERBS = {
     "like": ("like", "likes"),
     "dislike": ("dislike", "dislikes"),
@@ -44,13 +44,13 @@ VERBS = {
 }
 MY = re.compile(r"^\s*(?:my|our)\s+", re.IGNORECASE)
 PLURALS = {"child": "children"}
-# Preferences that are said with another verb than "prefer".
+# Preferences that are not worded with "prefer".
 WISHES = {"address_as": "You want to be called {}.", "answer_language": "You want answers in {}."}
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply, the memories that it rests on, and what its metadata tells beside them."""
+    """A reply, the memories that it rests on, and further metadata."""
 
     text: str
     memories: tuple[Memory, ...] = ()
@@ -58,12 +58,12 @@ class Reply:
 
 
 def fact_sentence(fact: Fact) -> str:
-    """Returns a fact as a sentence, with the day since when it holds: "Your home is Lisbon, since March 2026."."""
+    """Returns a fact as a sentence with the date since which it holds: "Your home is Lisbon, since March 2026."."""
     return f"{_capital(_said(fact, quotable(fact.value)))}{_since(fact)}."
 
 
 def fact_sentences(facts: Sequence[Fact]) -> list[tuple[str, list[Fact]]]:
-    """Returns facts as sentences, each with the facts that it says: several values of a key are said in one."""
+    """Returns facts as sentences, each with its facts; several values of a key share one sentence."""
     groups: dict[tuple[str, str], list[Fact]] = {}
     for each in facts:
         groups.setdefault((each.label, each.fact_id if each.single_valued else ""), []).append(each)
@@ -77,7 +77,7 @@ def _listed(facts: Sequence[Fact]) -> str:
 
 
 def _said(fact: Fact, value: str, *, many: bool = False) -> str:
-    """Returns what a fact, or several of one key, claim: "your home is Lisbon", "you speak German and English"."""
+    """Returns one or several facts of a key as a clause: "Your home is Lisbon", "you speak German and English"."""
     if fact.key in VERBS:
         yours, others = VERBS[fact.key]
         return f"you {yours} {value}" if fact.about == ME else f"{_called(fact.about)} {others} {value}"
@@ -90,18 +90,18 @@ def _said(fact: Fact, value: str, *, many: bool = False) -> str:
 
 
 def _since(fact: Fact, form: str = ", since {}") -> str:
-    """Returns since when a fact holds; nothing where the user named no day, which would be kept as its first moment."""
+    """Returns since when a fact holds; "" if the user named no date, because a named date is stored as midnight."""
     only_told = fact.learned and (fact.valid_from.hour, fact.valid_from.minute, fact.valid_from.second) != (0, 0, 0)
     return "" if fact.key in LASTING or only_told else form.format(moment(fact.valid_from))
 
 
 def former_sentence(fact: Fact) -> str:
-    """Returns what was before as a sentence: "Your home was Porto before."."""
-    return _capital(f"{_possessive(fact)} {spoken(fact.key)} was {fact.value} before.")
+    """Returns a former value as a sentence: "Your home was Porto before."."""
+    return _capital(f"{_possessive(fact)} {spoken(fact.key)} was {quotable(fact.value)} before.")
 
 
 def no_former_sentence(fact: Fact) -> str:
-    """Returns that nothing is known from before, and what holds."""
+    """Returns a sentence saying that no former value is known, followed by the current one."""
     former = f"{_possessive(fact).lower() if fact.about == ME else _possessive(fact)} {spoken(fact.key)}"
     return f"I don't know {former} before that; you never told me. {fact_sentence(fact)}"
 
@@ -115,7 +115,7 @@ def _capital(sentence: str) -> str:
 
 
 def _called(about: str) -> str:
-    """Returns what an agent calls a person: the user's "my sister Jo" becomes "your sister Jo"."""
+    """Returns how an agent refers to a person: "my sister Jo" becomes "your sister Jo"."""
     return quotable(MY.sub("your ", about))
 
 
@@ -127,23 +127,23 @@ def preference_sentence(preference: UserPreference) -> str:
 
 
 def spoken(key: str) -> str:
-    """Returns a key as one says it."""
+    """Returns a key as words."""
     return key.replace("_", " ")
 
 
 def moment(when: datetime) -> str:
-    """Returns a day, or the month where only that is known: such a time is the first moment of it."""
+    """Returns a date, or just the month if the time is the first moment of one."""
     month = (when.day, when.hour, when.minute, when.second) == (1, 0, 0, 0)
     return f"{when:%B %Y}" if month else day(when)
 
 
 def day(when: datetime) -> str:
-    """Returns a day as it is said, such as 5 Oct 2026."""
+    """Returns a date such as 5 Oct 2026."""
     return f"{when.day} {when:%b %Y}"
 
 
 def attribution(hit: Hit, titles: Mapping[str, str]) -> str:
-    """Returns what stands before a quote: whose words they are, and from when."""
+    """Returns the words before a quote: who said it and when."""
     when = f" on {day(hit.occurred_at)}" if hit.occurred_at else ""
     if hit.kind == "document":
         page = f", page {hit.metadata['page']}" if "page" in hit.metadata else ""
@@ -159,12 +159,12 @@ def attribution(hit: Hit, titles: Mapping[str, str]) -> str:
 
 
 def is_the_users(hit: Hit) -> bool:
-    """Returns whether these are the user's own words."""
+    """Returns whether a hit has the user's own words."""
     return hit.kind == "message" and hit.role == "human" and hit.trusted and hit.speaker in (None, "User")
 
 
 def is_own(hit: Hit) -> bool:
-    """Returns whether these are words of an agent without a model, which only retell others."""
+    """Returns whether a hit has the words of an agent without a model, which only retell others."""
     return bool(hit.scores.get("retold")) or (hit.role == "ai" and hit.content.startswith(OWN_WORDS))
 
 
@@ -173,7 +173,7 @@ def _of(hit: Hit) -> str:
 
 
 def offer(listed: Sequence[str], left: int) -> str:
-    """Returns the offer to forget what is listed; `left` tells how many messages more say the same."""
+    """Returns the offer to forget the listed items; `left` is how many more messages say the same."""
     many = "1 more message says" if left == 1 else f"{left} more messages say"
     more = f" {many} it too: ask me again after that." if left else ""
     going = f"{OFFER} {', '.join(listed)}, and the replies and requests that repeat it."
@@ -181,16 +181,16 @@ def offer(listed: Sequence[str], left: int) -> str:
 
 
 def quoted(text: str) -> str:
-    """Returns a text between quotation marks."""
+    """Returns a text in quotation marks."""
     return f"“{quotable(text)}”"
 
 
 def ended(quote: str) -> str:
-    """Returns a quote with a full stop behind it, unless it has an end of its own."""
+    """Returns a quote with a full stop after it unless it ends with punctuation."""
     return quote if quote[-2:-1] in ".!?…" else f"{quote}."
 
 
 def quotable(text: str) -> str:
-    """Returns a text in one line, and not the whole of a long one."""
+    """Returns a text on one line, shortened if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1].rstrip() + "…"

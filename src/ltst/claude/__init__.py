@@ -1,6 +1,6 @@
-"""For Claude: a store of the Agent SDK's transcripts, and the memory tool's files, kept by ltst.
+"""For Claude: a store for the Agent SDK's transcripts, and the memory tool's files, kept in ltst.
 
-Each part needs the package of its own, claude-agent-sdk or anthropic, and is imported when it is first asked for.
+Each part needs its own package, claude-agent-sdk or anthropic, and is imported on first use.
 """
 
 from importlib import import_module
@@ -14,7 +14,7 @@ __all__ = ["AsyncLtstMemoryTool", "LtstMemoryTool", "LtstSessionStore"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a part."""
+    """Imports a name on first use."""
     if name not in __all__:
         raise AttributeError(f"module 'ltst.claude' has no attribute {name!r}")
     module = "transcripts" if name == "LtstSessionStore" else "files"

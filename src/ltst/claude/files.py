@@ -23,7 +23,7 @@ AROUND = 2
 
 
 class Files:
-    """The files of one memory, and what Claude is told when it works with them, in the words that it knows."""
+    """The files of one memory, and the replies to Claude in the tool's own wording."""
 
     def __init__(self, user: AsyncUser | User, namespace: tuple[str, ...], ask: Callable[..., Any]) -> None:
         adapters.check_user(user)
@@ -32,7 +32,7 @@ class Files:
         self._ask = ask
 
     async def view(self, command: Any) -> str:
-        """Return the lines of a file with their numbers, or what lies in a directory."""
+        """Returns the numbered lines of a file, or the contents of a directory."""
         path = _relative(command.path)
         item = await self._found(path) if path else None
         if item is not None:
@@ -43,7 +43,7 @@ class Files:
         return _listed(command.path, path, below)
 
     async def create(self, command: Any) -> str:
-        """Make a file that is not there yet."""
+        """Creates a file that does not exist yet."""
         path = _relative(command.path)
         above = [posixpath.dirname(path)]
         while above[-1]:
@@ -60,20 +60,25 @@ class Files:
         return f"File created successfully at: {command.path}"
 
     async def str_replace(self, command: Any) -> str:
-        """Replace a text that stands in a file once."""
-        changed = await self._changed(command.path, lambda text: _replaced(text, command))
-        at = changed.count("\n", 0, changed.find(command.new_str))
-        lines = changed.split("\n")
+        """Replaces a text that occurs exactly once in a file."""
+        line = 0
+
+        def change(text: str) -> str:
+            nonlocal line
+            line = text.count("\n", 0, max(0, text.find(command.old_str)))
+            return _replaced(text, command)
+
+        lines, at = (await self._changed(command.path, change)).split("\n"), line
         shown = _lines(lines[max(0, at - AROUND) : at + AROUND + 1], max(0, at - AROUND) + 1)
         return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{shown}"
 
     async def insert(self, command: Any) -> str:
-        """Put lines into a file after one of its lines."""
+        """Inserts lines into a file after a given line."""
         await self._changed(command.path, lambda text: _inserted(text, command))
         return f"The file {command.path} has been edited."
 
     async def delete(self, command: Any) -> str:
-        """Remove a file, or a directory with all that lies in it."""
+        """Removes a file, or a directory with everything in it."""
         path = _relative(command.path)
         if not path:
             raise ToolError(f"Cannot delete the {ROOT} directory itself")
@@ -81,7 +86,7 @@ class Files:
         return f"Successfully deleted {command.path}"
 
     async def rename(self, command: Any) -> str:
-        """Move a file, or a directory with all that lies in it, to where nothing is."""
+        """Moves a file, or a directory with everything in it, to a path that does not exist yet."""
         old, new = _relative(command.old_path), _relative(command.new_path)
         if not old:
             raise ToolError(f"Cannot rename the {ROOT} directory itself")
@@ -95,7 +100,7 @@ class Files:
         return f"Successfully renamed {command.old_path} to {command.new_path}"
 
     async def clear_all_memory(self) -> str:
-        """Remove every file."""
+        """Removes all files."""
         await self._remove(await self._below(""))
         return "All memory cleared"
 
@@ -103,12 +108,12 @@ class Files:
         return await self._ask(self._items.get, self._namespace, path)  # type: ignore[no-any-return]
 
     async def _below(self, path: str) -> list[Item]:
-        """Return the files in a directory and below it."""
+        """Returns the files in a directory and below it."""
         every = await self._ask(self._items.list, self._namespace, limit=adapters.MOST)
         return [item for item in every if not path or item.key.startswith(f"{path}/")]
 
     async def _there(self, path: str, told: str) -> list[Item]:
-        """Return the file, or the files of the directory, that is there."""
+        """Returns the file at a path, or the files of the directory; raises ToolError if there is nothing."""
         item = await self._found(path)
         found = [item] if item is not None else await self._below(path)
         if not found:
@@ -116,7 +121,7 @@ class Files:
         return found
 
     async def _changed(self, told: str, change: Callable[[str], str]) -> str:
-        """Return the new text of a file; whoever else changes it meanwhile loses nothing."""
+        """Changes the text of a file and returns it; retries if somebody else changed the file meanwhile."""
         path = _relative(told)
         while True:
             item = await self._found(path) if path else None
@@ -149,53 +154,53 @@ class Files:
 
 
 class LtstMemoryTool(BetaAbstractMemoryTool):
-    """Claude's memory tool over a user of `Memory`; give it to `client.beta.messages.tool_runner` among the tools."""
+    """Claude's memory tool for a user of `Memory`; pass it to `client.beta.messages.tool_runner` among the tools."""
 
     def __init__(self, user: User, *, namespace: tuple[str, ...] = NAMESPACE, **options: Any) -> None:
-        """Keep the files as items of a user, in a namespace; `options` are those of the base class."""
+        """Stores the files as items of a user in a namespace; `options` are those of the base class."""
         super().__init__(**options)
         self._files = Files(user, namespace, adapters.called)
 
     def view(self, command: Any) -> str:
-        """Return the lines of a file with their numbers, or what lies in a directory."""
+        """Returns the numbered lines of a file, or the contents of a directory."""
         return adapters.finished(self._files.view(command))
 
     def create(self, command: Any) -> str:
-        """Make a file that is not there yet."""
+        """Creates a file that does not exist yet."""
         return adapters.finished(self._files.create(command))
 
     def str_replace(self, command: Any) -> str:
-        """Replace a text that stands in a file once."""
+        """Replaces a text that occurs exactly once in a file."""
         return adapters.finished(self._files.str_replace(command))
 
     def insert(self, command: Any) -> str:
-        """Put lines into a file after one of its lines."""
+        """Inserts lines into a file after a given line."""
         return adapters.finished(self._files.insert(command))
 
     def delete(self, command: Any) -> str:
-        """Remove a file, or a directory with all that lies in it."""
+        """Removes a file, or a directory with everything in it."""
         return adapters.finished(self._files.delete(command))
 
     def rename(self, command: Any) -> str:
-        """Move a file, or a directory with all that lies in it, to where nothing is."""
+        """Moves a file, or a directory with everything in it, to a path that does not exist yet."""
         return adapters.finished(self._files.rename(command))
 
     def clear_all_memory(self) -> str:
-        """Remove every file."""
+        """Removes all files."""
         return adapters.finished(self._files.clear_all_memory())
 
 
 class AsyncLtstMemoryTool(Files, BetaAsyncAbstractMemoryTool):
-    """Claude's memory tool for code that awaits, over a user of `AsyncMemory` or `Memory`."""
+    """Claude's memory tool for async code, for a user of `AsyncMemory` or `Memory`."""
 
     def __init__(self, user: AsyncUser | User, *, namespace: tuple[str, ...] = NAMESPACE, **options: Any) -> None:
-        """Keep the files as items of a user, in a namespace; `options` are those of the base class."""
+        """Stores the files as items of a user in a namespace; `options` are those of the base class."""
         BetaAsyncAbstractMemoryTool.__init__(self, **options)
         Files.__init__(self, user, namespace, adapters.awaited)
 
 
 def _relative(path: str) -> str:
-    """Return the path below /memories, empty for /memories itself; none leads out of it."""
+    """Returns the path below /memories, "" for /memories itself; raises ToolError for a path outside it."""
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise ToolError(f"Path must start with {ROOT}, got: {path}")
     plain = posixpath.normpath(path)
@@ -220,7 +225,7 @@ def _lines(lines: list[str], first: int) -> str:
 
 
 def _listed(told: str, path: str, below: list[Item]) -> str:
-    """Return what lies in a directory, two levels deep, with sizes; those of directories are of all in them."""
+    """Returns the contents of a directory, two levels deep, with sizes; a directory's size covers everything in it."""
     sizes: dict[str, int] = {}
     for item in below:
         parts = item.key[len(path) :].strip("/").split("/")

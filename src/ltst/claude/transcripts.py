@@ -1,4 +1,4 @@
-"""The Claude Agent SDK: a store that mirrors its transcripts, each a conversation whose entries are messages."""
+"""The Claude Agent SDK: a store for its transcripts; each is a conversation whose messages are its entries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ltst.sync import User
 with adapters.needed("claude-agent-sdk", "claude"):
     from claude_agent_sdk import fold_session_summary
 
-# Where the metadata of a message keeps the entry.
+# The metadata key under which a message keeps its entry.
 KEPT = "claude"
 BEGUN = "claude-"
 
@@ -26,34 +26,34 @@ BEGUN = "claude-"
 class LtstSessionStore:
     """The transcripts of a user's sessions with Claude; pass it to `ClaudeAgentOptions` as `session_store`.
 
-    Every transcript is a conversation, that of a subagent too; its name is the project, the session and the subpath.
+    Every transcript, also a subagent's, is a conversation named after its project, session and subpath.
     """
 
     def __init__(self, user: AsyncUser | User, *, agent: str | None = "claude") -> None:
-        """Keep transcripts of a user, under the name of an agent."""
+        """Stores transcripts of a user, under the name of an agent."""
         adapters.check_user(user)
         self._user = user
         self._agent = agent
 
     async def append(self, key: Mapping[str, str], entries: Sequence[Mapping[str, Any]]) -> None:
-        """Store entries, all or none; one with a `uuid` that is stored already stays as it is."""
+        """Stores entries, all or none, except those whose `uuid` is already stored."""
         name = _name(key)
         chat = self._user.chat(_session_id(name), agent=self._agent, name=name)
         turns = [_turn(entry, spoken="subpath" not in key) for entry in entries]
         try:
             await awaited(chat.add_many, turns)
-        except Conflict:  # an entry that was stored says something else by now
+        except Conflict:  # a stored entry has different content by now
             new = [turn for turn in turns if not turn["key"] or await awaited(chat.keyed, turn["key"]) is None]
             await awaited(chat.add_many, new)
 
     async def load(self, key: Mapping[str, str]) -> list[Any] | None:
-        """Return the entries of a transcript in order; None if there is none."""
+        """Returns the entries of a transcript in order, or None if there is none."""
         stored = await awaited(self._user.chat(_session_id(_name(key))).window, adapters.MOST)
         entries = [adapters.whole(message, KEPT) for message in stored]
         return [entry for entry in entries if entry is not None] or None
 
     async def list_sessions(self, project_key: str) -> list[Any]:
-        """Return the sessions of a project, with the time of their last entry in milliseconds."""
+        """Returns the sessions of a project, with the time of their last entry in milliseconds."""
         return [
             {"session_id": parts[1], "mtime": _milliseconds(session)}
             for parts, session in await self._sessions(project_key)
@@ -61,7 +61,7 @@ class LtstSessionStore:
         ]
 
     async def list_session_summaries(self, project_key: str) -> list[Any]:
-        """Return what the SDK tells of each session of a project, folded from its entries."""
+        """Returns the SDK's summary of each session of a project, computed from its entries."""
         summaries = []
         for listed in await self.list_sessions(project_key):
             key = {"project_key": project_key, "session_id": listed["session_id"]}
@@ -71,19 +71,19 @@ class LtstSessionStore:
         return summaries
 
     async def delete(self, key: Mapping[str, str]) -> None:
-        """Forget a transcript; that of a session goes with those of its subagents."""
+        """Deletes a transcript; a session's transcript is deleted with those of its subagents."""
         name = _name(key)
         below = [] if "subpath" in key else [f"{name}/{quote(each, safe='')}" for each in await self.list_subkeys(key)]
         for each in (*below, name):
             await awaited(self._user.sessions.delete, _session_id(each))
 
     async def list_subkeys(self, key: Mapping[str, str]) -> list[str]:
-        """Return the subpaths of a session: the transcripts of its subagents."""
+        """Returns the subpaths of a session, which are the transcripts of its subagents."""
         sessions = await self._sessions(key["project_key"])
         return [parts[2] for parts, _ in sessions if len(parts) == 3 and parts[1] == key["session_id"]]
 
     async def _sessions(self, project_key: str) -> list[tuple[list[str], ConversationSession]]:
-        """Return the transcripts of a project, each with the parts of its name."""
+        """Returns the transcripts of a project, each with the parts of its name."""
         listed = await awaited(self._user.sessions.list, prefix=BEGUN, limit=adapters.MOST)
         named = [
             ([unquote(part) for part in session.session_name.split("/")], session)
@@ -101,7 +101,7 @@ def _name(key: Mapping[str, str]) -> str:
 
 
 def _session_id(name: str) -> str:
-    """Return an id of fixed length: paths of projects are long."""
+    """Returns an id of fixed length, because project paths are long."""
     return BEGUN + sha256(name)[:40]
 
 
@@ -118,7 +118,7 @@ def _turn(entry: Mapping[str, Any], *, spoken: bool) -> dict[str, Any]:
 
 
 def _role(entry: Mapping[str, Any], spoken: bool) -> str:
-    """Return whose words an entry holds; nothing may be learnt of the user from what a program or an agent wrote."""
+    """Returns the role of an entry; nothing may be learned about the user from what a program or agent wrote."""
     kind = entry.get("type")
     if kind == "assistant":
         return "ai"

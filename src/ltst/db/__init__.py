@@ -1,1 +1,1 @@
-"""The ground floor: the only place that knows the driver, the server and the schema."""
+"""Everything that knows the driver, the server and the schema; no other package does."""

@@ -1,18 +1,18 @@
-"""Whether servers ask for keys, which a restore and a reset carry over from the database they replace."""
+"""Whether servers require API keys; a restore or reset carries this over from the database it replaces."""
 
 from __future__ import annotations
 
 from ltst.db.connections import Connection
 
 TABLE = "key_requirement"
-# By the schema of ltst's own tables: another program may have a table of keys too.
+# Only in the schema of ltst's own tables, because another program may have a table of the same name.
 PRESENT = b"""
 SELECT relname::text FROM pg_class
 WHERE relname IN ('key_requirement', 'api_keys') AND relnamespace =
     (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('ltst_migrations'))
 """
 REQUIRE = "INSERT INTO key_requirement DEFAULT VALUES ON CONFLICT DO NOTHING"
-# For a schema without that table: the migration that makes it finds this event.
+# For a schema that lacks the table: the migration that creates it looks for this event.
 REQUIRE_LATER = """
 INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
 VALUES ('system', 'restore', 'require', 'key', 'keys')
@@ -20,13 +20,13 @@ VALUES ('system', 'restore', 'require', 'key', 'keys')
 
 
 async def condition(connection: Connection) -> str:
-    """Return the SQL condition under which servers ask for keys, for the keeper; an older schema has keys alone."""
+    """Returns the SQL condition under which servers require keys, for the keeper; also works for older schemas."""
     found = await connection.rows(PRESENT)
     return " OR ".join(f"EXISTS (SELECT FROM {name})" for (name,) in found) or "false"
 
 
 async def required(connection: Connection) -> bool:
-    """Whether servers ask for keys."""
+    """Returns whether servers require keys."""
     wanted = f"SELECT {await condition(connection)}"
     await connection.execute(b"SET LOCAL ROLE ltst_keeper")
     found = await connection.value(wanted)

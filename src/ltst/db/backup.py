@@ -1,7 +1,7 @@
-"""Backup and restore of everything that ltst keeps in a database, with the programs that Postgres brings.
+"""Backs up and restores everything that ltst keeps in a database, using Postgres's own programs.
 
-A backup is what one moment held. A restore happens in one transaction, so it is complete or it did not happen. What
-else lives in the database stays out of both.
+A backup is a snapshot of one moment. A restore is one transaction, so it happens completely or not at all. Tables of
+other programs in the same database are left out of both.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ltst.support import durable
 
 EVERY_NODE = "back up every node, at a moment that citus_create_restore_point names; see docs/scaling.md"
 MIGRATIONS = "ltst_migrations"
-# What fills up by itself and is nobody's memory; a database that holds no more than this counts as empty.
+# Tables that fill up by themselves; a database with rows in no other tables counts as empty.
 BYCATCH = (
     "memory_performance_metrics",
     "memory_retrieval_cache",
@@ -50,7 +50,7 @@ STATEMENTS = statements(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """How the programs reach the database; what is secret goes by the environment, which only its owner can read."""
+    """How programs connect to the database; secrets go into the environment, which only its owner can read."""
 
     conninfo: str
     environment: dict[str, str]
@@ -68,23 +68,23 @@ class _Contents(NamedTuple):
 
 
 class _Target(NamedTuple):
-    """The database that a backup goes to."""
+    """The database that a backup is restored into."""
 
     occupied: bool
     server_version: int
     asks_for_keys: str = "false"
-    """The condition under which its servers ask for keys."""
+    """The SQL condition under which its servers require keys."""
 
 
 def place(conninfo: str) -> str:
-    """Name a database for people, without the password."""
+    """Returns a readable name for a database, without the password."""
     parts = _parsed(conninfo)
     host = parts.get("host") or parts.get("hostaddr") or "this machine"
     return f"{parts.get('dbname') or 'the default database'} on {host}"
 
 
 async def backup(database: Database, file: Path, *, overwrite: bool = False) -> int:
-    """Write a backup that only its owner can read; how many bytes it has."""
+    """Writes a backup that only its owner can read; returns its size in bytes."""
     _check_place(file, overwrite)
     await _refuse_unknown(database)
     async with database.owner() as connection:
@@ -94,7 +94,7 @@ async def backup(database: Database, file: Path, *, overwrite: bool = False) -> 
 
 
 async def restore(database: Database, file: Path, *, replace: bool = False) -> list[migrate.MigrationStatus]:
-    """Put a backup into a database without memories (`replace`: into any), all or nothing; the migrations it has."""
+    """Restores a backup into an empty database (`replace`: into any), all or nothing; returns its migrations."""
     contents = await asyncio.to_thread(_contents, file)
     await _refuse_unknown(database)
     target = await _inspect(database, contents.schema)
@@ -144,7 +144,7 @@ def _check_place(file: Path, overwrite: bool) -> None:
 
 
 async def _refuse_unknown(database: Database) -> None:
-    """A newer ltst may have made tables that this one has never heard of, and would leave behind."""
+    """Raises if a newer ltst made this database: it may have tables that this version would leave out."""
     for each in await migrate.status(database):
         if each.state == "unknown":
             raise DatabaseUnavailable(
@@ -153,7 +153,7 @@ async def _refuse_unknown(database: Database) -> None:
 
 
 async def _choose(connection: Connection) -> list[str]:
-    """Choose what of the database is ltst's, and in which role it can be read whole."""
+    """Returns pg_dump's options that select ltst's tables, and the role that can read all rows."""
     ((schema, exempt, inherits),) = await connection.rows(STATEMENTS["reader"])
     if schema is None:
         raise NotFound("this database holds nothing of ltst: there is nothing to back up")
@@ -197,7 +197,7 @@ def _run(reach: _Reach, program: str, *arguments: str) -> subprocess.CompletedPr
 
 
 def _said(complaints: str) -> str:
-    """The first error, without the lines after it, which may quote what users wrote."""
+    """Returns the first error without the lines after it, which may quote what users wrote."""
     found = re.search(r"\b(?:ERROR|FATAL|error):\s+(.+)", complaints)
     return found[1] if found else complaints.strip()[-500:] or "it ended without a word"
 
@@ -219,7 +219,7 @@ def _contents(file: Path) -> _Contents:
 
 
 def _of_ltst() -> re.Pattern[str]:
-    """The entries to restore. Of tables a backup holds ltst's alone; of functions and types, all of the schema's."""
+    """Returns the pattern of entries to restore: all tables in the backup, but only ltst's own functions."""
     functions = "|".join(migrate.names_of("FUNCTION"))
     parts = "TABLE|VIEW|SEQUENCE|DEFAULT(?! ACL)|CONSTRAINT|CHECK CONSTRAINT|FK CONSTRAINT|INDEX|TRIGGER|RULE|POLICY"
     return re.compile(
@@ -255,7 +255,7 @@ async def _has_memories(database: Database) -> bool:
 
 
 def _load(reach: _Reach, file: Path, contents: _Contents, target: _Target, closing: str) -> None:
-    """Let pg_restore write SQL and psql run it: that way one transaction also holds what comes before and after."""
+    """Pipes SQL from pg_restore into psql, so that one transaction can hold what comes before and after it."""
     with tempfile.TemporaryFile("w+", errors="replace") as complaints, tempfile.NamedTemporaryFile("w") as chosen:
         chosen.write("\n".join(contents.entries) + "\n")
         chosen.flush()
@@ -271,7 +271,7 @@ def _load(reach: _Reach, file: Path, contents: _Contents, target: _Target, closi
 def _pour(
     reach: _Reach, file: Path, chosen: Path, complaints: IO[str], target: _Target, closing: str
 ) -> tuple[bool, bool]:
-    """Whether all was read, and whether all was written."""
+    """Returns whether everything was read, and whether everything was written."""
     restore = [f"{binaries()}/pg_restore", "--no-owner", "--no-tablespaces", f"--use-list={chosen}", "--file=-"]
     psql = [f"{binaries()}/psql", "--no-psqlrc", "--quiet", "--no-password", "--set=ON_ERROR_STOP=1"]
     reader = subprocess.Popen(  # noqa: S603 - Postgres's own programs
@@ -288,7 +288,7 @@ def _pour(
         assert reader.stdout and writer.stdin, "both are pipes"
         writer.stdin.write(_opening(target).encode())
         _copy(reader.stdout, writer.stdin, target)
-        # Only a backup that was read to its end is committed; without the word, psql leaves and all is undone.
+        # COMMIT is sent only if the backup was read to its end; otherwise psql exits and everything is undone.
         if reader.wait() == 0:
             writer.stdin.write(closing.encode())
     return reader.returncode == 0, writer.returncode == 0

@@ -1,6 +1,6 @@
-"""The blueprint: what the migrations leave in a schema, read from their text. Databases are compared with it.
+"""Derives the schema that the migrations produce from their text, to compare databases with it.
 
-It knows columns, indexes, triggers, views and functions. A test holds it against the catalog of a migrated database.
+Covers columns, indexes, triggers, views and functions. A test compares it with the catalog of a migrated database.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ltst.db.migrate import migrations
 TOKEN = re.compile(r"--[^\n]*|\$\$.*?\$\$|'(?:[^']|'')*'|.", re.DOTALL)
 CREATED = re.compile(r"CREATE (?:OR REPLACE )?(?:UNIQUE )?(TABLE|INDEX|TRIGGER|VIEW|FUNCTION) (\w+)(.*)", re.DOTALL)
 DROPPED = re.compile(r"DROP (TABLE|INDEX|TRIGGER|VIEW|FUNCTION) (?:IF EXISTS )?(.*);", re.DOTALL)
-# What says more of something that was made before; a DO block may be about several functions.
+# Statements that change something created before; a DO block may concern several functions.
 FOLLOWING = re.compile(r"ALTER (?:INDEX|VIEW|FUNCTION)\b|GRANT\b|REVOKE\b|DO\b.*\bFUNCTION\b", re.DOTALL)
 RULES = ("PRIMARY", "UNIQUE", "FOREIGN", "CHECK", "CONSTRAINT", "EXCLUDE")
 
 
 @dataclass(slots=True)
 class SchemaPart:
-    """One thing of the schema: the statement that makes it, and those that say more of it."""
+    """One object of the schema: the statement that creates it, and those that change it later."""
 
     statement: str
     following: list[str] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Blueprint:
     functions: dict[str, SchemaPart] = field(default_factory=dict)
 
     def read(self, statement: str) -> None:
-        """Take in the next statement of the migrations."""
+        """Applies the next statement of the migrations."""
         if made := CREATED.match(statement):
             self._create(made[1], made[2], made[3], statement)
         elif gone := DROPPED.match(statement):
@@ -94,7 +94,7 @@ class Blueprint:
 
 @cache
 def blueprint() -> Blueprint:
-    """The schema that all migrations make."""
+    """Returns the schema that all migrations produce."""
     drawn = Blueprint()
     for migration in migrations():
         for statement in statements(migration.text):
@@ -103,14 +103,14 @@ def blueprint() -> Blueprint:
 
 
 def statements(script: str) -> Iterator[str]:
-    """The statements of a script, without the comments between their words."""
+    """Yields the statements of a script without comments."""
     for written in _split(TOKEN.findall(script), ";"):
         if statement := written.strip():
             yield f"{statement};"
 
 
 def _columns(body: str) -> list[str]:
-    """The columns that stand between the brackets of CREATE TABLE."""
+    """Returns the column names in the parentheses of CREATE TABLE."""
     inside = body[body.index("(") + 1 : body.rindex(")")]
     depth, tokens = 0, []
     for each in TOKEN.findall(inside):
@@ -121,7 +121,7 @@ def _columns(body: str) -> list[str]:
 
 
 def _split(tokens: Iterable[str], end: str) -> Iterator[str]:
-    """What stands between the tokens that are `end`."""
+    """Yields the text between the tokens that equal `end`, without comments."""
     kept: list[str] = []
     for token in tokens:
         if token == end:

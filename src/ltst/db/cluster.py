@@ -30,21 +30,21 @@ if sys.platform != "win32":
 
 NAME = "ltst"  # of the database and of its superuser
 SOCKET_PORT = 5432  # only the suffix of the socket's file name, unless TCP is asked for
-SHORT_FOLDER = Path("/tmp")  # noqa: S108 - not the environment's choice: all processes have to come to the same one
+SHORT_FOLDER = Path("/tmp")  # noqa: S108 - not taken from the environment, because all processes must agree on it
 SOCKET_PATH_LIMIT = 103  # bytes; macOS has the shorter limit, Linux allows 107
 SHARED_MEMORY_NEEDED = 256 << 20
-# What Postgres keeps of its pages, of the machine's memory: where the vectors of a large memory fit in, a search reads
-# no files. A page takes memory once it is used.
+# Bounds of shared_buffers, and its share of the machine's memory. If the vectors of a large memory fit in, a search
+# reads no files. A page takes memory only once it is used.
 LEAST_BUFFERS, MOST_BUFFERS, BUFFERS_SHARE = 128 << 20, 512 << 20, 1 / 16
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
-RESTART_PATIENCE = 20.0  # seconds, for the processes of a dead server to go away
+RESTART_PATIENCE = 20.0  # seconds to wait for the processes of a dead server to end
 ORPHAN_GRACE = 3.0
-KILLED_PATIENCE = 5.0  # a server that ends without a word was killed, which may not happen again
+KILLED_PATIENCE = 5.0  # a server that ends silently was killed, which may not happen again
 RECOVERY_PATIENCE = 120.0
 TRANSIENT = ("pre-existing shared memory block", 'lock file "postmaster.pid" already exists')
 
-# What decides a word's characters in full-text search; only the last is sure to exist everywhere.
+# Candidates for LC_CTYPE, which decides what is a word in full-text search; only the last exists everywhere.
 CTYPES = ("C.UTF-8", "en_US.UTF-8", "C")
 
 ACCESS = """\
@@ -81,13 +81,13 @@ class Cluster:
         self._sockets = _socket_folder(folder.data, account)
 
     def ensure(self, port: int | None, *, alone: bool) -> tuple[Path, int]:
-        """Make sure that a server answers, starting one if need be; return where."""
+        """Makes sure that a server answers, starting one if needed; returns its socket folder and port."""
         if self._sockets != self._folder.data and self._sockets.exists():
             _check_private(self._sockets, self._account)
         running = self._adopt()
         if running is None or (alone and not running.suits(port)):
             self._stop()
-            # With other users around, a restart keeps the settings that they know the server by.
+            # If others use the server, a restart keeps the settings they know.
             if self._make_data() or alone:
                 _configure(self._folder.data, self._account, self._sockets, port)
             running = self._start()
@@ -109,7 +109,7 @@ class Cluster:
             if watcher.is_stopped(pid):
                 raise self._failure(f"was stopped by a signal: let it go on with `kill -CONT {pid}`", 0)
             if running and running.ready and not _socket_file(self._sockets, running.port).exists():
-                return None  # it lost its socket, to a cleaner of temporary files for instance
+                return None  # its socket file is gone, deleted for instance by a cleaner of temporary files
             if time.monotonic() > deadline:
                 raise self._failure("does not answer", 0)
             time.sleep(TICK)
@@ -150,13 +150,13 @@ class Cluster:
             if made.returncode == 0 or "locale" not in made.stderr:
                 break
         check(made)
-        # Unsynced up to here and synced once at the end, which halves the time.
+        # Synced once at the end instead of after each step, which halves the time.
         single = [f"{programs}/postgres", "--single", "-D", place, "-c", "fsync=off", "template1"]
         check(run(single, fresh, self._account, f"CREATE DATABASE {NAME} STRATEGY file_copy\n"))
         check(run([f"{programs}/initdb", "--sync-only", "-D", place], fresh, self._account))
 
     def _place(self, data: Path) -> str:
-        # The borrowed user may not pass through the folders above, but it is started inside and so need not.
+        # The server's user may lack access to the parent folders, but the process starts inside and does not need it.
         return "/proc/self/cwd" if self._account.borrowed and sys.platform == "linux" else str(data)
 
     def _start(self) -> _Running:
@@ -197,13 +197,13 @@ class Cluster:
         return lock
 
     def _end_orphans(self) -> None:
-        """End the processes that a killed server left; a long statement does not notice that its server is gone."""
+        """Ends processes of a killed server; during a long statement they do not notice that their server is gone."""
         for pid in psutil.pids():
             if watcher.serves(pid, self._folder.data):
                 os.kill(pid, signal.SIGQUIT)
 
     def _clear_leftovers(self) -> None:
-        """Remove the pid files of a killed server; Postgres trusts them even where the number now means another."""
+        """Removes a killed server's pid files; Postgres trusts them even if the pid now belongs to another process."""
         for leftover in (self._folder.data / "postmaster.pid", *self._sockets.glob(".s.PGSQL.*")):
             leftover.unlink(missing_ok=True)
 
@@ -246,7 +246,7 @@ def _is_welcome(client: socket.socket) -> bool:
         if reply.endswith(_READY):
             client.sendall(_GOODBYE)
             return True
-    # A refusal of another kind (too many connections, say) still comes from a server in good health.
+    # Other refusals, such as too many connections, still come from a healthy server.
     return reply.startswith(b"E") and b"C57P0" not in reply
 
 
@@ -301,13 +301,13 @@ def _settings(data: Path, socket_folder: Path, port: int | None) -> str:
     chosen = {
         "listen_addresses": "" if port is None else "127.0.0.1",
         "port": str(port or SOCKET_PORT),
-        # Relative to the data folder, since the server's user may not be able to name it from the root.
+        # Relative to the data folder, because the server's user may not have access to its absolute path.
         "unix_socket_directories": "." if socket_folder == data else str(socket_folder),
         "shared_buffers": _buffers(),
         "dynamic_shared_memory_type": _shared_memory(),
     }
     if sys.platform == "linux":
-        # After a crash one call for the whole disk instead of one per file: seconds become a fraction of one.
+        # After a crash, one sync of the whole disk instead of one per file saves seconds.
         chosen["recovery_init_sync_method"] = "syncfs"
     head = "# Written at every start; use ALTER SYSTEM for settings that stay.\n"
     fixed = resources.files(__package__).joinpath("cluster.conf").read_text("utf-8")
@@ -315,7 +315,7 @@ def _settings(data: Path, socket_folder: Path, port: int | None) -> str:
 
 
 def _buffers() -> str:
-    """Choose the size of shared_buffers by the memory of this machine or container."""
+    """Returns shared_buffers for the memory of this machine or container."""
     with suppress(OSError, ValueError):  # no container, or one without a limit
         return _share_of(min(psutil.virtual_memory().total, int(CONTAINER_LIMIT.read_text())))
     return _share_of(psutil.virtual_memory().total)
@@ -326,7 +326,7 @@ def _share_of(memory: int) -> str:
 
 
 def _shared_memory() -> str:
-    """Choose the kind of shared memory for parallel work; containers give the usual kind too little room."""
+    """Returns the kind of shared memory for parallel queries; in containers /dev/shm is often too small."""
     return "mmap" if sys.platform == "linux" and not _is_roomy(Path("/dev/shm")) else "posix"  # noqa: S108
 
 
@@ -339,13 +339,13 @@ def _is_roomy(place: Path) -> bool:
 
 
 def _identities(account: Account) -> str:
-    """Who may connect over the socket: the server's own user, and root, who can read everything anyway."""
+    """Returns who may connect over the socket: the server's own user, and root, who can read everything anyway."""
     names = sorted({account.name, pwd.getpwuid(0).pw_name})
     return "".join('ltst "{}" {}\n'.format(name.replace('"', '""'), NAME) for name in names)
 
 
 def write_private(path: Path, text: str, uid: int, gid: int) -> None:
-    """Replace a file in one step, readable by its owner alone."""
+    """Replaces a file atomically, readable by its owner alone."""
     file, fresh = tempfile.mkstemp(prefix=path.name, dir=path.parent)
     try:
         with os.fdopen(file, "w", encoding="utf-8") as target:
@@ -365,7 +365,7 @@ def _socket_file(folder: Path, port: int) -> Path:
 
 
 def _socket_folder(data: Path, account: Account) -> Path:
-    """Choose where the socket lies: in the data folder, or in a private one when that path does not do for a socket."""
+    """Returns the socket's folder: the data folder, or a private one if that path does not suit a socket."""
     usable = str(data).isprintable() and "," not in str(data)  # libpq reads a comma as a second host
     if usable and len(os.fsencode(_socket_file(data, 65535))) <= SOCKET_PATH_LIMIT:
         return data
@@ -381,14 +381,14 @@ def _make_private(folder: Path, account: Account) -> None:
 
 
 def _check_private(folder: Path, account: Account) -> None:
-    # Anybody may make folders there, so only one that nobody else can enter is good enough.
+    # Anybody can create folders in /tmp, so only one that nobody else can enter is accepted.
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != account.uid or found.st_mode & 0o077:
         raise DatabaseUnavailable(f"{folder} should be a private folder of user {account.name} and is not: remove it")
 
 
 def _patience(failure: str) -> float:
-    """Say for how many seconds to try again after a failed start."""
+    """Returns for how many seconds to retry after a failed start."""
     if any(sign in failure for sign in TRANSIENT):
         return RESTART_PATIENCE
     return 0 if "FATAL" in failure else KILLED_PATIENCE

@@ -39,16 +39,16 @@ from ltst.support.place import FORKED, Place, background, beside
 R = TypeVar("R")
 Values = Sequence[Any] | Mapping[str, Any] | None
 
-WRITE = selectors.EVENT_WRITE  # as the driver waits for it, and is told of it
+WRITE = selectors.EVENT_WRITE  # as in the driver
 REAL, REALS = 700, 1021  # the types of Postgres
-# Nothing is prepared by itself, however often it is asked; only what asks for it.
+# The driver prepares no statement automatically; only calls that ask for it are prepared.
 BY_ITSELF = 1_000_000_000
 CONNECT_SECONDS = 10
-FAILOVER_SECONDS = 60.0  # as in the settings
-STATEMENT_SECONDS = 60.0  # as in the settings
-# The server ends a statement that takes too long; one that says nothing at all is given up so much later.
+FAILOVER_SECONDS = 60.0  # the default of the settings
+STATEMENT_SECONDS = 60.0  # the default of the settings
+# The server ends a statement that takes too long; a server that stays silent is given up this much later.
 GRACE_SECONDS = 5.0
-# A network that drops everything is noticed, on idle connections too. What the address says goes before.
+# Detect a network that drops all packets, also on idle connections. Settings in the URL take precedence.
 KEEPALIVES = {
     "keepalives_idle": "30",
     "keepalives_interval": "10",
@@ -58,7 +58,7 @@ KEEPALIVES = {
 
 
 class Reals(bytes):
-    """An array of `real` in Postgres's binary format; hundreds of numbers as text would take long to write."""
+    """An array of `real` in Postgres's binary format, because hundreds of numbers are slow to encode as text."""
 
     @classmethod
     def of(cls, numbers: Sequence[float]) -> Reals:
@@ -70,7 +70,7 @@ class Reals(bytes):
 
 
 class RealsDumper(Dumper):
-    """Gives the driver the encoded bytes."""
+    """Passes the encoded bytes to the driver."""
 
     format = Format.BINARY
     oid = REALS
@@ -100,7 +100,7 @@ def _silence_driver() -> None:
 
 
 class _Context:
-    """Where the driver looks for its adapters."""
+    """The context from which the driver takes its adapters."""
 
     adapters = _adapters()
     connection = None
@@ -124,7 +124,7 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
         """Which place of a distributed database it was used for; plans that it keeps are of that place."""
 
     def limit(self, seconds: float, address: str) -> None:
-        """Give up a server that answers later than this; its address is used to check whether it is alive."""
+        """Sets how long to wait for an answer; the address is used to check whether the server is alive."""
         self._patience, self._address = seconds, address
 
     @contextmanager
@@ -156,10 +156,10 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
 
     @asynccontextmanager
     async def pipeline(self) -> AsyncIterator[psycopg.AsyncPipeline]:
-        """Send statements in one round trip.
+        """Sends statements in one round trip.
 
-        Whoever fails or is cancelled in the middle hears of that alone: of the statements that were lost by it the
-        driver would warn.
+        If the block fails or is cancelled, raises only that error, without the driver's warnings about the statements
+        that were lost with it.
         """
         raised: BaseException | None = None
         try:
@@ -178,7 +178,7 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
             raise raised
 
     async def close(self) -> None:
-        """Close it; in a forked child without a word, since the session is the parent's."""
+        """Closes the connection; does nothing in a forked child, because the session belongs to the parent."""
         if self._process == os.getpid():
             await super().close()
 
@@ -197,7 +197,7 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
         return background(self._look_after())
 
     async def _look_after(self) -> None:
-        """Give up the server once it accepts no connections any more."""
+        """Gives the server up once it no longer accepts connections."""
         living = True
         while living:
             await asyncio.sleep(self._patience)
@@ -212,9 +212,9 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
 
 
 def _eager(gen: PQGen[R], line: int) -> PQGen[R]:
-    """Take the driver's steps, and wait only for what is not ready: a socket can nearly always be written to at once.
+    """Runs the driver's steps and waits only for what is not ready, because a socket is nearly always writable.
 
-    To ask the event loop instead would take longer than most statements do.
+    Asking the event loop each time would take longer than most statements.
     """
     try:
         wanted = next(gen)
@@ -229,8 +229,8 @@ def _eager(gen: PQGen[R], line: int) -> PQGen[R]:
 
 
 def _end(gen: PQGen[R]) -> None:
-    """End what a cancelled wait left unfinished; collected after its connection is closed, it would complain."""
-    # It raises RuntimeError where it would wait once more; the connection is then closed when it is given back.
+    """Closes a generator that a cancelled wait left unfinished, which would warn when collected later."""
+    # It raises RuntimeError if it wants to wait once more; the pool then closes the connection.
     with suppress(psycopg.Error, RuntimeError):
         gen.close()
 
@@ -258,25 +258,25 @@ class ConnectionPool:
         revive: Callable[[], None] | None = None,
         direct: bool = False,
     ) -> None:
-        """Connect on demand, up to `size`.
+        """Connects on demand, up to `size` connections.
 
-        A server that was there before and cannot be reached is waited for, with `patience`: it may be restarting, or
-        another of the hosts in the address may take its place. `revive` brings it back. Where it is known to be
-        `direct`, with no pooler between, statements can be prepared.
+        If a server that was reachable before goes away, the pool waits up to `patience` seconds: it may be restarting,
+        or another host in the address may take over. `revive` restarts it. With `direct`, no pooler is in between, and
+        statements may be prepared.
         """
         self.conninfo = _checked(conninfo)
         self.patience = patience
         self.wants_primary = conninfo_to_dict(conninfo).get("target_session_attrs") in ("read-write", "primary")
-        """Whether the address asks for the one server that can be written to."""
+        """Whether the address asks for the server that accepts writes."""
         self.read_only = False
-        """Whether the server that was reached last is a standby."""
+        """Whether the last server reached is a standby."""
         self._lost_at: float | None = None
         self.place = Place()
         self.statement_timeout = statement_timeout
         self._size = size
         self._timeout = timeout
         self._revive = revive
-        # A prepared statement is state of a session, which poolers do not keep.
+        # Prepared statements are session state, which poolers do not keep.
         self._prepares = BY_ITSELF if direct else None
         self._idle: list[Connection] = []
         self._lent = 0
@@ -296,7 +296,7 @@ class ConnectionPool:
         )
 
     def connection(self, use: int = 0) -> Lent:
-        """Lend a working connection for an `async with` block."""
+        """Returns an async context manager that lends a working connection."""
         return Lent(self, use)
 
     async def take(self, use: int = 0) -> Connection:
@@ -315,7 +315,7 @@ class ConnectionPool:
         return connection
 
     async def give_back(self, connection: Connection) -> None:
-        """Take a connection back; one in a bad state is closed."""
+        """Takes a connection back, closing it if it is in a bad state."""
         try:
             if connection.closed:
                 return
@@ -375,7 +375,7 @@ class ConnectionPool:
             return False
 
     def _left_to_wait(self) -> float:
-        """Return for how many seconds a server that is away is waited for."""
+        """Returns for how many more seconds to wait for a server that is away."""
         return 0.0 if self._lost_at is None else self._lost_at + self.patience - time.monotonic()
 
     def _take_idle(self, use: int) -> Connection | None:
@@ -394,7 +394,7 @@ class ConnectionPool:
         return 0 if self._idle and self._lent + len(self._idle) > self._size else None
 
     async def _connect(self) -> Connection:
-        """Open a new connection; a server that was there before is waited for."""
+        """Opens a new connection, waiting for a server that was reachable before."""
         began = time.monotonic()
         while True:
             try:
@@ -463,12 +463,12 @@ def _missing(conninfo: str, wanted: Mapping[str, str]) -> dict[str, str]:
 
 
 def _has_news(connection: Connection) -> bool:
-    """Whether an idle connection has something to read: a server that went away says so, a working one is silent."""
+    """Returns whether an idle connection has data to read: a server that goes away says so, others stay silent."""
     return connection.closed or _signals(connection.fileno(), select.POLLIN | select.POLLHUP | select.POLLERR)
 
 
 def _signals(line: int, events: int) -> bool:
-    """Whether one of the events is there at this moment."""
+    """Returns whether one of the events is pending right now."""
     watch = select.poll()
     watch.register(line, events)
     return bool(watch.poll(0))

@@ -31,7 +31,6 @@ from ltst.db.pool import (
     Scope,
     SingleCall,
     Statement,
-    Together,
     Transaction,
     Work,
 )
@@ -148,10 +147,6 @@ class Distributed(Database):
     def user(self, user_id: str) -> SingleCall:
         """Return single calls for one user."""
         return self.at(user_id).user(user_id)
-
-    def together(self, user_id: str) -> Together:
-        """Return an executor that joins reads of one user into one round trip."""
-        return self.at(user_id).together(user_id)
 
     def keeper(self) -> Executor:
         """Return single calls that are made in every place, or on the coordinator for what lies there."""

@@ -50,7 +50,7 @@ class EmbeddedServer:
 
     @classmethod
     def acquire(cls, home: Path, *, port: int | None = None) -> EmbeddedServer:
-        """Start the server of this folder, or join the one that runs; the first time, make its data folder."""
+        """Starts the server of this folder or joins the running one; creates the data folder the first time."""
         refuse_windows()
         if port is not None and not 1 <= port <= 65535:
             raise Invalid(f"port {port} is not a TCP port: a number from 1 to 65535 is accepted")
@@ -62,13 +62,13 @@ class EmbeddedServer:
 
     @property
     def dsn(self) -> str:
-        """How to connect over the socket."""
+        """The connection string for the socket."""
         host, port = self._address
         return _conninfo(host=str(host), port=str(port), dbname=NAME, user=NAME)
 
     @property
     def tcp_dsn(self) -> str | None:
-        """How to connect over TCP, when a port was asked for."""
+        """The connection string for TCP, if a port was requested."""
         if self._port is None or self._password is None:
             return None
         return _conninfo(host="127.0.0.1", port=str(self._port), dbname=NAME, user=NAME, password=self._password)
@@ -95,7 +95,7 @@ class EmbeddedServer:
             if self._share is None:
                 return
             if not watcher.is_file_of(self._share, self._folder.users):
-                # The folder was removed under us; Postgres notices by itself and ends.
+                # The folder was removed; Postgres notices that and stops by itself.
                 watcher.drop(self._share)
                 self._share = None
                 return
@@ -113,7 +113,7 @@ class EmbeddedServer:
 
     def _serve(self, share: int) -> None:
         alone = _count_in(share)
-        # The watcher comes first, so that the server is looked after from its first moment.
+        # The watcher starts first, so that it watches the server from the beginning.
         _ensure_watcher(self._folder)
         cluster = Cluster(self._folder, choose_account(self._home, self._folder.data))
         self._address = cluster.ensure(self._port, alone=alone)
@@ -124,7 +124,7 @@ class EmbeddedServer:
         share, self._share = self._share, None
         if share is None:
             return
-        # Converting in place: between dropping and taking anew, the watcher could slip in and look like a user.
+        # Converts the lock in place: after a drop, the watcher could take it first and look like a user.
         try:
             if watcher.take(share, fcntl.LOCK_EX):
                 watcher.stop(self._folder)
@@ -152,7 +152,7 @@ def _exclusive(path: Path) -> Iterator[None]:
 
 def _count_in(share: int) -> bool:
     """Register as a user of the folder; return whether there is no other."""
-    # Shared first, which waits out a watcher that holds the lock for a moment and is no user.
+    # A shared lock first, to wait for a watcher, which is not a user but may hold the lock for a moment.
     fcntl.flock(share, fcntl.LOCK_SH)
     alone = watcher.take(share, fcntl.LOCK_EX)
     fcntl.flock(share, fcntl.LOCK_SH)
@@ -182,13 +182,13 @@ def _ensure_watcher(folder: Folder) -> None:
     python = interpreter()
     if python is None or watcher.is_held(folder.watcher):
         return
-    # Isolated and without site-packages, save the one folder it may import from at its end.
+    # Isolated and without site-packages; psutil's folder is passed because the watcher imports it when it ends.
     command = [python, "-I", "-S", watcher.__file__, str(folder.path), str(Path(psutil.__file__).parent.parent)]
     detach(command, Path("/"), folder.log)
 
 
 def _password(folder: Folder, dsn: str) -> str:
-    """Get the password for TCP; set in the server before it is kept, so that the kept one is always right."""
+    """Returns the password for TCP; it is set in the server before it is saved, so the saved one is always right."""
     if folder.password.exists():
         return folder.password.read_text()
     password = secrets.token_urlsafe(32)
@@ -199,7 +199,7 @@ def _password(folder: Folder, dsn: str) -> str:
 
 
 def _type_into_psql(dsn: str, typed: str) -> None:
-    # Typed, because the arguments of a process are open to everybody on the machine.
+    # On standard input, because the arguments of a process are visible to everybody on the machine.
     command = [f"{binaries()}/psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", dsn]
     check(run(command, Path("/"), None, typed))
 

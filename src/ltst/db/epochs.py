@@ -1,4 +1,4 @@
-"""Epochs of the ledger: which part of it was written where, so that its order survives a move to another server."""
+"""Epochs of the ledger: which part was written on which server, so that its order survives a move."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import astuple, dataclass
 from ltst.db.connections import Connection
 
 TABLE = "ledger_epochs"
-# How many numbers of events a restored ledger leaves out: more than a ledger is likely to have lost since its backup.
-# A follower that kept a number instead of a cursor then finds every new event behind it.
+# How many event numbers a restored ledger skips: more than it is likely to have lost since its backup. A follower that
+# kept a number instead of a cursor then still finds every new event after it.
 GAP = 1_000_000
 
 PRESENT = b"SELECT to_regclass('ledger_epochs') IS NOT NULL"
-# By the order of the columns: the ledger that a restore replaces may be older than the name of the fourth.
+# By column order, because the fourth column may have another name in the older ledger that a restore replaces.
 EPOCHS = b"SELECT * FROM ledger_epochs"
 AT_HOME = b"""
 SELECT (SELECT home FROM ledger_epochs WHERE NOT replaced ORDER BY epoch DESC LIMIT 1) = system_identifier
@@ -24,7 +24,7 @@ BEGIN = f"SELECT ltst_begin_epoch({GAP});"
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """When an epoch began, on which server, and after which event."""
+    """An epoch: the server on which it began, and the event after which it began."""
 
     epoch: int
     home: int

@@ -48,13 +48,13 @@ class Requirements(NamedTuple):
     may_extend: bool
     superuser: bool
     may_add_roles: bool
-    absent: list[str]  # of ltst's two roles, those that do not exist
+    absent: list[str]  # those of ltst's two roles that do not exist
     foreign: list[str]  # those that the connecting role can neither become nor grant itself
     members: list[str]  # those that it is a member of
 
     @property
     def quoted(self) -> str:
-        """The name of the connecting role, to stand between quotes."""
+        """The connecting role's name, escaped for use in quotes."""
         return self.me.replace('"', '""')
 
 
@@ -67,13 +67,13 @@ class Migration(NamedTuple):
 
     @property
     def sha256(self) -> str:
-        """What proves that the file is the one that was applied."""
+        """The hash that shows whether the file changed after it was applied."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class MigrationStatus:
-    """A migration and what the database knows of it: applied, pending, changed (since) or unknown (to this ltst)."""
+    """A migration and its state: applied, pending, changed since, or unknown to this ltst."""
 
     version: int
     name: str
@@ -82,7 +82,7 @@ class MigrationStatus:
 
 @cache
 def migrations() -> tuple[Migration, ...]:
-    """The files, in order."""
+    """Returns the migration files in order."""
     folder = resources.files("ltst.db").joinpath("migrations")
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
     return tuple(
@@ -92,7 +92,7 @@ def migrations() -> tuple[Migration, ...]:
 
 
 async def status(database: Database) -> list[MigrationStatus]:
-    """Every migration that the files or the database know."""
+    """Returns every migration that the files or the database know."""
     async with database.owner() as connection:
         return await _status(connection)
 
@@ -126,22 +126,22 @@ async def lacks(connection: Connection) -> bool:
 
 
 async def refuse_pending(connection: Connection) -> None:
-    """Say so if the schema is not up to date."""
+    """Raises DatabaseUnavailable if the schema is not up to date."""
     if pending := _pending(await _status(connection)):
         names = ", ".join(each.name for each in pending)
         raise DatabaseUnavailable(f"the database lacks the migrations {names}: run `ltst db migrate` first")
 
 
 async def reset(database: Database, *, first: Callable[[Connection], Awaitable[None]]) -> None:
-    """Drop everything that ltst made in this database, data included, and build it anew.
+    """Drops everything that ltst created in this database, including all data, and creates it again.
 
-    `first` is called in the same transaction before anything is dropped. A server that asks for keys goes on asking.
+    `first` is called in the same transaction before anything is dropped. A server that requires keys keeps doing so.
     """
     async with database.owner(hurry=False) as connection:
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
         await places.refuse_distributed(connection, "drop it on every node, and make it anew")
         asks_for_keys = False
-        if await _applied(connection):  # else nothing here is ltst's, whatever its name
+        if await _applied(connection):  # otherwise nothing here belongs to ltst, whatever its name
             asks_for_keys = await access.required(connection)
             await first(connection)
             await _drop(connection)
@@ -155,7 +155,7 @@ def _whole(script: str) -> Iterable[str]:
 
 
 async def _apply_all(connection: Connection, split: Split = _whole) -> list[str]:
-    """Apply what is pending and tell the names; the caller holds the lock."""
+    """Applies pending migrations and returns their names; the caller holds the lock."""
     await require(connection)
     await connection.execute(CREATE_MIGRATIONS)
     pending = _pending(await _status(connection))
@@ -175,7 +175,7 @@ async def _drop(connection: Connection) -> None:
 
 @cache
 def names_of(kind: str) -> tuple[str, ...]:
-    """The tables, indexes, views or functions that the migrations create, read from their text."""
+    """Returns the tables, indexes, views or functions that the migrations create, read from their text."""
     return tuple(name for migration in migrations() for name in _created(kind, migration))
 
 
@@ -221,7 +221,7 @@ def _pending(found: list[MigrationStatus]) -> list[Migration]:
 
 
 async def _refuse_clashes(connection: Connection, pending: Sequence[Migration]) -> None:
-    """Say which tables of other programs have names that ltst needs, and how both can be there."""
+    """Raises if other programs have tables with names that ltst needs, and says how both can coexist."""
     named = [name for kind in ("TABLE", "VIEW") for migration in pending for name in _created(kind, migration)]
     found = await connection.rows(STATEMENTS["clashes"], (named,))
     if found:
@@ -255,7 +255,7 @@ def _advice(problem: psycopg.Error) -> str:
 
 
 async def require(connection: Connection) -> None:
-    """Make sure of the server, the extension and the rights, or say exactly what to run."""
+    """Checks the server, the extension and the rights, and says exactly what to run if something is missing."""
     (found,) = [Requirements(*row) for row in await connection.rows(STATEMENTS["requirements"])]
     _check_server(found)
     to_run = [*_extension_steps(found.installed, found.available, found.superuser or found.may_extend)]
@@ -288,7 +288,7 @@ def _role_steps(found: Requirements) -> list[str]:
 
 
 def _grant(found: Requirements) -> str:
-    """Said outright where it can be: a grant that is there, but without the right to become the role, stays so."""
+    """Returns the GRANT to run; an existing grant without the right to assume the role must name that right."""
     half = {*found.foreign} & {*found.members}
     become = " WITH SET TRUE" if half and found.version >= 160000 else ""
     return f'GRANT {", ".join(found.foreign)} TO "{found.quoted}"{become};'

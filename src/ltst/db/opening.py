@@ -1,4 +1,4 @@
-"""Opening: from the settings to a database and its standby; the embedded server is started or joined."""
+"""Opens the database and the standby that the settings name; starts or joins the embedded server."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ltst.support.place import beside
 
 
 class Connected:
-    """The database as it is, for the time of an `async with` block; the schema is left alone.
+    """The database for an `async with` block; does not touch the schema.
 
-    A class and not a generator: a loop that ends closes the generators that are left, in the middle of their work.
+    A class because an event loop that ends would close a generator in the middle of its work.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -21,10 +21,10 @@ class Connected:
         self._settings = settings
         self._server: EmbeddedServer | None = None
         self.standby: Standby | None = None
-        """The database that reads may go to, where the settings name one."""
+        """The standby for reads, if the settings name one."""
 
     async def __aenter__(self) -> Database:
-        """Start or join the server, and be ready to connect to it."""
+        """Starts or joins the server and returns the database."""
         if self._settings.database_url is None:
             self._server = await beside(EmbeddedServer.acquire, self._settings.home)
         self._database = Database(self._pool(), self._server.data_dir if self._server else None)
@@ -44,7 +44,7 @@ class Connected:
 
     def _read_pool(self, url: str) -> ConnectionPool:
         settings = self._settings
-        # It is not waited for: the primary can be asked as well.
+        # Without patience, because the primary can serve the read as well.
         return ConnectionPool(
             url,
             size=settings.pool_size,

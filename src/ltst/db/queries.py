@@ -1,7 +1,7 @@
-"""The named queries: SQL lives in files by noun, and code asks for it by name.
+"""Loads the named queries: SQL lives in one file per noun, and code refers to it by name.
 
-A list of columns has a name as well (`-- columns: fact`), and so has another part that several queries share
-(`-- part: in_their_order`); in the queries it stands as `{fact}`.
+A file may also name a list of columns (`-- columns: fact`) or another part that several queries share
+(`-- part: in_their_order`); queries refer to it as `{fact}`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def queries() -> Mapping[str, bytes]:
 
 
 def statements(module: str) -> Mapping[str, str]:
-    """Return the statements of the file beside a module by their names, as they stand there."""
+    """Returns the statements of the SQL file beside a module by name, unchanged."""
     package, _, name = module.rpartition(".")
     text = resources.files(package).joinpath(f"{name}.sql").read_text("utf-8")
     return {name: statement for _, name, statement in headed(text, "name")}

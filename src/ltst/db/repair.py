@@ -1,4 +1,4 @@
-"""Repair: compares a database with the blueprint of its schema, and makes anew what is missing or was replaced."""
+"""Compares a database with its expected schema, and recreates what is missing or was replaced."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class Difference:
     problem: str  # missing, replaced (a function), disabled (a trigger), invalid (an index) or UNPROTECTED (a table)
 
     def __str__(self) -> str:
-        """What it is and what is wrong with it, in words."""
+        """Returns it and its problem in words."""
         return f"{self.kind} {self.name} ({self.problem})"
 
 
 async def compare(database: Database) -> list[Difference]:
-    """What is missing in the database, or differs."""
+    """Returns what is missing in the database or differs."""
     async with database.owner() as connection:
         return await _compare(connection)
 
 
 async def repair(database: Database) -> tuple[list[Difference], list[Difference]]:
-    """Make anew what can be, all of it or nothing; what was repaired, and what only a backup can bring back."""
+    """Repairs everything or nothing; returns what was repaired, and what only a backup can restore."""
     async with database.owner() as connection:
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (migrate.LOCK,))
         await migrate.refuse_pending(connection)
@@ -78,7 +78,7 @@ async def _wanted(connection: Connection) -> Blueprint:
 
 
 async def _indexes(connection: Connection) -> dict[str, SchemaPart]:
-    """The indexes that should be there: vectors of a model with very many dimensions have none."""
+    """Returns the expected indexes; vectors with too many dimensions have none."""
     dimensions = await connection.value(STATEMENTS["dimensions"])
     if dimensions is None or dimensions <= LARGEST_INDEXED:
         return blueprint().indexes
@@ -99,7 +99,7 @@ def _states(kind: str, wanted: dict[str, SchemaPart], found: dict[str, bool], pr
 
 
 def _steps(found: list[Difference]) -> Iterator[str]:
-    """The statements in an order that works: what others rest on comes first, and what speaks of several last."""
+    """Yields the statements in a working order: functions first because others use them, then their grants."""
     functions = [blueprint().functions[each.name] for each in found if each.kind == "function"]
     for part in functions:
         yield re.sub(r"^CREATE (?:OR REPLACE )?", "CREATE OR REPLACE ", part.statement)
@@ -129,7 +129,7 @@ def _trigger(lacking: Difference) -> str:
 
 
 def _index(lacking: Difference) -> Iterator[str]:
-    """An index is filled by the settings that it gets after it is made, so it is filled anew."""
+    """Yields the statements for an index; settings made after its creation only take effect by rebuilding it."""
     part = blueprint().indexes[lacking.name]
     if lacking.problem == "invalid":
         yield f"DROP INDEX {lacking.name}"

@@ -9,7 +9,7 @@ STATEMENTS = statements(__name__)
 
 
 def script() -> str:
-    """SQL that makes the schema, or brings it up to date."""
+    """Returns SQL that creates the schema or brings it up to date."""
     beginning = STATEMENTS["beginning"].format(lock=LOCK, table=CREATE_MIGRATIONS.decode().strip()) + "\n"
     return "\n".join([beginning, *map(_applied, migrations()), STATEMENTS["end"], ""])
 

@@ -1,4 +1,4 @@
-"""Space: takes what removed rows leave behind in the tables and their indexes."""
+"""Vacuums tables, so that removed rows leave nothing behind in them and their indexes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ltst.db.pool import Database
 
-# By whoever may: since Postgres 17 that is a right of its own.
+# Whether this role may vacuum; since Postgres 17 that is a privilege of its own.
 ALLOWED = b"""
 SELECT class.oid::regclass::text, CASE
     WHEN (SELECT pg_has_role(datdba, 'USAGE') FROM pg_database WHERE datname = current_database()) THEN true
@@ -18,7 +18,7 @@ ORDER BY 1
 
 
 async def vacuum(database: Database, tables: Iterable[str]) -> tuple[list[str], list[str]]:
-    """VACUUM the tables that this role may; those that were vacuumed, and those that it may not."""
+    """Vacuums the tables that this role may vacuum; returns those, and those that it may not."""
     async with database.alone() as connection:
         found = await connection.rows(ALLOWED, ([*tables],))
         done = [str(name) for name, may in found if may]

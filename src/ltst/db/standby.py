@@ -18,12 +18,12 @@ from ltst.support.logs import LOGGER
 
 R = TypeVar("R")
 
-# How long a read waits for the standby to catch up, before the primary is asked instead; so long are all others, too.
+# How long a read waits for the standby to catch up before it uses the primary; then others use it for as long.
 CATCH_UP_SECONDS = 1.0
 FIRST_LOOK, LONGEST_LOOK = 0.0005, 0.02
-# How long a standby that cannot be used is left alone.
+# How long an unusable standby is left alone.
 REST_SECONDS = 10.0
-# So many users' writes are remembered one by one; with more, everybody's reads wait for the newest of them.
+# How many users' writes are tracked one by one; beyond that, all reads wait for the newest write.
 MOST_REMEMBERED = 10_000
 EVERYBODY = ""
 
@@ -35,22 +35,22 @@ REACHED = b"SELECT NOT pg_is_in_recovery() OR pg_last_wal_replay_lsn() >= %s::pg
 
 @dataclass(slots=True, eq=False)
 class Need:
-    """What a read must see: the primary's log up to a position, which is asked for when somebody reads."""
+    """The position in the primary's log that a read must see; it is looked up when somebody reads."""
 
     position: str | None = None
 
 
 class Standby(Database):
-    """A database on a standby. What cannot be read there is asked of the primary."""
+    """A database on a standby; uses the primary for what the standby cannot serve."""
 
     follows = True
 
     def __init__(self, pool: ConnectionPool, primary: Database) -> None:
-        """Follow a primary, and be told of what is written there."""
+        """Follows a primary, which reports its writes here."""
         super().__init__(pool)
         self._primary = primary
         self._rests_until = 0.0
-        # By user. What was there when this was opened, such as its schema, everybody needs.
+        # By user. Everybody needs what existed when this was opened, such as the schema.
         self._needed = {EVERYBODY: Need()}
         primary.wrote = self._wrote
 
@@ -71,7 +71,7 @@ class Standby(Database):
         return self
 
     async def attempt(self, work: Work[R], *, repeatable: bool, writes: bool = False) -> R:
-        """Do the work here; where the standby is gone, or ends a query so that it can go on, ask the primary."""
+        """Runs the work here, or on the primary if the standby is gone or cancelled the query to keep up."""
         try:
             return await super().attempt(work, repeatable=repeatable, writes=writes)
         except DatabaseUnavailable as problem:
@@ -93,7 +93,7 @@ class Standby(Database):
         self._needed[user_id] = Need()
 
     async def _position(self) -> str:
-        """Return how far the primary is."""
+        """Returns the primary's current position in its log."""
 
         async def ask(connection: Connection, retried: bool) -> str:
             return str(await connection.value(POSITION))
@@ -101,7 +101,7 @@ class Standby(Database):
         return await self._primary.attempt(ask, repeatable=True)
 
     async def _reaches(self, position: str) -> bool:
-        """Wait a moment for the standby to come to a position; return whether it did."""
+        """Waits briefly for the standby to reach a position; returns whether it did."""
 
         async def ask(connection: Connection, retried: bool) -> bool:
             return bool(await connection.value(REACHED, (position,)))

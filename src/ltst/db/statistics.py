@@ -1,7 +1,7 @@
-"""Statistics: what the planner knows of the tables of conversations.
+"""Updates the planner's statistics about the tables of conversations.
 
-Of a table that is new it knows nothing, takes any index that begins with the user for as good as the key, and keeps
-that plan while the table grows. Postgres looks at it by itself, but not before a minute or so.
+For a new table the planner knows nothing, considers any index that begins with the user as good as the key, and keeps
+that plan while the table grows. Autovacuum would only analyze it after a minute or so.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ LOOK = b"ANALYZE conversation_sessions, conversation_messages"
 
 
 async def gather(database: Database) -> None:
-    """Look at the tables now, if they were small when somebody last did."""
+    """Analyzes the tables now, if they were small at the last analysis."""
     async with database.owner(hurry=False) as connection:
         if await connection.value(SMALL, (FEW,)):
             await connection.execute(LOOK)

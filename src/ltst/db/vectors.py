@@ -1,6 +1,6 @@
-"""Changes the embedding model: fills a second column of vectors while the first is in use, then swaps the two.
+"""Switches the embedding model: fills a second vector column while the first is in use, then swaps the two.
 
-Its column exists only while the model is being changed, so these statements stand here and not among the named ones.
+That column exists only during a switch, so these statements are here and not among the named queries.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ NEAREST_INDEXES = {
     "conversation_messages": "idx_conversation_messages_embedding",
     "search_vectors": "idx_search_vectors_embedding",
 }
-# A longer row would not fit a page with the rest of it; a longer vector cannot be indexed.
+# A longer vector would not fit into a page with the rest of its row; above the second limit it cannot be indexed.
 LARGEST_INLINE = 1_800
 LARGEST_INDEXED = 2_000
-# The graph is built as in the migrations.
+# The same build parameter as in the migrations.
 CAREFUL = "WITH (ef_construction = 200)"
 BEFORE_ALL = ("", -1)
-# A change of a table waits for whoever uses it, and everyone else behind it: not for long, but again and again.
+# An ALTER TABLE waits for current users of the table and blocks all others meanwhile, so wait briefly but often.
 PATIENCE = "500ms"
 ATTEMPTS = 240
 SWITCHING = 0x6C747374_0002
@@ -111,7 +111,7 @@ class Switch:
             return await cursor.fetchall()
 
     async def fill(self, rows: Sequence[Filled]) -> None:
-        """Write vectors into the search index, and into the columns of those kinds that have one."""
+        """Writes vectors into the search index, and into the tables of kinds that store them."""
         async with self._as_keeper():
             for kind, (table, key) in SOURCES.items():
                 if mine := [each for each in rows if each.row.kind == kind]:
@@ -152,7 +152,7 @@ class Switch:
         await self._patiently(changes)
 
     async def _build(self, name: str, definition: str) -> None:
-        """Build an index; drop first what a killed build left of it."""
+        """Builds an index, first dropping what an interrupted build left of it."""
         query = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
         valid = await self._connection.value(query, (f"{name}_next",))
         if valid is False:
@@ -161,7 +161,7 @@ class Switch:
             await self._connection.execute(f"CREATE INDEX CONCURRENTLY {name}_next {definition}".encode())
 
     async def _patiently(self, changes: Sequence[sql.Composed | sql.SQL]) -> None:
-        """Make the changes in one transaction, waiting for locks briefly and often."""
+        """Makes the changes in one transaction, with short lock timeouts and many attempts."""
         for attempt in range(ATTEMPTS):
             try:
                 async with self._connection.transaction():
@@ -188,9 +188,9 @@ def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
 
 @asynccontextmanager
 async def switching(database: Database) -> AsyncIterator[Switch]:
-    """A connection of its own, since indexes are built outside of transactions; Conflict if another process has it.
+    """Yields a switch on its own connection, as indexes are built outside transactions; Conflict if another one runs.
 
-    Who is at it is told by a transaction beside it, which does nothing: a pooler keeps no lock of a session.
+    An idle transaction on a second connection holds the lock, because a pooler keeps no session locks.
     """
     if database.distributed:
         raise Conflict(
@@ -205,7 +205,7 @@ async def switching(database: Database) -> AsyncIterator[Switch]:
         ):
             if not await holder.value("SELECT pg_try_advisory_xact_lock(%s)", (SWITCHING,)):
                 raise Conflict("another process is changing the embedding model of this database right now")
-            # Last, also since a question keeps its snapshot until the next statement, and an index waits for those.
+            # Last because a SELECT would keep its snapshot open, and building an index waits for old snapshots.
             await holder.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-            with connection.unhurried():  # an index takes as long as it takes
+            with connection.unhurried():  # building an index may take long
                 yield Switch(connection)

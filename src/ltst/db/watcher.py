@@ -1,6 +1,6 @@
-"""The watcher that stops an embedded server once nobody uses it, with what its launcher must see the same way.
+"""Stops an embedded server once nobody uses it; also has the lock and process helpers that its launcher shares.
 
-It runs as a script of its own, on the standard library alone, so that it weighs little while it sleeps for days.
+Runs as a script of its own with only the standard library, so that it uses little memory while it sleeps for days.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-TYPE_CHECKING = False  # the name type checkers know; importing it from typing would make the sleeper heavier
+TYPE_CHECKING = False  # a name type checkers know; importing it from typing would cost memory
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -21,7 +21,7 @@ if sys.platform != "win32":
     import fcntl
 
 TICK = 0.01
-FAST_SHUTDOWN = 60.0  # seconds: it writes a checkpoint, which a slow disk draws out
+FAST_SHUTDOWN = 60.0  # seconds; it writes a checkpoint, which takes long on a slow disk
 IMMEDIATE_SHUTDOWN = 10.0
 LOG_LIMIT, LOG_KEPT = 8 << 20, 1 << 20
 LOG_CHECKED_EVERY = 3600.0
@@ -48,7 +48,7 @@ def open_lock(path: Path) -> int:
 
 
 def take(lock: int, kind: int) -> bool:
-    """Take or convert a lock if that is possible at once."""
+    """Takes or converts a lock without waiting; returns whether that worked."""
     try:
         fcntl.flock(lock, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -57,7 +57,7 @@ def take(lock: int, kind: int) -> bool:
 
 
 def drop(lock: int) -> None:
-    """Unlock and close; the unlock counts even where a forked child still has a copy of the descriptor."""
+    """Unlocks and closes; unlocking explicitly works even if a forked child still has the descriptor."""
     fcntl.flock(lock, fcntl.LOCK_UN)
     os.close(lock)
 
@@ -72,7 +72,7 @@ def is_held(path: Path) -> bool:
 
 
 def is_file_of(lock: int, path: Path) -> bool:
-    """Whether the path still names the file that was opened; after a removed and remade folder it does not."""
+    """Returns whether the path still names the opened file, which it does not after the folder was recreated."""
     try:
         return os.path.samestat(os.fstat(lock), path.stat())
     except FileNotFoundError:
@@ -95,8 +95,8 @@ def postmaster(data: Path) -> int | None:
 
 
 def serves(pid: int, data: Path) -> bool:
-    """Whether the process is a live Postgres in this data folder; anything else must never get a signal."""
-    import psutil  # late: the watcher needs it once, at its end
+    """Returns whether the process is a live Postgres in this data folder; nothing else may ever get a signal."""
+    import psutil  # imported late because the watcher needs it only when it ends
 
     try:
         process = psutil.Process(pid)
@@ -108,7 +108,7 @@ def serves(pid: int, data: Path) -> bool:
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a signal made the process stand still until another lets it go on."""
+    """Returns whether a signal has suspended the process."""
     import psutil
 
     try:
@@ -130,7 +130,7 @@ def _lives_in(process: psutil.Process, data: Path) -> bool:
 
 
 def stop(folder: Folder) -> bool:
-    """Shut the server down and wait until all of its processes are gone; says whether they are."""
+    """Shuts the server down and waits for all of its processes to end; returns whether they did."""
     pid, lines = postmaster(folder.data), pidfile(folder.data)
     if pid is None:
         return True
@@ -148,7 +148,7 @@ def _shut(pid: int, how: signal.Signals, patience: float, folder: Folder) -> boo
 
 
 def _remove_socket_folder(lines: list[str]) -> None:
-    """Remove the folder that was made for the socket elsewhere; one inside the data folder is named by a dot."""
+    """Removes the socket's folder if it is outside the data folder; inside, its path is a dot."""
     if len(lines) > 4 and lines[4].startswith("/"):
         try:
             Path(lines[4]).rmdir()
@@ -157,7 +157,7 @@ def _remove_socket_folder(lines: list[str]) -> None:
 
 
 def wait_until(condition: Callable[[], bool], patience: float) -> bool:
-    """Ask again and again until the condition holds or the time is over."""
+    """Polls until the condition is true or the time is over; returns which."""
     deadline = time.monotonic() + patience
     while not condition():
         if time.monotonic() > deadline:
@@ -196,7 +196,7 @@ def watch(folder: Folder) -> None:
 def _finish(folder: Folder, watcher: int, users: int, main: int) -> bool:
     fcntl.flock(users, fcntl.LOCK_EX)
     if not take(main, fcntl.LOCK_EX):
-        # A newcomer is starting or a leaver is stopping; holding on would keep the newcomer from being counted.
+        # Somebody is joining or leaving; keeping this lock would prevent a newcomer from registering.
         fcntl.flock(users, fcntl.LOCK_UN)
         return False
     if is_file_of(main, folder.main):

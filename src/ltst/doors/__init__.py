@@ -1,1 +1,1 @@
-"""The doors: ways in, each thin over the memory; no door knows another."""
+"""The doors: thin interfaces to the memory (CLI, HTTP, MCP, web page); no door imports another."""

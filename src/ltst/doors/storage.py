@@ -1,4 +1,4 @@
-"""ConversationStorage: the interface of sessions, messages and contexts for programs that know sessions, not users."""
+"""ConversationStorage: sessions, messages and contexts for programs that know sessions but not users."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ltst.sync import Chat, Memory, User
 
 Record = TypeVar("Record", ConversationSession, ConversationMessage, ConversationContext)
 
-# Whose the sessions are that a storage without a user worked with last, so many of them.
+# How many sessions a storage without a user remembers the owner of.
 MOST_KNOWN = 100_000
 TIMES = ("created_at", "last_activity", "timestamp", "expires_at")
 
@@ -174,12 +174,12 @@ class ConversationStorage(AbstractContextManager["ConversationStorage"]):
         return found
 
     def _chat(self, session_id: str) -> Chat:
-        """Return the chat of a session that exists; otherwise a first message would create it anew."""
+        """Returns the chat of an existing session; otherwise a first message would create it again."""
         return self._memory.user(self._session(session_id).user_id).chat(session_id)
 
     def _remember(self, session_id: str, user_id: str) -> None:
         with self._guard:
-            self._known.pop(session_id, None)  # so that it comes last
+            self._known.pop(session_id, None)  # so that it moves to the end
             self._known[session_id] = user_id
             if len(self._known) > MOST_KNOWN:
                 del self._known[next(iter(self._known))]

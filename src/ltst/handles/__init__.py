@@ -1,1 +1,1 @@
-"""The handles: the verbs of each noun, for one user. They check what comes in, open transactions, ask the rooms."""
+"""The handles: the methods of each noun for one user. They validate input, open transactions and call the rooms."""

@@ -1,4 +1,4 @@
-"""Chat tables of other programs: checked, taken over, given back."""
+"""Adopts chat tables of other programs and gives them back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_NAME = 63
 
 
 async def adopt(core: Core, table: str, user_id: str | None, *, dry_run: bool, leave_out: bool, zone: str) -> Adoption:
-    """Make a table part of the memory, or tell what that would do."""
+    """Adopts a table, or with `dry_run` returns what that would do."""
     takeover = _takeover(core, validate.short(table, "table", LONGEST_TABLE), user_id, zone, leave_out)
     if validate.flag(dry_run, "dry_run"):
         return await adopting.rehearse(core.database, takeover)
@@ -28,7 +28,7 @@ async def adopt(core: Core, table: str, user_id: str | None, *, dry_run: bool, l
 async def adopt_predecessor(
     core: Core, schema: str, user_id: str | None, *, dry_run: bool, leave_out: bool, zone: str, switch: bool
 ) -> Predecessor:
-    """Copy the tables of the system before, or tell what that would do; with `switch`, put ltst in their place."""
+    """Copies a predecessor's tables, or with `dry_run` reports what that would do; `switch` replaces them."""
     takeover = _takeover(core, validate.short(schema, "schema", LONGEST_NAME), user_id, zone, leave_out)
     if validate.flag(dry_run, "dry_run"):
         return await predecessor.rehearse(core.database, takeover)
@@ -36,7 +36,7 @@ async def adopt_predecessor(
 
 
 async def give_predecessor_back(core: Core, schema: str, user_id: str | None, *, zone: str, drop: bool) -> Predecessor:
-    """Bring what was written since into the tables of the system before, and let it use them again."""
+    """Writes changes made since back into the predecessor's tables, so that the predecessor can use them again."""
     takeover = _takeover(core, validate.short(schema, "schema", LONGEST_NAME), user_id, zone, leave_out=True)
     return await predecessor.give_back(core.database, takeover, drop=validate.flag(drop, "drop"))
 
@@ -55,7 +55,7 @@ def _takeover(core: Core, source: str, user_id: str | None, zone: str, leave_out
 
 
 async def give_back(core: Core, table: str, *, keep: bool) -> Restitution:
-    """Put a table back in its place."""
+    """Puts an adopted table back in its place."""
     wanted = validate.short(table, "table", LONGEST_TABLE)
     return await adopting.give_back(core.database, wanted, core.settings.actor, keep=validate.flag(keep, "keep"))
 

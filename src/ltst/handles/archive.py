@@ -1,4 +1,4 @@
-"""The archive of a user: everything out as a document, back in, or erased with a receipt."""
+"""Exports everything a user owns as a document, restores such a document, and erases a user with a receipt."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ltst.support import validate
 
 EXPORT_FORMAT = "ltst"
 EXPORT_VERSION = 1
-# What restoring itself reads of a row; for the rest the schema says what is missing.
+# Fields that restoring itself needs; the database checks the others.
 REQUIRED = {
     "sessions": ("session_id",),
     "preferences": ("preference_id", "preference_value"),
@@ -37,7 +37,7 @@ REFERENCES = (
 
 
 async def export(desk: Desk) -> dict[str, Any]:
-    """Everything the user owns, of one moment."""
+    """Returns everything the user owns, as of one moment."""
     reads = await desk.core.reads(desk.user_id)
     async with (
         desk.core.measured("retrieval", "user.export", desk.user_id, None) as tally,
@@ -50,7 +50,7 @@ async def export(desk: Desk) -> dict[str, Any]:
 
 
 async def restore(desk: Desk, document: Mapping[str, Any]) -> dict[str, int]:
-    """Put a document into this user's memory, all of it or nothing."""
+    """Restores a document into this user's memory, all of it or nothing."""
     rows = checked(document)
     async with desk.writing("user.restore") as tx:
         sealed = await _seal_again(desk, tx, rows["preferences"])
@@ -60,19 +60,19 @@ async def restore(desk: Desk, document: Mapping[str, Any]) -> dict[str, int]:
         for key, about in sorted({(str(row["fact_key"]), str(row.get("about", ME))) for row in rows["facts"]}):
             await facts.mend(tx, key, about)
             await fold_fact(tx, key, about)
-        # The facts among them are folded already if they came along.
+        # Facts in the document were already recomputed above.
         await weigh(tx, [(str(row["noun"]), str(row["claim_key"])) for row in rows["claims"]])
         await desk.tell(tx, "restore", "user", desk.user_id, added)
     return added
 
 
 async def erase(desk: Desk) -> Receipt:
-    """Remove everything the user owns and count what is left, in one transaction; then clear the space it took."""
+    """Removes everything the user owns, counts what remains in the same transaction, then vacuums the tables."""
     async with (
         desk.core.measured("storage", "user.erase", desk.user_id, None) as tally,
         desk.core.database.at(desk.user_id).transaction(KEEPER, hurry=False) as tx,
     ):
-        # First of all from tables that were adopted: what goes from ltst would take their rows along, uncounted.
+        # Adopted tables go first: deleting from ltst's own tables would remove their rows too, without counting them.
         kept = await tx.dicts("archive.erase_kept", user_id=desk.user_id)
         own = await tx.dicts("archive.erase", **receipts.named(desk.user_id))
         if desk.core.database.distributed:
@@ -93,7 +93,7 @@ async def _without_keys(desk: Desk) -> dict[str, Any]:
 
 
 async def _open_sealed(desk: Desk, tx: Transaction, rows: dict[str, archive.Rows]) -> list[str]:
-    """Put sensitive values in clear; those whose key is lost are left out. What to say of them."""
+    """Decrypts sensitive preferences in place, dropping those whose key is lost; returns notes about these."""
     sealed = [row for row in rows["preferences"] if row["sensitive"]]
     if not sealed:
         return []
@@ -118,7 +118,7 @@ async def _seal_again(desk: Desk, tx: Transaction, rows: Iterable[Mapping[str, A
 
 
 async def _vacuumed(desk: Desk, receipt: Receipt) -> Receipt:
-    """The receipt of what is removed already, with what became of its space."""
+    """Vacuums the tables and returns the receipt with the result."""
     touched = [table for table, rows in receipt.removed.items() if rows]
     if not touched:
         return replace(receipt, notes=(f"there was no user {receipt.user_id!r}: nothing was removed",))
@@ -131,7 +131,7 @@ async def _vacuumed(desk: Desk, receipt: Receipt) -> Receipt:
 
 
 def checked(document: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """The rows of an exported document by noun, or Invalid saying what is wrong with it."""
+    """Returns the rows of an exported document by noun; raises Invalid if something is wrong with it."""
     if not isinstance(document, Mapping) or document.get("format") != EXPORT_FORMAT:
         raise Invalid('this is not an export of ltst: it must be an object with "format": "ltst"')
     if document.get("version") != EXPORT_VERSION:
@@ -157,7 +157,7 @@ def _check_ids(noun: str, key: str, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _check_row(noun: str, row: Mapping[str, Any]) -> None:
-    """What the database would not refuse, or not in words; it checks the rest."""
+    """Checks what the database would not reject, or not with a clear message."""
     for key in REQUIRED.get(noun, ()):
         if not isinstance(row.get(key), str):
             raise Invalid(f"every object of {noun!r} in this export must have {key}, a text")

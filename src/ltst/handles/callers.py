@@ -1,4 +1,4 @@
-"""Callers: who calls over the network, by a key, by a token that others sign, or by a header on this machine alone."""
+"""Identifies callers over the network: by an API key, a signed token, or a header on this machine only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 USER_HEADER = "X-User-Id"
 MISTAKEN = re.compile(r"(?:x[-_]?)?(?:ltst[-_]?)?user(?:[-_]?(?:id|name))?", re.IGNORECASE)
-KEYS_LOOKED_FOR_EVERY = 1.0  # seconds; so soon does a server without keys notice its first one
+KEYS_LOOKED_FOR_EVERY = 1.0  # seconds; how soon a server without keys notices its first one
 JWKS_KEPT = 300.0
 LEEWAY = 30
 SIGNED = "token"
@@ -29,14 +29,14 @@ NO_KEYS = ("", SIGNED)
 
 
 class Unknown(LtstError):
-    """The caller showed no key, or one that opens nothing."""
+    """The caller showed no key or an invalid one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever calls: one user, or somebody who may act for any.
+    """A caller: one user, or an admin who may act for any user.
 
-    `credential` is the id of the key, "token", or empty where no key is asked for; `expires` is when a token does, in
+    `credential` is the id of the key, "token", or "" if no key was required; `expires` is the expiry of a token in
     seconds since 1970.
     """
 
@@ -47,13 +47,13 @@ class Caller:
 
     @property
     def whose(self) -> str:
-        """The id of the user that the caller acts for; Invalid where an admin names none."""
+        """Returns the user that the caller acts for; raises Invalid if an admin names none."""
         if self.user_id is None:
             raise Invalid(f"an admin's key opens every memory: name the user in the header {USER_HEADER}")
         return self.user_id
 
     def acting_for(self, named: str | None, where: str = f"the header {USER_HEADER}") -> Caller:
-        """Return the same caller, acting for the user that is named in the request."""
+        """Returns the same caller acting for the user that the request names; raises Denied if that is not allowed."""
         if named is None or named == self.user_id:
             return self
         if not self.admin:
@@ -62,10 +62,10 @@ class Caller:
 
 
 class Reception:
-    """Finds out who calls."""
+    """Identifies callers."""
 
     def __init__(self, keys: AsyncKeys, settings: Settings, *, loopback: bool) -> None:
-        """Before the first key is made, a server that nobody else can reach lets anyone in."""
+        """Until the first key is created, a server reachable only from this machine lets everybody in."""
         self._keys = keys
         self._settings = settings
         self._loopback = loopback
@@ -73,10 +73,10 @@ class Reception:
         self._open: tuple[float, bool] = (0.0, False)
 
     async def caller(self, secret: str | None, headers: Mapping[str, str] | None = None) -> Caller:
-        """Return who calls with this key or token, for the user that the headers name."""
+        """Returns the caller with this key or token, acting for the user that the headers name."""
         named = header_text((headers or {}).get(USER_HEADER), USER_HEADER)
         if await self.open():
-            # Without the right header the default user would be written to.
+            # With a misspelt header the request would silently act for the default user.
             if named is None and (wrong := next(filter(MISTAKEN.fullmatch, headers or {}), None)):
                 raise Invalid(f"the header {wrong} is not read: name the user in {USER_HEADER}")
             return Caller(self._settings.user if named is None else named, admin=True)
@@ -90,7 +90,7 @@ class Reception:
         return Caller(None if key.admin else key.user_id, key.admin, key.key_id).acting_for(named)
 
     async def still_welcome(self, callers: Iterable[Caller]) -> set[Caller]:
-        """Return those of the callers who would be let in again; a token is good until it expires."""
+        """Returns those callers whose access is still valid; a token is valid until it expires."""
         asked = {*callers}
         keys = {each.credential for each in asked if each.credential not in NO_KEYS}
         good = {*(await self._keys.still_open(keys) if keys else ()), SIGNED}
@@ -99,7 +99,7 @@ class Reception:
         return {each for each in asked if each.credential in good}
 
     async def open(self) -> bool:
-        """Return whether nobody is asked for a key: on loopback, until the first one is made."""
+        """Returns whether no key is required: on loopback, until the first one is created."""
         if not self._loopback or self._tokens is not None:
             return False
         looked, free = self._open
@@ -110,20 +110,20 @@ class Reception:
 
 
 def has_tokens(settings: Settings) -> bool:
-    """Return whether tokens that others sign are accepted."""
+    """Returns whether signed tokens are accepted."""
     return settings.jwt_secret is not None or settings.jwt_keys is not None
 
 
 class Tokens:
-    """Reads JSON web tokens: signed with a shared secret (HS256), or with a private key whose public one is known."""
+    """Verifies JSON web tokens, signed with a shared secret (HS256) or with a private key (RS256)."""
 
     def __init__(self, settings: Settings) -> None:
-        """Take the user from the claim that the settings name."""
+        """Takes the user from the claim that the settings name."""
         self._settings = settings
         self._known: tuple[float, PyJWKSet] | None = None
 
     async def caller(self, token: str) -> Caller:
-        """Return whom a token speaks for; a token that cannot be trusted is refused without saying why."""
+        """Returns the caller a token stands for; an invalid token is refused without details."""
         import jwt
 
         settings = self._settings
@@ -146,7 +146,7 @@ class Tokens:
         return Caller(user_id, credential=SIGNED, expires=float(claims["exp"]) + LEEWAY)
 
     async def _key(self, header: dict[str, Any]) -> tuple[Any, str]:
-        """The key for a token and the one way of signing that it is for: a public key is never used as a secret."""
+        """Returns the key and the only algorithm it may be used with, so that a public key never serves as a secret."""
         if header.get("alg") == "HS256" and self._settings.jwt_secret is not None:
             return self._settings.jwt_secret, "HS256"
         if header.get("alg") == "RS256" and self._settings.jwt_keys is not None:
@@ -161,7 +161,7 @@ class Tokens:
         raise Unknown("this token is signed with a key that is not known here")
 
     async def _keys(self, fresh: bool) -> PyJWKSet:
-        """Return the public keys, asked for again now and then, and once more for a key that is not among them."""
+        """Returns the public keys, reloading them when they are old or (`fresh`) when a key is missing."""
         import jwt
 
         age = JWKS_KEPT if self._known is None else time.monotonic() - self._known[0]

@@ -1,4 +1,4 @@
-"""A conversation of a user: writing, reading, searching and changing it."""
+"""One conversation of a user: writes, reads, searches and changes it."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class AsyncChat:
             if added:
                 details = {"session_id": self._session_id, "count": len(added)}
                 await self._desk.tell(tx, "add", "message", str(added[0].message_id), details)
-            tx.seen = len(added)  # not the rows of the session and of the ledger
+            tx.seen = len(added)  # without rows of the session and the ledger
         return stored
 
     async def add_interaction(
@@ -310,18 +310,18 @@ class AsyncChat:
 
     @asynccontextmanager
     async def _changing(self, verb: str, message_id: str) -> AsyncIterator[tuple[Transaction, ConversationMessage]]:
-        """Lend a message to be changed, and put in order afterwards what was known from it: all of it or nothing."""
+        """Yields a message to change, then recomputes what was learned from it; all in one transaction."""
         if not is_id(message_id):
             raise NotFound(f"no message {message_id!r}")
         async with self._desk.writing(f"messages.{verb}", self._session_id) as tx:
-            # First of all, as does whoever learns from the session: neither works with words that the other changes.
+            # Lock the session first, as learning does, so that neither works with text that the other changes.
             await sessions.hold_many(tx, [self._session_id])
             message = await message_room.need_in(tx, self._session_id, message_id)
             known = await claims.said_in(tx, message_id)
             await hold(tx, known)
             yield tx, message
-            await weigh(tx, known)  # what the triggers left of it rests on other messages
-            tx.seen = 1  # not the rows of the ledger and of what was folded
+            await weigh(tx, known)  # recompute from the claims of other messages that are left
+            tx.seen = 1  # without rows of the ledger and of what was recomputed
         await windows.forget(self._desk.core, self._desk.user_id)
 
     async def _copy(self, tx: Transaction, source: ConversationSession, fork_id: str, at: int | None) -> None:
@@ -331,7 +331,7 @@ class AsyncChat:
         if await sessions.get(tx, fork_id) is not None:
             raise Conflict(f"this user has a session {fork_id!r} already")
         progress = await sessions.progress(tx, source.session_id)
-        # A running summary may tell what is not copied; the copy gets its own.
+        # A running summary may cover messages that are not copied; the copy gets its own.
         summary = None if progress is not None and progress.summarised_index else source.context_summary
         copy = replace(
             source, session_id=fork_id, status="active", context_summary=summary, created_at=None, last_activity=None
@@ -344,7 +344,7 @@ class AsyncChat:
 
 
 def _place(message: ConversationMessage) -> dict[str, object]:
-    """Return where it stands, and never what it says."""
+    """Returns the position of a message for the ledger, never its content."""
     return {"session_id": message.session_id, "message_index": message.message_index}
 
 

@@ -1,4 +1,4 @@
-"""Contexts of a conversation, and working memory, which is one type of them."""
+"""Contexts: typed values attached to a conversation, among them its working memory."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class AsyncContexts:
                 metadata=metadata,
                 expires_at=expires_at,
             )
-            if stored is None:  # it says so already
+            if stored is None:  # the stored value is the same
                 return await tx.one("contexts.known", ConversationContext, **self._named(type, key))
             await self._desk.tell(tx, "set", "context", str(stored.context_id))
         return stored
@@ -137,5 +137,5 @@ class AsyncWorking:
 
 
 def values(working: Iterable[ConversationContext]) -> dict[str, Any]:
-    """Return what is kept as working memory, by its keys."""
+    """Returns the values of working memory by key."""
     return {each.context_key: json.loads(each.context_value) for each in working}

@@ -1,4 +1,4 @@
-"""The desk: what every handle of one user works with: transactions, measurements, the ledger, the user's cipher."""
+"""The desk: transactions, measurements, the ledger and encryption for the handles of one user."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from ltst.recall.window import Windows
 
 SLOW_MILLISECONDS = 5000.0
-# How many questions' vectors are kept.
+# How many query vectors are cached.
 QUESTIONS = 256
-# How long what was found waits for company, before it is written to the cache.
+# Seconds to wait for further search results before they are written to the cache together.
 GATHERING_SECONDS = 0.2
 
 
 def checked_user(user_id: object) -> str:
-    """The id of a user, or Invalid."""
+    """Returns a valid user id, or raises Invalid."""
     checked = validate.identifier(user_id, "user_id")
     if checked == EVERYONE or checked.startswith(ERASED):
         raise Invalid(f"the user_id {EVERYONE!r} and those that begin with {ERASED!r} are reserved; choose another")
@@ -46,48 +46,48 @@ def checked_user(user_id: object) -> str:
 
 
 def now() -> datetime:
-    """The present moment."""
+    """Returns the current time in UTC."""
     return datetime.now(UTC)
 
 
 class Measured:
-    """Takes the time of a block, which may tell how many rows it returned or changed.
+    """Measures the duration of a block, which may set the number of rows it returned or changed.
 
-    A class and not a generator: it stands around every call, where a generator costs as much as the rest of it.
+    A class because it wraps every call, and a generator would cost as much as the rest of the call.
     """
 
     __slots__ = ("_core", "_started", "_what", "cache_hit", "rows")
 
     def __init__(self, core: Core, what: tuple[str, str, str, str | None]) -> None:
-        """Measure for a core: operation type, name, user and session."""
+        """Takes the core and the operation's type, name, user and session."""
         self._core = core
         self._what = what
         self.rows = 0
         self.cache_hit: bool | None = None
 
     async def __aenter__(self) -> Self:
-        """Begin."""
+        """Starts the clock."""
         self._started = time.perf_counter()
         return self
 
     async def __aexit__(self, problem: type[BaseException] | None, *_: object) -> None:
-        """Note how long it took, and what went wrong."""
+        """Records the duration and the error, if there was one."""
         elapsed = (time.perf_counter() - self._started) * 1000
         failed = None if problem is None else problem.__name__
         self._core.note(Measurement(*self._what, elapsed, self.rows, failed, now(), self.cache_hit))
 
 
 class Core:
-    """What all users of one memory share: the database while it is open, the settings, the keys, the measurements."""
+    """What all users of one memory share: the open database, settings, models, keys and measurements."""
 
     def __init__(self, settings: Settings, models: Models) -> None:
-        """Begin closed."""
+        """Starts without an open database."""
         self.settings = settings
         self.models = models
         self.ring: Callable[[str], None] = lambda user_id: None
-        """Called with the user when something was written that derived work is due for; at first no worker listens."""
+        """Called with the user after a write that may need background work; does nothing until a worker sets it."""
         self.looked_at_tables = False
-        """Whether the planner was told how large the tables of conversations are."""
+        """Whether the tables of conversations have been analyzed for the planner."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._shown: dict[str, Counter[tuple[str, str]]] = {}
         self._found: dict[tuple[str, str], cache.Retrieval] = {}
@@ -96,28 +96,28 @@ class Core:
         self.keys = MasterKeys(settings.master_key, settings.home / "master.key")
         self.recorder = metrics.Recorder()
         self.watchers: list[Callable[[Measurement], None]] = []
-        """Called with every operation when it is over, such as a server's meters."""
+        """Called with every finished operation, for example by a server's meters."""
         self.opened: Database | None = None
         self.standby: Standby | None = None
-        """Where reads may go instead, if the settings name a standby."""
+        """Serves reads if the settings name a standby."""
         self.windows: Windows | None = None
-        """Windows over a cache, where there is one."""
+        """Reads windows through a cache, if there is one."""
 
     @property
     def database(self) -> Database:
-        """The open database."""
+        """The open database; raises DatabaseUnavailable if there is none."""
         found = self._needed()
         found.place.check()
         return found
 
     async def reads(self, user_id: str) -> Database:
-        """The database that a user's reads go to: a standby that has what they wrote, else the primary."""
+        """Returns the database for a user's reads: a standby that has all of the user's writes, else the primary."""
         database = self.database
         return database if self.standby is None else await self.standby.for_reading(user_id)
 
     @property
     def address(self) -> str:
-        """The URL of the open database, told to whoever asks: from any thread and any loop."""
+        """The URL of the open database, which may be read from any thread and event loop."""
         return as_url(self._needed().conninfo)
 
     def _needed(self) -> Database:
@@ -126,7 +126,7 @@ class Core:
         return self.opened
 
     async def flush(self) -> None:
-        """Write what was counted: measurements, tokens, uses; they are not worth an error to anyone."""
+        """Writes the counts of measurements, tokens and uses; failures are only logged."""
         if self.opened is None:
             return
         if self.opened.read_only:
@@ -142,19 +142,19 @@ class Core:
                 for noun, query in (("preference", "preferences.used"), ("entry", "entries.used")):
                     if times := {id: count for (kind, id), count in shown.items() if kind == noun}:
                         await self.opened.user(user_id).run(query, ids=[*times], times=[*times.values()])
-        except Exception as problem:  # noqa: BLE001 - whatever it is, no call may fail because of it
+        except Exception as problem:  # noqa: BLE001 - no call may fail because of it
             logs.LOGGER.warning("metrics could not be written", extra={"reason": str(problem)})
 
     def shown(self, user_id: str, noun: str, ids: Iterable[str]) -> None:
-        """Count that these preferences or entries went into a prompt."""
+        """Counts these preferences or entries as used in a prompt."""
         self._shown.setdefault(user_id, Counter()).update((noun, id) for id in ids)
 
     async def embedding(self) -> Embedding:
-        """The embedder of the model whose vectors the database holds."""
+        """Returns the embedder for the model whose vectors are in the database."""
         return await self.models.embedding(self.database, await search.model(self.database.keeper()))
 
     async def question_vector(self, embedding: Embedding, text: str) -> Reals:
-        """The vector of a question; those asked lately are kept, as people ask again."""
+        """Returns the vector of a query, cached because people repeat queries."""
         asked = embedding.name, text
         if asked not in self._questions:
             (vector,) = await embedding.vectors([text], question=True)
@@ -164,19 +164,19 @@ class Core:
         return self._questions[asked]
 
     def later(self, work: Coroutine[Any, Any, object]) -> None:
-        """Do something that nobody waits for and that is not worth an error to anyone."""
+        """Runs something in the background that nobody waits for; failures are only logged."""
         task = background(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
 
     def written(self, user_id: str) -> None:
-        """Something was written: derived work may be due, and what the user's searches found just before is old."""
+        """Called after a write: drops the user's search results not yet cached and wakes the worker."""
         if self._found:
             self._found = {key: found for key, found in self._found.items() if found.user_id != user_id}
         self.ring(user_id)
 
     def keep(self, found: cache.Retrieval) -> None:
-        """Leave what a search found to the cache, together with what others find at about the same time."""
+        """Caches a search result shortly afterwards, together with others of the same moment."""
         if self.database.read_only:
             return
         if not self._found:
@@ -200,13 +200,13 @@ class Core:
                 await cache.put(tx, mine, hours)
 
     async def finish(self) -> None:
-        """Wait for what was left for later."""
+        """Waits for all background work of `later`."""
         self._finishing.set()
         await asyncio.gather(*(task for task in self._tasks if not task.get_loop().is_closed()), return_exceptions=True)
         self._finishing = asyncio.Event()
 
     def forget(self) -> None:
-        """In a forked child: leave to the parent what is its own, counts and work for later included."""
+        """Drops, in a forked child, what belongs to the parent, including counts and background work."""
         self._tasks, self._shown, self._found = set(), {}, {}
         self._finishing = asyncio.Event()
         self.recorder = metrics.Recorder()
@@ -219,11 +219,11 @@ class Core:
             logs.LOGGER.warning("work for later was not done", extra={"reason": str(problem)})
 
     def measured(self, kind: str, name: str, user_id: str, session_id: str | None) -> Measured:
-        """Takes the time of a block."""
+        """Returns a context manager that measures a block."""
         return Measured(self, (kind, name, user_id, session_id))
 
     def note(self, measurement: Measurement) -> None:
-        """Keep a measurement, tell those who watch, and log it: a slow one as a warning."""
+        """Records a measurement, passes it to the watchers and logs it, as a warning if it was slow."""
         if self.settings.metrics:
             self.recorder.add(measurement)
         for watcher in self.watchers:
@@ -236,10 +236,10 @@ class Core:
 
 
 class Desk:
-    """One user's place to work."""
+    """What the handles of one user share."""
 
     def __init__(self, core: Core, user_id: str) -> None:
-        """Work for one user and no other."""
+        """Serves one user only."""
         self.core = core
         self.user_id = user_id
 
@@ -252,7 +252,7 @@ class Desk:
     async def reading(
         self, name: str, session_id: str | None = None, *, primary: bool = False
     ) -> AsyncIterator[SingleCall]:
-        """Single reads, measured; of a standby if there is one, unless they must be of the primary."""
+        """Yields measured single reads, from a standby if there is one and `primary` is not set."""
         async with self.core.measured("retrieval", name, self.user_id, session_id) as tally:
             database = self.core.database if primary else await self.core.reads(self.user_id)
             calls = database.user(self.user_id)
@@ -261,7 +261,7 @@ class Desk:
 
     @asynccontextmanager
     async def writing(self, name: str, session_id: str | None = None) -> AsyncIterator[Transaction]:
-        """A transaction, measured."""
+        """Yields a measured transaction."""
         async with (
             self.core.measured("storage", name, self.user_id, session_id) as tally,
             self.core.database.transaction(user_scope(self.user_id)) as tx,
@@ -273,15 +273,15 @@ class Desk:
     async def tell(
         self, tx: Transaction, action: str, noun: str, row_id: str, details: Mapping[str, Any] | None = None
     ) -> None:
-        """Enter a change into the ledger, in the transaction that makes it."""
+        """Records a change in the ledger, in the transaction that makes it."""
         await events.add(tx, self.settings.actor, action, noun, row_id, details)
 
     def content(self, value: object, what: str) -> str:
-        """A text that may be kept."""
+        """Returns a text that may be stored, or raises Invalid."""
         return validate.content(value, what, self.settings.max_content_bytes)
 
     def metadata(self, value: object) -> str:
-        """Metadata that may be kept, as JSON."""
+        """Returns metadata that may be stored as JSON, or raises Invalid."""
         return validate.metadata(value, self.settings.max_content_bytes)
 
     def defaults(self, calls: Executor) -> Executor:
@@ -291,12 +291,12 @@ class Desk:
         return calls if place is database.at(self.user_id) else place.user(self.user_id)
 
     async def own_cipher(self, tx: Transaction) -> Cipher:
-        """The user's cipher, to write with; the data key is made when it is first needed."""
+        """Returns the user's cipher for encrypting; creates the data key when it is first needed."""
         key = await preferences.hold_key(tx)
         return self._cipher(key or await preferences.add_key(tx, self.core.keys.new_user_key(self.user_id)))
 
     async def reading_cipher(self, calls: Executor) -> Cipher:
-        """The user's cipher, to read with; asked for twice, since a rotation may change the key in between."""
+        """Returns the user's cipher for decrypting; tries twice because a rotation may change the key in between."""
         try:
             return self._cipher(await calls.row("preferences.get_key", WrappedKey))
         except Unavailable:
@@ -309,8 +309,8 @@ class Desk:
 
 
 class Handle:
-    """The verbs of one noun for one user: they check what comes in, open transactions and tell the ledger."""
+    """The methods of one noun for one user: they validate input, open transactions and record events."""
 
     def __init__(self, desk: Desk) -> None:
-        """Made by a property of the user."""
+        """Created by a property of the user."""
         self._desk = desk

@@ -1,4 +1,4 @@
-"""Documents of a user: text and files."""
+"""Documents of a user, given as text or files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DocumentId = Annotated[Identifier, "The id of the document."]
 
 
 class Given(NamedTuple):
-    """What is told about a document beside its text; None where nothing was said."""
+    """What the caller says about a document besides its text; None if not given."""
 
     title: str | None
     uri: str | None
@@ -93,14 +93,14 @@ class AsyncDocuments(Handle):
         return gone
 
     async def _known(self, found: DocumentSource, given: Given) -> Document | None:
-        """Return what was read from the same file before, so that it need not be read again."""
+        """Returns the document that was read from the same bytes before, so that they need not be read again."""
         if found.source_hash is None:
             return None
         async with self._desk.reading("documents.known") as calls:
             return await documents.by_source(calls, found.source_hash, given.uri)
 
     async def _read_all(self, found: DocumentSource, given: Given) -> NewDocument:
-        """Read a source beside this process: a stranger's file may ask for any amount of time and memory."""
+        """Reads a source in another process, because an untrusted file may take any amount of time and memory."""
         chunks: builtins.list[Chunk] = []
         about = SourceDetails()
         size = pages = 0
@@ -121,7 +121,7 @@ class AsyncDocuments(Handle):
         return NewDocument(chunks, digest, found.media_type, found.source_hash, title, given.uri, given.metadata)
 
     async def _read(self, found: DocumentSource) -> AsyncGenerator[SourceDetails | builtins.list[Chunk], None]:
-        """Yield the parts of a source; Invalid where one of the limits is reached."""
+        """Yields the parts of a source; raises Invalid if a limit is reached."""
         settings, name = self._desk.settings, found.name or "the document"
         limits = Limits(settings.document_seconds, settings.document_memory)
         bounds = settings.document_pages, settings.document_unpacked_bytes
@@ -142,13 +142,13 @@ class AsyncDocuments(Handle):
 
     async def _keep(self, new: NewDocument, given: Given) -> Document:
         async with self._desk.writing("documents.add") as tx:
-            await tx.run("documents.hold")  # nobody else adds one meanwhile
+            await tx.run("documents.hold")  # lets only one document be added at a time
             same = await tx.row("documents.by_hash", Document, content_hash=new.content_hash, uri=new.uri)
             if same is not None:
                 return await documents.with_chunks(tx, same)
             there = await tx.row("documents.by_uri", Document, uri=new.uri) if new.uri else None
             if there is not None:
-                # What only the file is called does not take the place of a title that was given.
+                # A title taken from the file does not replace one that was given.
                 document, counts = await documents.update(tx, there, replace(new, title=given.title), given.progress)
                 await self._desk.tell(tx, "update", "document", document.document_id, counts)
                 return document
@@ -158,7 +158,7 @@ class AsyncDocuments(Handle):
 
 
 async def _source(given: str | Path | bytes, media_type: str | None) -> DocumentSource:
-    """Text is never taken for a path: it may come from anyone."""
+    """Returns the source to read; a string is always text, never a path, because it may be untrusted."""
     kind = validate.optional_choice(media_type, "media_type", MEDIA_TYPES)
     if isinstance(given, Path):
         return await asyncio.to_thread(source.of_file, given, kind)

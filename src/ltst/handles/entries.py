@@ -1,4 +1,4 @@
-"""Entries of a user: free-standing memories."""
+"""Entries of a user: memories that belong to no conversation."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from ltst.records import Event
 from ltst.rooms import events
 from ltst.support import validate
 
-# Without leading zeros: Postgres would take them for octal.
+# Without leading zeros, which Postgres would read as octal.
 CURSOR = re.compile("(?:(0|[1-9][0-9]{0,17})-)?(0|[1-9][0-9]{0,18})-(0|[1-9][0-9]{0,17})")
 LAST = 2**63 - 1
 
@@ -26,7 +26,7 @@ class AsyncEvents(Handle):
     async def list(self, *, after: After = 0, limit: Limit = 100) -> builtins.list[Event]:
         """Return the events after one, oldest first; `after` is its event_id or cursor, 0 for the first."""
         place, most = checked_place(after), validate.limit(limit)
-        # Of the primary: a standby that lags does not know every cursor.
+        # From the primary, because a lagging standby does not know every cursor.
         async with self._desk.reading("events.list", primary=True) as calls:
             return await events.list_all(calls, place, limit=most)
 
@@ -49,10 +49,10 @@ def checked_places(after: object) -> tuple[events.LedgerPlace, ...]:
 
 
 def checked_place(after: object) -> events.LedgerPlace:
-    """Return where to go on from: an event's cursor tells it whole, its number does as long as the event is there."""
+    """Returns the place after which to continue; a cursor is always enough, an event's number only while it exists."""
     if isinstance(after, int) and not isinstance(after, bool) and 0 <= after < 2**63:
         return events.LedgerPlace(after)
     if isinstance(after, str) and (found := CURSOR.fullmatch(after)):
-        # Cursors from before epochs name none; all they can mean is epoch 0.
+        # Cursors older than epochs name none and mean epoch 0.
         return events.LedgerPlace(int(found[3]), int(found[1] or 0), min(int(found[2]), LAST))
     raise Invalid("after must be the event_id or the cursor of an event, or 0 for the first")

@@ -1,4 +1,4 @@
-"""Facts of a user: what is known, about whom, since when, from which message."""
+"""Facts of a user: what is known about whom, since when and from which message."""
 
 from __future__ import annotations
 
@@ -124,20 +124,20 @@ class AsyncFacts(Handle):
             if whom == ME:
                 await claims.forget(tx, "fact", wanted)
             if gone:
-                # Not who it is: a name is content, which the ledger never holds.
+                # Does not name the person, because names are content and the ledger holds none.
                 others = {} if whom == ME else {"about": "another"}
                 await self._desk.tell(tx, "forget", "fact", wanted, {"count": gone, **others})
         return gone > 0
 
 
 def _person(about: object) -> str:
-    """Return whom a fact is about; the user in any capitals is the same."""
+    """Returns the person a fact is about; "me" in any capitals is the user."""
     checked = validate.identifier(about, "about")
     return ME if checked.lower() == ME else checked
 
 
 async def _source(tx: Transaction, message_id: str | None) -> datetime | None:
-    """Return when the source message of a fact was said."""
+    """Returns when the source message of a fact was said."""
     if message_id is None:
         return None
     if not is_id(message_id):

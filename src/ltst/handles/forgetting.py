@@ -1,4 +1,4 @@
-"""Forgetting one thing that was said: which messages say it, what else they say, which replies repeat it."""
+"""Helps to forget one fact: finds the messages that state it, what else they say, and the replies that repeat it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ltst.support.timeline import same
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value of a key of a person, whenever it held."""
+    """One value of a person's key, whenever it was valid."""
 
     key: str
     about: str
@@ -23,9 +23,9 @@ class Value:
 
 
 async def saying(desk: Desk, wanted: Value) -> list[str]:
-    """Return the ids of all messages that say a value, not only of the first one."""
+    """Returns the ids of all messages that state a value."""
     async with desk.reading("facts.saying") as calls:
-        # Claims are what people say of themselves.
+        # Claims only concern the user.
         heard = await claims.of(calls, "fact", wanted.key) if wanted.about == ME else []
         known = await facts.history(calls, wanted.key, wanted.about)
     said = [each.message_id for each in heard if same(each.claim_value, wanted.value)]
@@ -34,7 +34,7 @@ async def saying(desk: Desk, wanted: Value) -> list[str]:
 
 
 async def told_in(desk: Desk, message_ids: Iterable[str]) -> list[Heard]:
-    """Return what some messages tell of their writer, whoever read it in them."""
+    """Returns the claims that some messages make about the user, whether rules or a model found them."""
     async with desk.reading("claims.told_in") as calls:
         return await calls.rows("claims.told_in", Heard, message_ids=[*message_ids])
 
@@ -42,10 +42,10 @@ async def told_in(desk: Desk, message_ids: Iterable[str]) -> list[Heard]:
 async def repeating(
     desk: Desk, values: Sequence[Value], ids: Sequence[str], quotes: Sequence[str]
 ) -> list[ConversationMessage]:
-    """Return the replies that repeat what is to be forgotten.
+    """Returns the replies that repeat what is to be forgotten.
 
-    Those that quote it word for word, and, of replies that only retell, those that answer one of these messages, rest
-    on one of these messages or entries, or tell one of these values.
+    These are replies that quote it word for word, and retold ones that answer one of the messages, rest on one of the
+    messages or entries, or mention one of the values.
     """
     async with desk.reading("messages.repeating") as calls:
         known = [(each, await facts.history(calls, each.key, each.about)) for each in values]
@@ -54,18 +54,18 @@ async def repeating(
             calls,
             [*ids, *own],
             quotes=quotes,
-            # "Before that it was York" rests on what holds instead.
+            # "Before that it was York" rests on the value that replaced York.
             beside=[fact.fact_id for _, history in known for fact in history],
             values=[each.value for each in values],
         )
 
 
 async def drop(desk: Desk, wanted: Value) -> None:
-    """Remove one value of a key; the others stay, and the one before it holds again."""
+    """Removes one value of a key; the others stay, and the previous one becomes valid again."""
     async with desk.writing("facts.drop") as tx:
         gone = await facts.drop(tx, wanted.key, wanted.about, wanted.value)
         if gone:
             await fold_fact(tx, wanted.key, wanted.about)
-            # Not who it is: a name is content, which the ledger never holds.
+            # Does not name the person, because names are content and the ledger holds none.
             others = {} if wanted.about == ME else {"about": "another"}
             await desk.tell(tx, "forget", "fact", wanted.key, {"count": gone, **others})

@@ -1,4 +1,4 @@
-"""Health of a database: its schema, extension, indexes, isolation, queries, work, master key and disk."""
+"""Checks the health of a database: schema, extension, indexes, isolation, queries, background work, keys and disk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REPAIR = "run: ltst db repair"
 
 
 async def look(core: Core) -> Health:
-    """Look at everything; return what was seen."""
+    """Runs all checks and returns their results."""
     tables, found, keeper = migrate.names_of("TABLE"), await repair.compare(core.database), core.database.keeper()
     done = await _derived_work(keeper), await _master_key(keeper, core.keys)
     async with core.database.snapshot(KEEPER) as tx:
@@ -36,7 +36,7 @@ async def look(core: Core) -> Health:
 
 
 async def migrations(database: Database) -> Check:
-    """Check that the schema is up to date."""
+    """Checks that the schema is up to date."""
     found = await migrate.status(database)
     wrong = [f"{each.name} is {each.state}" for each in found if each.state != "applied"]
     if wrong:
@@ -62,7 +62,7 @@ async def _derived_work(tx: Executor) -> Check:
 
 
 def _schema(migrated: Check, found: Sequence[Difference]) -> Check:
-    """Check that columns, functions and views are as the migrations made them."""
+    """Checks that columns, functions and views are as the migrations made them."""
     lost = [each for each in found if each.kind == "column"]
     wrong = [each for each in found if each.kind in ("function", "view")]
     if migrated.status != "ok" or not (lost or wrong):
@@ -72,7 +72,7 @@ def _schema(migrated: Check, found: Sequence[Difference]) -> Check:
 
 
 def _parts(name: str, kind: str, found: Sequence[Difference]) -> Check:
-    """Check that everything of a kind is there and at work."""
+    """Checks that everything of one kind exists and is enabled."""
     wrong = [str(each) for each in found if each.kind == kind]
     return Check(name, "error", f"{', '.join(wrong)}; {REPAIR}") if wrong else Check(name, "ok", "all in place")
 
@@ -101,7 +101,7 @@ async def _slow_queries(tx: Executor) -> Check:
 
 
 async def _master_key(tx: Executor, keys: MasterKeys) -> Check:
-    """Check that the master keys of this host open all data keys; each data key names the one that wraps it."""
+    """Checks that the master keys of this host can decrypt all data keys; each data key names the one it needs."""
     used = {row["id"]: row["users"] for row in await tx.dicts("health.master_keys")}
     try:
         here = keys.ids()

@@ -1,4 +1,4 @@
-"""Conversations that were held elsewhere: many at once, each stored once, however often it comes."""
+"""Imports conversations from elsewhere; each is stored once, however often it is imported."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ltst.support.branches import Branch, Tree, refuse_copies
 from ltst.support.logs import LOGGER
 from ltst.support.text import sha256
 
-# From fewer the planner would learn nothing of value.
+# Fewer rows would not help the planner.
 ENOUGH_TO_TELL = 10
 
 
 class CheckedConversation(NamedTuple):
-    """A conversation that passed the checks, ready to be written."""
+    """A validated conversation, ready to be written."""
 
     given: ImportedConversation
     began: datetime
@@ -36,7 +36,7 @@ class CheckedConversation(NamedTuple):
 
 @dataclass(slots=True)
 class Plan:
-    """What is to be written: for each session its messages, and what of it is new."""
+    """What to write: the branches of conversations, what their sessions hold, and the sessions that are new."""
 
     branches: list[tuple[CheckedConversation, Branch]] = field(default_factory=list)
     held: dict[str, Held] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Plan:
 
 
 async def add_all(desk: Desk, conversations: Iterable[ImportedConversation]) -> Imported:
-    """Store conversations, all of them or none; what is there already stays as it is."""
+    """Stores conversations, all of them or none, leaving alone what is already stored."""
     if not isinstance(conversations, Iterable):
         raise Invalid("conversations must be a list of ImportedConversation")
     checked = [_named(desk, position, each) for position, each in enumerate(conversations, start=1)]
@@ -53,7 +53,7 @@ async def add_all(desk: Desk, conversations: Iterable[ImportedConversation]) -> 
     if not checked:
         return total
     async with desk.writing("sessions.add_many") as tx:
-        await tx.value("sessions.take_turns")  # one import of a user at a time
+        await tx.value("sessions.take_turns")  # one import per user at a time
         for distinct in _distinct(checked):
             plan = await _planned(tx, distinct)
             total += await _carried_out(desk, tx, plan)
@@ -62,13 +62,13 @@ async def add_all(desk: Desk, conversations: Iterable[ImportedConversation]) -> 
         desk.core.looked_at_tables = True
         try:
             await statistics.gather(desk.core.database)
-        except LtstError as problem:  # only for speed: what was stored is stored
+        except LtstError as problem:  # affects only speed; the import itself is stored
             LOGGER.warning("the tables were not looked at after an import", extra={"reason": str(problem)})
     return total
 
 
 def _distinct(given: Sequence[CheckedConversation]) -> Iterator[list[CheckedConversation]]:
-    """Yield batches in which each conversation stands once: where it comes again, it is there already."""
+    """Yields batches in which no session occurs twice, so that repeated conversations find the first ones stored."""
     left = [*given]
     while left:
         taken, now, later = set[str](), list[CheckedConversation](), list[CheckedConversation]()
@@ -81,7 +81,7 @@ def _distinct(given: Sequence[CheckedConversation]) -> Iterator[list[CheckedConv
 
 
 async def _planned(tx: Transaction, given: Sequence[CheckedConversation]) -> Plan:
-    """Lay out the branches beside what the sessions hold, which are locked, and created where they are not there."""
+    """Lays out the branches beside what is stored, locking the sessions and creating missing ones."""
     plan, asked = Plan(), set[str]()
     wanted = {session_id for each in given for session_id in each.tree.candidates}
     while wanted:
@@ -92,13 +92,13 @@ async def _planned(tx: Transaction, given: Sequence[CheckedConversation]) -> Pla
         plan.branches = [(each, branch) for each in given for branch in each.tree.branches(keys)]
         wanted = {branch.session_id for _, branch in plan.branches} - asked
         if not wanted:
-            # Another may have created one of them meanwhile: then it holds something, and all is laid out anew.
+            # If another process created one meanwhile, it may hold messages: lay everything out again.
             wanted = await _create(tx, plan)
     return plan
 
 
 async def _create(tx: Transaction, plan: Plan) -> set[str]:
-    """Create the sessions that are not there; those that another created first."""
+    """Creates missing sessions; returns the ids of those that another process created first."""
     missing = {
         branch.session_id: sessions.Opened(branch.session_id, each.given.name, each.metadata, each.began)
         for each, branch in plan.branches
@@ -111,14 +111,14 @@ async def _create(tx: Transaction, plan: Plan) -> set[str]:
 
 
 async def _carried_out(desk: Desk, tx: Transaction, plan: Plan) -> Imported:
-    """Write what is new of each branch, and tell the ledger."""
+    """Writes what is new in each branch and records it in the ledger."""
     fresh: list[ConversationMessage] = []
     entries: list[events.Told] = []
     known = differing = 0
     for each, branch in plan.branches:
         held = plan.held[branch.session_id]
         there, missing = branch.path[: branch.known], branch.path[branch.known :]
-        # A fork has copies of what stands before it.
+        # A fork gets copies of the messages before it.
         new = [completed(replace(each.messages[key], session_id=branch.session_id)) for key in missing]
         known += branch.known
         differing += sum(_differs(each.messages[key], held) for key in there)
@@ -139,7 +139,7 @@ def _differs(given: ConversationMessage, held: Held) -> bool:
 
 
 def _ledger_entries(branch: Branch, new: Sequence[ConversationMessage], created: bool) -> Iterator[events.Told]:
-    """Yield what the ledger says, as of a session that is written to or forked by itself."""
+    """Yields the events for a branch, the same as if its session had been written or forked by hand."""
     if created and branch.origin is not None:
         yield events.Told("fork", "session", branch.session_id, {"from": branch.origin, "count": len(new)})
         return
@@ -161,7 +161,7 @@ def _named(desk: Desk, position: int, conversation: ImportedConversation) -> Che
 
 
 def checked(given: ImportedConversation, most_bytes: int, user_id: str | None = None) -> CheckedConversation:
-    """Return the conversation as it may be stored, or raise Invalid; importers ask before anything is written."""
+    """Returns a validated conversation or raises Invalid; importers call it before anything is written."""
     session_id = validate.identifier(given.session_id, "session_id")
     validate.optional_text(given.name, "name", 500)
     if not isinstance(given.messages, Sequence) or not given.messages:

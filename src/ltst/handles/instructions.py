@@ -1,4 +1,4 @@
-"""Instructions of a user to agents."""
+"""Instructions that a user gives to agents."""
 
 from __future__ import annotations
 

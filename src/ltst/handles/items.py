@@ -188,7 +188,7 @@ class AsyncItems(Handle):
     async def _tell(
         self, tx: Transaction, operations: builtins.list[items.Operation], done: builtins.list[Any]
     ) -> None:
-        """Enter into the ledger what was put and deleted."""
+        """Records in the ledger what was put and deleted."""
         told = [
             events.Told("put", "item", result.item_id, {"revision": result.revision})
             if isinstance(each, items.Put)
@@ -199,7 +199,7 @@ class AsyncItems(Handle):
         await events.add_many(tx, self._desk.settings.actor, told)
 
     async def _recalled(self, query: str, wanted: items.SearchItems, floor: float | None) -> builtins.list[Item]:
-        """Return what a search over the index finds, with its scores."""
+        """Returns the items that a search of the index finds, with their scores."""
         chosen = json.dumps({"namespace": wanted.below, "conditions": json.loads(wanted.conditions)})
         filters = Filters(kinds=("item",), items=chosen)
         asked = recall.Search(query, None, filters, wanted.limit, floor, wanted.offset)
@@ -213,7 +213,7 @@ class AsyncItems(Handle):
 
 
 class _Gathering(AsyncItems):
-    """Checks the operations of a batch as the verbs check them, and keeps them until all can be done together."""
+    """Validates the operations of a batch with the checks of the single methods, and collects them."""
 
     VERBS = ("put", "get", "delete", "list", "search", "list_namespaces")
 
@@ -222,7 +222,7 @@ class _Gathering(AsyncItems):
         self.operations: builtins.list[items.Operation] = []
 
     async def add(self, place: int, given: object) -> None:
-        """Keep an operation, or raise Invalid that names its place."""
+        """Collects an operation; raises Invalid with its position."""
         if not isinstance(given, Mapping) or given.get("do") not in self.VERBS:
             raise Invalid(f'operation {place} must be an object with "do": {", ".join(self.VERBS)}')
         verb = getattr(self, given["do"])
@@ -244,7 +244,7 @@ class _Gathering(AsyncItems):
 
 
 def _named(namespace: object, key: object, revision: object) -> dict[str, Any]:
-    """Return the name of an item, and which revision it should have."""
+    """Returns the validated name of an item and the revision it should have."""
     if revision is not None and (
         not isinstance(revision, int) or isinstance(revision, bool) or not 0 <= revision <= LARGEST_REVISION
     ):
@@ -257,7 +257,7 @@ def _named(namespace: object, key: object, revision: object) -> dict[str, Any]:
 
 
 def _labels(given: object, what: str, *, least: int) -> items.Namespace:
-    """Return the labels of a namespace."""
+    """Returns the validated labels of a namespace."""
     listed = _listed(given, what)
     if not least <= len(listed) <= MOST_LABELS:
         raise Invalid(f"{what} must have {least} to {MOST_LABELS} labels, not {len(listed)}")
@@ -271,7 +271,7 @@ def _listed(given: object, what: str) -> builtins.list[Any]:
 
 
 def _searched(value: object, chosen: object) -> str | None:
-    """Return what a value is found by."""
+    """Returns the text that searches find a value by."""
     if chosen is None:
         return fields.text(value, None)
     listed = _listed(chosen, "fields")
@@ -281,7 +281,7 @@ def _searched(value: object, chosen: object) -> str | None:
 
 
 def _conditions(wanted: object) -> str:
-    """Return what a filter says, as the database reads it."""
+    """Returns a filter's conditions as JSON for the database."""
     return lossless.stored([] if wanted is None else [*fields.conditions(wanted)], "filter", LARGEST_FILTER)
 
 
@@ -293,5 +293,5 @@ def _vectors(given: object) -> builtins.list[str]:
 
 
 def _vector(given: object) -> str:
-    """Return a vector as the database reads it."""
+    """Returns a vector as text for the database."""
     return json.dumps(validate.vector(given, "a vector"))

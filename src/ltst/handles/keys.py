@@ -1,4 +1,4 @@
-"""Keys with which programs come in over the network: made, listed, ended, checked."""
+"""API keys for access over the network: creates, lists, revokes and checks them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ltst.support.text import sha256
 
 PREFIX = "ltst_"
 SECRET_BYTES = 32
-# A key in constant use is not worth a write for each of its uses.
+# A key in constant use is not written for each use.
 USE_NOTED_EVERY = timedelta(minutes=1)
 
 

@@ -1,4 +1,4 @@
-"""Learning about a user: what is switched on, and how to begin anew."""
+"""Learning about a user: switches its features, catches up, and starts over."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ltst.support import validate
 from ltst.support.child import Limits
 from ltst.support.logs import LOGGER
 
-# A language model reads whole stretches of a conversation, not every message by itself.
+# A language model waits for a pause, to read a stretch of a conversation instead of every message by itself.
 PAUSE = timedelta(seconds=60)
-CONVERSATIONS = 16  # taken up at once
-MEMORY = 1024**3  # bytes that the rules may take
+CONVERSATIONS = 16  # claimed at once
+MEMORY = 1024**3  # bytes that the extraction rules may use
 Action = Callable[..., Awaitable[None]]
-# How long one waits for a worker that reads a conversation by the rules, and looks again in between.
+# Seconds to wait for a worker that is reading a conversation, and between checks.
 PATIENCE, WAIT_SECONDS = 10.0, 0.02
 LEARNT = (
     "claims.forget_learned",
@@ -111,7 +111,7 @@ class AsyncLearning(Handle):
         return read
 
     async def _read_all(self, leases: builtins.list[Lease], action: Action) -> builtins.int:
-        """Read what was taken up, one after the other; return how much was read."""
+        """Reads the claimed sessions or messages one after the other; returns how many were read."""
         try:
             return sum([await self._read(lease, action) for lease in leases])
         except BaseException:
@@ -120,7 +120,7 @@ class AsyncLearning(Handle):
             raise
 
     async def _others_read(self, session_id: str, until: float) -> bool:
-        """Wait a moment where another is about to read a conversation; return whether that may still come to an end."""
+        """Waits a moment if a conversation is still to be read by another worker; returns whether to try again."""
         calls = self._desk.core.database.user(self._desk.user_id)
         waiting = bool(await calls.value("work.to_be_learned", session_id=session_id))
         if waiting:
@@ -128,7 +128,7 @@ class AsyncLearning(Handle):
         return waiting and time.monotonic() < until
 
     async def _read(self, lease: Lease, action: Action) -> bool:
-        """Read one conversation; one that cannot be read counts against itself, as in the background."""
+        """Reads one conversation; a failure counts against it, as in the background."""
         try:
             core = self._desk.core
             await action(core.database, lease, limits=rules(core).limits)
@@ -136,7 +136,7 @@ class AsyncLearning(Handle):
             return False
         except Unavailable:
             raise
-        except Exception as problem:  # noqa: BLE001 - it must not keep the caller from what the others say
+        except Exception as problem:  # noqa: BLE001 - one failure must not keep the caller from the other conversations
             LOGGER.warning("a conversation was not learnt from", extra={"reason": repr(problem)})
             await work.put_off(self._desk.core.database.user(lease.user_id), lease, repr(problem))
             return False
@@ -156,17 +156,17 @@ class AsyncLearning(Handle):
 
 
 async def features(core: Core, user_id: str) -> Features:
-    """Return what is on for a user: as the settings say, unless it was switched for this user."""
+    """Returns the features enabled for a user: those of the settings, unless switched for this user."""
     return switched(core, await core.database.user(user_id).value("learning.switches") or {})
 
 
 def switched(core: Core, own: Mapping[str, bool]) -> Features:
-    """Return what is on where some of it is switched."""
+    """Returns the features of the settings with a user's own switches applied."""
     return Features(**{name: bool(own.get(name, name in core.settings.learn)) for name in FEATURES})
 
 
 def rules(core: Core) -> WorkRules:
-    """Return what a worker goes by."""
+    """Returns the rules for background work."""
     settings = core.settings
     return WorkRules(
         extraction="extraction" in settings.learn,

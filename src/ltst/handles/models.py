@@ -1,4 +1,4 @@
-"""The models of a memory: the embedder that it was given, or the one whose vectors the database holds."""
+"""The models of a memory: the embedder it was given, or the one whose vectors are in the database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Models:
-    """Keeps the embedder at work, and changes it when the database's model has changed."""
+    """Holds the current embedder, and replaces it when the database's model has changed."""
 
     def __init__(
         self,
@@ -33,12 +33,10 @@ class Models:
         parts: int,
         threads: int | None = None,
     ) -> None:
-        """Nothing is loaded before it is needed; the key is for an embedder that is asked over the network.
+        """Loads nothing until it is needed; `api_key` is for an embedder that is called over the network.
 
-        Without an embedder, a database that has no model yet takes the one that `default` names.
-
-        Of a long text, so many `parts` get a vector when the model is changed. A model of this process computes with so
-        many `threads`.
+        Without an embedder, a database that has no model yet gets the one that `default` names. `parts` limits how many
+        parts of a long text get a vector when the model is switched; a local model uses `threads` threads.
         """
         for given, what, protocol in ((embedder, "embedder", Embedder), (reranker, "reranker", Reranker)):
             if given is not None:
@@ -59,13 +57,13 @@ class Models:
 
     @property
     def known(self) -> search.Model | None:
-        """The model of the database when it was last asked for; None before that."""
+        """The database's model when it was last read; None before that."""
         return self._known
 
     async def embedding(self, database: Database, active: search.Model | None) -> Embedding:
-        """Return the embedder of the model whose vectors the database holds; ModelUnavailable if it is not at hand.
+        """Returns the embedder for the database's model; raises ModelUnavailable if it is not available.
 
-        The first model that comes becomes the database's own.
+        A database without a model takes the first one that is used.
         """
         from ltst.providers.embedding import Embedding
 
@@ -73,8 +71,8 @@ class Models:
         if self._embedding is None or self._known != model:
             made = Embedding(self._made(model))
             length = await made.dimensions()
-            # The one before may be asked by a search that has begun: it is closed at the end. All three change at
-            # once, since others ask meanwhile.
+            # A running search may still use the previous one, so it is closed at the end. All three change together
+            # because others read them in between.
             self._retired += [self._embedding] if self._embedding else []
             self._embedding, self._known, self._length = made, model, length
         if self._length != model.dimensions:
@@ -85,9 +83,9 @@ class Models:
         return self._embedding
 
     async def warm(self, database: Database) -> None:
-        """Load the model that the first search will need; one that is asked over the network is let be.
+        """Loads the model that the first search will need, unless it is called over the network.
 
-        A database without a model stays so. What fails is told by the log, and by whoever needs the model.
+        Does not give a model to a database without one. A failure is logged, and raised again when the model is needed.
         """
         from ltst.providers.warming import warmed
 
@@ -100,7 +98,7 @@ class Models:
     async def switch(
         self, database: Database, embedder: Embedder | str, progress: Callable[[int, int], None] | None
     ) -> int:
-        """Change the model of the database to another, by name or as an embedder of the caller's own."""
+        """Switches the database to another model, by name or as an embedder; returns how many rows got a vector."""
         from ltst.indexing.switch import switch
         from ltst.providers.embedding import Embedding
         from ltst.providers.named import embedder_named, lasting
@@ -109,7 +107,7 @@ class Models:
             validate.implements(embedder, "embedder (or its name)", Embedder)
         source = lasting(embedder) if isinstance(embedder, str) else None
         chosen = embedder_named(embedder, self._api_key, self._threads) if isinstance(embedder, str) else embedder
-        # Known before it is in use: a search may be the first to see the change.
+        # Registered first because a search may notice the switch before this call returns.
         self._brought[_name(chosen)] = chosen
         embedding = Embedding(chosen)
         try:
@@ -118,7 +116,7 @@ class Models:
             await embedding.close()
 
     def asked(self) -> Usage | None:
-        """Return what the language model was asked since this was called last; None if nothing."""
+        """Returns the language model's usage since the last call; None if there was none."""
         if self.language is None or self.language.usage == self._counted:
             return None
         now, before = self.language.usage, self._counted
@@ -126,18 +124,18 @@ class Models:
         return _since(now, before) if before else now
 
     async def close(self) -> None:
-        """Let go of the embedders."""
+        """Closes the embedders."""
         for embedding in [*self._retired, self._embedding]:
             if embedding is not None:
                 await embedding.close()
         self.forget()
 
     def forget(self) -> None:
-        """Make embedders anew when they are next needed; in a forked child the threads of those before are missing."""
+        """Drops the embedders so that they are created again; a forked child lacks their threads."""
         self._embedding, self._retired = None, []
 
     async def _first(self, database: Database) -> search.Model:
-        """Name the model of a database that has none yet; another process may have been faster."""
+        """Gives a model to a database that has none, and returns it; another process may be faster with its own."""
         from ltst.indexing.switch import adopt
         from ltst.providers.embedding import Embedding
         from ltst.providers.named import lasting
@@ -151,7 +149,7 @@ class Models:
         return active
 
     def _chosen(self) -> Embedder:
-        """Return the embedder of a database that has no model yet."""
+        """Returns the embedder for a database that has no model yet."""
         from ltst.providers.named import embedder_named
 
         return self._given or embedder_named(self._default, self._api_key, self._threads)
@@ -164,7 +162,7 @@ class Models:
         if model.source is not None:
             try:
                 return _same(embedder_named(model.source, self._api_key, self._threads), model)
-            except Invalid as problem:  # what a folder holds may change; words are found without it
+            except Invalid as problem:  # a folder's contents may change; searches by words still work
                 raise ModelUnavailable(str(problem)) from problem
         raise ModelUnavailable(
             f"the vectors of this database are of the model {model.name!r}, which this program does not bring: "

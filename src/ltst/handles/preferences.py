@@ -1,4 +1,4 @@
-"""Preferences of a user; the sensitive ones are sealed and opened here."""
+"""Preferences of a user; encrypts and decrypts the sensitive ones."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class AsyncPreferences(Handle):
                 found = await preferences.get(elsewhere, wanted)
         if found is None or not found.sensitive:
             return found
-        # Row and key of one moment: between two reads an erasure could bring others.
+        # Row and key must be of the same moment: an erasure between two reads could replace both.
         reads = await self._desk.core.reads(self._desk.user_id)
         async with reads.snapshot(user_scope(self._desk.user_id)) as tx:
             found = await preferences.get(tx, wanted)
@@ -85,7 +85,7 @@ class AsyncPreferences(Handle):
         ):
             own = await self._readable(tx, await tx.rows("preferences.list", UserPreference, type=type))
             taken = {each.preference_key for each in own}
-            asked = {"type": type, "settings": [*preferences.OPERATOR_SETTINGS]}  # which are no wishes of users
+            asked = {"type": type, "settings": [*preferences.OPERATOR_SETTINGS]}  # which are not preferences of users
             where = self._desk.defaults(tx)
             given = await where.rows("preferences.defaults", UserPreference, **asked) if defaults else []
             tally.rows = tx.seen
@@ -113,7 +113,7 @@ class AsyncPreferences(Handle):
 
 
 def left_out(found: Iterable[UserPreference]) -> builtins.list[str]:
-    """Return what to say of the preferences whose value cannot be read."""
+    """Returns notes about preferences whose value cannot be decrypted."""
     return [f"the preference {each.key!r} is left out: {each.note}" for each in found if each.note]
 
 

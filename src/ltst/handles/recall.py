@@ -1,4 +1,4 @@
-"""Searches and contexts for one user: checks what is asked, indexes what is due, finds, and packs the prompt."""
+"""Searches and prompt contexts for one user: validates arguments, indexes new rows, searches and packs the prompt."""
 
 from __future__ import annotations
 
@@ -37,38 +37,37 @@ if TYPE_CHECKING:
     from ltst.rooms.search import Look
 
 RANGES = ("gt", "gte", "lt", "lte")
-# How many hits may go into a context; that many short ones fit into two thousand tokens.
+# Maximum hits for a context; as many short ones fit into two thousand tokens.
 RECALLED = 60
-# How many turns may be shown word for word. With a summary, all turns after it are read, so that none in between is
-# missing.
+# Maximum turns shown word for word. With a summary, all turns after it are read so that none is missing in between.
 WINDOW = {"sliding_window": 50, "sliding_window_summary": 1000}
-# How many hits a reranker sees.
+# Number of hits given to a reranker.
 RERANKED = 50
-# How many of the best a search may pass over.
+# Maximum offset of a search.
 FURTHEST = 1000
-# A search is tried again if the embedding model changes under it.
+# How often to repeat a search if the embedding model changes meanwhile.
 ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search whose arguments were checked."""
+    """A search with validated arguments."""
 
-    text: str  # empty, if there is no question in words
+    text: str  # empty if there is no query in words
     now: datetime | None
     filters: Filters
     limit: int
     floor: float | None
     offset: int = 0
-    vector: tuple[float, ...] | None = None  # instead of the one that the model would make of the text
+    vector: tuple[float, ...] | None = None  # used instead of the vector of the text
 
     @property
     def again(self) -> bool:
-        """Whether it may be asked for again before the memory changes, as it does by the answer to a stored message."""
+        """Whether its result is worth caching; an answer to a stored message changes the memory and invalidates it."""
         return self.filters.without is None
 
     def key(self, question: Question) -> str:
-        """Return the cache key. The day of asking is part of it only where the question mentions time."""
+        """Returns the cache key. It includes the current day only if the query mentions time."""
         day = question.now.date() if self.now is None and question.intervals else None
         return sha256(repr((self, day)))
 
@@ -76,7 +75,7 @@ class Search:
 def checked(
     desk: Desk, query: object, limit: object, given: SearchFilters, *, offset: object = 0, vector: object = None
 ) -> Search:
-    """Check the arguments of a search and return them as one; raise Invalid where one is wrong."""
+    """Returns validated search arguments; raises Invalid if one is wrong."""
     if unknown := given.keys() - SearchFilters.__annotations__.keys():
         raise TypeError(f"search takes no {', '.join(sorted(unknown))}")
     equal, ranges = conditions(given.get("where"))
@@ -105,8 +104,8 @@ def checked(
 
 
 async def find(desk: Desk, wanted: Search) -> list[Hit]:
-    """Return the best hits. What the user added is indexed first, so that it can be found."""
-    from ltst.recall.retrieve import hits  # late: it needs numpy
+    """Returns the best hits. New rows of the user are indexed first, so that they can be found."""
+    from ltst.recall.retrieve import hits  # imported late because it needs numpy
 
     core, reranker = desk.core, desk.core.models.reranker if wanted.text else None
     pooled, last = later.COMPARED if reranker is None else RERANKED, wanted.offset + wanted.limit
@@ -126,10 +125,10 @@ async def find(desk: Desk, wanted: Search) -> list[Hit]:
 
 
 class Wanted(NamedTuple):
-    """What a context is built for: the question, its topic if that is another one, and the limits."""
+    """What a context is built for: the query, its topic if that differs, and the limits."""
 
     query: str | None
-    stored: ConversationMessage | None  # the query, where it is a message of the conversation already
+    stored: ConversationMessage | None  # the query, if it is already a message of the conversation
     about: str | None
     max_tokens: int
     strategy: str
@@ -145,7 +144,7 @@ def wanted_context(
     strategy: str,
     window: int | None,
 ) -> Wanted:
-    """Check the arguments of a context and return them as one; raise Invalid where one is wrong."""
+    """Returns validated context arguments; raises Invalid if one is wrong."""
     stored = query if isinstance(query, ConversationMessage) else None
     text = query.content if isinstance(query, ConversationMessage) else query
     return Wanted(
@@ -159,10 +158,10 @@ def wanted_context(
 
 
 async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
-    """Gather what may go into the prompt and return it packed. A query that is stored is not recalled as a memory."""
+    """Gathers what may go into the prompt and returns it packed. A stored query is not recalled as a memory."""
     stored, topic = wanted.stored, wanted.query if wanted.about is None else wanted.about
     filters = Filters(without=None if stored is None else sha256(stored.content))
-    # What needs no search is read meanwhile.
+    # Read what needs no search at the same time.
     beside = asyncio.create_task(_prepared(desk, opening, wanted, topic))
     try:
         found = [] if topic is None else await _worth_recalling(desk, topic, filters)
@@ -179,14 +178,14 @@ async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
 
 
 async def _worth_recalling(desk: Desk, topic: str, filters: Filters) -> list[Hit]:
-    """Return the hits about a topic that are worth telling; small talk is not searched for at all."""
+    """Returns the hits about a topic that are worth telling; does not search for small talk."""
     if is_small_talk(topic):
         return []
     return worth_telling(await find(desk, Search(topic, None, filters, RECALLED, None)), topic)
 
 
 def _count_shown(desk: Desk, packed: Context, found: Sequence[Hit]) -> None:
-    """Count what the prompt shows as used. An episode also counts where all of its messages are shown instead."""
+    """Counts what the prompt shows as used. An episode also counts if all of its messages are shown instead."""
     desk.core.shown(desk.user_id, "preference", packed.preferences)
     shown, told = {each.id for each in packed.memories}, {*packed.sources}
     used = (each for each in found if each.id in shown or (each.sources and told.issuperset(each.sources)))
@@ -194,7 +193,7 @@ def _count_shown(desk: Desk, packed: Context, found: Sequence[Hit]) -> None:
 
 
 async def _newest(desk: Desk, wanted: Search) -> list[dict[str, Any]]:
-    """Return the numbers of the newest units that pass the filters; without a question none is better than another."""
+    """Returns the newest units that pass the filters, all with score 0 because there is no query."""
     database = await desk.core.reads(desk.user_id)
     if await search.is_due(database.user(desk.user_id)) and await _indexed_soon(desk, None) is not None:
         database = desk.core.database
@@ -204,7 +203,7 @@ async def _newest(desk: Desk, wanted: Search) -> list[dict[str, Any]]:
 
 
 async def _best(desk: Desk, wanted: Search) -> tuple[list[dict[str, Any]], bool]:
-    """Return the numbers and scores of the best units, and whether they came from the cache."""
+    """Returns the numbers and scores of the best units, and whether they came from the cache."""
     from ltst.recall.retrieve import ranked
 
     core, started = desk.core, time.perf_counter()
@@ -230,13 +229,13 @@ async def _best(desk: Desk, wanted: Search) -> tuple[list[dict[str, Any]], bool]
 async def _look(
     desk: Desk, wanted: Search, key: str, question: Question, embedding: Embedding | None
 ) -> tuple[Look, bool]:
-    """Index what can be indexed soon; return what there is to rank, and whether that may be kept for others."""
+    """Indexes what can be indexed quickly; returns the lookup, and whether its result may be cached."""
     from ltst.recall.retrieve import look
 
     database, asked = await desk.core.reads(desk.user_id), (question, wanted.filters, key)
     seen = await look(database, desk.user_id, *asked, limit=wanted.limit, anyway=False)
     if not seen.due:
-        # A standby does not see who is writing at this moment.
+        # A standby cannot tell whether somebody is writing at this moment.
         return seen, embedding is not None and not database.follows
     complete = await _indexed_soon(desk, embedding)
     if complete is not None:
@@ -245,24 +244,24 @@ async def _look(
 
 
 async def _indexed_soon(desk: Desk, embedding: Embedding | None) -> bool | None:
-    """Index what can be indexed while a search waits; whether that is all. None on a server that only reads."""
+    """Indexes what it can while a search waits; returns whether that was all, or None if the database is read-only."""
     from ltst.indexing.index import index_soon
 
     database = desk.core.database
     if database.read_only:
         return None
     complete = await index_soon(database, desk.user_id, embedding, parts=desk.settings.embedded_parts)
-    database.wrote(desk.user_id)  # others may have indexed it: what is found now must be there when it is read
+    database.wrote(desk.user_id)  # another process may have indexed them, so a standby must catch up before it is read
     return complete
 
 
 async def _question(desk: Desk, wanted: Search, active: search.Model | None) -> tuple[Question, Embedding | None]:
-    """Return the question with its vector, and its embedder; without either where no model is available."""
+    """Returns the query with its vector and its embedder; without both if no model is available."""
     from ltst.recall.retrieve import Question
 
     moment, given = wanted.now or now(), wanted.now is not None
     if active is None and desk.core.database.read_only and wanted.vector is None:
-        # Nothing has a vector yet, and no model can be named here.
+        # Nothing has a vector yet, and a read-only database cannot be given a model.
         return Question(wanted.text, moment, given=given), None
     try:
         embedding = await desk.core.models.embedding(desk.core.database, active)
@@ -270,14 +269,14 @@ async def _question(desk: Desk, wanted: Search, active: search.Model | None) -> 
     except ModelUnavailable as problem:
         if wanted.vector is not None:
             raise
-        # Words alone still find what was said.
+        # Search by words still works.
         LOGGER.warning("search goes without vectors", extra={"reason": str(problem)})
         return Question(wanted.text, moment, given=given), None
     return Question(wanted.text, moment, embedding.name, vector, given), embedding
 
 
 async def _vector(desk: Desk, wanted: Search, embedding: Embedding) -> Reals:
-    """Return the vector that is compared: the given one, if it is of the model's size, or that of the text."""
+    """Returns the vector to search with: the given one, if it has the model's dimensions, else that of the text."""
     if wanted.vector is None:
         return await desk.core.question_vector(embedding, wanted.text)
     if (given := len(wanted.vector)) != (size := await embedding.dimensions()):
@@ -286,7 +285,7 @@ async def _vector(desk: Desk, wanted: Search, embedding: Embedding) -> Reals:
 
 
 def _direction(vector: object) -> tuple[float, ...]:
-    """Return a vector that can be compared by its direction."""
+    """Returns a vector that has a direction; raises Invalid if it is all zeros."""
     numbers = tuple(validate.vector(vector, "vector"))
     if not any(numbers):
         raise Invalid("vector must not be all zeros")
@@ -294,14 +293,14 @@ def _direction(vector: object) -> tuple[float, ...]:
 
 
 def _ending_with(asking: ConversationMessage, window: Sequence[ConversationMessage]) -> list[ConversationMessage]:
-    """Return the window that ends with the message to answer, without its answer and questions asked after it."""
+    """Returns the window ending with the message to answer, without its answer and later questions."""
     index, answered = asking.message_index or 0, asking.message_id
     others = [each for each in window if each.parent_message_id != answered]
     return [*(each for each in others if each.role != "human" or (each.message_index or 0) < index), asking]
 
 
 async def _prepared(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None) -> tuple[Ingredients, Ready]:
-    """Read what needs no search, and count its tokens while the search is under way."""
+    """Reads what needs no search and counts its tokens while the search runs."""
     ingredients = await _known(desk, opening, wanted, topic)
     if wanted.stored is not None:
         ingredients = replace(ingredients, window=_ending_with(wanted.stored, ingredients.window))
@@ -313,9 +312,9 @@ def _counter(desk: Desk) -> TokenCounter:
 
 
 async def _known(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None) -> Ingredients:
-    """Return everything that may go into the prompt, except what the search finds."""
+    """Returns everything that may go into the prompt except search results."""
     strategy, turns = wanted.strategy, wanted.window
-    # Where the older turns are summarised, those that are not shown word for word are looked at too.
+    # If older turns are summarised, those not shown word for word are read too.
     fetched = turns if turns is not None and strategy == "sliding_window" else WINDOW[strategy]
     found, recent = await _read(desk, opening, fetched)
     by_hand, learnt = await _orders(desk, found.instruction)
@@ -339,7 +338,7 @@ async def _known(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None
 
 
 async def _read(desk: Desk, opening: Opening, turns: int) -> tuple[known.Known, list[ConversationMessage]]:
-    """Return what is known and the newest turns, read in one call unless the turns come from a cache."""
+    """Returns what is known and the newest turns, in one call unless the turns come from a cache."""
     reads = await desk.core.reads(desk.user_id)
     asked = reads, desk.user_id, opening.session_id, opening.agent, NO_AGENT
     if desk.core.windows is None:
@@ -354,7 +353,7 @@ async def _read(desk: Desk, opening: Opening, turns: int) -> tuple[known.Known, 
 def _with_found(ingredients: Ingredients, found: list[Hit], session_id: str) -> Ingredients:
     return replace(
         ingredients,
-        # The window tells of this conversation itself.
+        # The window already covers this conversation.
         episodes=[hit for hit in _of("entry", found) if hit.session_id != session_id],
         documents=_of("document", found),
         recalled=_of("message", _as_shown(found, ingredients.window)),
@@ -362,12 +361,12 @@ def _with_found(ingredients: Ingredients, found: list[Hit], session_id: str) -> 
 
 
 async def _in_clear(desk: Desk, found: list[UserPreference]) -> list[UserPreference]:
-    """Return the preferences decrypted. If one is sensitive, all are read again, so that they are of one moment."""
+    """Returns the preferences decrypted. If one is sensitive, all are read again, so that they are of one moment."""
     return await AsyncPreferences(desk).list() if any(each.sensitive for each in found) else found
 
 
 def _bearing(merged: list[ConversationContext], session_id: str, topic: str | None) -> list[ConversationContext]:
-    """Return the contexts of this conversation, then those of others that share words with the topic."""
+    """Returns the contexts of this conversation, then those of others that share words with the topic."""
     own = [each for each in merged if each.session_id == session_id]
     asked = set(terms(topic or ""))
     shared = {each.context_id: len(asked & _said_in(each)) for each in merged if each.session_id != session_id}
@@ -380,7 +379,7 @@ def _said_in(context: ConversationContext) -> set[str]:
 
 
 async def _orders(desk: Desk, active: Instruction | None) -> tuple[str | None, list[str]]:
-    """Return the instruction that was set by hand, and the lines learnt since, which must not speak as the system."""
+    """Returns the instruction set by hand, and separately the learned lines, which must not speak as the system."""
     if active is None or not active.learned:
         return active.content if active else None, []
     calls = (await desk.core.reads(desk.user_id)).user(desk.user_id)
@@ -393,13 +392,13 @@ async def _orders(desk: Desk, active: Instruction | None) -> tuple[str | None, l
 def _so_far(
     told: known.Summary | None, window: list[ConversationMessage], strategy: str
 ) -> tuple[str | None, list[ConversationMessage]]:
-    """Return the running summary, and the turns to show beside it.
+    """Returns the running summary and the turns to show beside it.
 
     With `sliding_window_summary` the turns that the summary covers are left out. Otherwise the summary is left out,
     unless turns are missing.
     """
     if told is None or not told.summarised_index:
-        # One that was set by hand stands for itself.
+        # A summary set by hand is always shown.
         return told.context_summary if told else None, window
     if strategy == "sliding_window_summary":
         return told.context_summary, [each for each in window if (each.message_index or 0) > told.summarised_index]
@@ -408,7 +407,7 @@ def _so_far(
 
 
 def _as_shown(found: list[Hit], window: Sequence[ConversationMessage]) -> list[Hit]:
-    """Give each hit whose message is also in the window the id of that copy, so that it is not shown twice."""
+    """Gives a hit whose message is also in the window the id of that copy, so that it is not shown twice."""
     copies = {(each.content, each.timestamp): str(each.message_id) for each in window}
     shown = [(hit, copies.get((hit.content, hit.occurred_at), hit.id)) for hit in found]
     return [hit if hit.id == id else replace(hit, id=id) for hit, id in shown]
@@ -430,7 +429,7 @@ def _kinds(kinds: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def conditions(where: object) -> tuple[str, list[tuple[str, str, str]]]:
-    """Split a filter into the equal values, as one JSON object, and the ranges."""
+    """Splits a filter into equality conditions, as one JSON object, and ranges."""
     if where is None:
         return "{}", []
     if not isinstance(where, Mapping):

@@ -1,4 +1,4 @@
-"""Receipts of erasures: made, told to the ledger, and checked later."""
+"""Receipts of erasures: creates them, records them in the ledger and verifies them later."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ PROVEN = ("receipt_id", "user_id", "erased_at", "removed", "remaining", "digest"
 
 
 def made(user_id: str, removed: Mapping[str, int], remaining: Mapping[str, int]) -> Receipt:
-    """Return the receipt of an erasure that is being made."""
+    """Returns the receipt for an erasure."""
     said = new_id(), user_id, now(), removed, remaining
     return Receipt(*said, _digest(*said))
 
 
 async def tell(desk: Desk, tx: Transaction, receipt: Receipt) -> None:
-    """Enter it under a hash of the user's id: the ledger can confirm a receipt, but names nobody."""
+    """Records a receipt under a hash of the user's id, so that the ledger can confirm it without naming the user."""
     details = {"digest": receipt.digest, "removed": dict(receipt.removed)}
     nobody = _nobody(receipt.user_id)
     async with desk.core.database.beside(tx, nobody) as told:
@@ -40,7 +40,7 @@ def named(user_id: str) -> dict[str, Any]:
 
 
 async def verify(core: Core, given: Receipt | Mapping[str, Any]) -> Verification:
-    """Check a receipt by itself, in the ledger, and against what is in the tables now."""
+    """Checks a receipt's digest, its entry in the ledger, and that the tables hold no rows of the user."""
     receipt = _checked(given)
     nobody = _nobody(receipt.user_id)
     told = core.database.at(nobody).keeper()

@@ -1,4 +1,4 @@
-"""Retention of a user: when sessions are archived and deleted."""
+"""Retention policies of a user: when sessions are archived and deleted."""
 
 from __future__ import annotations
 

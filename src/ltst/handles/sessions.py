@@ -1,4 +1,4 @@
-"""Sessions of a user: list, archive, delete, link, count."""
+"""Sessions of a user: creates, lists, archives, deletes, links and summarises them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class AsyncSessions(Handle):
         async with self._desk.writing("sessions.delete", wanted) as tx:
             gone = await tx.run("sessions.delete", session_id=wanted) > 0
             if gone:
-                # What rested on its messages alone is gone with them; what also rested on others is folded anew.
+                # What was learned from its messages alone is gone with them; what others also support is recomputed.
                 await weigh(tx, await claims.unsettled(tx))
                 await self._desk.tell(tx, "delete", "session", wanted)
         if gone:

@@ -1,4 +1,4 @@
-"""Messages by how similar they are to a question, as a number that says nothing else: the cosine of their vectors."""
+"""Ranks messages by their similarity to a query, as the plain cosine of their vectors."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
     from ltst.providers.embedding import Embedding
 
-# The preference that says how similar a message must be, and what holds where nobody set it.
+# The preference for the minimum similarity, and its default.
 PREFERENCE, THRESHOLD = "relevance_threshold", 0.7
-# How many are compared word for word: the vectors of the index hold date and speaker too, so their order is another.
+# How many messages are embedded again by their text alone: index vectors include date and speaker.
 COMPARED, COMPARED_FOR_EACH = 50, 4
-# The model may be changed while a search is on its way.
+# How often to repeat if the model changes meanwhile.
 ATTEMPTS = 3
 
 
 async def similar(
     desk: Desk, query: object, *, session_id: object, limit: object, threshold: object
 ) -> list[tuple[ConversationMessage, float]]:
-    """Return the messages at least as similar to a question as the threshold says, the most similar first."""
+    """Returns the messages whose similarity to a query reaches the threshold, the most similar first."""
     text, place = desk.content(query, "query"), validate.optional_identifier(session_id, "session_id")
     most = validate.limit(limit, most=200)
     least = await _usual(desk) if threshold is None else validate.score(threshold, "threshold")
@@ -48,7 +48,7 @@ async def similar(
 
 
 async def embedded(core: Core, texts: object) -> list[list[float]]:
-    """Return the vector of each text; a long text has the mean of its parts."""
+    """Returns the vector of each text; for a long text, the mean of its parts."""
     if isinstance(texts, str) or not isinstance(texts, Iterable):
         raise Invalid("texts must be a list of texts")
     given = [validate.content(text, "each of texts", core.settings.max_content_bytes) for text in texts]
@@ -58,10 +58,10 @@ async def embedded(core: Core, texts: object) -> list[list[float]]:
 async def _vectors(
     embedding: Embedding, texts: Sequence[str], mark: Callable[[str], str] = str, most: int | None = None
 ) -> list[NDArray[np.float32]]:
-    """Return the vector of each text: the mean of its first parts, which are marked for the model."""
+    """Returns the vector of each text: the mean of its first `most` parts, each passed through `mark` first."""
     import numpy as np
 
-    from ltst.indexing.index import mean  # late: it needs the model's libraries
+    from ltst.indexing.index import mean  # imported late because it needs the model's libraries
 
     parts = [each[:most] for each in await embedding.parts(texts)]
     flat = iter(await embedding.vectors([mark(part) for each in parts for part in each]))
@@ -69,7 +69,7 @@ async def _vectors(
 
 
 async def _usual(desk: Desk) -> float:
-    """Return the threshold that is the user's preference, or the default one."""
+    """Returns the user's preferred threshold, or the default."""
     wished = await AsyncPreferences(desk).get(PREFERENCE)
     try:
         return THRESHOLD if wished is None else validate.score(float(wished.preference_value), PREFERENCE)
@@ -81,15 +81,15 @@ async def _usual(desk: Desk) -> float:
 async def _near(
     desk: Desk, text: str, session_id: str | None, limit: int
 ) -> tuple[NDArray[np.float32], Embedding, list[Nearby]]:
-    """Return the vector of the question, its model, and the messages nearest to it, once what is due is indexed."""
+    """Returns the query's vector, its model, and the nearest messages, after indexing what awaits it."""
     from ltst.indexing.index import index_compared, mean, written
 
     database, calls = desk.core.database, desk.core.database.user(desk.user_id)
     for _ in range(ATTEMPTS):
         embedding = await desk.core.embedding()
         await index_compared(database, desk.user_id, embedding, parts=desk.settings.embedded_parts)
-        # Of a question, the beginning counts that the model reads at once. The local models read it as any other text:
-        # a similarity is a cosine of a model as it was published, 1 for the same words.
+        # Only the part of a query that the model reads at once counts. Local models embed it like any other text, so
+        # that a similarity is the cosine of the published model, 1 for equal words.
         mark = _mark(embedding)
         asked = mean(await embedding.vectors([text], question=embedding.name != NAME and mark is None))
         large = session_id is None and (await search.large(calls)).ready
@@ -105,7 +105,7 @@ async def _near(
 async def _compared(
     asked: NDArray[np.float32], embedding: Embedding, near: Sequence[Nearby], most: int
 ) -> list[tuple[ConversationMessage, float]]:
-    """Return each message with its similarity and the vector that was compared: of its words alone, where they fit."""
+    """Returns each message with its similarity, compared by its text alone if that fits into the model."""
     mark = _mark(embedding)
     read = [each.message for each in near if each.whole or mark is not None]
     found = [(each.message, each.similarity) for each in near if not (each.whole or mark is not None)]
@@ -116,5 +116,5 @@ async def _compared(
 
 
 def _mark(embedding: Embedding) -> Callable[[str], str] | None:
-    """What marks a text to be read by the published model that the vectors are made of, if they are of several."""
+    """Returns the function that marks a text for the published model, if the embedder combines several models."""
     return embedding.embedder.published if isinstance(embedding.embedder, Published) else None

@@ -1,4 +1,4 @@
-"""Statements of a user: what they said of their life, in their own words."""
+"""Statements of a user: what they said about their life, in their own words."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class AsyncStatements(Handle):
             known = await tx.row("statements.get", Statement, statement_id=wanted)
             if known is None:
                 raise NotFound(f"no statement {wanted!r}")
-            # What a language model struck out, a person may reject for good.
+            # A person may also reject for good what a language model struck out.
             if known.rejected_at is not None and known.trust != "low":
                 return known
             await tx.run("statements.believe", statement_id=wanted)

@@ -1,4 +1,4 @@
-"""Looks after a whole memory: expiry and retention, the measurements, the master key."""
+"""Maintains a whole memory: expiry and retention, measurements, the master key."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ltst.support.place import beside
 
 CONTEXTS_PER_SESSION = 1000
 KEYS_PER_BATCH = 100
-LIFETIMES = (60.0, 600.0, 3600.0, 86_400.0, 604_800.0, float("inf"))  # seconds: the bounds of the histogram
+LIFETIMES = (60.0, 600.0, 3600.0, 86_400.0, 604_800.0, float("inf"))  # seconds: upper bounds of the histogram
 
 
 async def maintain(core: Core) -> dict[str, int]:
-    """Expire, delete, archive and prune once, for all users; return how many rows each step touched."""
+    """Expires, deletes, archives and prunes once for all users; returns how many rows each step touched."""
     days = await preferences.operator_setting(core.database.at(EVERYONE).keeper(), "memory_retention_days")
     # Where their user has no policy, sessions are kept for good unless the settings say otherwise.
     everybody = timedelta(days=days) if core.settings.retention else None
@@ -56,7 +56,7 @@ async def _maintain_place(tx: Transaction, settings: Settings, everybody: timede
 
 
 async def stats(core: Core) -> Stats:
-    """Return what was measured over the last day, and the sizes of the tables."""
+    """Returns the measurements of the last day and the sizes of the tables."""
     await core.flush()
     keeper = core.database.keeper()
     added = {row["name"]: int(row["added"]) for row in await keeper.dicts("metrics.growth")}
@@ -72,26 +72,26 @@ async def stats(core: Core) -> Stats:
 
 
 async def activity(core: Core, span: timedelta, step: timedelta) -> list[Activity]:
-    """Return what was measured over the last time, by steps."""
+    """Returns the measurements of the last `span`, grouped by `step`."""
     await core.flush()
     return await core.database.keeper().rows("metrics.activity", Activity, span=span, step=step)
 
 
 async def ledger(core: Core, *, before: str | None, whose: str | None, limit: int) -> list[Event]:
-    """Return the latest events of all users or one, the newest first; `before` is the cursor of the last one seen."""
+    """Returns the latest events of all users or one, the newest first; `before` is the cursor of the last one seen."""
     about = validate.optional_identifier(whose, "user")
     place = None if before is None else checked_places(before)
     return await events.latest(core.database, place, whose=about, limit=validate.limit(limit))
 
 
 async def work(core: Core) -> tuple[int, list[dict[str, Any]]]:
-    """Return how much derived work waits, and what failed too often: how many of each task, with a reason."""
+    """Returns how much background work waits, and what was set aside after failures, counted by task."""
     keeper = core.database.keeper()
     return int(await keeper.value("work.left", user_id=None)), await keeper.dicts("work.aside")
 
 
 async def rotate_master_key(core: Core) -> int:
-    """Wrap the data keys of all users with a new master key; return how many were wrapped anew."""
+    """Wraps the data keys of all users with a new master key; returns how many were wrapped again."""
     done = 0
     with await beside(core.keys.begin_rotation):
         for place in core.database.places:
@@ -110,13 +110,13 @@ async def _rewrap_batch(core: Core, place: Database) -> int:
 
 
 async def owner_of(core: Core, session_id: str) -> str:
-    """Return the one user who has a session of this id."""
+    """Returns the only user who has a session with this id."""
     owners = await core.database.keeper().values("sessions.owners", session_id=session_id)
     return _sole(owners, f"session {session_id!r}", f"a session {session_id!r}: say whose is meant, by user_id")
 
 
 async def sole_user(core: Core) -> str:
-    """Return the one user who has sessions."""
+    """Returns the only user who has sessions."""
     owners = await core.database.keeper().values("sessions.users")
     return _sole(owners, "sessions", "sessions: say whose are meant, by user_id")
 

@@ -1,4 +1,4 @@
-"""The users of a memory, for whoever looks after it."""
+"""The users of a memory, for its operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Viewing: what the page needs beyond the verbs: sources of facts, what changed in order, a click taken back."""
+"""Reads and undo operations that the web page needs beyond the public methods."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_TITLE = 80
 
 
 async def kept(desk: Desk, key: str, about: str = ME) -> dict[str, Any]:
-    """Return a key of the facts as it is, ready for JSON: every value, and the claims that they rest on."""
+    """Returns the current state of a fact key as JSON: every value and the claims behind it."""
     wanted = {"key": validate.identifier(key, "key"), "about": validate.identifier(about, "about")}
     async with desk.reading("facts.kept") as calls:
         rows = await calls.values("facts.kept", **wanted)
@@ -27,8 +27,8 @@ async def kept(desk: Desk, key: str, about: str = ME) -> dict[str, Any]:
 
 
 async def put_back(desk: Desk, document: Mapping[str, Any]) -> None:
-    """Make a key of the facts what it was when it was kept: that undoes whatever was done to it since."""
-    # Whether their messages are still there, the database knows.
+    """Restores a fact key to a state that `kept` returned, undoing whatever was done to it since."""
+    # The database knows whether the messages still exist.
     rows = checked({**document, "messages": _messages(document)})
     key = validate.identifier(document.get("key"), "key")
     about = validate.identifier(document.get("about"), "about")
@@ -46,7 +46,7 @@ async def put_back(desk: Desk, document: Mapping[str, Any]) -> None:
 
 
 async def take_back(desk: Desk, statement_id: str) -> None:
-    """Let a statement that was rejected hold again."""
+    """Restores a statement that was rejected."""
     if not is_id(validate.identifier(statement_id, "statement_id")):
         raise NotFound(f"no statement {statement_id!r}")
     async with desk.writing("statements.take_back") as tx:
@@ -56,28 +56,28 @@ async def take_back(desk: Desk, statement_id: str) -> None:
 
 
 async def of_key(desk: Desk, key: str, about: str = ME) -> list[Fact]:
-    """Return what holds of a key now: one value, or several where it can have several."""
+    """Returns the current values of a key."""
     wanted = validate.identifier(key, "key"), validate.identifier(about, "about")
     async with desk.reading("facts.of_key") as calls:
         return await facts.at(calls, *wanted, None)
 
 
 async def changes(desk: Desk, *, limit: int = 100, offset: int = 0) -> list[Fact]:
-    """Return every value of every key, ended and rejected ones too, the latest known first."""
+    """Returns every value of every key, including ended and rejected ones, the latest change first."""
     asked = {"limit": validate.limit(limit), "offset": validate.offset(offset)}
     async with desk.reading("facts.changes") as calls:
         return await calls.rows("facts.changes", Fact, **asked)
 
 
 async def replaced(desk: Desk, fact_ids: Iterable[str]) -> dict[str, Fact]:
-    """Return what each of these facts took the place of, by their ids; nothing for those that were the first."""
+    """Returns the fact that each of these facts replaced, by the newer fact's id."""
     async with desk.reading("facts.replaced") as calls:
         found = await calls.rows("facts.replaced", Fact, fact_ids=[*fact_ids])
     return {str(each.superseded_by): each for each in found}
 
 
 async def titles(desk: Desk, session_ids: Iterable[str]) -> dict[str, str]:
-    """Return what to call each of some conversations: its name, else its user's first words, else its id."""
+    """Returns a title for each session: its name, else the user's first words, else its id."""
     wanted = sorted({*session_ids})
     async with desk.reading("sessions.titles") as calls:
         rows = await calls.dicts("sessions.titles", session_ids=wanted)
@@ -86,10 +86,16 @@ async def titles(desk: Desk, session_ids: Iterable[str]) -> dict[str, str]:
 
 
 async def said(desk: Desk, message_ids: Iterable[str | None]) -> dict[str, ConversationMessage]:
-    """Return messages by their ids, in one call; those that are not there are left out."""
+    """Returns messages by id in one call, leaving out ids that do not exist."""
     wanted = sorted({each for each in message_ids if each is not None and is_id(each)})
     async with desk.reading("messages.get_many") as calls:
         return await messages.get_many(calls, wanted)
+
+
+async def following(desk: Desk, session_id: str, index: int, limit: int) -> list[ConversationMessage]:
+    """Returns the messages of a session that follow an index, oldest first; removed messages leave gaps."""
+    async with desk.reading("messages.after", session_id) as calls:
+        return await messages.after(calls, session_id, index, limit)
 
 
 def _title(words: str) -> str:

@@ -1,4 +1,4 @@
-"""Visits: answers that go on, such as event streams, and end when whoever asked for them is no longer welcome."""
+"""Ends long-lived answers, such as event streams, when their caller loses access."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ltst.errors import LtstError
 from ltst.handles.callers import Caller, Reception
 from ltst.support.logs import LOGGER
 
-LOOKED_AFTER_EVERY = 2.0  # seconds; so soon does a stream end whose key was revoked
+LOOKED_AFTER_EVERY = 2.0  # seconds; how soon a stream ends after its key was revoked
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -21,16 +21,16 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 
 class Visits:
-    """Knows who listens, and asks about all of them at once. Costs nothing while nobody does."""
+    """Knows who is listening and checks all of them at once; costs nothing while nobody is."""
 
     def __init__(self, reception: Reception) -> None:
-        """Ask the reception who is still welcome."""
+        """Asks the reception whose access is still valid."""
         self._reception = reception
         self._here: dict[asyncio.Timeout, Caller] = {}
         self._looking: asyncio.Task[None] | None = None
 
     def begin(self, caller: Caller, limit: asyncio.Timeout) -> None:
-        """Let the limit expire when the caller's token does, or once the key opens nothing any more."""
+        """Lets the timeout expire with the caller's token, or once the caller's key is no longer valid."""
         if caller.expires is not None:
             limit.reschedule(asyncio.get_running_loop().time() + caller.expires - time.time())
             return
@@ -39,7 +39,7 @@ class Visits:
             self._looking = asyncio.create_task(self._look_after())
 
     def end(self, limit: asyncio.Timeout) -> None:
-        """Forget a visit that is over."""
+        """Removes a visit that is over."""
         self._here.pop(limit, None)
         if not self._here and self._looking is not None:
             self._looking.cancel()
@@ -51,7 +51,7 @@ class Visits:
             asked = {*self._here.values()}
             try:
                 unwelcome = asked - await self._reception.still_welcome(asked)
-            except LtstError as problem:  # a database that is away tells nothing about keys
+            except LtstError as problem:  # an unreachable database says nothing about keys
                 LOGGER.warning("whether callers are still welcome is not known", extra={"reason": str(problem)})
                 continue
             for limit, caller in [*self._here.items()]:
@@ -61,22 +61,22 @@ class Visits:
 
 
 class Watched:
-    """Ends the answers of an application that go on after their caller is no longer welcome.
+    """ASGI middleware that ends streamed answers once their caller loses access.
 
-    The application leaves the caller in the state of the request. Who listens sees an end, not a fault.
+    The application stores the caller in the state of the request. Listeners see a normal end, not an error.
     """
 
     def __init__(self, app: App, visits: Visits) -> None:
-        """Watch over the answers of `app`."""
+        """Wraps `app`."""
         self._app, self._visits = app, visits
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handles a request."""
         complete = False
 
         async def watched(message: Message) -> None:
             nonlocal complete
-            # An answer that is complete knows its length; any other comes piece by piece.
+            # A complete answer has a length; any other one is streamed.
             named = {name.lower() for name, _ in message.get("headers", ())}
             if message["type"] == "http.response.start" and b"content-length" not in named:
                 caller = scope.get("state", {}).get("caller")
@@ -94,7 +94,7 @@ class Watched:
             if not limit.expired():
                 raise
             if not complete:
-                with suppress(OSError):  # the listener has left too
+                with suppress(OSError):  # the client is gone too
                     await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             self._visits.end(limit)

@@ -1,4 +1,4 @@
-"""The window of a conversation: from Postgres alone, or with the words of a cache where the memory has one."""
+"""Reads the window of a conversation, from Postgres or with texts from a cache if there is one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ async def read(core: Core, user_id: str, session_id: str, limit: int, max_tokens
     if core.windows is None:
         database = await core.reads(user_id)
         return Reading(await messages.window(database, user_id, session_id, limit, max_tokens))
-    # Of the primary, which alone knows at once what was erased: a standby's words would be kept beyond that.
+    # Uses the primary: a lagging standby could return erased texts, and the cache would keep them.
     found = await core.windows.read(core.database, user_id, session_id, limit, max_tokens)
     if found.keep is not None:
         core.later(found.keep)
@@ -20,7 +20,7 @@ async def read(core: Core, user_id: str, session_id: str, limit: int, max_tokens
 
 
 async def forget(core: Core, user_id: str) -> None:
-    """Remove what the cache holds of a user; what is on its way into it goes in first."""
+    """Removes a user from the cache, after pending writes to it are done."""
     if core.windows is not None:
         await core.finish()
         await core.windows.forget(user_id)

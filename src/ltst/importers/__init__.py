@@ -1,4 +1,4 @@
-"""Importers: conversations and memories from elsewhere, read and checked as a whole before anything is written.
+"""Importers: read and check conversations and memories from elsewhere as a whole before anything is written.
 
 with read(["conversations.json"]) as export:
     export.write(memory.user("ann"))

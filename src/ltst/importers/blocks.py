@@ -1,4 +1,4 @@
-"""Blocks: the content of a message as models exchange it, a text or a list of typed blocks, in words."""
+"""Converts the content of a message as models exchange it, a text or a list of typed blocks, into text."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ltst.importers import words
 from ltst.importers.shapes import shown, some_listing, some_mapping, some_words
 from ltst.importers.words import Words
 
-# Blocks that only say how an answer was made, and have no words for anyone.
+# Blocks about how an answer was made, without any text.
 SILENT = ("token_budget", "flag", "reasoning_marker", "redacted_thinking")
 
 
 def speak(spoken: Words, content: object, path: str) -> None:
-    """Say a content: nothing, a text, or blocks."""
+    """Adds the text of a content: None, a string or a list of blocks."""
     if isinstance(content, str):
         spoken.say(content)
         return
@@ -31,7 +31,7 @@ def speak(spoken: Words, content: object, path: str) -> None:
 
 
 def speak_block(spoken: Words, block: dict[str, Any], path: str) -> None:
-    """Say a block; one of a kind that is not known is said by its text, if it has one, else by its kind."""
+    """Adds the text of a block; an unknown kind is represented by its text, if it has one, else by its kind."""
     kind = block.get("type", "text" if "text" in block else None)
     known = BLOCKS.get(kind) if isinstance(kind, str) else None
     if known is not None:
@@ -44,7 +44,7 @@ def speak_block(spoken: Words, block: dict[str, Any], path: str) -> None:
 
 
 def speak_calls(spoken: Words, calls: object, path: str) -> None:
-    """Say calls of tools as OpenAI and LangChain write them."""
+    """Adds tool calls in the format of OpenAI and LangChain."""
     for place, call in enumerate(some_listing(calls, path)):
         given = some_mapping(call, f"{path}[{place}]")
         function = some_mapping(given.get("function"), f"{path}[{place}].function") or given
@@ -60,7 +60,7 @@ def _text(spoken: Words, block: dict[str, Any], path: str) -> None:
 
 
 def _thinking(spoken: Words, block: dict[str, Any], path: str) -> None:
-    """Keep thoughts beside the message: they were not said to anyone."""
+    """Keeps thoughts as a part of the message, not as its text, because they were not said to anyone."""
     some_words(block.get("thinking"), f"{path}.thinking")
     spoken.keep(block)
 

@@ -1,4 +1,4 @@
-"""ChatGPT's export: a tree of nodes for each conversation, of which one branch is shown."""
+"""Reads ChatGPT's export: a tree of nodes for each conversation, of which one branch is shown."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ltst.importers.words import Words
 from ltst.records import ImportedConversation
 
 ROLES = {"user": "human", "assistant": "ai", "system": "system", "tool": "tool"}
-# What a part is when its type says so, the first that fits.
+# Words in the type of a part and what it is then called; the first match counts.
 POINTERS = (("image", "image"), ("video", "video"), ("audio", "audio"), ("file", "file"))
 TEXTS = ("text", "content", "result", "summary", "model_set_context")
 
 
 def is_one(value: object) -> bool:
-    """Return whether a value is one of its conversations."""
+    """Returns whether a value is one of ChatGPT's conversations."""
     return isinstance(value, dict) and "mapping" in value
 
 
 def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
-    """Yield its conversations."""
+    """Yields the conversations of a file."""
     return source.each_conversation(items, ("conversation_id", "id"), _read)
 
 
@@ -58,7 +58,7 @@ def _read(given: dict[str, Any], foreign: str | None, source: SourceFile) -> Imp
 
 
 def _place(node: object, nodes: dict[str, Any]) -> tuple[str | None, list[str]]:
-    """Return the parent of a node, and its children."""
+    """Returns the parent and the children of a node."""
     given = mapping(node, "")
     children = some_listing(given.get("children"), ".children")
     for place, child in enumerate(children):
@@ -100,7 +100,7 @@ def _read_message(value: object, model: object, source: SourceFile) -> ReadMessa
 def _kept(
     content: dict[str, Any], author: dict[str, Any], extra: dict[str, Any], model: object
 ) -> dict[str, Any] | None:
-    """Return what is worth keeping beside the words, such as a model other than the conversation's."""
+    """Returns the metadata worth keeping, such as a model other than the conversation's."""
     kept: dict[str, Any] = {}
     kind, own = content.get("content_type"), extra.get("model_slug")
     if kind not in ("text", "multimodal_text"):
@@ -146,7 +146,7 @@ def _parts(spoken: Words, value: object, path: str) -> None:
 
 
 def _part(spoken: Words, part: dict[str, Any]) -> None:
-    """Say a part: a picture, a sound, its transcript, or something not known yet."""
+    """Adds a part of a message: a picture, a sound, its transcript, or something unknown."""
     kind = str(part.get("content_type") or part.get("type") or "part")
     said = words.first(part, "text", "content")
     if said:

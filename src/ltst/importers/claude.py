@@ -1,4 +1,4 @@
-"""Claude's export: conversations with `chat_messages`, in a row or as a tree."""
+"""Reads Claude's export: conversations with `chat_messages`, as a sequence or a tree."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ ROLES = {
 
 
 def is_one(value: object) -> bool:
-    """Return whether a value is one of its conversations."""
+    """Returns whether a value is one of Claude's conversations."""
     return isinstance(value, dict) and "chat_messages" in value
 
 
 def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
-    """Yield its conversations."""
+    """Yields the conversations of a file."""
     return source.each_conversation(items, ("uuid", "id"), _read)
 
 
@@ -62,7 +62,7 @@ def _add(
     above: dict[str, str | None],
     source: SourceFile,
 ) -> None:
-    """Read a message; the same one twice is one."""
+    """Reads a message; a repeated one counts once."""
     own = name(message.get("uuid"), f"{path}.uuid")
     one = _read_message(message, path if own is None else f"{path} ({own})", source)
     if own is None:
@@ -90,7 +90,7 @@ def _read_message(message: dict[str, Any], path: str, source: SourceFile) -> Rea
     speak(spoken, message.get("content"), f"{path}.content")
     whole = some_words(message.get("text"), f"{path}.text")
     if not spoken:
-        spoken.say(whole)  # older exports have nothing else
+        spoken.say(whole)  # older exports have only this
     room = source.wishes.largest - _size(spoken.text)
     for each in ("attachments", "files"):
         for place, file in enumerate(some_listing(message.get(each), f"{path}.{each}")):
@@ -99,7 +99,7 @@ def _read_message(message: dict[str, Any], path: str, source: SourceFile) -> Rea
 
 
 def _attach(spoken: Words, file: dict[str, Any], room: int) -> int:
-    """Add an attached file, with its text if there is room; return how many bytes it takes."""
+    """Adds an attached file, with its text if there is room; returns how many bytes it takes."""
     named = f"[file: {words.first(file, 'file_name', 'name') or 'without a name'}]"
     spoken.show(named, file)
     inside, taken = words.first(file, "extracted_content"), _size(named)
@@ -110,5 +110,5 @@ def _attach(spoken: Words, file: dict[str, Any], room: int) -> int:
 
 
 def _size(text: str) -> int:
-    """Return how many bytes a text takes when stored, with the line break before it."""
+    """Returns how many bytes a text takes when stored, including the line break before it."""
     return len(words.clean(text).encode()) + 1

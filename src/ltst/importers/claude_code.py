@@ -1,4 +1,4 @@
-"""Claude Code's sessions: lines of JSON, each with the line before it; one file is one session, or an agent's part."""
+"""Reads Claude Code's sessions: JSON lines that name the line before them; a file is a session or an agent's part."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ltst.support.text import sha256
 SPOKEN = ("user", "assistant")
 MARKS = frozenset({"uuid", "parentUuid", "sessionId", "leafUuid", "messageId", "snapshot"})
 TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiTitle"}
-# What the program itself put where the user writes.
+# Beginnings of texts that the program itself put in the user's place.
 NOT_THE_USER = (
     "<command-",
     "<local-command-",
@@ -29,7 +29,7 @@ NOT_THE_USER = (
 
 
 def is_one(value: object) -> bool:
-    """Return whether a value is one of its lines."""
+    """Returns whether a value is a line of a Claude Code session."""
     if not isinstance(value, dict) or not isinstance(value.get("type"), str) or MARKS.isdisjoint(value):
         return False
     return value["type"] not in SPOKEN or isinstance(value.get("message"), dict)
@@ -37,14 +37,14 @@ def is_one(value: object) -> bool:
 
 @dataclass(slots=True)
 class _CodeSession:
-    """A session while its lines are read: a row of messages, and another where the user went back and asked anew."""
+    """A session while its lines are read: a row of messages, and another one for each time the user went back."""
 
     said: dict[str, ReadMessage | None] = field(default_factory=dict)
     parents: dict[str, str | None] = field(default_factory=dict)
     last: dict[int, str] = field(default_factory=dict)
     """The newest message of each row."""
     seen: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """For each line its row, and how often the user had spoken in it."""
+    """The row of each line, and how often the user had spoken in that row by then."""
     turns: dict[tuple[int, int], str] = field(default_factory=dict)
     """The last message before the user spoke again."""
     asked: dict[int, int] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class _CodeSession:
     row: int = 0
 
     def note(self, line: str, parent: str | None, *, asks: bool) -> None:
-        """Put a line into its row: that of its parent, or a new one where the user asks again what came after it."""
+        """Assigns a line to a row: its parent's, or a new one if the user went back to an earlier turn."""
         row, turn = self.seen.get(parent or "", (self.row, self.asked.get(self.row, 0)))
         if asks and parent in self.seen and turn < self.asked.get(row, 0):
             before = self.turns.get((row, turn))
@@ -65,14 +65,14 @@ class _CodeSession:
         self.row = row
 
     def add(self, key: str, one: ReadMessage | None) -> None:
-        """Add a message to the row of the latest line."""
+        """Adds a message to the row of the latest line."""
         self.said[key], self.parents[key] = one, self.last.get(self.row)
         self.last[self.row] = key
         self.turns[self.row, self.asked.get(self.row, 0)] = key
 
 
 def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
-    """Yield the sessions of a file."""
+    """Yields the sessions of a file."""
     sessions: dict[str, _CodeSession] = {}
     titles: dict[str, str] = {}
     for item in items:
@@ -97,7 +97,7 @@ def _line(value: object, sessions: dict[str, _CodeSession], titles: dict[str, st
         return
     session = sessions.setdefault(_session_of(line, source), _CodeSession())
     if own is not None and own in session.seen:
-        return  # a session that is taken up again repeats its lines
+        return  # a resumed session repeats its lines
     messages = _messages(line, own, source) if kind in SPOKEN else {}
     asks = any(one is not None and one.role == "human" for one in messages.values())
     session.note(own or "", name(line.get("parentUuid"), "parentUuid"), asks=asks)
@@ -105,14 +105,14 @@ def _line(value: object, sessions: dict[str, _CodeSession], titles: dict[str, st
         if key not in session.said:
             session.add(key, one)
         elif session.said[key] == one:
-            source.pass_over("repeated messages")  # a line without an id that came before
+            source.pass_over("repeated messages")  # a line without an id that was read before
         else:
             raise Invalid(f"there was another message with the uuid {key!r}")
     session.project = session.project or words.first(line, "cwd").replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def _session_of(line: dict[str, Any], source: SourceFile) -> str:
-    """Return the session of a line. What agents did for a session is a conversation of its own."""
+    """Returns the session id of a line. The work of agents is a conversation of its own."""
     session_id = name(line.get("sessionId"), "sessionId") or source.stem
     if line.get("isSidechain") is not True:
         return session_id
@@ -121,7 +121,7 @@ def _session_of(line: dict[str, Any], source: SourceFile) -> str:
 
 
 def _messages(line: dict[str, Any], own: str | None, source: SourceFile) -> dict[str, ReadMessage | None]:
-    """Return the messages of a line. Tool answers stand in the user's place but are not the user's words."""
+    """Returns the messages of a line. Tool results have the user's role but are not the user's words."""
     at = moment(line.get("timestamp"), "timestamp")
     message = mapping(line.get("message"), "message")
     if line.get("isMeta") is True:

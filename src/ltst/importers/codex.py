@@ -1,4 +1,4 @@
-"""Codex's sessions: lines of JSON, what was said and done one after the other; one file is one session."""
+"""Reads Codex's sessions: JSON lines with what was said and done in order; one file is one session."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ltst.importers.words import Words
 
 ROLES = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
 WRAPPED = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
-# What the program itself put where the user writes.
+# Beginnings of texts that the program itself put in the user's place.
 NOT_THE_USER = ("<environment_context>", "<user_instructions>", "<turn_aborted>", "<permissions", "# AGENTS.md")
 IN_FILE_NAME = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$")
 
 
 def is_one(value: object) -> bool:
-    """Return whether a value is one of its lines: a wrapped one, or the first of an older session."""
+    """Returns whether a value is a line of a Codex session: a wrapped one, or the first of an older session."""
     if not isinstance(value, dict):
         return False
     if value.get("type") in WRAPPED and "payload" in value:
@@ -45,7 +45,7 @@ class _CodexSession:
 
 
 def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
-    """Yield the session of a file."""
+    """Yields the session of a file."""
     session = _CodexSession()
     for item in items:
         source.attempt(item.place, lambda item=item: _line(item.value, session, source))  # type: ignore[misc]
@@ -71,7 +71,7 @@ def _line(value: object, session: _CodexSession, source: SourceFile) -> None:
             _begin(session, payload)
         elif kind == "response_item":
             _item(payload, at, session, source, "payload.")
-        return  # events say the same once more, for the screen
+        return  # events repeat the same for the screen
     if "record_type" in line:
         return
     if kind is None and "id" in line:

@@ -1,4 +1,4 @@
-"""Documents of JSON, read value by value: a list, lines, or an object; one value at a time is in memory."""
+"""Reads JSON files value by value (a list, lines or an object), so that only one value is in memory, and CSV files."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ltst.importers.source import PlacedValue
 
 CHUNK = 256 * 1024
 LARGEST_VALUE = 64 * 1024**2
-# An export of ltst is restored at once, and so it is read at once.
+# An export of ltst is restored as a whole, so it is read as a whole.
 LARGEST_EXPORT = 2 * 1024**3
-# Lists that hold what is wanted, in an object that holds nothing else of interest.
+# Names of lists that hold the wanted values, in an object that has nothing else of interest.
 WRAPPERS = frozenset({"conversations", "results", "memories"})
 BLANK = re.compile(r"[ \t\n\r]*")
-# A fault so near to the end of what was read may be the end of what was read.
+# A syntax error this close to the end of the buffer may just mean that more must be read.
 NEAR = 20
 LARGEST_CELL = 4 * 1024**2
 
@@ -32,22 +32,22 @@ DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 
 class JsonValues:
-    """The values of a file of JSON."""
+    """The values of a JSON file."""
 
     def __init__(self, text: Text, leave_out: Callable[[str], None]) -> None:
-        """Read from the beginning of a text. `leave_out` is told of each bad line, and may raise."""
+        """Reads from the beginning of a text. `leave_out` is called with each bad line, and may raise."""
         self._text = text
         self._leave_out = leave_out
         self._buffer = ""
         self._at = 0
-        # Lines are counted up to here, and no further back again: there may be a great many in a buffer.
+        # Lines are counted up to here and never again, because a buffer may have very many.
         self._counted = 0
         self._line = 1
         self._column = 0
         self._ended = False
 
     def items(self) -> Iterator[PlacedValue]:
-        """Yield its values, each with its place."""
+        """Yields the values of the file, each with its place."""
         begin = self._peek()
         if begin == "[":
             yield from self._list("")
@@ -58,7 +58,7 @@ class JsonValues:
             self._fault("Expecting a list or an object", self._at)
 
     def _objects(self) -> Iterator[PlacedValue]:
-        """Yield one object, or one object per line."""
+        """Yields one object, or one object per line."""
         head: dict[str, Any] = {}
         wrapped = yield from self._object(head)
         if wrapped:
@@ -80,14 +80,14 @@ class JsonValues:
                 yield PlacedValue(place, value)
 
     def _skip_line(self) -> None:
-        """Go on with the next line: a program that was stopped leaves its last one unfinished, and goes on after it."""
+        """Continues with the next line; an interrupted program leaves its last line unfinished and goes on after it."""
         while (end := self._buffer.find("\n", self._at)) < 0 and not self._ended:
             self._at = len(self._buffer)
             self._more()
         self._at = len(self._buffer) if end < 0 else end + 1
 
     def _object(self, head: dict[str, Any]) -> Generator[PlacedValue, None, bool]:
-        """Fill the head with what an object holds, yield the items of a wanted list, return whether there was one."""
+        """Fills `head` with an object's fields, yields the items of a wanted list, returns whether there was one."""
         wrapped = False
         self._at += 1
         more = self._peek() != "}"
@@ -118,7 +118,7 @@ class JsonValues:
         self._take("]")
 
     def _separated(self, end: str) -> bool:
-        """Return whether another value follows."""
+        """Returns whether another value follows."""
         found = self._peek()
         if found == ",":
             self._at += 1
@@ -137,7 +137,7 @@ class JsonValues:
             self._fault("Extra data", self._at)
 
     def _peek(self) -> str:
-        """Return the next character that is not blank, or nothing at the end."""
+        """Returns the next character that is not blank, or "" at the end."""
         while True:
             found = BLANK.match(self._buffer, self._at)
             assert found is not None, "nothing at all matches too"
@@ -149,7 +149,7 @@ class JsonValues:
             self._more()
 
     def _value(self, largest: int) -> Any:
-        """Return the value that begins here, reading as much as it needs."""
+        """Returns the value that begins here, reading as much as it needs."""
         while True:
             try:
                 found, end = DECODER.raw_decode(self._buffer, self._at)
@@ -161,18 +161,18 @@ class JsonValues:
                     self._fault(problem.msg, problem.pos)
             except RecursionError:
                 self._fault("it is nested too deeply", self._at)
-            except ValueError as problem:  # a number of thousands of digits, or NaN
+            except ValueError as problem:  # a number with thousands of digits, or NaN
                 self._fault(str(problem).partition(";")[0], self._at)
             if len(self._buffer) - self._at > largest:
                 self._fault(f"one value is larger than {largest:,} characters", self._at)
             self._more()
 
     def _is_certain(self, problem: json.JSONDecodeError) -> bool:
-        """Return whether reading more cannot mend it."""
+        """Returns whether reading more cannot fix the error."""
         return not problem.msg.startswith("Unterminated string") and problem.pos < len(self._buffer) - NEAR
 
     def _more(self) -> None:
-        """Read on, and let go of what was used; the longer a value is, the more is read at once."""
+        """Reads more and drops what was used; the longer a value is, the more is read at once."""
         self._count()
         left = self._buffer[self._at :]
         read = self._text.read(max(CHUNK, len(left)))
@@ -183,7 +183,7 @@ class JsonValues:
         self._counted = self._at
 
     def _place(self, position: int) -> tuple[int, int]:
-        """Return line and column, the line from 1 and the column from 0."""
+        """Returns line and column, the line counted from 1 and the column from 0."""
         lines = self._buffer.count("\n", self._counted, position)
         if not lines:
             return self._line, self._column + position - self._counted
@@ -196,7 +196,7 @@ class JsonValues:
 
 
 def rows(text: Text) -> Iterator[PlacedValue]:
-    """Yield the rows of a CSV file whose first line names the columns."""
+    """Yields the rows of a CSV file whose first line names the columns."""
     csv.field_size_limit(LARGEST_CELL)
     reader = csv.DictReader(_lines(text), strict=True)
     try:
@@ -209,7 +209,7 @@ def rows(text: Text) -> Iterator[PlacedValue]:
 
 
 def _lines(text: Text) -> Iterator[str]:
-    """Yield lines with their ends, since a value in quotes may have several."""
+    """Yields lines with their line breaks, because a quoted value may span several."""
     left = ""
     while read := text.read(CHUNK):
         *lines, left = (left + read).split("\n")

@@ -1,4 +1,4 @@
-"""An export: all that was read from some files, checked and kept on disk, ready to be written in one go."""
+"""An export: everything read from some files, checked and kept on disk, ready to be written at once."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from ltst.support.branches import refuse_copies
 if TYPE_CHECKING:
     from ltst.sync import User
 
-# How many messages are written in one transaction, about; and how many conversations in the first.
+# Roughly how many messages one transaction writes, and how many conversations the first one.
 BATCH = 2_000
 FIRST = 20
-# How many values of a file may go by before one is recognised.
+# How many lines of a file to read until one is recognised.
 LOOKED_AT = 5
 ONE_MEBIBYTE = 1024 * 1024
 VALUES = attrgetter(*(each.name for each in fields(ImportedMessage)))
-# Twice as fast for messages, of which there are many, as what a dataclass does by itself.
+# Twice as fast as the default pickling of dataclasses, because there are many messages.
 QUICKLY: dict[type, Callable[[Any], Any]] = {ImportedMessage: lambda message: (ImportedMessage, VALUES(message))}
 
 Tell = Callable[[int, int], None]
-"""Told how far it is and how far it goes: when reading in bytes, when writing in messages and memories."""
+"""Called with the amount done and the total: in bytes when reading, in messages and memories when writing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came of writing an export: what was added, and the rows of each noun that came from exports of ltst."""
+    """The result of writing an export: what was added, and the restored rows of each noun from exports of ltst."""
 
     added: Imported
     restored: Mapping[str, int]
@@ -73,7 +73,7 @@ class Report:
 
 @dataclass
 class Export(AbstractContextManager["Export"]):
-    """What was read: use it inside `with`, since it is kept in files without a name until then."""
+    """What was read; use it with `with`, because it is kept in temporary files until then."""
 
     files: list[FileRead] = field(default_factory=list)
     files_passed_over: list[str] = field(default_factory=list)
@@ -91,26 +91,26 @@ class Export(AbstractContextManager["Export"]):
         self.close()
 
     def close(self) -> None:
-        """Release the files that hold what was read."""
+        """Deletes the temporary files."""
         self._held.close()
 
     @property
     def conversations(self) -> int:
-        """Return how many conversations, or portions of them, were read."""
+        """How many conversations, or portions of them, were read."""
         return sum(each.conversations for each in self.files)
 
     @property
     def messages(self) -> int:
-        """Return how many messages were read."""
+        """How many messages were read."""
         return sum(each.messages for each in self.files)
 
     @property
     def entries(self) -> int:
-        """Return how many memories were read."""
+        """How many memories were read."""
         return sum(each.entries for each in self.files)
 
     def keep(self, file: str, found: Found) -> None:
-        """Keep what was read from a file."""
+        """Keeps what was read from a file."""
         if isinstance(found, LtstExport):
             self._documents.append((file, found.rows))
             return
@@ -119,9 +119,9 @@ class Export(AbstractContextManager["Export"]):
         pickler.dump(found)
 
     def batches(self, size: int = BATCH) -> Iterator[Batch]:
-        """Yield what was read in batches of about `size` messages and memories; the first is small.
+        """Yields what was read in batches of about `size` messages and memories, the first one small.
 
-        It tells the database what is to come: with statistics of its tables the others are written far faster.
+        The first one gives the database statistics about its tables, which makes the others much faster.
         """
         batch, few = Batch(), FIRST
         for found in self._found():
@@ -141,11 +141,11 @@ class Export(AbstractContextManager["Export"]):
         end = self._kept.seek(0, os.SEEK_END)
         self._kept.seek(0)
         while self._kept.tell() < end:
-            # Nobody else can reach the file: it holds what was put in here.
+            # Safe to unpickle, because nobody else can access the file.
             yield pickle.load(self._kept)  # noqa: S301
 
     def write(self, user: User, *, progress: Tell | None = None) -> Report:
-        """Write all of it into a user's memory; what is there already stays, so it may be stopped and done again."""
+        """Writes everything to a user's memory; existing rows stay, so it can be stopped and repeated."""
         began = time.monotonic()
         restored: Counter[str] = Counter()
         for file, rows in self._documents:
@@ -168,10 +168,10 @@ def read(
     max_content_bytes: int = ONE_MEBIBYTE,
     progress: Tell | None = None,
 ) -> Export:
-    """Read files, folders and zips as a whole; Invalid names the file and the place of what cannot be read.
+    """Reads files, folders and zips as a whole; Invalid names the file and the place of what cannot be read.
 
-    What each is, is told by its content, or by `format`. Of rows and memories of several users, those `of` one are
-    read. With `skip_invalid`, a conversation or row that cannot be read is left out and told in `faults`.
+    The format is recognised by content unless `format` names it. If there are several users, only rows and memories
+    `of` the named one are read. With `skip_invalid`, what cannot be read is left out and listed in `faults`.
     """
     began = time.monotonic()
     wished = None if format is None else (format, formats.named(format))
@@ -211,7 +211,7 @@ def _read(
     export: Export,
     tell: Callable[[int], None],
 ) -> None:
-    """Read a file, if it is known; one that was found beside others need not be."""
+    """Reads a file if its format is known; an unknown file is an error only if it was named itself."""
     source = SourceFile(file.name, file.stem, wishes)
     with file.open() as raw:
         items = source.readable(_items(file, files.Text(file, raw, tell), source))
@@ -247,7 +247,7 @@ def _keep(export: Export, source: SourceFile, format: str, found: Iterable[Found
 
 
 def _will_be_taken(found: ImportedConversation, source: SourceFile) -> bool:
-    """Have it checked as it will be when it is written: then some of the import would be there, and some not."""
+    """Checks a conversation as writing would; a failure during writing would leave the import half done."""
 
     def lay_out() -> bool:
         tree = importing.checked(found, source.wishes.largest).tree
@@ -264,7 +264,7 @@ def _items(file: files.Input, text: files.Text, source: SourceFile) -> Iterator[
 
 
 def _written(user: User, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Imported]]:
-    """Write batches, of which one is made ready while the database is at the other."""
+    """Writes batches, preparing one while the database writes the other; yields each with its result."""
 
     def write(batch: Batch) -> Imported:
         return user.sessions.add_many(batch.conversations) + user.entries.add_many(batch.entries)
@@ -273,7 +273,7 @@ def _written(user: User, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Impo
         going: deque[tuple[Batch, Future[Imported]]] = deque()
         try:
             for batch in batches:
-                # The first goes alone, and what belongs to the same conversation keeps its order.
+                # The first batch is written alone, and parts of one conversation stay in order.
                 while len(going) == 2 or (going and _follows(batch, going[-1][0])):
                     before, result = going.popleft()
                     yield before, result.result()

@@ -1,4 +1,4 @@
-"""Files to import: those of a folder, the members of a zip, standard input; opened one by one as text."""
+"""Finds the files to import, in folders, zips or standard input, and opens them one by one as text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOOKED_AT = 64
 ZIP = b"PK\x03\x04"
 GZIP = b"\x1f\x8b"
 PACKED = ".gz"
-# What programs leave in folders and archives beside what is theirs.
+# What programs leave in folders and archives besides their data.
 IGNORED = ("__MACOSX", ".git", "node_modules")
 BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -37,7 +37,7 @@ BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# Text becomes a tenth of its size in a zip, hardly ever a hundredth.
+# Text shrinks to about a tenth of its size in a zip, hardly ever to a hundredth.
 SUSPICIOUS_SIZE = 100 * 1024**2
 SUSPICIOUS_RATIO = 200
 BROKEN = (
@@ -48,14 +48,14 @@ BROKEN = (
     EOFError,
     NotImplementedError,
     RuntimeError,
-    UnicodeDecodeError,  # of the name of a member
+    UnicodeDecodeError,  # in the name of a member
 )
 
 
 class Input(NamedTuple):
-    """A file to read: what it is called, how large it is, and whether it was named, or found beside others.
+    """A file to read: its name and size, and whether the caller named it or it was found in a folder.
 
-    Names of files are any bytes: what is no text in them is replaced here, since names are told and stored.
+    File names may be any bytes; those that are not text are replaced, because names are shown and stored.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Input(NamedTuple):
 
 @dataclass(slots=True)
 class Inputs:
-    """What is to be read, and what is not; standard input is kept while it is needed."""
+    """The files to read and those passed over; `held` keeps zips and standard input open while they are needed."""
 
     files: list[Input] = field(default_factory=list)
     passed_over: list[str] = field(default_factory=list)
@@ -76,10 +76,10 @@ class Inputs:
 
 
 class Text:
-    """The text of a file, read on and on; errors name the byte."""
+    """The text of a file, read piece by piece; errors name the byte."""
 
     def __init__(self, file: Input, raw: IO[bytes], tell: Callable[[int], None]) -> None:
-        """Read a file. `tell` is told how many more bytes were read."""
+        """Reads a file; `tell` is called with the number of bytes of each read."""
         self.name = file.name
         self._raw = raw
         self._tell = tell
@@ -92,7 +92,7 @@ class Text:
         self._before = len(bom)
 
     def read(self, size: int) -> str:
-        """Return some text, about `size` bytes of it, or nothing at the end."""
+        """Returns some text, about `size` bytes of it, or "" at the end."""
         while True:
             data = self._waiting or self._bytes(size)
             self._waiting = b""
@@ -118,7 +118,7 @@ class Text:
 
 
 def found(paths: Iterable[Path]) -> Inputs:
-    """Return every file to read at these paths."""
+    """Returns all files to read at these paths."""
     inputs = Inputs()
     for path in paths:
         if str(path) == "-":
@@ -182,7 +182,7 @@ def _add_members(packed: IO[bytes], name: str, inputs: Inputs) -> None:
 
 
 class _Unpacked(gzip.GzipFile):
-    """What a packed file holds, as long as it is not far more than texts become."""
+    """The contents of a packed file; stops if it expands far more than text does."""
 
     def __init__(self, raw: IO[bytes], name: str, size: int) -> None:
         super().__init__(fileobj=raw, mode="rb")
@@ -190,7 +190,7 @@ class _Unpacked(gzip.GzipFile):
         self._left = max(SUSPICIOUS_SIZE, SUSPICIOUS_RATIO * size)
 
     def read(self, size: int | None = -1) -> bytes:
-        """Return some bytes, or raise Invalid once there are too many."""
+        """Returns some bytes; raises Invalid once there are too many."""
         data = super().read(size)
         self._left -= len(data)
         if self._left < 0:
@@ -224,7 +224,7 @@ def _start(unpacked: IO[bytes]) -> bytes:
 
 
 def _add_standard_input(inputs: Inputs) -> None:
-    """Keep standard input in a file without a name: a zip is read from its end, and its size must be known."""
+    """Copies standard input to a temporary file, because a zip is read from its end and the size must be known."""
     kept = inputs.held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed when all is read
     shutil.copyfileobj(sys.stdin.buffer, kept)
     size = kept.tell()
@@ -236,13 +236,13 @@ def _add_standard_input(inputs: Inputs) -> None:
 
     def opened() -> AbstractContextManager[IO[bytes]]:
         kept.seek(0)
-        whole: AbstractContextManager[IO[bytes]] = nullcontext(kept)  # closed with all the others
+        whole: AbstractContextManager[IO[bytes]] = nullcontext(kept)  # closed together with all others
         return _unpacked(whole, "standard input", size) if packed else whole
 
     packed = start.startswith(GZIP)
     if packed:
         with opened() as unpacked:
             start = _start(unpacked)
-    # What comes through a pipe has no name that would say it: a table begins with the name of a column.
+    # Input from a pipe has no name to tell its format; a CSV file begins with a column name.
     table = start.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in COLUMN_BEGINS
     inputs.files.append(Input("standard input", "stdin", size, True, table, opened))

@@ -1,4 +1,4 @@
-"""The formats that can be imported, and how each is told from the others: by what its values look like."""
+"""The formats that can be imported, and how each is recognised by its values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_NAMES = 8
 
 
 class Format(NamedTuple):
-    """A kind of export: whether a value looks like one of it, and what is made of its values."""
+    """A format: `fits` recognises one of its values, `read` converts them."""
 
     fits: Callable[[object], bool]
     read: Callable[[Iterator[PlacedValue], SourceFile], Iterator[Found]]
@@ -33,7 +33,7 @@ def _document(value: Any, source: SourceFile) -> LtstExport | None:
     return LtstExport(value) if source.is_wanted(value.get("user_id"), "exports") else None
 
 
-# In this order: the first that fits is it.
+# Order matters: the first format that fits is used.
 FORMATS: Mapping[str, Format] = {
     "ltst": Format(_is_ltst, _read_ltst),
     "chatgpt": Format(chatgpt.is_one, chatgpt.read),
@@ -47,19 +47,19 @@ FORMATS: Mapping[str, Format] = {
 
 
 def named(name: str) -> Format:
-    """Return the format of this name."""
+    """Returns the format with this name."""
     if name not in FORMATS:
         raise Invalid(f"there is no format {name!r}; there are {', '.join(FORMATS)}")
     return FORMATS[name]
 
 
 def recognised(first: Sequence[PlacedValue]) -> str | None:
-    """Return the format that these first values belong to, if it is known."""
+    """Returns the name of the format that these first values belong to, or None."""
     return next((name for item in first for name, each in FORMATS.items() if each.fits(item.value)), None)
 
 
 def unknown(first: Sequence[PlacedValue]) -> str:
-    """Return what to say if no format fits."""
+    """Returns the error message for values that fit no format."""
     known = f"known are {', '.join(FORMATS)}; say which it is with --format"
     if not first:
         return f"there is nothing in it to import; {known}"

@@ -1,4 +1,4 @@
-"""Keys for messages that bring none: the same message has the same key whenever it comes."""
+"""Keys for messages that come without one, so that the same message always gets the same key."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ltst.support.text import sha256
 
 
 class MessageKeys:
-    """The keys of one conversation, one message after the other.
+    """The keys of the messages of one conversation, in order.
 
-    What has a time is told by it, so a part of a conversation has the keys that the whole has; the same words at the
-    same time are counted. What has none is told by its place.
+    A message with a time gets a key from it, so that a part of a conversation has the same keys as the whole; equal
+    messages at the same time are numbered. A message without a time gets a key from its position.
     """
 
     __slots__ = ("_at", "_place", "_same")
@@ -23,7 +23,7 @@ class MessageKeys:
         self._same: Counter[str] = Counter()
 
     def next(self, role: str, content: str, at: datetime | None) -> str:
-        """Return the key of the next message."""
+        """Returns the key of the next message."""
         self._place += 1
         if at is None:
             return sha256(f"{self._place}\n{role}\n{content}")

@@ -1,4 +1,4 @@
-"""Memories of mem0, as its `get_all` tells them: each becomes an entry."""
+"""Reads memories of mem0, in the form its `get_all` returns; each becomes an entry."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TOLD = ("id", "hash", "user_id", "agent_id", "run_id", "app_id", "actor_id", "ro
 
 
 def is_one(value: object) -> bool:
-    """Return whether a value is one of its memories."""
+    """Returns whether a value is one of mem0's memories."""
     return isinstance(value, dict) and "memory" in value and not {"id", "hash", "user_id"}.isdisjoint(value)
 
 
 def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
-    """Yield its memories."""
+    """Yields the memories of a file."""
     return source.each(items, lambda item: _entry(item.value, source))
 
 

@@ -1,4 +1,4 @@
-"""Rows: messages one by one with role, content and time, from JSON lines, CSV or a dumped table; LangChain's too."""
+"""Reads messages one by one, with role, content and time, from JSON lines, CSV or a dumped table; LangChain's too."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ ROLES = {
     "humanmessagechunk": "human",
 }
 ACCEPTED = "user, human, assistant, ai, system, developer, tool, function"
-# What the columns are called, the first that is there.
+# Possible column names; the first that exists is used.
 ROLE = ("role", "sender", "from", "speaker", "author")
 CONTENT = ("content", "text", "value", "message")
 TIME = ("timestamp", "created_at", "createdAt", "create_time", "time", "date", "at", "ts")
 SESSION = ("session_id", "conversation_id", "sessionId", "conversationId", "thread_id", "chat_id", "session")
 ID = ("id", "message_id", "messageId", "uuid")
 USER = ("user_id", "userId")
-# LangChain's own kinds of messages; `chat` says its role itself.
+# LangChain's message types; `chat` has its role in a field.
 LANGCHAIN = ("human", "ai", "system", "tool", "function", "chat", "AIMessageChunk", "HumanMessageChunk")
-# Where the view for LangChain, and its adapter, keep what is no text.
+# The metadata key under which the LangChain view and adapter keep everything that is not text.
 KEPT = "chat_message_history"
-# So many rows are gathered before they are handed on, so that sessions that alternate come in few pieces.
+# How many rows to collect before passing them on, so that alternating sessions come in few pieces.
 PORTION = 2_000
 
 
 def is_row(value: object) -> bool:
-    """Return whether a value is a message with a role and a content, or a conversation of such."""
+    """Returns whether a value is a message with role and content, or a conversation of such messages."""
     if not isinstance(value, dict):
         return False
     if isinstance(value.get("messages"), list) and all(isinstance(each, dict) for each in value["messages"]):
@@ -51,22 +51,22 @@ def is_row(value: object) -> bool:
 
 
 def is_langchain(value: object) -> bool:
-    """Return whether a value is a row of LangChain's table, or a message as it writes it."""
+    """Returns whether a value is a row of LangChain's table or a message in its format."""
     return isinstance(value, dict) and _langchain(value) is not None
 
 
 @dataclass(slots=True)
 class _RowSession:
-    """A session while its rows are read: they may come in several portions."""
+    """A session while its rows are read, perhaps in several portions."""
 
     keys: MessageKeys = field(default_factory=MessageKeys)
     last: datetime | None = None
     said: dict[str, ReadMessage | None] = field(default_factory=dict)
     seen: dict[bytes, bytes | None] = field(default_factory=dict)
-    """Of every message so far its key and, where it brought an id, what was said: hashes, since there may be many."""
+    """Hashes of each message's key and, if it came with an id, of the message; hashes because there may be many."""
 
     def knows(self, key: str, own: str | None, one: ReadMessage) -> bool:
-        """Return whether this message came before in any portion, and remember it."""
+        """Returns whether this message was read before in any portion, and remembers it."""
         known, said = _short(key), None if own is None else _short(repr(one))
         if known not in self.seen:
             self.seen[known] = said
@@ -89,12 +89,12 @@ class _Reading:
 
 
 def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
-    """Yield conversations, portion by portion."""
+    """Yields conversations, portion by portion."""
     return _read(items, _Reading(source, "messages"))
 
 
 def read_langchain(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
-    """Yield the same for LangChain's rows."""
+    """Yields conversations from LangChain's rows, portion by portion."""
     return _read(items, _Reading(source, "langchain"))
 
 
@@ -114,7 +114,7 @@ def _read(items: Iterator[PlacedValue], reading: _Reading) -> Iterator[Found]:
 
 
 def _add(value: object, reading: _Reading) -> None:
-    """Read a row into its session."""
+    """Adds a row to its session."""
     row = mapping(value, "it")
     if not reading.source.is_wanted(_first(row, USER)):
         return
@@ -135,7 +135,7 @@ def _add(value: object, reading: _Reading) -> None:
 
 
 def _default(one: ReadMessage, reading: _Reading) -> str:
-    """Return an id for a conversation without one, made of its file and first message."""
+    """Returns an id for a conversation without one, made from its file and first message."""
     if reading.default is None:
         begin = MessageKeys().next(one.role, one.content, one.at)
         reading.default = words.session_id("messages", f"{reading.source.stem}-{begin[:8]}")
@@ -155,7 +155,7 @@ def _handed_on(reading: _Reading) -> Iterator[ImportedConversation]:
 
 
 def _whole(value: dict[str, Any], reading: _Reading) -> ImportedConversation | None:
-    """Return a conversation that is one value with all its messages."""
+    """Returns a conversation that is a single value with all its messages."""
     said: dict[str, ReadMessage | None] = {}
     keys = MessageKeys()
     rows = [mapping(row, f"messages[{place}]") for place, row in enumerate(listing(value["messages"], "messages"))]
@@ -217,7 +217,7 @@ def _role(value: object, path: str) -> str:
 
 
 def _langchain(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the message in a row of LangChain's: an object, JSON as text, or the row itself."""
+    """Returns the message in one of LangChain's rows: an object, JSON text, or the row itself."""
     message = row.get("message", row.get("History", row))
     if isinstance(message, str) and message.lstrip().startswith("{"):
         try:
@@ -244,7 +244,7 @@ def _of_langchain(row: dict[str, Any], message: dict[str, Any], path: str, sourc
 
 
 def _object(value: object) -> dict[str, Any]:
-    """Return the metadata of a row: an object, or one written as text."""
+    """Returns the metadata of a row, given as an object or as JSON text."""
     if isinstance(value, str) and value.startswith("{"):
         try:
             value = json.loads(value)

@@ -1,4 +1,4 @@
-"""Looks into foreign JSON: a value of the kind that must stand there, or Invalid with its path; and dates."""
+"""Checks the types of values in foreign JSON, raising Invalid with their path, and parses dates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from ltst.errors import Invalid
 
-# Larger numbers are not seconds since 1970 but thousandths, millionths or billionths of them.
+# Larger numbers are milliseconds, microseconds or nanoseconds since 1970 instead of seconds.
 UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 YEARS = range(2, 9999)
 LONGEST_SHOWN = 60
@@ -101,7 +101,7 @@ def _plausible(found: datetime) -> datetime:
 
 
 def shown(value: object) -> str:
-    """Return a value for an error message, cut short: it may be a megabyte."""
+    """Returns a value for an error message, shortened because it may be a megabyte."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
     try:

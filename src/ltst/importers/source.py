@@ -1,4 +1,4 @@
-"""The source of an import while it is read: its name for errors, what was asked for, and what was passed over."""
+"""The state of an import while a file is read: its name for errors, the caller's options, and what was left out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST_WORD = 200
 
 
 class PlacedValue(NamedTuple):
-    """A value of a file, and where it stands: in a list, on a line, or alone."""
+    """A value in a file and its place: in a list, on a line, or alone."""
 
     place: str
     value: Any
@@ -37,7 +37,7 @@ Found = ImportedConversation | MemoryEntry | LtstExport
 
 
 class ReadMessage(NamedTuple):
-    """A message as it was read: when it was said may be missing."""
+    """A message as it was read; its time may be missing."""
 
     role: str
     content: str
@@ -47,24 +47,24 @@ class ReadMessage(NamedTuple):
 
 @dataclass(slots=True)
 class Wishes:
-    """What was asked for, for all files of an import."""
+    """The options and the state shared by all files of an import."""
 
     now: datetime
     largest: int
     of: str | None = None
     skip_invalid: bool = False
     user: str | None = None
-    """Whose the import is: the first that is named in it."""
+    """The user whose data this is: the first one named in it."""
     named_at: str = ""
     copies: int = 0
-    """How many messages branches repeat so far."""
+    """How many messages the branches have repeated so far."""
     passed_over: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class SourceFile:
-    """A file that is read."""
+    """A file being read."""
 
     name: str
     stem: str
@@ -72,11 +72,11 @@ class SourceFile:
     _where: str = ""
 
     def pass_over(self, what: str) -> None:
-        """Count something that is left out."""
+        """Counts something that is left out."""
         self.wishes.passed_over[what] += 1
 
     def attempt(self, place: str, convert: Callable[[], T]) -> T | None:
-        """Make something of a value; where it cannot be, the fault names the file and the place, or is passed over."""
+        """Converts a value; a failure is reported with its file and place: raised, or noted if it may be skipped."""
         self._where = f"{self.name}: {place}" if place else self.name
         try:
             return convert()
@@ -88,7 +88,7 @@ class SourceFile:
         return None
 
     def leave_out(self, fault: str) -> None:
-        """Note what cannot be read, if that may be left out."""
+        """Raises a fault, or notes it if invalid values may be skipped."""
         if not self.wishes.skip_invalid:
             raise Invalid(fault) from None
         self.pass_over("invalid ones")
@@ -96,14 +96,14 @@ class SourceFile:
             self.wishes.faults.append(fault)
 
     def readable(self, items: Iterator[PlacedValue]) -> Iterator[PlacedValue]:
-        """Yield the values of a file up to the first that cannot be read."""
+        """Yields the values of a file up to the first that cannot be read."""
         try:
             yield from items
         except Invalid as problem:
             self.leave_out(str(problem))
 
     def each(self, items: Iterator[PlacedValue], convert: Callable[[PlacedValue], Found | None]) -> Iterator[Found]:
-        """Make something of each value."""
+        """Converts each value and yields the results."""
         for item in items:
             found = self.attempt(item.place, lambda item=item: convert(item))  # type: ignore[misc]
             if found is not None:
@@ -115,7 +115,7 @@ class SourceFile:
         ids: Sequence[str],
         convert: Callable[[dict[str, Any], str | None, SourceFile], Found | None],
     ) -> Iterator[Found]:
-        """Make a conversation of each value, and name it by the first of its `ids` where it cannot be one."""
+        """Converts each value to a conversation; an error names it by the first of its `ids`."""
 
         def one(item: PlacedValue) -> Found | None:
             given = mapping(item.value, "it")
@@ -128,7 +128,7 @@ class SourceFile:
         return self.each(items, one)
 
     def is_wanted(self, user: object, what: str = "rows") -> bool:
-        """Return whether this user's rows are wanted. One import is for one person; a second is a fault."""
+        """Returns whether this user's rows are wanted. An import is for one user; a second one is an error."""
         whose = name(user, "user_id")
         if self.wishes.of is not None:
             if whose != self.wishes.of:
@@ -148,7 +148,7 @@ class SourceFile:
     def said(
         self, role: str, words: Words, at: datetime | None, path: str, metadata: dict[str, Any] | None = None
     ) -> ReadMessage | None:
-        """Return a message, or None if nothing was said in it."""
+        """Returns a message, or None if it is empty."""
         if not words:
             self.pass_over("empty messages")
             return None
@@ -176,7 +176,7 @@ class SourceFile:
         current: str | None = None,
         **about: str,
     ) -> ImportedConversation:
-        """Return a conversation of a format, which keeps where it is from, under the id that it has there."""
+        """Returns a conversation with its origin in the metadata and an id derived from the original one."""
         imported = {"format": format, "id": clean(foreign), "file": self.name}
         kept = {name: clean(value)[:LONGEST_WORD] for name, value in about.items() if value}
         metadata = {"imported": imported, **kept}
@@ -184,7 +184,7 @@ class SourceFile:
         return ImportedConversation(own, messages, title(name), began or messages[0].at, current, metadata)
 
     def _check(self, metadata: dict[str, Any], path: str) -> None:
-        """See that metadata will be taken, also once it says that the message has no time."""
+        """Checks that metadata can be stored, including the mark for a missing time that may be added later."""
         try:
             validate.metadata({**metadata, "undated": True}, self.wishes.largest)
         except Invalid as problem:

@@ -1,4 +1,4 @@
-"""Trees of messages as exports hold them: each message names the one before it; what is hidden is left out."""
+"""Trees of messages, in which each names the one before it; hidden messages are left out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Parents = Mapping[str, str | None]
 
 
 def rooted(parents: Parents, path: str) -> dict[str, str | None]:
-    """Return the tree without a root that the export names but does not hold."""
+    """Returns the tree without a parent that is named but missing in the export."""
     unknown = {parent for parent in parents.values() if parent is not None and parent not in parents}
     if len(unknown) > 1 or (unknown and None in parents.values()):
         lost = next(name for name, parent in parents.items() if parent in unknown)
@@ -24,7 +24,7 @@ def rooted(parents: Parents, path: str) -> dict[str, str | None]:
 
 
 def ordered(parents: Parents, path: str, wished: Mapping[str, Sequence[str]] | None = None) -> list[str]:
-    """Return every name after its parent, branch by branch, children in the wished order."""
+    """Returns every name after its parent, branch by branch, with children in the wished order."""
     children: dict[str | None, list[str]] = {}
     for name, parent in parents.items():
         children.setdefault(parent, []).append(name)
@@ -53,7 +53,7 @@ def assembled(
     began: datetime | None,
     now: datetime,
 ) -> list[ImportedMessage]:
-    """Return the kept messages, each after its nearest kept parent, whose time it takes if it has none."""
+    """Returns the visible messages, each after its nearest visible parent, whose time it takes if it has none."""
     above: dict[str | None, tuple[str | None, datetime]] = {None: (None, began or _earliest(said) or now)}
     found: list[ImportedMessage] = []
     for name in order:
@@ -71,7 +71,7 @@ def assembled(
 
 
 def in_a_row(names: Iterable[str]) -> dict[str, str | None]:
-    """Return the parents of a plain sequence: each follows the one before."""
+    """Returns the parents for a plain sequence, in which each follows the one before."""
     parents: dict[str, str | None] = {}
     last: str | None = None
     for name in names:
@@ -80,14 +80,14 @@ def in_a_row(names: Iterable[str]) -> dict[str, str | None]:
 
 
 def nearest(name: str | None, parents: Parents, said: Mapping[str, ReadMessage | None]) -> str | None:
-    """Return the key of this message, or of its nearest kept parent."""
+    """Returns the key of this message, or of its nearest visible parent."""
     while name is not None and said.get(name) is None:
         name = parents[name]
     return None if name is None else key(name)
 
 
 def first_question(messages: Iterable[ImportedMessage]) -> str:
-    """Return a name for a conversation without one: the beginning of what the user said first."""
+    """Returns a title for a conversation without one: the beginning of the user's first message."""
     asked = next((each.content for each in messages if each.role == "human"), "")
     return (asked.strip().splitlines() or [""])[0][:LONGEST_TITLE]
 

@@ -1,4 +1,4 @@
-"""Content: what was said, in words. What is no text gets a readable placeholder, and stands beside it as it was."""
+"""Builds the text of a message; other parts get a readable placeholder and are kept in the metadata."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ltst.support.text import mended, sha256
 from ltst.support.validate import LONGEST_IDENTIFIER
 
 LONGEST_NAME = 500
-# Of a session's id, so that the id of a fork still holds it.
+# Limits a session id so that the ids of its forks still fit.
 LONGEST_ID = 180
-# What is kept of a part that is no text, as JSON; and what is read out of a call of a tool.
+# Maximum size of a kept part as JSON, and maximum length of a tool call in the text.
 LARGEST_PART = 4_000
 LONGEST_CALL = 20_000
 MOST_PARTS = 20
-# Far from where Python gives up: how far it gets depends on who calls.
+# Far below Python's recursion limit, because the depth already used depends on the caller.
 DEEPEST_PART = 100
 REPLACEMENT = "�"
 
 
 def clean(text: str) -> str:
-    """Return the text with NULs and lone surrogates, which cannot be stored, made visible."""
+    """Returns the text with NULs and lone surrogates, which cannot be stored, replaced by a visible character."""
     if "\x00" in text:
         text = text.replace("\x00", REPLACEMENT)
     try:
@@ -33,30 +33,30 @@ def clean(text: str) -> str:
 
 
 def title(value: str | None) -> str | None:
-    """Return the name of a conversation, or None."""
+    """Returns the title of a conversation, or None."""
     named = clean(value or "").strip()
     return named[:LONGEST_NAME] or None
 
 
 def session_id(source: str, foreign: str) -> str:
-    """Return a session id that names the source, since two sources may both have a conversation 1."""
+    """Returns a session id that includes the source, because two sources may both have a conversation 1."""
     known = clean(foreign)
     return bounded(known if not source or known.startswith(f"{source}-") else f"{source}-{known}")
 
 
 def bounded(wanted: str) -> str:
-    """Return an id short enough for the ids of its forks."""
+    """Returns an id short enough for the ids of its forks."""
     return wanted if len(wanted) <= LONGEST_ID else f"{wanted[:100]}-{sha256(wanted)}"
 
 
 def key(foreign: str) -> str:
-    """Return the key of a message."""
+    """Returns the key of a message."""
     wanted = clean(foreign)
     return wanted if wanted.strip() and len(wanted) <= LONGEST_IDENTIFIER else sha256(wanted)
 
 
 class Words:
-    """The content of a message while it is put together."""
+    """The content of a message while it is being assembled."""
 
     __slots__ = ("_said", "parts")
 
@@ -65,17 +65,17 @@ class Words:
         self.parts: list[Any] = []
 
     def say(self, text: str) -> None:
-        """Add a text."""
+        """Adds a text."""
         if text:
             self._said.append(text)
 
     def show(self, text: str, raw: object) -> None:
-        """Add a placeholder for a part that is not text, and keep the part."""
+        """Adds a placeholder for a part that is not text, and keeps the part."""
         self._said.append(text)
         self.keep(raw)
 
     def keep(self, raw: object) -> None:
-        """Keep a part that has no words here."""
+        """Keeps a part without adding text."""
         if len(self.parts) < MOST_PARTS:
             self.parts.append(storable(raw))
 
@@ -89,7 +89,7 @@ class Words:
 
 
 def storable(raw: object) -> Any:
-    """Return a part as it was, or its beginning if it is large."""
+    """Returns a part unchanged, or its beginning if it is large."""
     try:
         written = json.dumps(raw, ensure_ascii=False, allow_nan=False)
     except (ValueError, RecursionError):
@@ -113,7 +113,7 @@ def _cleaned(value: Any) -> Any:
 
 
 def call(name: str, arguments: object) -> str:
-    """Return a tool call as text: short arguments on one line, longer texts below it."""
+    """Returns a tool call as text: short arguments on one line, longer texts below it."""
     written, texts = arguments, list[str]()
     if isinstance(arguments, dict):
         texts = [value for value in arguments.values() if _has_lines(value)]
@@ -137,7 +137,7 @@ def compact(value: object) -> str:
 
 
 def fenced(code: str, language: object) -> str:
-    """Return code in a fence that it cannot close itself."""
+    """Returns code in a fence longer than any fence inside it."""
     fence = "```"
     while fence in code:
         fence += "`"
@@ -146,5 +146,5 @@ def fenced(code: str, language: object) -> str:
 
 
 def first(part: Mapping[str, Any], *names: str) -> str:
-    """Return the first of these fields that is a text and not blank."""
+    """Returns the first of these fields that is a non-blank text, or ""."""
     return next((value for name in names if isinstance(value := part.get(name), str) and value.strip()), "")

@@ -1,1 +1,1 @@
-"""What is found again: words and vectors of everything that can be searched for, and the change of their model."""
+"""Indexing: gives everything that can be searched its words and vectors, and changes the embedding model."""

@@ -23,31 +23,30 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# How many rows get their words at once; and of how many characters while a search waits.
+# How many rows get their words at once, and how many characters of them while a search waits.
 WORDED = 256
 WORDED_SOON = 64_000
 # How many rows get their vectors at once, and of how many characters: a second or two of work.
 BATCH = 256
 MOST_CHARACTERS = 32_000
-# What a search embeds before it looks, in every way that it is read: a short conversation, some tenths of a second of
-# the processors. A row counts some characters by itself.
+# How many characters a search embeds first, counting each reading of a row: a short conversation, a few tenths of a
+# second. Every row counts as at least LEAST_COST characters.
 SOON_CHARACTERS = 4_000
 LEAST_COST = 100
-# What is embedded before messages are compared by their vectors alone: what has none is not found.
+# How many characters are embedded before messages are compared by vectors alone, where a row without one is not found.
 COMPARED_CHARACTERS = 64_000
-# What is kept free before each part for its label, in tokens of a model; a label in a script whose every character
-# is a token may need more.
+# Tokens kept free before each part for its label; a label in a script where every character is a token may need more.
 ROOM = 32
-KEPT = 0.5  # how much a row tells that is no message
+KEPT = 0.5  # how much any row but a message tells
 EMBED = "embed"  # the work on a single row
 REFUSED = "the embedding model refuses the text"
 HARMLESS = "Hello."
 
-Part = tuple[str, ...]  # the ways in which a part of a text is read; its vector lies in their middle
+Part = tuple[str, ...]  # the ways in which a part is read; its vector is their mean
 
 
 async def index_words(database: Database, user_id: str) -> int:
-    """Index the words of all that the user has due; return the number of rows."""
+    """Indexes the words of all rows of the user that are due; returns the number of rows."""
     calls, done, more = database.user(user_id), 0, True
     while more and (rows := await search.due(calls, WORDED, first=WORDS, last=WORDS)):
         await _add_words(database, user_id, rows)
@@ -58,7 +57,7 @@ async def index_words(database: Database, user_id: str) -> int:
 async def _add_words(database: Database, user_id: str, rows: Sequence[Due]) -> None:
     if lost := [row.id for row in rows if row.content is None]:
         await search.drop_due(database.user(user_id), lost)
-    # In the order of writing, so that what was said together is numbered together.
+    # In the order written, so that messages of one conversation get neighbouring numbers.
     if worded := await beside(_worded, [row for row in reversed(rows) if row.content is not None]):
         await search.add_words(database.user(user_id), worded)
 
@@ -68,14 +67,14 @@ def _worded(rows: Sequence[Due]) -> list[Worded]:
 
 
 def _tells(row: Due) -> float:
-    """How much a row tells: of what a person said, how likely it states something; what was kept is in between."""
+    """Returns how much a row tells: how likely a message by a person states something; other kinds are in between."""
     if row.kind != "message":
         return KEPT
     return telling(row.text) if row.by_person else 0.0
 
 
 def _terms(row: Due) -> list[str]:
-    """Return what a row is found by; nothing where another row has the same words."""
+    """Returns the terms that a row is found by; none if another row has the same words."""
     return [*answers.held(row.text), *terms(row.label + row.text)] if REGISTRY[row.kind].worded else []
 
 
@@ -88,13 +87,11 @@ async def index_due(
     batches: int | None = None,
     words: bool = True,
 ) -> int:
-    """Index what the user has due, in so many batches of vectors at most; the number of rows indexed.
+    """Indexes what the user has due, in at most `batches` batches of vectors; returns the number of rows indexed.
 
-    Whoever knows that no words are due need not have them looked for.
-
-    Without a model the rows get their words, and wait for their vectors. A row whose text the model refuses again and
-    again is set aside: it is found by its words. When the database's model is another one by now it stops: what is
-    left is for that one. Of a long text, so many `parts` get a vector.
+    Pass `words=False` if no words are due. Without a model, rows get their words and wait for vectors. A row whose text
+    the model keeps refusing is set aside, and is found by its words. It stops when the database has switched to another
+    model, which then does the rest. At most `parts` parts of a long text get a vector.
     """
     done, skip = await index_words(database, user_id) if words else 0, set[str]()
     while embedding is not None and (batches is None or batches > 0):
@@ -102,7 +99,7 @@ async def index_due(
         if not rows:
             break
         there = await _index(database, user_id, embedding, rows, parts=parts, background=True)
-        # What the model refuses, and what somebody else holds right now, is left for another time.
+        # Rows that the model refuses, or that another worker holds right now, are left for later.
         skip |= {row.id for row in rows} - there
         done += len(there)
         batches = None if batches is None else batches - 1
@@ -112,7 +109,7 @@ async def index_due(
 
 
 async def _in_use(database: Database, user_id: str, embedding: Embedding) -> bool:
-    """Whether the index still holds this model's vectors; those of another are not written, and the rows stay due."""
+    """Returns whether the index still uses this model; vectors of another are not written, and its rows stay due."""
     active = await search.model(database.user(user_id))
     return active is not None and active.name == embedding.name
 
@@ -128,7 +125,7 @@ async def index_under(
     batches: int | None,
     words: bool,
 ) -> int:
-    """Index what is due in batches; row by row if one is `careful`, or a batch fails although the model answers."""
+    """Indexes what is due in batches; row by row if `careful`, or if a batch fails although the model answers."""
     if not careful:
         try:
             return await index_due(database, lease.user_id, embedding, parts=parts, batches=batches, words=words)
@@ -142,22 +139,22 @@ async def index_under(
 
 
 async def _index_carefully(database: Database, whole: Lease, embedding: Embedding, rules: WorkRules, parts: int) -> int:
-    """Index row by row, each under a lease of its own: one of them is too much for the model, or for its worker.
+    """Indexes row by row, each under a lease of its own, since one of them is too much for the model or its worker.
 
-    What happens counts against the row, no more against the `whole`.
+    Failures then count against the row, not against the lease of the `whole`.
     """
-    done, calls = await index_words(database, whole.user_id), database.user(whole.user_id)
+    done, alone, calls = await index_words(database, whole.user_id), 0, database.user(whole.user_id)
     for row in await search.due(calls, BATCH, careful=True):
         for lease in await work.claim(calls, rules, whole.user_id, EMBED, row.id):
-            if not done:
+            if not alone:
                 await work.count_anew(calls, whole)
             await _index_alone(database, lease, embedding, row, parts)
-            done += 1
-    return done
+            alone += 1
+    return done + alone
 
 
 async def _index_alone(database: Database, lease: Lease, embedding: Embedding, row: Due, parts: int) -> None:
-    """Index a row; a failure must not keep the others from their turn, unless something outside is missing."""
+    """Indexes one row. A failure must not block the others, unless the database or the model is unavailable."""
     calls = database.user(lease.user_id)
     try:
         await _index(database, lease.user_id, embedding, [row], lease, parts=parts, background=True)
@@ -173,7 +170,7 @@ async def _index_alone(database: Database, lease: Lease, embedding: Embedding, r
 
 
 async def _answers(embedding: Embedding) -> bool:
-    """Return whether the model is there, so that a failure is the text's."""
+    """Returns whether the model works at all, so that a failure is due to the text."""
     try:
         await embedding.parts([HARMLESS])
         await embedding.vectors([HARMLESS])
@@ -183,16 +180,16 @@ async def _answers(embedding: Embedding) -> bool:
 
 
 async def index_soon(database: Database, user_id: str, embedding: Embedding | None, *, parts: int) -> bool:
-    """Index what can be indexed while a search waits: some words, a handful of vectors; whether that is all.
+    """Indexes what it can while a search waits: some words, a handful of vectors; returns whether that was all.
 
-    What is left over is found by its words until the background has come to it.
+    Rows that are left over are found by their words until the background reaches them.
     """
     calls = database.user(user_id)
     if rows := await search.due(calls, WORDED, first=WORDS, last=WORDS):
         await _add_words(database, user_id, [*_affordable(rows, WORDED_SOON)])
     if embedding is None:
         return False
-    # What was refused before must not stand in the way of the others.
+    # Rows refused before must not hold up the others.
     rows = sorted(await search.due(calls, BATCH, last=OTHER_VECTOR), key=lambda row: row.failed)
     if now := [*_affordable(rows, SOON_CHARACTERS, _readings)]:
         await _index(database, user_id, embedding, now, parts=parts)
@@ -200,7 +197,7 @@ async def index_soon(database: Database, user_id: str, embedding: Embedding | No
 
 
 async def index_compared(database: Database, user_id: str, embedding: Embedding, *, parts: int) -> None:
-    """Index while somebody waits who finds by vectors alone: the newest first, further parts last, up to a bound."""
+    """Indexes for a caller who finds by vectors alone: the newest rows first, further parts last, up to a bound."""
     await index_words(database, user_id)
     calls, left = database.user(user_id), COMPARED_CHARACTERS
     for first, last in ((OWN_VECTOR, OTHER_VECTOR), (FURTHER_PARTS, FURTHER_PARTS)):
@@ -209,7 +206,7 @@ async def index_compared(database: Database, user_id: str, embedding: Embedding,
             now = [*_affordable(sorted(rows, key=lambda row: row.failed), left)]
             left -= sum(max(len(row.text), LEAST_COST) for row in now)
             there = await _index(database, user_id, embedding, now, parts=parts)
-            # One that the background holds right now is tried once more: by then it is there, or free.
+            # A row that the background holds right now is tried once more: by then it is indexed, or free.
             skip |= there | {row.id for row in now if row.id in tried}
             tried |= {row.id for row in now}
 
@@ -219,12 +216,12 @@ def _once(_row: Due) -> int:
 
 
 def _readings(row: Due) -> int:
-    """In how many ways a row is read for its vector."""
+    """Returns in how many ways a row is read for its vector."""
     return 2 if row.by_person else 1
 
 
 def _affordable(rows: Sequence[Due], characters: int, readings: Callable[[Due], int] = _once) -> Iterator[Due]:
-    """Yield the first row, and those of the others whose texts are not too long together."""
+    """Yields the first row, and as many of the others as fit into the number of characters."""
     for number, row in enumerate(rows):
         cost = max(len(row.text), LEAST_COST) * readings(row) if number else 0
         if cost <= characters:
@@ -242,7 +239,7 @@ async def _index(
     parts: int,
     background: bool = False,
 ) -> set[str]:
-    """Give the rows their vectors; the ids of those that got them, which a text that the model refuses does not."""
+    """Gives the rows their vectors; returns the ids of those that got one, so without texts that the model refuses."""
     calls = database.user(user_id)
     known = await search.known_vectors(calls, rows)
     made = await _made(rows, known, embedding, parts, background=background)
@@ -257,7 +254,7 @@ async def _index(
             await work.finish(tx, lease)
         if failed := [row.id for row in rows if row.failed and row.id in there]:
             await work.succeed(tx, EMBED, failed)
-        # Not against one that is gone, or says something else by now.
+        # Only rows that still exist with the same text are marked as failed.
         if against := await search.still_due(tx, refused):
             await work.fail(tx, EMBED, against, REFUSED)
     return there
@@ -266,7 +263,7 @@ async def _index(
 async def _made(
     rows: Sequence[Due], known: Mapping[str, str], embedding: Embedding, most: int, *, background: bool
 ) -> dict[str, Vectors]:
-    """Return the vectors of each row, by its id: of its first part, or in the last stage of all parts that get one."""
+    """Returns the vectors of each row by its id: of its first part, or in the last stage of all parts that get one."""
     parts = {row.id: await _parts(row, embedding) for row in rows if row.content}
     wanted = [row for row in rows if row.id in parts and (row.stage == FURTHER_PARTS or row.id not in known)]
     texts = [parts[row.id][: most if row.stage == FURTHER_PARTS else 1] for row in wanted]
@@ -280,7 +277,7 @@ async def _made(
 
 
 def _vectors(row: Due, made: NDArray[np.float32] | None, known: str | None, *, more: bool) -> Vectors:
-    """Return what is kept of a row: a vector that it is stored with stays."""
+    """Returns the vectors to store for a row; a vector that the row already has is kept."""
     weight = importance(row.text, row.role) if row.kind == "message" else 0.0
     last = row.stage == FURTHER_PARTS or not more
     if made is None:
@@ -291,15 +288,15 @@ def _vectors(row: Due, made: NDArray[np.float32] | None, known: str | None, *, m
 
 
 def written(vector: NDArray[np.float32]) -> str:
-    """Return a vector in the way that Postgres reads it."""
+    """Returns a vector in the text form that Postgres reads."""
     return "[" + ",".join([f"{number:.8g}" for number in vector.tolist()]) + "]"
 
 
 async def _parts(row: Due, embedding: Embedding) -> list[Part]:
-    """Return what the model reads of a row at a time: with the row's date and speaker, a person's words also without.
+    """Returns the parts of a row as the model reads them: with its label, and a person's words also without it.
 
-    Questions name dates and speakers in chats of several people, and seldom in a conversation with an assistant: a
-    vector in the middle is found by both.
+    Questions name dates and speakers in group chats, but seldom in a conversation with an assistant: a vector in the
+    middle of both readings is found either way.
     """
     known = row.label
     room = ROOM if known.isascii() else max(ROOM, len(known))
@@ -310,7 +307,7 @@ async def _parts(row: Due, embedding: Embedding) -> list[Part]:
 async def known_vectors(
     rows: Sequence[Due], texts: Sequence[Sequence[Part]], embedding: Embedding, *, background: bool = True
 ) -> Sequence[NDArray[np.float32] | None]:
-    """Return the vectors of each row's parts; of a row whose text the model refuses none: it is found by its words."""
+    """Returns the vectors of each row's parts; None for a row whose text the model refuses, which words still find."""
     try:
         return await _embedded(texts, embedding, background=background)
     except TextRefused as problem:
@@ -318,7 +315,7 @@ async def known_vectors(
             told = {"kind": rows[0].kind, "id": rows[0].id, "reason": str(problem)}
             LOGGER.warning("a text has no vector", extra=told)
             return [None]
-        # One row's text must not keep the others from having theirs.
+        # One refused text must not leave the other rows without vectors.
         alone = zip(rows, texts, strict=True)
         return [(await known_vectors([row], [each], embedding, background=background))[0] for row, each in alone]
 
@@ -335,13 +332,13 @@ async def _embedded(
 
 
 async def all_vectors(rows: Sequence[Due], embedding: Embedding, most: int) -> Sequence[NDArray[np.float32] | None]:
-    """Return the vectors of the first parts of each row, `most` at most."""
+    """Returns the vectors of at most `most` first parts of each row."""
     texts = [(await _parts(row, embedding))[:most] for row in rows]
     return await known_vectors(rows, texts, embedding)
 
 
 def mean(parts: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return one vector for all parts, of length one; parts that cancel each other out are represented by the first."""
+    """Returns one vector of length one for all parts; if they cancel each other out, that of the first."""
     import numpy as np
 
     middle = parts.mean(axis=0)

@@ -1,4 +1,4 @@
-"""Large memories: with very many vectors, a user's are found by an index instead of being compared one by one."""
+"""Large memories: beyond a number of vectors, a user's are found through an HNSW index instead of one by one."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ BATCH = 500
 
 
 async def index_large(database: Database, user_id: str, threshold: int) -> bool:
-    """Put the vectors of a user who has more than so many into the HNSW index; return whether it did."""
+    """Moves the vectors of a user who has more than `threshold` into the HNSW index; returns whether it did."""
     calls = database.user(user_id)
     known = await search.large(calls)
     if known.ready or not (known.begun or (known.units > threshold and await search.vectored(calls) > threshold)):
         return False
-    # From here on, new vectors go there by themselves; those from before follow.
+    # From here on new vectors go there by themselves; the existing ones follow below.
     async with database.transaction(user_scope(user_id)) as tx:
         await search.begin_large(tx)
     after, more = -1, True

@@ -14,16 +14,16 @@ from ltst.rooms import search
 from ltst.rooms.search import WORDS, Due
 
 BATCH = 64
-# What was written while the rest was filled is filled in further rounds; what then remains is soon done by searches.
+# Rows written while others were filled are filled in further rounds; searches soon do the few that then remain.
 ROUNDS = 3
 
 Progress = Callable[[int, int], None]
 
 
 async def switch(database: Database, embedding: Embedding, source: str | None, parts: int, progress: Progress) -> int:
-    """Change the model of the database; the number of rows that got a vector. Stopped, it goes on where it was.
+    """Changes the model of the database; returns how many rows got a vector. If stopped, it resumes where it was.
 
-    Of a long text, so many `parts` get one.
+    At most `parts` parts of a long text get a vector.
     """
     active = await search.model(database.keeper())
     if active is not None and active.name == embedding.name:
@@ -38,7 +38,7 @@ async def switch(database: Database, embedding: Embedding, source: str | None, p
 
 
 async def adopt(database: Database, model: search.Model) -> None:
-    """Name the first model of a database; nothing has a vector yet, so columns of another length are swapped in."""
+    """Records the first model of a database. Nothing has a vector yet, so columns of another length are swapped in."""
     if model.dimensions == search.DIMENSIONS:
         await search.add_model(database.keeper(), model)
         return
@@ -50,7 +50,7 @@ async def adopt(database: Database, model: search.Model) -> None:
 
 
 async def cancel(database: Database) -> bool:
-    """Give up a change that has begun; return whether there was one."""
+    """Cancels a switch that has begun; returns whether there was one."""
     async with switching(database) as change:
         begun = await change.next_model() is not None
         if begun:
@@ -67,7 +67,7 @@ async def _begin(change: Switch, name: str, dimensions: int, source: str | None)
 
 
 async def _fill(change: Switch, embedding: Embedding, parts: int, progress: Progress) -> int:
-    """Do one round over everything that has no vector of the next model."""
+    """Runs one round over all rows that have no vector of the next model."""
     total, done, after = await change.left(), 0, BEFORE_ALL
     while rows := await change.unfilled(after, BATCH):
         await change.fill(await _filled(rows, embedding, parts))

@@ -1,6 +1,6 @@
-"""For LangChain: a history of messages, a retriever, a middleware that remembers, and stores, kept by ltst.
+"""For LangChain: a message history, a retriever, a middleware that remembers, and stores, all kept in ltst.
 
-The memories of a conversation are of the kind that LangChain has deprecated; they stay for programs that use them.
+The conversation memories are of a kind that LangChain has deprecated; they stay for programs that use them.
 """
 
 from importlib import import_module
@@ -27,7 +27,7 @@ __all__ = [
     "LtstVectorStore",
 ]
 
-# These need more of LangChain, and are imported when they are first asked for.
+# These need more of LangChain and are imported on first use.
 _LATE = {
     "LtstByteStore": "stores",
     "LtstCache": "stores",
@@ -38,7 +38,7 @@ _LATE = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a late name."""
+    """Imports a name on first use."""
     if name not in _LATE:
         raise AttributeError(f"module 'ltst.langchain' has no attribute {name!r}")
     return getattr(import_module(f"ltst.langchain.{_LATE[name]}"), name)

@@ -1,6 +1,6 @@
-"""LangChain: a chat message history, and the conversation window memory over it, both kept in the store.
+"""LangChain: a chat message history, and the conversation window memories that use it.
 
-LangChain calls memories, and histories that a chain reads by itself, deprecated; agents have the middleware of
+LangChain has deprecated memories, and histories that a chain reads by itself; agents have the middleware in
 recall.py.
 """
 
@@ -29,26 +29,26 @@ with adapters.needed("langchain-classic", "langchain"):
     )
     from pydantic import Field
 
-# How many messages an exchange may have on average, those of tools included, for all k to be read.
+# The average number of messages per exchange, including tools, up to which all k exchanges are read.
 EXCHANGE = 20
-# Where the metadata of a message keeps what is not text. The view chat_message_history keeps it there too, so that
-# langchain_postgres and this module read what the other wrote.
+# The metadata key for everything that is not text. The view chat_message_history uses it too, so that
+# langchain_postgres and this module can read each other's messages.
 KEPT = "chat_message_history"
 ROLES = {"human": "human", "ai": "ai", "system": "system", "tool": "tool", "function": "tool"}
-# Types that the role alone does not tell.
+# Types that the role alone does not determine.
 NAMED = ("function", "chat")
 
 
 class LtstChatMessageHistory(BaseChatMessageHistory):
-    """The messages of one conversation, as LangChain reads and writes them; for RunnableWithMessageHistory and others.
+    """The messages of one conversation in LangChain's form, for RunnableWithMessageHistory and others.
 
-    Made from a user of `AsyncMemory` it has the verbs that are awaited, from a user of `Memory` all of them.
+    With a user of `AsyncMemory` only the async methods work, with a user of `Memory` all of them.
     """
 
     def __init__(
         self, user: AsyncUser | User, session_id: str, *, agent: str | None = None, limit: int | None = None
     ) -> None:
-        """Use a conversation, created on its first write. With a `limit`, only that many newest messages are read."""
+        """Uses a conversation, created on its first write. With a `limit`, only that many newest messages are read."""
         adapters.check_user(user)
         self._chat: Any = user.chat(session_id, agent=agent)
         self._sessions = user.sessions
@@ -56,50 +56,50 @@ class LtstChatMessageHistory(BaseChatMessageHistory):
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
-        """Return the messages, oldest first."""
+        """Returns the messages, oldest first."""
         return _read(at_once(self._chat.window, self._limit))
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Store messages, all or none."""
+        """Stores messages, all or none."""
         at_once(self._chat.add_many, _written(messages))
 
     def clear(self) -> None:
-        """Forget the conversation: its messages, its working memory and what was drawn from them alone."""
+        """Deletes the conversation: its messages, its working memory and what was learned from them alone."""
         at_once(self._sessions.delete, self._chat.session_id)
 
     def newest(self, count: int) -> list[BaseMessage]:
-        """Return the newest messages, oldest first."""
+        """Returns the newest messages, oldest first."""
         return _read(at_once(self._chat.window, min(count, adapters.MOST))) if count else []
 
     def last(self, exchanges: int) -> list[BaseMessage]:
-        """Return the newest exchanges: what the user said, and everything until they speak again."""
+        """Returns the newest exchanges: what the user said, and everything until they speak again."""
         return _last(at_once(self._chat.window, _reach(exchanges)), exchanges) if exchanges else []
 
     async def aget_messages(self) -> list[BaseMessage]:
-        """Return the messages, oldest first."""
+        """Returns the messages, oldest first."""
         return _read(await awaited(self._chat.window, self._limit))
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Store messages, all or none."""
+        """Stores messages, all or none."""
         await awaited(self._chat.add_many, _written(messages))
 
     async def aclear(self) -> None:
-        """Forget the conversation: its messages, its working memory and what was drawn from them alone."""
+        """Deletes the conversation: its messages, its working memory and what was learned from them alone."""
         await awaited(self._sessions.delete, self._chat.session_id)
 
     async def anewest(self, count: int) -> list[BaseMessage]:
-        """Return the newest messages, oldest first."""
+        """Returns the newest messages, oldest first."""
         return _read(await awaited(self._chat.window, min(count, adapters.MOST))) if count else []
 
     async def alast(self, exchanges: int) -> list[BaseMessage]:
-        """Return the newest exchanges: what the user said, and everything until they speak again."""
+        """Returns the newest exchanges: what the user said, and everything until they speak again."""
         return _last(await awaited(self._chat.window, _reach(exchanges)), exchanges) if exchanges else []
 
 
 class AsyncConversationBufferWindowMemory(BaseChatMemory):
-    """The newest `k` messages of a conversation, for chains that are awaited or not; 50 unless told otherwise.
+    """The newest `k` messages of a conversation (default 50), for sync and async chains.
 
-    `chat_memory` is any history of LangChain: `LtstChatMessageHistory`, `PostgresChatMessageHistory` or another.
+    `chat_memory` is any of LangChain's histories: `LtstChatMessageHistory`, `PostgresChatMessageHistory` or another.
     """
 
     human_prefix: str = "Human"
@@ -109,20 +109,20 @@ class AsyncConversationBufferWindowMemory(BaseChatMemory):
 
     @property
     def memory_variables(self) -> list[str]:
-        """Return the name under which a chain gets the window."""
+        """Returns the name under which a chain gets the window."""
         return [self.memory_key]
 
     @property
     def buffer(self) -> str | list[BaseMessage]:
-        """Return the window, as messages or as one text."""
+        """Returns the window, as messages or as one text."""
         return self._shown(self._window())
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Return the window under its name."""
+        """Returns the window under its name."""
         return {self.memory_key: self.buffer}
 
     async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Return the window under its name."""
+        """Returns the window under its name."""
         return {self.memory_key: self._shown(await self._awindow())}
 
     def _window(self) -> list[BaseMessage]:
@@ -142,7 +142,7 @@ class AsyncConversationBufferWindowMemory(BaseChatMemory):
 
 
 class LtstConversationWindowMemory(AsyncConversationBufferWindowMemory):
-    """The last `k` exchanges of a conversation, for chains: ConversationBufferWindowMemory, kept in the store."""
+    """The last `k` exchanges of a conversation for chains: ConversationBufferWindowMemory, stored in ltst."""
 
     chat_memory: LtstChatMessageHistory
     k: int = Field(default=5, ge=0)
@@ -168,7 +168,7 @@ def _written(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
 
 
 def written(message: BaseMessage) -> dict[str, Any]:
-    """Return the arguments of `add`: the text, and in the metadata what else restores the message."""
+    """Returns the arguments of `add`: the text, and metadata with everything else that restores the message."""
     text, kept = _text(message), _beside(message)
     if message.content != text:
         kept["content"] = message.model_dump(mode="json", include={"content"}, fallback=str)["content"]
@@ -185,14 +185,14 @@ def _told(message: ConversationMessage) -> dict[str, Any]:
     kept = message.metadata.get(KEPT)
     beside = dict(kept) if isinstance(kept, Mapping) else {}
     kind = beside["type"] if beside.get("type") in NAMED else message.role
-    # LangChain cannot read a tool's answer that does not say what it answers.
+    # LangChain cannot read a tool message without the id of the call it answers.
     answers = {"tool_call_id": ""} if kind == "tool" else {}
     return {"type": kind, "data": {"content": message.content, **answers, **beside, "type": kind}}
 
 
 def _role(message: BaseMessage) -> str:
     if message.type == "chat":
-        # Words under a role of its own are not the user's; nothing may be learnt from them as if they were.
+        # Text under a custom role is not the user's, so nothing may be learned from it as if it were.
         return validate.ROLES.get(getattr(message, "role", ""), "ai")
     if message.type not in ROLES:
         raise Invalid(f"messages are of the types {', '.join(ROLES)} and chat, not {message.type!r}")
@@ -200,7 +200,7 @@ def _role(message: BaseMessage) -> str:
 
 
 def _beside(message: BaseMessage) -> dict[str, Any]:
-    """Return what a message holds beside its content, without its defaults."""
+    """Returns the fields of a message besides its content, without defaults."""
     dumped = message.model_dump(mode="json", exclude={"content", "type"}, fallback=str)
     known = type(message).model_fields
     return {name: value for name, value in dumped.items() if name not in known or not _is_default(known[name], value)}
@@ -211,7 +211,7 @@ def _is_default(field: Any, value: Any) -> bool:
 
 
 def _text(message: BaseMessage) -> str:
-    """Return the text, or what was done instead of speaking: the store takes no blank messages."""
+    """Returns the text, or a description of what was done instead, because the store takes no blank messages."""
     said = str(message.text)
     if said.strip():
         return said

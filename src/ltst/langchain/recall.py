@@ -1,4 +1,4 @@
-"""LangChain: a retriever over all that is remembered, and a middleware that recalls for a model and remembers it."""
+"""LangChain: a retriever over everything remembered, and a middleware that recalls for a model and stores its turns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNNAMED = "which conversation? Give session_id=…, or invoke with config={'conf
 
 
 class LtstRetriever(BaseRetriever):
-    """Finds what is remembered of a user: messages, facts, entries and documents, the best first."""
+    """Finds what is remembered about a user: messages, facts, entries and documents, the best first."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -34,7 +34,7 @@ class LtstRetriever(BaseRetriever):
     filters: dict[str, Any] = Field(default_factory=dict)
 
     def model_post_init(self, context: Any, /) -> None:
-        """Refuse what is not the user of a memory."""
+        """Raises Invalid if `user` is not the user of a memory."""
         super().model_post_init(context)
         adapters.check_user(self.user)
 
@@ -62,10 +62,10 @@ def _document(hit: Hit) -> Document:
 
 
 class LtstMemoryMiddleware(AgentMiddleware):
-    """Gives an agent of `create_agent` a memory: it recalls before the model is called, and stores what was said.
+    """Gives an agent of `create_agent` a memory: recalls before each model call, and stores the conversation.
 
-    What is recalled goes into the system message of the call, and never into the agent's state. What was said becomes
-    messages of a conversation, each once, whether or not the agent has a checkpointer.
+    Memories go into the system message of the call, never into the agent's state. Each message is stored once, whether
+    or not the agent has a checkpointer.
     """
 
     def __init__(
@@ -76,9 +76,9 @@ class LtstMemoryMiddleware(AgentMiddleware):
         agent: str | None = None,
         max_tokens: int = 2000,
     ) -> None:
-        """Remember for a user, or for whom a function finds by the runtime of the call.
+        """Remembers for a user, or for the one that a function returns for the runtime of the call.
 
-        Without a `session_id` the conversation is the `thread_id` of the call. `max_tokens` of memory go into a call.
+        Without a `session_id`, the conversation is the call's `thread_id`. At most `max_tokens` of memory go into it.
         """
         super().__init__()
         if not callable(user):
@@ -86,27 +86,27 @@ class LtstMemoryMiddleware(AgentMiddleware):
         self._user, self._session_id, self._agent, self._most = user, session_id, agent, max_tokens
 
     def before_agent(self, state: Any, runtime: Any) -> None:
-        """Store what the user says."""
+        """Stores what the user says."""
         finished(self._store(called, state["messages"], runtime))
 
     async def abefore_agent(self, state: Any, runtime: Any) -> None:
-        """Store what the user says."""
+        """Stores what the user says."""
         await self._store(awaited, state["messages"], runtime)
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
-        """Call the model with what is remembered about the user's last words."""
+        """Calls the model with what is remembered about the user's last message."""
         return handler(finished(self._remembering(called, request)))
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        """Call the model with what is remembered about the user's last words."""
+        """Calls the model with what is remembered about the user's last message."""
         return await handler(await self._remembering(awaited, request))
 
     def after_agent(self, state: Any, runtime: Any) -> None:
-        """Store what the agent did and said."""
+        """Stores what the agent did and said."""
         finished(self._store(called, state["messages"], runtime))
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
-        """Store what the agent did and said."""
+        """Stores what the agent did and said."""
         await self._store(awaited, state["messages"], runtime)
 
     def _chat(self, runtime: Any) -> Any:
@@ -118,7 +118,7 @@ class LtstMemoryMiddleware(AgentMiddleware):
         return user.chat(str(session_id), agent=self._agent)
 
     async def _store(self, ask: Callable[..., Any], messages: Sequence[AnyMessage], runtime: Any) -> None:
-        """Store the last turn, each message under its id, so that what was stored before stays as it is."""
+        """Stores the last turn, each message under its id, so that those already stored stay unchanged."""
         turns = [{**written(message), "key": message.id} for message in messages[_last_question(messages) :]]
         await ask(self._chat(runtime).add_many, turns)
 
@@ -137,5 +137,5 @@ class LtstMemoryMiddleware(AgentMiddleware):
 
 
 def _last_question(messages: Sequence[AnyMessage]) -> int:
-    """Return where the last turn begins: with the user's last words."""
+    """Returns the position of the user's last message, where the last turn begins."""
     return next((at for at in range(len(messages) - 1, -1, -1) if messages[at].type == "human"), 0)

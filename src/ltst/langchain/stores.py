@@ -1,4 +1,4 @@
-"""LangChain: stores over the items of a user: bytes by key, documents by vector, and a cache of what models said."""
+"""LangChain: stores that use a user's items: bytes by key, documents by vector, and a cache of model answers."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ with adapters.needed("langchain", "langchain"):
     from langchain_core.vectorstores import VectorStore
 
 Ask = Callable[..., Any]
-# As many operations as a batch may have.
+# The maximum number of operations in a batch.
 BATCH = 10_000
 
 
 class _Kept:
-    """The items of a user in one namespace, read and written many at a time."""
+    """A user's items in one namespace, read and written in batches."""
 
     def __init__(self, user: AsyncUser | User, namespace: Sequence[str]) -> None:
         adapters.check_user(user)
@@ -38,23 +38,23 @@ class _Kept:
         self.namespace = tuple(namespace)
 
     async def get(self, ask: Ask, keys: Sequence[str]) -> list[Item | None]:
-        """Return items in the order of their keys; None for those that are not there."""
+        """Returns items in the order of their keys; None for missing ones."""
         return await self._do(ask, [{"do": "get", "key": key} for key in keys])
 
     async def put(self, ask: Ask, given: Iterable[tuple[str, Any]], **how: Any) -> None:
-        """Keep values under their keys."""
+        """Stores values under their keys."""
         await self._do(ask, [{"do": "put", "key": key, "value": value, **how} for key, value in given])
 
     async def put_each(self, ask: Ask, given: Iterable[dict[str, Any]]) -> None:
-        """Keep values, each with what is said of it."""
+        """Stores values, each with its own options."""
         await self._do(ask, [{"do": "put", **each} for each in given])
 
     async def delete(self, ask: Ask, keys: Iterable[str]) -> None:
-        """Remove items; keys that are not there are passed over."""
+        """Removes items, ignoring missing keys."""
         await self._do(ask, [{"do": "delete", "key": key} for key in keys])
 
     async def keys(self, ask: Ask) -> list[str]:
-        """Return every key."""
+        """Returns all keys."""
         listed = await ask(self.items.list, self.namespace, limit=adapters.MOST)
         return [item.key for item in listed if item.namespace == self.namespace]
 
@@ -67,49 +67,49 @@ class _Kept:
 
 
 class LtstByteStore(ByteStore):
-    """Bytes under keys, kept as items of a user; for CacheBackedEmbeddings, MultiVectorRetriever and others."""
+    """Bytes under keys, stored as a user's items; for CacheBackedEmbeddings, MultiVectorRetriever and others."""
 
     def __init__(self, user: AsyncUser | User, *, namespace: Sequence[str] = ("langchain", "bytes")) -> None:
-        """Keep bytes in a namespace of a user's items."""
+        """Stores bytes in a namespace of a user's items."""
         self._kept = _Kept(user, namespace)
 
     def mget(self, keys: Sequence[str]) -> list[bytes | None]:
-        """Return values in the order of their keys; None for those that are not there."""
+        """Returns values in the order of their keys; None for missing ones."""
         return _values(finished(self._kept.get(called, keys)))
 
     async def amget(self, keys: Sequence[str]) -> list[bytes | None]:
-        """Return values in the order of their keys; None for those that are not there."""
+        """Returns values in the order of their keys; None for missing ones."""
         return _values(await self._kept.get(awaited, keys))
 
     def mset(self, key_value_pairs: Sequence[tuple[str, bytes]]) -> None:
-        """Keep values under their keys."""
+        """Stores values under their keys."""
         finished(self._kept.put(called, key_value_pairs, fields=()))
 
     async def amset(self, key_value_pairs: Sequence[tuple[str, bytes]]) -> None:
-        """Keep values under their keys."""
+        """Stores values under their keys."""
         await self._kept.put(awaited, key_value_pairs, fields=())
 
     def mdelete(self, keys: Sequence[str]) -> None:
-        """Remove values; keys that are not there are passed over."""
+        """Removes values, ignoring missing keys."""
         finished(self._kept.delete(called, keys))
 
     async def amdelete(self, keys: Sequence[str]) -> None:
-        """Remove values; keys that are not there are passed over."""
+        """Removes values, ignoring missing keys."""
         await self._kept.delete(awaited, keys)
 
     def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
-        """Yield the keys that begin with a prefix."""
+        """Yields the keys that begin with a prefix."""
         yield from (key for key in finished(self._kept.keys(called)) if key.startswith(prefix or ""))
 
     async def ayield_keys(self, *, prefix: str | None = None) -> AsyncIterator[str]:
-        """Yield the keys that begin with a prefix."""
+        """Yields the keys that begin with a prefix."""
         for key in await self._kept.keys(awaited):
             if key.startswith(prefix or ""):
                 yield key
 
 
 class LtstCache(BaseCache):
-    """What models said to prompts, kept as items of a user; give it to `set_llm_cache`."""
+    """A cache of model answers, stored as a user's items; pass it to `set_llm_cache`."""
 
     def __init__(
         self,
@@ -118,32 +118,32 @@ class LtstCache(BaseCache):
         ttl: float | None = None,
         namespace: Sequence[str] = ("langchain", "cache"),
     ) -> None:
-        """Keep answers in a namespace of a user's items, for `ttl` seconds or for good."""
+        """Stores answers in a namespace of a user's items, for `ttl` seconds or forever."""
         self._kept = _Kept(user, namespace)
         self._how = {"fields": (), **({} if ttl is None else {"ttl": ttl})}
 
     def lookup(self, prompt: str, llm_string: str) -> Any:
-        """Return what a model said to a prompt before; None if nothing is kept."""
+        """Returns the cached answer of a model to a prompt, or None."""
         return _generations(finished(self._kept.get(called, [_digest(prompt, llm_string)])))
 
     async def alookup(self, prompt: str, llm_string: str) -> Any:
-        """Return what a model said to a prompt before; None if nothing is kept."""
+        """Returns the cached answer of a model to a prompt, or None."""
         return _generations(await self._kept.get(awaited, [_digest(prompt, llm_string)]))
 
     def update(self, prompt: str, llm_string: str, return_val: Any) -> None:
-        """Keep what a model said to a prompt."""
+        """Caches the answer of a model to a prompt."""
         finished(self._kept.put(called, _answer(prompt, llm_string, return_val), **self._how))
 
     async def aupdate(self, prompt: str, llm_string: str, return_val: Any) -> None:
-        """Keep what a model said to a prompt."""
+        """Caches the answer of a model to a prompt."""
         await self._kept.put(awaited, _answer(prompt, llm_string, return_val), **self._how)
 
     def clear(self, **options: Any) -> None:
-        """Forget every answer."""
+        """Removes all answers."""
         finished(self._clear(called))
 
     async def aclear(self, **options: Any) -> None:
-        """Forget every answer."""
+        """Removes all answers."""
         await self._clear(awaited)
 
     async def _clear(self, ask: Ask) -> None:
@@ -151,7 +151,7 @@ class LtstCache(BaseCache):
 
 
 class LtstVectorStore(VectorStore):
-    """Documents of a user, found by vectors of LangChain's embeddings, or without those by ltst's own search."""
+    """Documents of a user, found by the vectors of LangChain's embeddings or, without those, by ltst's own search."""
 
     def __init__(
         self,
@@ -160,13 +160,13 @@ class LtstVectorStore(VectorStore):
         *,
         namespace: Sequence[str] = ("langchain", "documents"),
     ) -> None:
-        """Keep documents in a namespace of a user's items."""
+        """Stores documents in a namespace of a user's items."""
         self._kept = _Kept(user, namespace)
         self._embedding = embedding
 
     @property
     def embeddings(self) -> Embeddings | None:
-        """Return the model that makes the vectors."""
+        """Returns the model that makes the vectors."""
         return self._embedding
 
     def add_texts(
@@ -177,7 +177,7 @@ class LtstVectorStore(VectorStore):
         ids: list[str] | None = None,
         **options: Any,
     ) -> list[str]:
-        """Keep texts, in place of those that have the same ids; returns the ids."""
+        """Stores texts, replacing those with the same ids; returns the ids."""
         given = list(texts)
         vectors = self._embedding.embed_documents(given) if self._embedding else None
         return finished(self._add(called, given, metadatas, ids, vectors))
@@ -190,49 +190,49 @@ class LtstVectorStore(VectorStore):
         ids: list[str] | None = None,
         **options: Any,
     ) -> list[str]:
-        """Keep texts, in place of those that have the same ids; returns the ids."""
+        """Stores texts, replacing those with the same ids; returns the ids."""
         given = list(texts)
         vectors = await self._embedding.aembed_documents(given) if self._embedding else None
         return await self._add(awaited, given, metadatas, ids, vectors)
 
     def delete(self, ids: list[str] | None = None, **options: Any) -> bool:
-        """Remove documents; without ids, all of them."""
+        """Removes documents; without ids, all of them."""
         return finished(self._delete(called, ids))
 
     async def adelete(self, ids: list[str] | None = None, **options: Any) -> bool:
-        """Remove documents; without ids, all of them."""
+        """Removes documents; without ids, all of them."""
         return await self._delete(awaited, ids)
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return the documents that are there, in the order of the ids."""
+        """Returns the documents that exist, in the order of the ids."""
         return [_document(item) for item in finished(self._kept.get(called, ids)) if item]
 
     async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return the documents that are there, in the order of the ids."""
+        """Returns the documents that exist, in the order of the ids."""
         return [_document(item) for item in await self._kept.get(awaited, ids) if item]
 
     def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
-        """Return the documents that are nearest to a question, the best first; `filter` as items have it."""
+        """Returns the documents nearest to a query, the best first; `filter` works as in a search of items."""
         return [found for found, _ in self.similarity_search_with_score(query, k, **options)]
 
     async def asimilarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
-        """Return the documents that are nearest to a question, the best first; `filter` as items have it."""
+        """Returns the documents nearest to a query, the best first; `filter` works as in a search of items."""
         return [found for found, _ in await self.asimilarity_search_with_score(query, k, **options)]
 
     def similarity_search_with_score(self, *args: Any, **kwargs: Any) -> list[tuple[Document, float]]:
-        """Return the nearest documents with how near they are; 1 is nearest."""
+        """Returns the nearest documents with their scores; 1 is the nearest."""
         query, k, filter = _asked(*args, **kwargs)
         wanted = {"vector": self._embedding.embed_query(query)} if self._embedding else {"query": query}
         return finished(self._found(called, k, filter, wanted))
 
     async def asimilarity_search_with_score(self, *args: Any, **kwargs: Any) -> list[tuple[Document, float]]:
-        """Return the nearest documents with how near they are; 1 is nearest."""
+        """Returns the nearest documents with their scores; 1 is the nearest."""
         query, k, filter = _asked(*args, **kwargs)
         wanted = {"vector": await self._embedding.aembed_query(query)} if self._embedding else {"query": query}
         return await self._found(awaited, k, filter, wanted)
 
     def similarity_search_by_vector(self, embedding: list[float], k: int = 4, **options: Any) -> list[Document]:
-        """Return the documents whose vectors are nearest to one."""
+        """Returns the documents whose vectors are nearest to this one."""
         wanted = {"vector": embedding}
         return [found for found, _ in finished(self._found(called, k, options.get("filter"), wanted))]
 
@@ -250,7 +250,7 @@ class LtstVectorStore(VectorStore):
         user: User | None = None,
         **options: Any,
     ) -> LtstVectorStore:
-        """Return a store of a `user` with texts in it."""
+        """Returns a store of `user` filled with texts."""
         if user is None:
             raise Invalid("user must be memory.user(...)")
         made = cls(user, embedding, **options)
@@ -319,5 +319,5 @@ def _generations(items: Sequence[Item | None]) -> Any:
     if item is None:
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LangChainBetaWarning)  # whoever uses the cache cannot do anything about it
+        warnings.simplefilter("ignore", LangChainBetaWarning)  # users of the cache cannot do anything about it
         return [loads(each, allowed_objects="core") for each in item.value]

@@ -1,1 +1,1 @@
-"""What is derived from what was said: claims and statements about who said it, episodes and summaries."""
+"""Learning: derives claims and statements about the user from the user's own messages."""

@@ -1,6 +1,6 @@
-"""Comparing: finds the earlier statement whose place a new one takes, once both have vectors.
+"""Comparing: finds the earlier statement that a new one replaces, once both have vectors.
 
-Where no word says so, it notes how likely a message takes the place of what an earlier one states.
+Where the wording does not decide, it records how likely a message replaces what an earlier one states.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from ltst.support.terms import terms
 
 BATCH = 100
 NEAREST_LATER = 3
-# A word is rare that stands in so many units of the user, or in such a part of them.
+# A word is rare if at most RARE units of the user hold it, or at most RARE_SHARE of them.
 RARE, RARE_SHARE = 4, 0.04
-# How many of the nearest messages before one may have lost their place to it, and from which likelihood on it is noted.
+# How many of the nearest earlier messages a message may replace, and from which likelihood on that is recorded.
 NEAREST_BEFORE = 10
 LEAST_DOUBT = 0.1
 DAY = 86_400.0
 
 
 async def compare(database: Database, lease: Lease, *, limits: Limits) -> int:
-    """Compare new statements with the others; return how many were compared."""
+    """Compares new statements with the others; returns how many were compared."""
     async with database.transaction(user_scope(lease.user_id)) as tx:
         new = await tx.rows("statements.uncompared", Compared, limit=BATCH)
         later = [each for one in new for each in await statements.nearest(tx, one, later=True, limit=NEAREST_LATER)]
-        # What was compared before a new one came may take the place of that.
+        # A later statement that was compared before a new one arrived may replace it.
         asked = [*{each.statement_id: each for each in [*new, *later]}.values()]
         for newer in await _saying_so(asked, limits, lease.user_id):
             await _supersede(tx, newer, limits)
@@ -46,7 +46,7 @@ async def compare(database: Database, lease: Lease, *, limits: Limits) -> int:
 
 
 async def _saying_so(asked: Sequence[Compared], limits: Limits, owner: str) -> list[Compared]:
-    """Those that say that something changed, in the order of saying; one that takes too long to read does not."""
+    """Returns the statements that say something changed, in the order said; without those too slow to read."""
     said = sorted(asked, key=lambda each: (each.said_at, each.position, each.start_at))
     found, left = list[Compared](), said
     while left:
@@ -57,7 +57,7 @@ async def _saying_so(asked: Sequence[Compared], limits: Limits, owner: str) -> l
 
 
 async def _supersede(tx: Transaction, newer: Compared, limits: Limits) -> None:
-    """Let a statement take the place of the nearest one before it, if it says so."""
+    """Marks the nearest earlier statement as replaced by this one, if the wording says so."""
     for older in await statements.nearest(tx, newer, later=False, limit=1):
         one, other = await beside(terms_of, [older, newer])
         shared = sorted(one & other)
@@ -71,7 +71,7 @@ async def _supersede(tx: Transaction, newer: Compared, limits: Limits) -> None:
 
 
 async def _doubt(tx: Transaction, new: Iterable[str], limits: Limits) -> None:
-    """Note of what earlier messages state how likely the new ones, or those after them, took its place."""
+    """Records how likely each new message, or a later one near it, replaces what earlier messages state."""
     for message_id in new:
         later = await statements.nearest_telling(tx, message_id, later=True, limit=NEAREST_LATER)
         told = await statements.telling(tx, message_id)
@@ -94,7 +94,7 @@ async def _doubt_before(tx: Transaction, newer: Telling, limits: Limits) -> None
 
 
 def pairs(newer: Telling, before: Sequence[Telling], words: Sequence[set[str]], known: Holders) -> Iterator[Pair]:
-    """Return a message with each of those before it, the nearest first, by the words of each."""
+    """Yields a message paired with each earlier one, the nearest first; `words` holds the terms of each."""
     rare = {
         term: math.log(1 + max(known.total - units + 0.5, 0.0) / (units + 0.5)) for term, units in known.units.items()
     }
@@ -115,7 +115,7 @@ def pairs(newer: Telling, before: Sequence[Telling], words: Sequence[set[str]], 
 
 
 def terms_of(told: Sequence[Compared | Telling]) -> list[set[str]]:
-    """Return the words of each message, as search compares them."""
+    """Returns the set of terms of each message, as search compares them."""
     return [{*terms(each.content)} for each in told]
 
 

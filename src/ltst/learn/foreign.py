@@ -1,7 +1,7 @@
-"""Texts of others that show themselves only as a whole: letters, talk with the names of its speakers, announced texts.
+"""Finds other people's texts that show only as a whole: letters, transcripts with speakers' names, announced texts.
 
-`pasted` knows a line of a log or a quotation by itself. A letter is known by its beginning and its end, a transcript by
-names that come again, and an announced text by the line before it, which ends with a colon.
+`pasted` recognises a log line or a quotation by itself. A letter is recognised by its beginning and end, a transcript
+by repeated names, and an announced text by the line before it, which ends with a colon.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ _RECEIVED = re.compile(
     r"[^\n]{0,200}\b(?:got|received|found|saw|copied|pasted) (?:this|that|it|these) (?:from|in|on|at|off|via)\b", re.I
 )
 _OWN = _TABLE.pattern("own")
-FEWEST_SPOKEN = 3  # lines of a transcript
+FEWEST_SPOKEN = 3  # fewest lines of a transcript
 LONGEST_LABEL = 80
 
 
 def hollowed(lines: list[str], hole: str) -> list[str]:
-    """Returns the lines, with a hole of the same length for each that belongs to a talk or a letter."""
+    """Returns the lines, with a hole of the same length for each that belongs to a transcript or a letter."""
     foreign = {*_spoken(lines), *_letter([line.strip() for line in lines])}
     return [hole * len(line) if at in foreign else line for at, line in enumerate(lines)]
 
 
 def announces(line: str, after: str) -> re.Match[str] | None:
-    """Returns where a line announces that the next one is not the writer's: "From the FAQ:"."""
+    """Returns the match if a line announces that the next one is not the writer's: "From the FAQ:"."""
     if not after or _OWN.match(line):
         return None
     return _ANNOUNCES.match(line) or _RECEIVED.match(line)
 
 
 def _spoken(lines: list[str]) -> Iterable[int]:
-    """Returns the lines of a talk: of several that begin with a name some begin with the same."""
+    """Returns the lines of a transcript: several lines begin with names, and one of the names repeats."""
     found = {at: _LABEL.match(line[:LONGEST_LABEL]) for at, line in enumerate(lines)}
     labels = {at: (each["name"] or each["inside"]).lower() for at, each in found.items() if each}
     often = Counter(labels.values())
@@ -51,21 +51,21 @@ def _spoken(lines: list[str]) -> Iterable[int]:
 
 
 def _letter(lines: list[str]) -> Iterable[int]:
-    """From the greeting of a letter to its end, where it has both; and a paragraph that is signed."""
+    """Returns the lines of a letter with greeting and closing, of a text above a business card, or signed lines."""
     filled = [at for at, line in enumerate(lines) if line]
     greeted = next(((at, found) for at in filled if (found := _GREETING.fullmatch(lines[at]))), None)
     ends = [at for at in filled[1:] if _CLOSING.fullmatch(lines[at])]
     if greeted and ends and (greeted[1]["whom"] or _signature(lines, ends[-1])):
-        # The name below belongs to it; what comes after that is the writer's again.
+        # The name below the closing belongs to it; what follows is the writer's own again.
         return range(greeted[0], ends[-1] + 2)
-    # A name that stands alone, with a title or a number under it.
+    # A name on a line of its own, with a title, address or number below it.
     if cards := [at for at in filled[1:] if _NAME.fullmatch(lines[at]) and _CARD.fullmatch(_next(lines, at))]:
         return range(cards[-1] + 2)
     return [at for at in filled if _SIGNED.fullmatch(lines[at])]
 
 
 def _signature(lines: list[str], at: int) -> bool:
-    """Returns whether somebody takes leave here and gives their name."""
+    """Returns whether a closing here is signed with a name."""
     closing = _CLOSING.fullmatch(lines[at])
     return closing is not None and bool(closing["name"] or _NAME.fullmatch(_next(lines, at)))
 

@@ -1,6 +1,6 @@
-"""The gate: tells by its words and its shape whether a sentence says something of its writer's life, and of what kind.
+"""The gate: judges by wording and shape whether a sentence tells something of its writer's life, and which kind.
 
-A logistic over what `features` sees; its weights were fitted to labelled messages by evaluation/gate.py and lie beside.
+A logistic model over `features`; evaluation/gate.py fitted its weights to labelled messages.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ltst.records import STATEMENT_KINDS
+from ltst.support.questions import TELLS_NOTHING, only_asks
 from ltst.support.sentences import spans
+from ltst.support.smalltalk import is_small_talk
 from ltst.support.tables import Table
 
 WEIGHTS = "gate_weights.tsv"
 PRECISION = 100  # weights are written as hundredths
 MOST_WORDS = 40
 LONGEST = 1_000
-LONGEST_TOLD, MOST_TOLD = 3_000, 20  # characters and sentences of a message that tell how much it says
-ASKING = 0.5  # what is taken off where a message ends with a question
-BEFORE = 3  # words of the turn before, which may have asked
+LONGEST_TOLD, MOST_TOLD = 3_000, 20  # how much of a message `telling` reads, in characters and sentences
+ASKING = 0.5  # subtracted if a message ends with a question
+BEFORE = 3  # last words of the turn before, which may be a question
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+|[?!]")
 _NAME = re.compile(r"[A-Z](?<!\w.)[a-z]")
@@ -36,7 +38,7 @@ _PATTERNS = (
         re.compile(r"[$€£]\s?\d|\b\d+\s?(?:%|km|miles?|kg|lbs?|pounds|hours?|minutes|days|weeks|months|years)\b"),
     ),
 )
-_LOOKED = re.compile(r"[{}<>=;|\\`\"“”«»„\d*•-]")  # one of these is in whatever the patterns find
+_LOOKED = re.compile(r"[{}<>=;|\\`\"“”«»„\d*•-]")  # everything that the patterns match holds one of these
 
 _TABLE = Table(__package__, "gate.txt")
 _FILLERS = _TABLE.words("fillers")
@@ -58,14 +60,14 @@ _BESIDE = {
 
 
 class Judged(NamedTuple):
-    """How likely a sentence is to be a statement, and which kind of one it would be."""
+    """How likely a sentence is a statement, and which kind it would be."""
 
     probability: float
     kind: str
 
 
 class Seen(NamedTuple):
-    """What is seen of the sentences of a message: what they share, and of each the signs that it has and its length."""
+    """The features of the sentences of a message: those they share, and the signs and length of each."""
 
     shared: list[Named]
     signs: list[list[str]]
@@ -81,7 +83,7 @@ def weights() -> dict[str, tuple[float, ...]]:
 
 
 def judged(text: str, places: Sequence[tuple[int, int]], before: str, least: float) -> Iterator[Judged | None]:
-    """Returns what is to be thought of each sentence of a text; None of one that is less likely than `least`."""
+    """Yields the judgement of each sentence of a text; None for one that is less likely than `least`."""
     seen = _seen(text, places, before)
     for number, score in enumerate(_scores(seen, 0)):
         probability = _probability(score)
@@ -89,7 +91,9 @@ def judged(text: str, places: Sequence[tuple[int, int]], before: str, least: flo
 
 
 def telling(text: str) -> float:
-    """Returns how likely a message says something lasting, by its first sentences; less where it ends by asking."""
+    """Returns how likely a message's first sentences say something lasting; less if it ends with a question."""
+    if only_asks(text) or is_small_talk(text):
+        return TELLS_NOTHING
     begun = text[:LONGEST_TOLD]
     scores = _scores(_seen(begun, spans(begun)[:MOST_TOLD]), 0)
     best = _probability(max(scores)) if scores else 0.0
@@ -97,14 +101,14 @@ def telling(text: str) -> float:
 
 
 def features(text: str, places: Sequence[tuple[int, int]], before: str = "") -> Iterator[list[Named]]:
-    """Returns the features of each sentence of a text by name; `before` is the turn that it answers."""
+    """Yields the named features of each sentence of a text; `before` is the turn that it answers."""
     seen = _seen(text, places, before)
     for signs, length in zip(seen.signs, seen.lengths, strict=True):
         yield [*((name, 1.0) for name in signs), ("=length", length), *seen.shared]
 
 
 def words(text: str) -> list[str]:
-    """Returns the words of a text as the gate knows them; all numbers are one."""
+    """Returns the words of a text as the gate knows them; every number becomes "0"."""
     return ["0" if word.isdigit() else word for word in _WORD.findall(text.lower())]
 
 
@@ -114,7 +118,7 @@ def _column(place: int) -> dict[str, float]:
 
 
 def _scores(seen: Seen, place: int) -> list[float]:
-    """Returns the sum of the weights of each sentence, those of the gate or of a kind."""
+    """Returns the weighted sum of each sentence, for the gate (`place` 0) or for a kind of statement."""
     weight = _column(place)
     shared = sum(weight.get(name, 0.0) * value for name, value in seen.shared)
     of_length = weight.get("=length", 0.0)
@@ -129,7 +133,7 @@ def _probability(score: float) -> float:
 
 
 def _kind(seen: Seen, number: int) -> str:
-    """Returns the kind whose weights give one sentence the most."""
+    """Returns the kind whose weights score one sentence highest."""
     alone = Seen(seen.shared, [seen.signs[number]], [seen.lengths[number]])
     scores = [_scores(alone, place)[0] for place in range(1, len(STATEMENT_KINDS) + 1)]
     return STATEMENT_KINDS[scores.index(max(scores))]
@@ -159,7 +163,7 @@ def _seen(text: str, places: Sequence[tuple[int, int]], before: str = "") -> See
 
 
 def _around(text: str, before: str, classes: Sequence[set[str]], asks: Sequence[bool]) -> list[Named]:
-    """Returns what the whole message looks like, and the turn before it."""
+    """Returns the features of the whole message and of the turn before it."""
     count = max(len(classes), 1)
     told = [(f"before {word}", 1.0) for word in set(words(before[-200:].replace("’", "'"))[-BEFORE:])]
     return [
@@ -175,7 +179,7 @@ def _around(text: str, before: str, classes: Sequence[set[str]], asks: Sequence[
 
 
 def _grams(read: Sequence[str]) -> Iterator[str]:
-    """Words, pairs of them, how long ones begin and end, and with which the sentence begins."""
+    """Yields words, pairs of them, how long words begin and end, and how the sentence begins."""
     yield from set[str]().union(*map(_forms, read))
     yield from map(" ".join, {*pairwise(["^", *read, "$"])})
     plain = [word for word in read if word not in _FILLERS][:3]
@@ -190,7 +194,7 @@ def _forms(word: str) -> tuple[str, ...]:
 
 
 def _shape(sentence: str, read: Sequence[str], looked: bool) -> Iterator[str]:
-    """What the sentence looks like; `looked` is whether the message has any of the signs that patterns look for."""
+    """Yields what the sentence looks like; `looked` is whether the message holds any sign that the patterns need."""
     length = len(read)
     yield "=always"
     if length < 4:
@@ -223,7 +227,7 @@ def _classed(classes: set[str], asks: bool) -> Iterator[str]:
 
 
 def _beside(side: str, classes: Sequence[set[str]], asks: Sequence[bool], number: int) -> Iterator[str]:
-    """Yields what the sentence before or behind looks like."""
+    """Yields what the sentence before or after looks like."""
     if not 0 <= number < len(classes):
         return
     named = _BESIDE[side]

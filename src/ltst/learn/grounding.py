@@ -1,7 +1,7 @@
-"""Grounding: whether a text bears out what a model says of it, by rules that the model cannot talk into anything.
+"""Grounding: checks by rules, which no model can talk around, whether a text bears out what a model says of it.
 
-The words must be there in any language; how they are meant (denied, asked, imagined, of someone else) is looked at in
-English, and elsewhere left to the model.
+The words must be there in any language. How they are meant (denied, asked, imagined, of someone else) is checked in
+English only, and otherwise left to the model.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ SENTENCE_END = re.compile(
     r"(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\bSt\.)(?<!\bMt\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bDr\.)\s+|(?<=[。！？])|\n+"
 )
 CLAUSE_END = re.compile(r"[,;:()–—]|\s-\s|\b(?:but|and|so|because|although)\b", re.I)
-# Not the user's own words either: quotations longer than a name or a title.
+# Quotations longer than a name or a title are not the user's own words either.
 QUOTED = re.compile(r"\"[^\"]{1,1000}\"|“[^”]{1,1000}”|«[^»]{1,1000}»|„[^“”]{1,1000}[“”]")
 LONGEST_NAME = 3
-# Words that a value may have and its text need not: they join, and say nothing.
+# Words that a value may hold although its text does not: they only join others.
 JOINING = words("a an the of in at on for with to and or over than from by as my our")
 
 QUESTION = _TABLE.pattern("question", r"\s{0,20}", r"\b")
@@ -37,7 +37,7 @@ WISHED = _TABLE.pattern("wished", r"\b", r"\b")
 OVER = _TABLE.pattern("over", r"\b", r"\b")
 ENDED = _TABLE.pattern("ended", r"\b", r"\b")
 STANDING = _TABLE.pattern("standing", r"\b", r"\b")
-# What leads up to the value of some preferences, which another word of the turn would not have before it.
+# What must come before the value of some preferences, since the value could be any word of the turn.
 WANTED = {
     "answer_language": re.compile(r"\b(?:in|auf|en|em|på|speak|use|using|prefer)\s+(?:\w+\s+)?\w+$", re.I),
     "address_as": re.compile(r"\b(?:call|address|name|named|refer|nenn\w*|appel\w*|ll[aá]m\w*|cham\w*)\b", re.I),
@@ -48,7 +48,7 @@ ONCE = _TABLE.pattern("once", r"\b", r"\b")
 
 SUBJECT = _TABLE.pattern("subject")
 
-# Facts that "my sister …" would be taken for.
+# Facts that "my sister …" would wrongly give to the user.
 PERSONAL = FACTS - {"partner", "child", "sibling", "parent", "pet", "cloud_provider"}
 MEANT_DENIED = frozenset({"dislike"})  # "I don't like olives"
 MEANT_WISHED = frozenset({"goal"})
@@ -58,20 +58,20 @@ NUMBER_WORDS = {word: str(number) for word, number in NUMBERS.items() if number 
 
 
 class Occurrence(NamedTuple):
-    """Where a text has the words of a value: their sentence, and what of it comes before the last of them."""
+    """A place where a text holds the words of a value: the sentence, and the part of it up to the last of them."""
 
     sentence: str
     before: str
 
     @property
     def clause(self) -> str:
-        """The part of the sentence that leads up to the words."""
+        """The clause that leads up to the words."""
         ends = [found.end() for found in CLAUSE_END.finditer(self.before)]
         return self.before[max(ends, default=0) :]
 
     @property
     def is_asked(self) -> bool:
-        """Whether the words are part of the question, and not of what is said on the way to it."""
+        """Whether the words are part of a question, not of what is said on the way to it."""
         rest = self.sentence[len(self.before) :]
         until = CLAUSE_END.search(rest)
         asked = rest[: until.start() if until else None].rstrip().endswith("?")
@@ -79,24 +79,24 @@ class Occurrence(NamedTuple):
 
     @property
     def is_of_another(self) -> bool:
-        """Whether the last one spoken of before the words is not the user."""
+        """Whether the last subject named before the words is not the user."""
         spoken_of = [found.lastgroup for found in SUBJECT.finditer(self.before)]
         return spoken_of[-1:] == ["other"]
 
 
 def plain(text: str) -> str:
-    """Returns the text with one kind of apostrophe and of every letter."""
+    """Returns the text with composed letters and one kind of apostrophe."""
     return composed(text).replace("’", "'")
 
 
 def own_words(text: str) -> str:
-    """Returns the text without what was pasted or quoted in it."""
+    """Returns the text without pasted text and longer quotations."""
     own = pasted.own_words(plain(text))
     return QUOTED.sub(lambda found: found[0] if len(WORD.findall(found[0])) <= LONGEST_NAME else " ", own)
 
 
 def passages(text: str, value: str) -> Iterator[Occurrence]:
-    """Yields the places of the user's own words where the words of a value stand close together."""
+    """Yields the places in the user's own words where the words of a value stand close together."""
     needed = _needed(plain(value))
     if not needed:
         return
@@ -108,12 +108,12 @@ def passages(text: str, value: str) -> Iterator[Occurrence]:
 
 
 def has(text: str, words: str) -> bool:
-    """Returns whether the text says the words."""
+    """Returns whether the text holds the words."""
     return any(passages(text, words))
 
 
 def says_fact(text: str, key: str, value: str, change: str) -> bool:
-    """Returns whether the text says this of its writer."""
+    """Returns whether the text says this about its writer."""
     said = _ends if change == "ends" else _holds
     return any(said(passage, key) for passage in passages(text, value))
 
@@ -148,23 +148,23 @@ def _holds(passage: Occurrence, key: str) -> bool:
 
 
 def _ends(passage: Occurrence, key: str) -> bool:
-    """Closing what is known takes a word that says so."""
+    """Returns whether the passage ends a fact, which takes a word that says so."""
     if passage.is_asked or IMAGINED.search(passage.before) or WISHED.search(passage.clause):
         return False
     return ENDED.search(passage.sentence) is not None and not (key in PERSONAL and passage.is_of_another)
 
 
 def _needed(value: str) -> frozenset[str]:
-    """Returns what a text must have: the stems of the value's words, and other words as they are."""
+    """Returns what a text must hold: the stems of the value's words, and stop words as they are."""
     words = WORD.findall(value)
     content = {*terms(value)}
     content |= {f"={word}" for word in map(str.lower, words) if word in STOP_WORDS and word not in JOINING}
-    # Of a name such as Will, or a word of joining words alone, only the same letters will do.
+    # A value of stop words alone, such as the name Will, must match letter by letter.
     return frozenset(content if terms(value) else (f"=={word}" for word in words))
 
 
 def _places(sentence: str, needed: frozenset[str], reach: int) -> Iterator[int]:
-    """Yields where in the sentence all that is needed has come up within so many words."""
+    """Yields the positions at which everything needed has occurred within the last `reach` words."""
     words = [*WORD.finditer(sentence)]
     parts = [needed & {*terms(word[0]), f"={word[0].lower()}", f"=={word[0]}"} for word in words]
     held: Counter[str] = Counter()

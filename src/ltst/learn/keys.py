@@ -1,4 +1,4 @@
-"""The keys: what a claim can be about, and whether a user has one of it or several."""
+"""The keys: what a claim can be about, and whether a user can have one value for it or several."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEVERAL_VALUED = words(
 )
 FACTS = SINGLE_VALUED | SEVERAL_VALUED
 
-# Each with the type of preference that it is.
+# Each with its type of preference.
 PREFERENCES = {
     "address_as": "communication",
     "answer_length": "communication",
@@ -36,11 +36,11 @@ PREFERENCES = {
     "code_style": "coding",
     "programming_language": "coding",
 }
-PREFERS = "prefers"  # one thing over another: the key is prefers_ and the thing
+PREFERS = "prefers"  # for one thing over another: the key is prefers_ and the thing
 INSTRUCTION = "instruction"
 
-# In the details of a claim: the message that it corrects, or ANY for whatever is known; and whether it says nothing
-# without that message.
+# In the details of a claim: the message that it corrects (ANY for whatever is known), and whether the claim means
+# nothing without that message.
 CORRECTS, BARE = "corrects", "bare"
 
 _SPELLED = """

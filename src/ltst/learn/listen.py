@@ -1,4 +1,4 @@
-"""Listening: reads what new messages of a session say about their speaker, and weighs it against what is known."""
+"""Listening: reads what new messages of a session say about their speaker, and folds it into what is known."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from ltst.support.children import LEARNING, OutOfTime
 
 BATCH = 200
 LOCAL, ACTOR = "local", "learning"
-BEFORE = 300  # characters of the turn that a message answers
-# What a message may correct: so many of the user's own before it, among so many of all, within that time.
+BEFORE = 300  # last characters read of the turn that a message answers
+# A message may correct the user's last MOST_EARLIER messages, among the last NEAR of all, no older than SOON.
 MOST_EARLIER, NEAR, SOON = 3, 8, timedelta(days=1)
 
 
 async def listen(database: Database, lease: Lease, *, limits: Limits) -> None:
-    """Read claims and statements from the messages of a session that were not read yet, and note how far.
+    """Reads claims and statements from a session's unread messages, and records how far it got.
 
-    A message that takes too long to read is set aside, and the ones behind it are left for the next time.
+    A message that takes too long is set aside, and those after it are left for the next run.
     """
     calls = database.user(lease.user_id)
     progress = await sessions.progress(calls, lease.subject)
     reached = progress.learned_index if progress else 0
-    # With the messages before them, which the first of them may answer or correct.
+    # Includes the messages before them, which the first unread ones may answer or correct.
     nearby = await messages.after(calls, lease.subject, reached - NEAR, BATCH + NEAR) if progress else []
     unread = [each for each in nearby if (each.message_index or 0) > reached]
     heard, slow = await _heard(of_user(unread, lease.user_id), nearby, limits, lease.user_id)
@@ -42,7 +42,7 @@ async def listen(database: Database, lease: Lease, *, limits: Limits) -> None:
         if progress is not None:
             read = slow or unread[-1:]
             last = read[0].message_index if read else progress.last_index
-            # First of all, since it locks the session, as whoever deletes it does first.
+            # First, because this locks the session, and whoever deletes the session also locks it first.
             await work.reached(tx, "sessions.learned", lease.subject, progress.learned_index, last or 0)
             await _keep(tx, heard, progress.agent_name)
             await work.set_aside(tx, work.READ, [str(each.message_id) for each in slow], _too_slow(limits))
@@ -50,14 +50,14 @@ async def listen(database: Database, lease: Lease, *, limits: Limits) -> None:
 
 
 async def listen_again(database: Database, lease: Lease, *, limits: Limits) -> None:
-    """Read claims and statements from one message that was set aside, or says something else now."""
+    """Reads claims and statements from one message that was set aside or edited."""
     calls = database.user(lease.user_id)
     nearby = await around(calls, lease.subject)
     spoken = [each for each in of_user(nearby, lease.user_id) if each.message_id == lease.subject]
     progress = await sessions.progress(calls, nearby[0].session_id) if nearby else None
     heard, slow = await _heard(spoken, nearby, limits, lease.user_id)
     async with database.transaction(user_scope(lease.user_id)) as tx:
-        # As above: whoever removes or rewrites the message locks the session first.
+        # As above: whoever removes or edits the message locks the session first.
         await sessions.hold_many(tx, {each.session_id for each in nearby})
         await _keep(tx, heard, progress.agent_name if progress else None)
         await work.finish(tx, lease)
@@ -65,7 +65,7 @@ async def listen_again(database: Database, lease: Lease, *, limits: Limits) -> N
 
 
 async def around(calls: SingleCall, message_id: str) -> list[ConversationMessage]:
-    """Returns a message and those that stand around it, which tell who else writes; none if it is gone."""
+    """Returns a message and those around it, which show who else writes; none if it is gone."""
     found = (await messages.get_many(calls, [message_id])).get(message_id)
     if found is None or found.message_index is None:
         return []
@@ -85,7 +85,7 @@ async def _heard(
 
 
 async def _keep(tx: Transaction, heard: Sequence[tuple[ConversationMessage, Learnt]], agent: str | None) -> None:
-    """Keep what was heard, and weigh it."""
+    """Stores what was heard, and folds the claims into what is known."""
     said = [_said_in(message, addressed(claim, agent)) for message, learnt in heard for claim in learnt.claims]
     await weigh(tx, await claims.add(tx, said, reader=LOCAL))
     spans = [SpanOf(str(message.message_id), each) for message, learnt in heard for each in learnt.statements]
@@ -99,7 +99,7 @@ def _words(message: ConversationMessage) -> tuple[str, datetime]:
 
 
 def _earlier(message: ConversationMessage, nearby: Sequence[ConversationMessage]) -> list[Earlier]:
-    """Returns what the user said before, up to where somebody else's words stand among theirs; the latest last."""
+    """Returns the user's messages just before this one, the latest last; stops at one that is not the user's own."""
     index, (_, said_at) = message.message_index or 0, _words(message)
     human = [each for each in nearby if each.role == "human" and 0 < index - (each.message_index or 0) <= NEAR]
     own = takewhile(
@@ -118,19 +118,19 @@ def _too_slow(limits: Limits) -> str:
 
 
 def own_words(message: ConversationMessage) -> bool:
-    """Returns whether the user speaks for themself here; only then anything may be learnt about them."""
+    """Returns whether the user speaks for themself here; only then may anything be learned about them."""
     return message.role == "human" and message.message_type == "message" and message.trusted
 
 
 def of_user(unread: Sequence[ConversationMessage], user_id: str) -> list[ConversationMessage]:
-    """Returns what the user said; where several people write, only what is signed with the user's own id."""
+    """Returns what the user said; if several people write, only what is signed with the user's own id."""
     spoken = [message for message in unread if own_words(message)]
     signed = {signature(message) for message in spoken}
     return spoken if len(signed) < 2 else [message for message in spoken if signature(message) == user_id]
 
 
 def signature(message: ConversationMessage) -> str | None:
-    """Returns who wrote a message, as its metadata may say."""
+    """Returns who wrote a message, if its metadata says so."""
     name = message.metadata.get("speaker", message.metadata.get("name"))
     return name if isinstance(name, str) else None
 
@@ -141,5 +141,5 @@ def _said_in(message: ConversationMessage, claim: Claim) -> SourcedClaim:
 
 
 def addressed(claim: Claim, agent: str | None) -> Claim:
-    """Returns the claim; an instruction gets the agent that the user talks with as its key."""
+    """Returns the claim; an instruction gets as its key the agent that the user talks with."""
     return replace(claim, key=agent or NO_AGENT) if claim.noun == "instruction" else claim

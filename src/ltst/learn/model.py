@@ -1,4 +1,4 @@
-"""Learning with a language model: one call for a batch of turns, and nothing kept that the turns do not bear out."""
+"""Learning with a language model: one call per batch of turns, and nothing is kept that the turns do not bear out."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ LONGEST_KIND = 40
 LONGEST_ANSWER = 20_000
 MOST_CLAIMS = 64
 ANSWER_TOKENS = 3_000
-LIMITS = Limits(10.0)  # for weighing an answer, where nothing else is said
+LIMITS = Limits(10.0)  # the default for checking an answer
 HIGHEST_CONFIDENCE = 0.9
 USUAL_CONFIDENCE = 0.7
 EARLIEST_YEAR, LATEST_YEAR = 1900, 9000
 FURTHEST_PLAN = 10  # years
-SLACK = timedelta(days=1)  # between two time zones' ideas of a date
+SLACK = timedelta(days=1)  # two time zones may disagree on the date by this much
 
 NOTHING = Noted()
 KINDS = {"child": "relation", "sibling": "relation", "parent": "relation", "pet": "species"}
-# A model may put a true word under a wrong key; some keys show it.
+# A model may file a true value under a wrong key; for these keys the form of the value shows it.
 FORMS = {
     "email": re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+"),
     "age": re.compile(rf"(?:(?:1[0-2]|[1-9])?\d|(?:{'|'.join(grounding.NUMBER_WORDS)})\w*)\b.*", re.I),
@@ -84,7 +84,7 @@ _LISTS = {"claims": _CLAIM, "statements": _STATEMENT, "wrong": _WRONG}
 SCHEMA: Mapping[str, Any] = _object(
     {name: {"type": "array", "items": _object(fields)} for name, fields in _LISTS.items()}
 )
-# By these an object shows what it is where its list is missing.
+# The fields by which an object is recognised where its list is missing.
 _SIGNS = {"claims": {"key", "value"}, "statements": {"turn", "quote"}, "wrong": {"id", "why"}}
 
 
@@ -92,7 +92,7 @@ _SIGNS = {"claims": {"key", "value"}, "statements": {"turn", "quote"}, "wrong": 
 class Weighed:
     """What became of a model's answer: kept with the ids of its messages, or refused with the reason.
 
-    `wrong` are the ids of statements and claims that it strikes out.
+    `wrong` are the ids of the statements and claims that it strikes out.
     """
 
     kept: list[tuple[str, Claim]] = field(default_factory=list)
@@ -110,10 +110,10 @@ async def extracted(
     limits: Limits = LIMITS,
     owner: str = "",
 ) -> Weighed:
-    """Returns what the user's turns say about the user, each with the id of the message that says it, in one call.
+    """Asks the model once what the user's turns say about the user, each with the id of the message that says it.
 
-    Of more than fits one prompt the latest is read; `batches` cuts turns so that all of it is. ModelUnavailable if the
-    model cannot be asked. What it answers is weighed beside this process, for the `owner` of the turns.
+    If the turns do not fit one prompt, only the latest are read; `batches` cuts them so that all are. Raises
+    ModelUnavailable if the model cannot be asked. A child process checks its answer, for the `owner` of the turns.
     """
     shown = shown_turns(turns)
     if not any(each.message.role == "human" for each in shown):
@@ -136,17 +136,17 @@ def request(shown: Sequence[ShownTurn], known: Sequence[Fact], noted: Noted = NO
 
 
 def _noted(each: Statement | Claimed, numbers: Mapping[str | None, int]) -> dict[str, Any]:
-    """Returns what the model sees of what is noted: of the turns by their number, of earlier ones with their day."""
+    """Returns how the prompt shows what is noted: by turn number if the turn is shown, else with its date."""
     number = numbers.get(each.message_id)
     if isinstance(each, Claimed):
         return {"turn": number, "key": each.key, "value": cut(each.value, LONGEST_KNOWN)}
-    if number is not None:  # the turn has all of it
+    if number is not None:  # the turn itself shows the full text
         return {"turn": number, "text": cut(each.content, LONGEST_KNOWN)}
     return {"on": f"{each.said_at:%Y-%m-%d}", "about": each.about, "text": cut(each.content, LONGEST_NOTED)}
 
 
 def weigh(answer: str, shown: Sequence[ShownTurn], noted: Noted = NOTHING) -> Weighed:
-    """Returns what an answer says, however broken, held against the turns that it cites."""
+    """Returns what is kept and refused of an answer, however broken, checked against the turns that it cites."""
     weighed, found = Weighed(), _found_in(answer)
     told: set[tuple[str, str, str, str]] = set()
     for raw in found["claims"][:MOST_CLAIMS]:
@@ -176,7 +176,7 @@ def _refusing(weighed: Weighed, raw: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _state(raw: Mapping[str, Any], shown: Sequence[ShownTurn], noted: Noted, weighed: Weighed) -> None:
-    """Keep what a model quotes, each place once."""
+    """Keeps the statements that a model quotes, each place only once."""
     turn = _cited(raw.get("turn"), shown)
     said = [each.text for each in shown if each.message.role == "human" and each.number <= turn.number]
     told = {each.place for each in weighed.stated}
@@ -187,7 +187,7 @@ def _state(raw: Mapping[str, Any], shown: Sequence[ShownTurn], noted: Noted, wei
 
 
 def _claimed_again(weighed: Weighed, noted: Noted) -> set[str]:
-    """Returns what the rules read and the model reads too."""
+    """Returns the ids of the rules' claims that the model also makes."""
     told = {(source, claim.key, claim.value.casefold()) for source, claim in weighed.kept}
     return {each.claim_id for each in noted.claims if (each.message_id, each.key, each.value.casefold()) in told}
 
@@ -230,7 +230,7 @@ def _value(value: object) -> str:
 
 
 def _bare(value: str) -> str:
-    """Without the article before it and the full stop behind it."""
+    """Returns the value without an article before it and punctuation around it."""
     return ARTICLE.sub("", value.strip(" .,;:!?"), count=1) if ARTICLE.match(value) else value.strip(" .,;:!?")
 
 
@@ -242,7 +242,7 @@ def _fact(raw: Mapping[str, Any], turn: ShownTurn, key: str, value: str, change:
     if not grounding.says_fact(turn.text, key, value, change):
         raise Refused("the turn denies, asks or imagines it, or means someone else")
     since = _moment(raw.get("since"), turn)
-    # A day on which something ended is the moment from which the end holds.
+    # For something that ended, this is the day from which the end holds.
     single = key in keys.SINGLE_VALUED
     return Claim("fact", key, value, change, single, _confidence(raw), since, None, _details(raw, turn, key))
 
@@ -291,7 +291,7 @@ def _details(raw: Mapping[str, Any], turn: ShownTurn, key: str) -> dict[str, str
 
 
 def _moment(written: object, turn: ShownTurn) -> datetime | None:
-    """Returns the date that a model read, if the turn speaks of it; None stands for the day it was said."""
+    """Returns the date that the model gives as the start, if the turn names it; None means the day it was said."""
     said_at, days = _said_at(turn), _date(written)
     if said_at is None or days is None:
         return None
@@ -305,14 +305,14 @@ def _moment(written: object, turn: ShownTurn) -> datetime | None:
 
 
 def _plan_date(written: object, turn: ShownTurn) -> str | None:
-    """Returns the date of a plan, if the turn speaks of it and it is not over."""
+    """Returns the date of a plan, if the turn names it and it has not passed."""
     said_at, days = _said_at(turn), _date(written)
     if said_at is None or days is None:
         return None
     start, end = (day.replace(tzinfo=said_at.tzinfo) for day in days)
     if said_at - end > SLACK or start.year > said_at.year + FURTHEST_PLAN:
         return None
-    # "In June" is read as the June that was, and here the one to come is meant.
+    # temporal.py reads "in June" as the past June, but a plan means the coming one.
     past = [each.replace(year=each.year - 1, day=min(each.day, 28)) for each in (start, end)]
     named = temporal.intervals(turn.text, said_at)
     near = any(_meet(each, start, end) or _meet(each, *past) for each in named)
@@ -320,7 +320,7 @@ def _plan_date(written: object, turn: ShownTurn) -> str | None:
 
 
 def _meet(named: temporal.Interval, start: datetime, end: datetime) -> bool:
-    """Returns whether an interval and some days, both ends included, overlap, give or take a time zone."""
+    """Returns whether an interval and a range of days (both ends included) overlap, give or take a time zone."""
     return named.start - end < 2 * SLACK and start - named.end < SLACK
 
 
@@ -347,7 +347,7 @@ def _date(written: object) -> tuple[datetime, datetime] | None:
 
 
 def _found_in(answer: str) -> dict[str, list[Mapping[str, Any]]]:
-    """Returns the objects of each list, also of an answer that breaks off or has words around them."""
+    """Returns the objects of each list, even from an answer that breaks off or has other text around them."""
     text = bare_answer(answer)[:LONGEST_ANSWER]
     reader = json.JSONDecoder()
     found: dict[str, list[Mapping[str, Any]]] = {name: [] for name in _LISTS}

@@ -1,11 +1,11 @@
-"""Tells the words that a writer says in their own name from what they paste: mails, chat logs, code, tool output.
+"""Separates what a writer says in their own name from what they paste: mails, chat logs, code, tool output.
 
-The rules, the language model and the episodes all read `own_words`, so nothing that somebody else wrote
-becomes a fact, a preference or an instruction. In doubt a line counts as pasted: a fact can be said again.
+The rules, the language model and the episodes all read `own_words`, so nothing that somebody else wrote becomes a fact,
+a preference or an instruction. In doubt a line counts as pasted: a fact can be said again.
 
-Some pastes show where they end: a quoted line, a line of a log, a fence, an element of HTML. Others do not, such as a
-forwarded mail or a text that is announced ("My friend sent me this:"); they last until the writer turns to another
-matter in a last paragraph of their own ("By the way, …").
+Some pastes show where they end: a quoted line, a log line, a fence, an HTML element. Others do not, such as a forwarded
+mail or an announced text ("My friend sent me this:"); they last until the writer turns to another matter in a last
+paragraph of their own ("By the way, …").
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _END_TAG = re.compile(r"</([a-z][\w:-]{0,40})\s{0,9}>", re.I)
 _ANY_TAG = re.compile(r"<(/?)([a-z][\w:-]{0,40})(?:\s[^<>]{0,1000})?>", re.I)
 _INLINE = frozenset(["b", "i", "em", "strong", "u", "br", "mark", "sup", "sub", "small"])
 _BLANK = re.compile(r"\n[ \t]*\n")
-# Stands for what was taken out, so that what announced it is known to be over with it.
+# Marks where a paste was cut out, so that the line announcing it does not claim the lines after it too.
 _HOLE = "\0"
 _WHOLE, _HOLES = re.compile(rf"[^{_HOLE}]+"), re.compile(rf"{_HOLE}+")
 
@@ -39,7 +39,7 @@ _EDITING = (
     *("fix", "improve", "polish", "edit", "check", "review", "analy", "critique"),
 )
 _ANNOUNCED = _TABLE.pattern("announced", flags=re.I | re.M)
-# One of these is in every line that announces something: to look for them first costs less than the pattern.
+# Every announcing line holds one of these, and looking for them first is cheaper than the pattern.
 _ANNOUNCING = (
     *_EDITING,
     *(":", "is this", "role", "pretend", "act as", "act like", "you are now", "let's play", "character"),
@@ -58,7 +58,7 @@ def own_words(text: str) -> str:
 
 
 def own_spans(text: str) -> list[tuple[int, int]]:
-    """Returns where the writer's own words stand in a text: lines, or parts of lines."""
+    """Returns the positions of the writer's own words in a text: lines, or parts of lines."""
     (opened, own), found = _read(text), list[tuple[int, int]]()
     for start, end in own:
         found += [(start + part.start(), start + part.end()) for part in _WHOLE.finditer(opened[start:end])]
@@ -67,8 +67,8 @@ def own_spans(text: str) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=4)
 def _read(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Returns the opened text and where its writer's words stand; the rules and the gate both ask for a message's."""
-    # With a hole also for talks and letters of others.
+    """Returns the opened text and the spans of its writer's words. Cached, since the rules and the gate both ask."""
+    # Transcripts and letters of other people become holes as well.
     opened = "\n".join(foreign.hollowed(_opened(text).split("\n"), _HOLE))
     return opened, tuple(_own(opened))
 
@@ -79,7 +79,7 @@ def unquoted(text: str) -> str:
 
 
 def _opened(text: str) -> str:
-    """Returns the text with a hole for everything that shows its own end; every character stays where it is."""
+    """Returns the text with a hole for every paste that shows its own end; no other character moves."""
     text = text.replace("\r\n", " \n").replace("\r", "\n")
     kept, at = [], 0
     closing = {found.lower() for found in _END_TAG.findall(text)} if "</" in text else set()
@@ -93,12 +93,12 @@ def _opened(text: str) -> str:
 
 
 def _hole(block: str) -> str:
-    """Returns as many characters as a block has; one of several lines has a line of its own."""
+    """Returns a hole as long as the block; a block of several lines gets a line of its own."""
     return f"\n{_HOLE * (len(block) - 2)}\n" if "\n" in block and len(block) > 2 else _HOLE * len(block)
 
 
 def _end(text: str, found: re.Match[str], closing: set[str]) -> int:
-    """Returns where the block that begins here ends; 0 if no block begins here."""
+    """Returns where the block that begins here ends; 0 if none begins here."""
     if mark := found["fence"] or found["comment"] or found["text"]:
         at = text.find(_CLOSING.get(mark, mark), found.end())
         return at + len(_CLOSING.get(mark, mark)) if at >= 0 else len(text)
@@ -110,13 +110,13 @@ def _end(text: str, found: re.Match[str], closing: set[str]) -> int:
 
 
 def _last_token(text: str, at: int) -> int:
-    """Returns the end of the last token of a chat template: what stands between two of them is no writer's."""
+    """Returns the end of the last chat template token: nothing between two of them is the writer's."""
     ends = [found.end() for found in _OPENING.finditer(text, at) if found["token"]]
     return max(ends, default=at)
 
 
 def _element_end(text: str, at: int, tag: str) -> int:
-    """Returns where an element ends, with the elements of its name that it holds."""
+    """Returns where an element ends, past any nested elements of the same name."""
     depth = 1
     for found in _ANY_TAG.finditer(text, at):
         if found[2].lower() == tag:
@@ -127,7 +127,7 @@ def _element_end(text: str, at: int, tag: str) -> int:
 
 
 def _own(text: str) -> Iterator[tuple[int, int]]:
-    """Yields where in each line the writer's own words stand; nowhere in one that is pasted."""
+    """Yields the span of the writer's own words in each line; an empty one if the line is pasted."""
     start = 0
     lines = text.split("\n")
     for line, length in zip(lines, _lengths([line.rstrip(" ") for line in lines]), strict=True):
@@ -136,7 +136,7 @@ def _own(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _lengths(lines: list[str]) -> Iterator[int]:
-    """Yields how much of each line is the writer's own, from its beginning on."""
+    """Yields how many characters of each line, from its start, are the writer's own."""
     several = sum(map(_speaks, lines)) > 1
     wanted = any(holds_any(line, _EDITING) and _HELP_WANTED.search(line) for line in lines)
     last = _last_paragraph(lines)
@@ -162,7 +162,7 @@ def _lengths(lines: list[str]) -> Iterator[int]:
 
 
 def _announced(line: str, after: str, wanted: bool) -> re.Match[str] | None:
-    """Returns where the line announces a text of others; `wanted` is whether the message asks for help with one."""
+    """Returns the match that announces someone else's text; `wanted` is whether the message asks for help with one."""
     shown = _SHOWN.search(line) if wanted else None
     announced = _ANNOUNCED.search(f"{line}\n" if after else line) if holds_any(line, _ANNOUNCING) else None
     return announced or shown or foreign.announces(line, after)
@@ -173,7 +173,7 @@ def _ends_itself(line: str) -> bool:
 
 
 def _speaks(line: str) -> bool:
-    """Returns whether the line begins with somebody's name, or with the name of a field."""
+    """Returns whether the line begins with a person's name or a field name, and a colon."""
     found = _SPEAKER.match(line)
     if found is None or found[1].lower() in _OWN_LABELS:
         return False
@@ -181,7 +181,7 @@ def _speaks(line: str) -> bool:
 
 
 def _following(lines: list[str]) -> list[str]:
-    """For each line the next one that is not empty."""
+    """Returns, for each line, the next line that is not empty."""
     found, after = [], ""
     for line in reversed(lines):
         found.append(after)
@@ -190,7 +190,7 @@ def _following(lines: list[str]) -> list[str]:
 
 
 def _last_paragraph(lines: list[str]) -> int:
-    """Returns where the last paragraph begins; where a question ends the message, the one before it."""
+    """Returns the line where the last paragraph begins, or the one before it if the message ends with a question."""
     filled = [at for at, line in enumerate(lines) if line.strip()]
     starts = [at for at in filled if at == 0 or not lines[at - 1].strip()]
     asks = bool(filled) and lines[filled[-1]].rstrip().endswith("?")

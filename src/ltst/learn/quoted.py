@@ -1,7 +1,7 @@
-"""Quoted: what a language model takes for statements, held against the messages that it quotes them from.
+"""Quoted: checks the statements of a language model against the messages from which it quotes them.
 
-A quotation counts only where it stands word for word, among what its writer says in their own name. A model may also
-strike out what the gate or the rules kept, and say what takes whose place; both only of what it was shown.
+A quotation counts only where it stands word for word among what its writer says in their own name. A model may also
+strike out what the gate or the rules kept, and say what replaces what, but only among what it was shown.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ltst.records import STATEMENT_KINDS, ConversationMessage, Stated, Statement
 from ltst.support.tables import Table
 from ltst.support.text import holds_any
 
-LEAST = 0.02  # a sentence that the gate thinks less likely is none, whatever a model says
-SURE = 0.9  # and one that it thinks as likely as this stays
+LEAST = 0.02  # a sentence that the gate thinks less likely is rejected, whatever a model says
+SURE = 0.9  # one that the gate thinks at least this likely cannot be struck out
 SHORTEST = 4
 MOST_PLACES = 20
 MOST_REPLACED = 3
 SELVES = frozenset(("me", "i", "myself", "user", "the user"))
-# Why something is no statement, or no fact about the user: that one may be true of another.
+# Why something is no statement, or no fact about the user; a fact may be true of another person.
 OF_STATEMENTS = ("asked", "imagined", "joke", "quoted", "request", "small_talk")
 OF_FACTS = ("asked", "imagined", "joke", "quoted", "other")
 REASONS = tuple(dict.fromkeys((*OF_STATEMENTS, *OF_FACTS)))
@@ -31,17 +31,17 @@ _ASKS = "?？؟"
 _SPACE = re.compile(r"\s+")
 _TABLE = Table("ltst.learn", "invented.txt")
 _ABROAD, _TAKEN_BACK = _TABLE.pattern("abroad"), _TABLE.pattern("taken_back")
-# One of these is in whatever the patterns find: to look for them first costs less.
+# Everything that the patterns match holds one of these, and looking for them first is cheaper.
 _SIGNS = _TABLE.phrases("signs")
 
 
 class Refused(Exception):
-    """What a model says is not kept; says why."""
+    """What a model says is not kept; the text of the error says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What the rules read in a message, as a model may strike it out."""
+    """A claim that the rules read in a message, and that a model may strike out."""
 
     claim_id: str
     message_id: str
@@ -51,17 +51,17 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What is noted already, each under a short name: statements, of the turns or earlier, and what the rules read."""
+    """What is already noted, each under a short name: statements, of the turns or earlier, and the rules' claims."""
 
     statements: Sequence[Statement] = ()
     claims: Sequence[Claimed] = ()
 
     def only(self, messages: Collection[str]) -> Noted:
-        """Returns what is noted of some messages."""
+        """Returns the statements of some messages, and all claims."""
         return Noted([each for each in self.statements if each.message_id in messages], self.claims)
 
     def by_name(self) -> dict[str, Statement | Claimed]:
-        """Returns what each name stands for."""
+        """Returns what each short name stands for."""
         return {f"s{at}": each for at, each in enumerate(self.statements, 1)} | {
             f"c{at}": each for at, each in enumerate(self.claims, 1)
         }
@@ -69,7 +69,7 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A statement in a message, the one that stands there already, if one does, and those whose place it takes."""
+    """A statement in a message, the id of the one already there, if any, and the ids of those it replaces."""
 
     message_id: str
     stated: Stated
@@ -78,7 +78,7 @@ class Quoted:
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """Where it stands."""
+        """The message and the span where it stands."""
         return self.message_id, self.stated.start_at, self.stated.end_at
 
 
@@ -99,7 +99,7 @@ def quoted(
 
 
 def vetoed(raw: Mapping[str, Any], noted: Noted, shown: set[str], agreed: set[str]) -> str:
-    """Returns the id of what a model strikes out: of the `shown` messages, and not what it notes itself (`agreed`)."""
+    """Returns the id that a model strikes out: noted in a `shown` message and not also in its answer (`agreed`)."""
     found = noted.by_name().get(str(raw.get("id")))
     if found is None or found.message_id not in shown:
         raise Refused("nothing that was noted in these turns")
@@ -114,7 +114,7 @@ def vetoed(raw: Mapping[str, Any], noted: Noted, shown: set[str], agreed: set[st
 
 
 def _replaced(given: object, newer: Quoted, message: ConversationMessage, noted: Noted) -> tuple[str, ...]:
-    """Returns the statements whose place one takes: shown under these names, said before it, of the same person."""
+    """Returns the ids of the statements that one replaces: shown by name, said earlier, about the same person."""
     names, known = given if isinstance(given, list) else [given], noted.by_name()
     older = [known[name] for name in names[:MOST_REPLACED] if isinstance(name, str) and name in known]
     text = statements.plain(message.content)[newer.stated.start_at : newer.stated.end_at]
@@ -129,7 +129,7 @@ def _replaced(given: object, newer: Quoted, message: ConversationMessage, noted:
 
 
 def _places(quote: object, text: str) -> list[statements.Span]:
-    """Returns where the sentences stand that are quoted; a short part of one stands for itself."""
+    """Returns the spans of the quoted sentences; a short part of a sentence stands for itself."""
     if not isinstance(quote, str) or not SHORTEST <= len(quote.strip()) <= statements.LONGEST_SENTENCE:
         raise Refused("a quotation that is no sentence")
     wanted = statements.plain(quote).strip()
@@ -146,7 +146,7 @@ def _places(quote: object, text: str) -> list[statements.Span]:
 
 
 def _starts(wanted: str, text: str) -> Iterator[int]:
-    """Yields where words stand in a text, and not within others; some languages have no spaces between them."""
+    """Yields where words occur in a text, but not inside other words. Some languages put no spaces between words."""
     at = -1
     for _ in range(MOST_PLACES):
         at = text.find(wanted, at + 1)
@@ -158,7 +158,7 @@ def _starts(wanted: str, text: str) -> Iterator[int]:
 
 
 def _doubted(text: str, own: Sequence[statements.Span], parts: Sequence[statements.Span]) -> None:
-    """Refuse what is asked, supposed in whatever language, or nothing to the gate."""
+    """Raises Refused for what is asked, supposed in any language, or unlikely to the gate."""
     likely = dict(zip(own, gate.judged(text, own, "", LEAST), strict=True))
     for start, end in parts:
         if text[end - 1] in _ASKS:
@@ -170,7 +170,7 @@ def _doubted(text: str, own: Sequence[statements.Span], parts: Sequence[statemen
 
 
 def supposed_abroad(text: str, start: int, end: int) -> bool:
-    """Returns whether a sentence holds or follows such words of another language on its line, or is a joke there."""
+    """Returns whether foreign words on the line, up to its end, mark a sentence as supposed or invented, or a joke."""
     begins, ends = text.rfind("\n", 0, start) + 1, text.find("\n", end)
     line = text[begins : len(text) if ends < 0 else ends]
     if not holds_any(line, _SIGNS):
@@ -183,7 +183,7 @@ def _whole(piece: statements.Span, sentence: statements.Span) -> statements.Span
 
 
 def _known(message_id: str, stated: Stated, noted: Noted) -> Quoted:
-    """Returns a statement, or the one that covers its place already: how sure its reader was stays as it is."""
+    """Returns a new statement, or the one that already covers its place, whose confidence stays as it is."""
     for each in noted.statements:
         if each.message_id == message_id and each.start_at <= stated.start_at and stated.end_at <= each.end_at:
             whole = replace(stated, start_at=each.start_at, end_at=each.end_at)
@@ -192,7 +192,7 @@ def _known(message_id: str, stated: Stated, noted: Noted) -> Quoted:
 
 
 def _about(given: object, sentence: str, kind: str, said: Sequence[str]) -> str:
-    """Returns whom a statement is about, as the writer said it; what they did not say is for the rules to tell."""
+    """Returns whom a statement is about, in the writer's words; if they did not say it so, the rules decide."""
     words = " ".join(given.split()) if isinstance(given, str) else ""
     if words.casefold() in SELVES:
         return "me"
@@ -207,7 +207,7 @@ def _stands(words: str, text: str) -> bool:
 
 
 def _same_person(older: Statement, about: str, text: str) -> bool:
-    """Returns whether two are about one person: called alike, or the one named in the words of the other."""
+    """Returns whether two are about one person: named alike, or one is named in the other's words."""
     one, other = older.about.casefold(), about.casefold()
     if "me" in (one, other):
         named = other if one == "me" else one

@@ -1,4 +1,4 @@
-"""Refining: lets a language model read what the local rules may have missed, a stretch of a conversation at a time."""
+"""Refining: lets a language model read what the local rules may have missed, one batch of messages at a time."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from ltst.support.terms import terms
 
 BATCH = 40
 MODEL = "model"
-# How much of what is noted a model is shown: of its turns, and of what was said before, chosen among so many.
+# How much of what is noted the model is shown: of its turns, and of earlier statements, chosen from the LATEST.
 MOST_OF_TURNS, MOST_EARLIER, LATEST = 40, 24, 400
 
 
 async def refine(database: Database, lease: Lease, model: LanguageModel, limits: Limits) -> None:
-    """Read claims and statements with a language model from what it has not read yet, in one call, and note how far."""
+    """Reads claims and statements from unread messages in one call to a language model, and records how far it got."""
     calls = database.user(lease.user_id)
     progress = await sessions.progress(calls, lease.subject)
     behind = [] if progress is None else await messages.after(calls, lease.subject, progress.refined_index, BATCH)
@@ -46,7 +46,7 @@ async def refine(database: Database, lease: Lease, model: LanguageModel, limits:
 
 
 async def refine_again(database: Database, lease: Lease, model: LanguageModel, limits: Limits) -> None:
-    """Read the same with a language model from one message that says something else now, behind what led up to it."""
+    """Reads the same from one edited message, shown after the messages that led up to it."""
     calls = database.user(lease.user_id)
     nearby = await around(calls, lease.subject)
     place = next((at for at, each in enumerate(nearby) if each.message_id == lease.subject), -1)
@@ -66,7 +66,7 @@ async def _read(
     model: LanguageModel,
     limits: Limits,
 ) -> Weighed:
-    """Returns what a model reads in what the user has `spoken`, shown among the other messages."""
+    """Returns what a model reads in the `spoken` messages of the user, shown among the others."""
     if not spoken:
         return Weighed()
     known, noted, owner = await facts.list_all(calls, None, ME), await _noted(calls, spoken), str(calls.scope.user_id)
@@ -74,13 +74,13 @@ async def _read(
     try:
         return await extracted(model, turns, known, noted, limits=limits, owner=owner)
     except TextRefused:
-        # A statement of another conversation may be what the model refuses: it must not keep this one from it.
+        # The model may have refused a statement of another conversation, which must not block this one.
         own = noted.only({str(each.message_id) for each in spoken})
         return await extracted(model, turns, known, own, limits=limits, owner=owner)
 
 
 async def _noted(calls: SingleCall, spoken: Sequence[ConversationMessage]) -> Noted:
-    """Returns what was noted of these messages, and statements from before that may be about the same."""
+    """Returns what was noted of these messages, and earlier statements that may be about the same."""
     ids = [str(each.message_id) for each in spoken]
     stated = await statements.in_messages(calls, ids)
     said = await statements.list_all(calls, about=None, kind=None, current=True, session_id=None, limit=LATEST)
@@ -95,7 +95,7 @@ async def _noted(calls: SingleCall, spoken: Sequence[ConversationMessage]) -> No
 
 
 def _nearest(before: Sequence[Statement], texts: Sequence[str]) -> list[Statement]:
-    """Returns those that share most with what is read, rare words above all; of others the newest."""
+    """Returns the statements that share most words with the texts, rare words above all; among equals the newest."""
     held = [{*terms(each.content)} for each in before]
     often, wanted = Counter(term for each in held for term in each), {*terms("\n".join(texts))}
     weight = [sum(1 / often[term] for term in each & wanted) for each in held]
@@ -104,7 +104,7 @@ def _nearest(before: Sequence[Statement], texts: Sequence[str]) -> list[Statemen
 
 
 async def _keep(tx: Transaction, read: Weighed, spoken: Sequence[ConversationMessage], agent: str | None) -> None:
-    """Keep what was read in what the user has spoken, strike out what is none, and weigh it."""
+    """Stores what the model read in the user's messages, strikes out what it rejects, and folds the claims."""
     speaks = {str(each.message_id): each for each in spoken}
     said = [
         SourcedClaim(message_id, moment, addressed(claim, agent))
@@ -113,19 +113,19 @@ async def _keep(tx: Transaction, read: Weighed, spoken: Sequence[ConversationMes
     ]
     new, gone = await claims.add(tx, said, reader=MODEL), await claims.strike_out(tx, read.wrong)
     await weigh(tx, [*new, *gone])
-    # Until they are learnt anew, and nothing that a person set.
+    # Struck out until learned anew; what a person set is never struck out.
     struck = await tx.values("statements.strike_out", ids=read.wrong) if read.wrong else []
     await events.add_many(tx, ACTOR, [Told("reject", "statement", each, {"by": MODEL}) for each in struck])
     await _keep_stated(tx, [each for each in read.stated if each.message_id in speaks])
 
 
 async def _keep_stated(tx: Transaction, stated: Sequence[Quoted]) -> None:
-    """Keep statements, or describe those that stand there already, and mark those whose place they take."""
+    """Stores new statements, updates those already there, and marks the ones they replace."""
     new = await statements.add(tx, [SpanOf(each.message_id, each.stated) for each in stated if each.known is None])
     await events.add_many(tx, ACTOR, [Told("learn", "statement", each, {}) for each in new])
     for each in stated:
         if each.known is not None:
-            # Who read it, and how sure they were, stays.
+            # Its origin and confidence stay as they are.
             said = {name: getattr(each.stated, name) for name in ("kind", "about", "since", "until")}
             await tx.run("statements.describe", statement_id=each.known, **said)
     standing = await statements.in_messages(tx, {each.message_id for each in stated if each.replaces})

@@ -1,4 +1,4 @@
-"""Rules: what the local rules and the gate read in one message; runs in a child process, under a limit of time."""
+"""Runs the local rules and the gate on one message; called in a child process, under a time limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ltst.records import Earlier, Learnt
 
 
 def prepare() -> None:
-    """Compile the rules and load the gate, which takes longer than to read many messages."""
+    """Compiles the rules and loads the gate in advance, which takes longer than reading many messages."""
     import ltst.learn.extract.corrections  # noqa: F401
 
     weights()

@@ -1,7 +1,7 @@
-"""Statements: the sentences of a message in which its writer tells something of their life, where they stand in it.
+"""Statements: finds the sentences of a message in which its writer tells something of their life.
 
-What is asked, quoted, pasted, invented, supposed or taken back is none of them; among the other sentences the gate
-chooses. Nothing is paraphrased.
+Sentences that are asked, quoted, pasted, invented, supposed or taken back are left out; the gate chooses among the
+rest. Nothing is paraphrased: a statement is a span of the message.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from ltst.support.text import holds_any
 
 LEAST = 0.45  # from this probability on a sentence counts as a statement
 LONGEST = 20_000  # characters of a message that are read
-LONGEST_SENTENCE = 1_500  # nobody types such a one about themself
+LONGEST_SENTENCE = 1_500  # nobody types a longer sentence about themself
 MOST_SENTENCES = 200
 LONGEST_ABOUT = 80
 
 Span = tuple[int, int]
 
 _PLAIN = str.maketrans({"’": "'", "ʼ": "'", "´": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "\u00a0": " "})
-# Another's words, or a name, within quotation marks; and what is code.
+# Someone else's words or a name in quotation marks, and code.
 _QUOTED = re.compile(r'"[^"\n]{12,2000}"|`[^`\n]{1,500}`|‘[^‘\n]{12,500}?\'(?!\w)')
-# What follows on the same line is invented or only supposed.
+# Everything after these on the same line is invented or only supposed.
 _INVENTED = re.compile(
     r"\b(?:imagine|imagining|suppose|supposing|assume|assuming|let's say|say that i|hypothetically|what if|picture this"
     r"|for the sake of argument|once upon a time|in (?:another|a past|my next|my past) (?:life|universe|world)"
@@ -41,7 +41,7 @@ _INVENTED = re.compile(
     r"\b[^\n]{0,5000}",
     re.I,
 )
-# One of these is in every such text, as in those of the other patterns below: to look for them first costs less.
+# Every such text holds one of these (the same goes for the patterns below), and looking for them first is cheaper.
 _INVENTING = tuple(
     """
     imagin|suppos|assum|let's say|say that i|hypothet|what if|picture this|for the sake|once upon|play|pretend|act as
@@ -49,14 +49,14 @@ _INVENTING = tuple(
     |creat|sing|continue
     """.replace("\n    ", "").split("|")
 )
-# Words of which a whole message is a game or a text for others.
+# Words that make a whole message a game or a text for others.
 _FICTION = re.compile(
     r"\b(?:personas?|d&d|dnd|npcs?|fan-?fic(?:tion)?s?|opening line|(?:my|this|the) (?:dialogue|monologue))\b"
     r"|^\s{0,9}you(?: are|'re) (?:an? |(?-i:[A-Z][a-z]{1,20}), )|(?:^|\s)\*[^*\n]{3,80}\*(?:\s|$)",
     re.I,
 )
 _FICTIONAL = ("*", "persona", "d&d", "dnd", "npc", "fan", "opening line", "logue", "you are", "you're")
-# Takes back the sentence in which it stands and those beside it.
+# Takes back its own sentence and the ones next to it.
 _TAKEN_BACK = re.compile(
     r"\b(?:just|only) (?:kidding|joking)\b|\bi'?m (?:kidding|joking)\b|\bjk\b|(?<!\S)/s(?!\S)|\bsarcas\w{1,8}\b"
     r"|\bnot really\b|\b(?:haha|lol),? (?:no|nope|not)\b|\bas if\b[.!]|\byeah,? right\b",
@@ -111,17 +111,17 @@ def read(text: str, said_at: datetime, before: str = "") -> list[Stated]:
 
 
 def lasts(sentence: str, kind: str, said_at: datetime) -> tuple[datetime | None, datetime | None]:
-    """Returns since when something holds, or when it happened, and until when: of a plan its day, of others nothing."""
+    """Returns since when something holds, or when it happened, and until when; only a plan has an end, its day."""
     return (None, when.over(sentence, said_at)) if kind == "plan" else (when.began(sentence, said_at), None)
 
 
 def plain(text: str) -> str:
-    """Returns the beginning of a message with plain quotation marks, every character where it was."""
+    """Returns the beginning of a message with plain quotation marks; no character moves."""
     return text[:LONGEST].translate(_PLAIN)
 
 
 def candidates(text: str) -> list[Span]:
-    """Returns where in a plain text the sentences stand that its writer says in their own name."""
+    """Returns the spans of the sentences in a plain text that its writer says in their own name."""
     if holds_any(text, _FICTIONAL) and _FICTION.search(text):
         return []
     own, left_out = pasted.own_spans(text), [*_left_out(text)]
@@ -136,14 +136,14 @@ def candidates(text: str) -> list[Span]:
 
 
 def _left_out(text: str) -> Iterator[Span]:
-    """Yields where something stands that is quoted, invented or supposed."""
+    """Yields the spans of what is quoted, invented or supposed."""
     yield from (found.span() for found in _QUOTED.finditer(text))
     if holds_any(text, _INVENTING):
         yield from (found.span() for found in _INVENTED.finditer(text))
 
 
 def _covered(place: Span, left_out: Sequence[Span]) -> bool:
-    """Returns whether at least half of a sentence lies in what is left out, or something long begins in it."""
+    """Returns whether at least half of a sentence is left out, or a longer left-out span begins in it."""
     return any(
         2 * (min(place[1], end) - max(place[0], start)) >= place[1] - place[0] or place[0] <= start < place[1] < end
         for start, end in left_out

@@ -1,9 +1,8 @@
-"""Superseding: whether what is said later takes the place of what was said before; pure functions of the two.
+"""Superseding: decides whether a later text replaces an earlier one; pure functions of the two.
 
-In doubt both stay: it takes a word that says so (a correction, a change, an end) and the same subject. How likely it is
-otherwise is told by a logistic over what `features` sees, whose weights were fitted to labelled lives by
-`evaluation/superseding.py` and lie beside: search puts what is doubtful behind what took its place. All of it runs in a
-child process, as whatever reads the words of messages by rules.
+In doubt both stay: it takes a word that says so (a correction, a change, an end) and the same subject. Otherwise a
+logistic model over `features`, whose weights `evaluation/superseding.py` fitted, says how likely it is, and search
+ranks what may be outdated lower. All of it runs in a child process, as everything that reads messages by rules.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ PRECISION = 100  # weights are written as hundredths
 
 # How near two sentences must be, by their vectors, to be about the same.
 CORRECTED, CHANGED, ENDED, MOVED_FROM = 0.35, 0.38, 0.4, 0.3
-REPEATED = 0.95  # what is as near as this says the same again
+REPEATED = 0.95  # from this nearness on it says the same again
 
 _CORRECTS = re.compile(
     r"\b(?:correction|scratch that|i meant|i misspoke|i was wrong|typo|korrektur|corrección)\b|\bnot \d"
@@ -53,12 +52,12 @@ _DAY = re.compile(r"\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.I)
 
 
 def says_so(text: str) -> bool:
-    """Returns whether a sentence has a word of correction, change or end in it."""
+    """Returns whether a sentence holds a word of correction, change or end."""
     return any(pattern.search(text) for pattern in (_CORRECTS, _CHANGES, _ENDS, _MOVES))
 
 
 def takes_place(older: str, kind: str, newer: str, nearness: float, shared: Collection[str]) -> bool:
-    """Returns whether a sentence takes the place of an older one of a kind; they share some rare words."""
+    """Returns whether a sentence replaces an older one of this kind; `shared` are the rare words that both hold."""
     if nearness >= REPEATED:
         return False
     differs = _differs(older, newer)
@@ -68,13 +67,13 @@ def takes_place(older: str, kind: str, newer: str, nearness: float, shared: Coll
     if moved and lived and moved[1] != lived[1] and nearness >= MOVED_FROM:
         return True
     if kind == "event" or not shared:
-        return False  # what has happened has happened
+        return False  # what happened stays true
     changed = differs and nearness >= CHANGED and _CHANGES.search(newer) is not None
     return changed or (nearness >= ENDED and _ENDS.search(newer) is not None and _ENDS.search(older) is None)
 
 
 def _differs(older: str, newer: str) -> bool:
-    """Return whether both name numbers, or days of the week, and the newer one others."""
+    """Returns whether both name numbers (or weekdays), and the newer one names others than the older."""
     numbers = [{each.rstrip(".,:") for each in _NUMBER.findall(text)} for text in (older, newer)]
     days = [{each.lower() for each in _DAY.findall(text)} for text in (older, newer)]
     return any(before and after - before for before, after in (numbers, days))
@@ -82,21 +81,21 @@ def _differs(older: str, newer: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A message with one before it: how near they are, and which words they share."""
+    """A message with an earlier one: how near they are, and which words they share."""
 
     newer: str
     older: str
     nearness: float
     place: int  # of the older one among the nearest, from 0
     ahead: float  # how much nearer it is than the nearest of the others
-    shared: Sequence[float]  # how rare each word is that both hold
-    rarity: tuple[float, float]  # of all words of the newer one, and of the older one
+    shared: Sequence[float]  # the rarity of each word that both hold
+    rarity: tuple[float, float]  # summed over all words of the newer one, and of the older one
     days: float
-    together: bool  # in one conversation
+    together: bool  # whether in one conversation
 
 
 def likelihood(pair: Pair) -> float:
-    """Return how likely a message takes the place of what one before it states."""
+    """Returns how likely a message replaces what an earlier one states."""
     known = weights()
     score = sum(known.get(name, 0.0) * value for name, value in features(pair))
     return 1 / (1 + math.exp(-score))
@@ -104,13 +103,13 @@ def likelihood(pair: Pair) -> float:
 
 @cache
 def weights() -> dict[str, float]:
-    """Return the weight of each feature."""
+    """Returns the weight of each feature."""
     lines = files("ltst.learn").joinpath(WEIGHTS).read_text("utf-8").splitlines()
     return {name: int(value) / PRECISION for name, value in (line.split("\t") for line in lines)}
 
 
 def features(pair: Pair) -> Iterator[tuple[str, float]]:
-    """Return what is seen of a pair, by name."""
+    """Yields the named features of a pair."""
     newer, older, near, shared = pair.newer, pair.older, pair.nearness, sum(pair.shared)
     yield from (("bias", 1.0), ("near", near), ("very near", max(0.0, near - 0.4)), ("ahead", pair.ahead))
     yield from (("place", pair.place / 10), ("shared words", min(len(pair.shared), 9) / 3))
@@ -136,6 +135,6 @@ def features(pair: Pair) -> Iterator[tuple[str, float]]:
     yield from ((f":{word}", 0.5) for word in {*words, *map(" ".join, pairwise(words))})
 
 
-@lru_cache(maxsize=128)  # a message is compared with several
+@lru_cache(maxsize=128)  # a message is compared with several others
 def _telling(text: str) -> float:
     return telling(text)

@@ -1,4 +1,4 @@
-"""Transcripts: the turns of a conversation as a language model is shown them, in a prompt that it has room for."""
+"""Transcripts: the turns of a conversation as a language model sees them, in a prompt that fits its window."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from ltst.learn import pasted
 from ltst.records import ConversationMessage
 
-# In characters: what a model with a window of 8,000 tokens reads beside the prompt, with room for the answer.
+# In characters: fits a window of 8,000 tokens beside the prompt, with room for the answer.
 LONGEST_INPUT = 10_000
 LONGEST_TURN = 4_000
-LONGEST_REPLY = 600  # of an assistant's turn, which is there to understand the user's
+LONGEST_REPLY = 600  # of an assistant's turn, which is shown only to understand the user's
 
 SPEAKERS = {"human": "user", "ai": "assistant"}
 THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.S)
@@ -23,14 +23,14 @@ FENCE = re.compile(r"\A```\w*+|```\Z")
 
 
 class ShownTurn(NamedTuple):
-    """A turn as the model sees it: under a short number, and no longer than it may be."""
+    """A turn as the model sees it: with a short number, and cut to its longest length."""
 
     number: int
     message: ConversationMessage
     text: str
 
     def as_data(self) -> dict[str, Any]:
-        """Returns the turn as it stands in the prompt."""
+        """Returns the turn as the prompt shows it."""
         data: dict[str, Any] = {"id": self.number, "by": SPEAKERS[self.message.role]}
         if self.message.timestamp is not None:
             data["on"] = f"{self.message.timestamp:%Y-%m-%d}"
@@ -52,7 +52,7 @@ def batches(turns: Iterable[ConversationMessage]) -> list[list[ConversationMessa
 
 
 def shown_turns(turns: Sequence[ConversationMessage]) -> list[ShownTurn]:
-    """Returns what a model is shown: the user's own words, the assistant's cut short, and no output of tools."""
+    """Returns what a model is shown: the user's own words, the assistant's cut short, and no tool output."""
     said = [(turn, text) for turn in turns if turn.role in SPEAKERS and turn.message_id and (text := _words(turn))]
     return latest([ShownTurn(at, turn, cut(text, _limit(turn))) for at, (turn, text) in enumerate(said, 1)])
 
@@ -63,9 +63,9 @@ def _words(turn: ConversationMessage) -> str:
 
 
 def messages(package: str, prompt: str, data: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Returns the messages of a request: the prompt, a file of a package, and the data as JSON.
+    """Returns the messages of a request: the prompt, read from a package's file, and the data as JSON.
 
-    The first is always the same, which the caches of endpoints like.
+    The first message never changes, so that endpoints can cache it.
     """
     quoted = json.dumps(data, ensure_ascii=False)
     return [{"role": "system", "content": _prompt(package, prompt)}, {"role": "user", "content": quoted}]
@@ -77,7 +77,7 @@ def _prompt(package: str, name: str) -> str:
 
 
 def latest(shown: Sequence[ShownTurn]) -> list[ShownTurn]:
-    """Returns the latest turns that fit into one prompt together."""
+    """Returns the latest turns that together fit one prompt."""
     room, kept = LONGEST_INPUT, list[ShownTurn]()
     for each in reversed(shown):
         room -= len(each.text)
@@ -92,10 +92,10 @@ def _limit(turn: ConversationMessage) -> int:
 
 
 def cut(text: str, longest: int) -> str:
-    """Returns the beginning of a text that is too long, else the text."""
+    """Returns the text, or its beginning if it is too long."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def bare_answer(answer: str) -> str:
-    """Returns an answer without the model's thoughts and the fence around it."""
+    """Returns an answer without the model's thoughts and the code fence around it."""
     return FENCE.sub("", THOUGHT.sub("", answer).strip()).strip()

@@ -1,6 +1,6 @@
-"""Weighing: folds what was said into facts, preferences and instructions, anew whenever a claim comes or goes.
+"""Weighing: folds claims into facts, preferences and instructions, anew whenever a claim is added or removed.
 
-What was said is never weighed by its likeness to something else: only the same key brings two claims together.
+Claims are never matched by similarity: only the same key brings two of them together.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from ltst.support.text import normalised
 from ltst.support.timeline import Mention
 
 ACTOR = "learning"
-# The agent of conversations that name none.
+# The agent name for conversations that name none.
 NO_AGENT = "default"
 
 
 async def weigh(tx: Executor, keys: Iterable[tuple[str, str]]) -> None:
-    """Fold each of these nouns and keys, in an order that is everyone's."""
+    """Folds the claims of each (noun, key), in an order that all callers share so that they cannot deadlock."""
     folded = sorted(set(keys))
     for noun, key in folded:
-        # Before it is folded, so that a claim which goes meanwhile is noted for the next time.
+        # Before folding, so that a claim removed meanwhile is marked for the next time.
         await claims.settled(tx, noun, key)
     for noun, key in folded:
         await FOLDS[noun](tx, key)
 
 
 async def hold(tx: Executor, keys: Iterable[tuple[str, str]]) -> None:
-    """Lock each of these nouns and keys in that order, before what they rest on is changed."""
+    """Locks each (noun, key) in the same order, before the rows they rest on are changed."""
     for noun, key in sorted(set(keys)):
         await LOCKS[noun](tx, key)
 
 
 async def weigh_fact(tx: Executor, key: str) -> None:
-    """The same for a fact, and enter into the ledger what changed."""
+    """Folds a fact and records in the ledger what changed."""
     folded = await fold_fact(tx, key)
     for fact_id in folded.changed:
         await events.add(tx, ACTOR, "learn", "fact", fact_id)
@@ -50,9 +50,9 @@ async def weigh_fact(tx: Executor, key: str) -> None:
 
 
 async def fold_fact(tx: Executor, key: str, about: str = ME) -> facts.Folded:
-    """Put all that was said and written about a person's key onto its line of time."""
+    """Rebuilds the timeline of a key of a person from everything said and written about it."""
     await facts.lock(tx, key)
-    # Claims are what people say of themselves.
+    # Claims are only about the user themself.
     heard = await claims.of(tx, "fact", key) if about.lower() == ME else []
     said = [*map(_mention, _standing(heard))]
     folded = await facts.fold(tx, key, about, said, single_valued=all(each.single_valued for each in heard))
@@ -62,7 +62,7 @@ async def fold_fact(tx: Executor, key: str, about: str = ME) -> facts.Folded:
 
 
 async def weigh_preference(tx: Executor, key: str) -> None:
-    """Let the strongest and latest wish stand."""
+    """Lets the strongest and latest wish for a preference stand."""
     row = await preferences.row_id(tx, key)
     known = await tx.row("preferences.own", UserPreference, key=key)
     heard = await claims.of(tx, "preference", key)
@@ -85,7 +85,7 @@ async def weigh_preference(tx: Executor, key: str) -> None:
 
 
 async def weigh_instruction(tx: Executor, agent: str) -> None:
-    """What was set by hand, and after it what the user has asked for since."""
+    """Sets the instruction to what was written by hand, followed by what the user has asked for since."""
     await instructions.lock(tx, agent)
     versions = await instructions.history(tx, agent)
     base = next((each for each in reversed(versions) if not each.learned), None)
@@ -116,8 +116,8 @@ class Wish(NamedTuple):
 
 
 def wish(heard: Sequence[Heard]) -> Wish | None:
-    """Returns what is wanted: the latest of what was asked for, else of what was said."""
-    # Versions before 0.9 noted hints as well, which count no more.
+    """Returns what is wanted: the latest explicit request, else the latest of what was said."""
+    # Versions before 0.9 also stored hints, which no longer count.
     living = [each for each in _not_over(heard) if not each.details.get("hint")]
     asked = [each for each in living if each.details.get("explicit")]
     if not living:
@@ -142,17 +142,17 @@ def _wish(source: str, heard: Sequence[Heard]) -> Wish:
 
 
 def _not_over(heard: Sequence[Heard]) -> list[Heard]:
-    """Returns what was not taken back later."""
+    """Returns the claims that were not taken back later."""
     ended = {normalised(each.claim_value): each.said_at for each in heard if each.change == "ends"}
     holds = [(each, ended.get(normalised(each.claim_value))) for each in heard if each.change == "holds"]
     return [each for each, end in holds if end is None or end < each.said_at]
 
 
 def _standing(heard: Sequence[Heard]) -> list[Heard]:
-    """Returns what was said, without corrections that say nothing any more since what they corrected is gone."""
+    """Returns the claims without bare corrections whose corrected message is gone, since they mean nothing alone."""
     sources = {each.message_id for each in heard}
     standing = [each for each in heard if not each.details.get(BARE) or each.details[CORRECTS] in sources]
-    # One that goes may have been corrected itself.
+    # A removed correction may itself have been corrected.
     return standing if len(standing) == len(heard) else _standing(standing)
 
 
@@ -164,7 +164,7 @@ def _mention(heard: Heard) -> Mention:
 
 
 def _by_hand(known: UserPreference | None) -> Mapping[str, Any] | None:
-    """Returns what was set by hand, also where a later word has taken its place."""
+    """Returns what was set by hand, even if a later wish has replaced it."""
     if known is None:
         return None
     if known.learned:
@@ -180,7 +180,7 @@ def _by_hand(known: UserPreference | None) -> Mapping[str, Any] | None:
 
 
 def _overrules(wanted: Wish, by_hand: Mapping[str, Any]) -> bool:
-    """Explicit, as is any source of a caller's own, beats learned beats inferred; of two alike the later."""
+    """Returns whether a wish overrules what was set by hand: by source (explicit, learned, inferred), then by time."""
     rank = {"explicit": 2, "learned": 1, "inferred": 0}
     one, other = rank[wanted.source], rank.get(str(by_hand["source"]), rank["explicit"])
     return one > other or (one == other and wanted.said_at > datetime.fromisoformat(str(by_hand["at"])))
@@ -189,7 +189,7 @@ def _overrules(wanted: Wish, by_hand: Mapping[str, Any]) -> bool:
 async def _without_wish(
     tx: Executor, key: str, known: UserPreference | None, by_hand: Mapping[str, Any] | None
 ) -> None:
-    """Nothing is asked for any more: what was set by hand stands again, what was learnt goes."""
+    """Restores what was set by hand, or removes what was learned, when nothing is wished any more."""
     if known is None or not known.learned:
         return
     if by_hand is None:
@@ -203,12 +203,12 @@ async def _without_wish(
 
 
 def _stated(known: UserPreference) -> tuple[object, ...]:
-    """Returns what a wish says too, in its order, and the metadata."""
+    """Returns the fields that a wish also has, in its order, and the metadata."""
     return known.preference_value, known.preference_type, known.source, known.confidence_score, known.metadata
 
 
 async def _as_written(tx: Executor, agent: str, base: Instruction | None, active: Instruction | None) -> None:
-    """Nothing is asked for any more: what was set by hand stands again, what was learnt goes."""
+    """Restores the instruction set by hand, and retires the learned one, when nothing is asked for any more."""
     if active is not None and active.learned:
         await instructions.retire(tx, agent)
         await events.add(tx, ACTOR, "unlearn", "instruction", active.id)
@@ -218,16 +218,15 @@ async def _as_written(tx: Executor, agent: str, base: Instruction | None, active
 
 
 def _lines(heard: Sequence[Heard], base: Instruction | None) -> list[str]:
-    """Returns what was asked for since the last instruction by hand, each thing once and not what was taken back."""
+    """Returns what was asked for since the last instruction by hand, each once, without what was taken back."""
     lines: dict[str, str] = {}
     for each in heard:
-        # Of two wishes on the same matter, under the same condition, the later holds.
+        # Of two wishes on the same matter and condition, the later one holds.
         name = str(each.details.get("matter") or normalised(each.claim_value))
         if base is not None and each.said_at <= base.created_at:
             continue
-        if each.change == "ends":
-            lines.pop(name, None)
-        elif base is None or normalised(each.claim_value) not in normalised(base.content):
-            lines.pop(name, None)
+        lines.pop(name, None)
+        known = base is not None and normalised(each.claim_value) in normalised(base.content)
+        if each.change != "ends" and not known:
             lines[name] = each.claim_value
     return [*lines.values()]

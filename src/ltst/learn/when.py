@@ -1,4 +1,4 @@
-"""When: the moment at which something became so or happened, and when a plan is over, as a sentence says it."""
+"""When: reads from a sentence since when something holds or when it happened, and when a plan is over."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ltst.support.tables import Table
 
 _TABLE = Table("ltst.learn", "when.txt")
 
-# A sentence is short; this bounds the work on one that is not.
+# Sentences are short; this bounds the work on one that is not.
 LONGEST = 300
-# What is open to the past begins before, and what is open to the future ends behind.
+# Intervals that are open to the past begin before the first year, those open to the future end after the last.
 EARLIEST_YEAR, LATEST_YEAR = 1000, 9000
 NEXT_ONES = (timedelta(), timedelta(days=7), timedelta(days=31), timedelta(days=365))
 
@@ -36,7 +36,7 @@ _GOES_ON = re.compile(
 
 
 def began(sentence: str, said_at: datetime) -> datetime | None:
-    """Returns when something began or happened, if a sentence names one moment of the past and no other."""
+    """Returns when something began or happened, if the sentence names exactly one moment and it is in the past."""
     text = _FIRST_OF.sub("the 1st of ", sentence[:LONGEST].replace("’", "'"))
     if _UNSURE.search(text) or not (_CUES.search(text) or _FOREIGN.search(text)):
         return None
@@ -49,17 +49,17 @@ def began(sentence: str, said_at: datetime) -> datetime | None:
     if ago := _AGO.search(named[0].text):
         return _ago(ago, said_at)
     start, end = named[0].start, named[0].end
-    if " ago" in named[0].text:  # a few weeks, more or less
+    if " ago" in named[0].text:  # "a few weeks ago": the middle of the interval
         start = (start + (end - start) / 2).replace(hour=0, minute=0, second=0, microsecond=0)
-    # Of "after Christmas" and "until May" only one end is known, and it is not when something began.
+    # "After Christmas" and "until May" give only one end, and it is not when something began.
     return start if start.year > EARLIEST_YEAR and start <= said_at and end.year < LATEST_YEAR else None
 
 
 def over(sentence: str, said_at: datetime) -> datetime | None:
-    """Returns when the day of a plan is over, if it names one."""
+    """Returns when the day of a plan is over, if the sentence names one."""
     if not _CUES.search(sentence):
         return None
-    # A weekday or a month without more is the latest one for whoever asks; of a plan it is the next.
+    # In a question, a weekday or month without more means the latest one; in a plan it means the next.
     for ahead in NEXT_ONES:
         for each in intervals(sentence[:LONGEST], said_at + ahead):
             if each.end > said_at and each.start.year > EARLIEST_YEAR:

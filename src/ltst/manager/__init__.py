@@ -1,4 +1,4 @@
-"""The names of MemoryManager's interface in one place; `ConversationContext` is here a conversation with its memory."""
+"""MemoryManager's interface in one place; `ConversationContext` here is a conversation with its memory."""
 
 from __future__ import annotations
 

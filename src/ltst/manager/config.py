@@ -1,4 +1,4 @@
-"""What a MemoryManager can be told."""
+"""The configuration of a MemoryManager."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ltst.recall.context import checked_budget
 from ltst.settings import Settings
 from ltst.support import validate
 
-# The other name of the strategy, which the context that comes back has too.
+# Another name for the strategy, also used in the returned context.
 STRATEGY = "window_strategy"
 
 
 @dataclass(slots=True, kw_only=True)
 class MemoryConfig:
-    """Whose memory it is, of which conversation, where it is kept, and how much of it a context may hold.
+    """Configures a MemoryManager: its user and conversation, its database, and the size of a context.
 
     `window` is how many messages a context shows word for word; None leaves that to the strategy.
     """
@@ -39,7 +39,7 @@ class MemoryConfig:
     language_model: LanguageModel | None = None
 
     def checked(self) -> MemoryConfig:
-        """Return a checked copy, or raise Invalid."""
+        """Returns a checked copy, or raises Invalid."""
         if not isinstance(self.settings, Settings | Mapping | None):
             raise Invalid("settings in the config must be Settings, or a mapping of them")
         validate.choice(self.strategy, "strategy", STRATEGIES)
@@ -49,7 +49,7 @@ class MemoryConfig:
         return replace(self)
 
     def memory(self) -> AsyncMemory:
-        """Return the configured memory, not opened yet."""
+        """Returns the configured memory, not opened yet."""
         settings = self.settings
         return AsyncMemory(
             self.database_url,
@@ -61,7 +61,7 @@ class MemoryConfig:
 
 
 def config(given: object) -> MemoryConfig:
-    """Return the config for a session id, settings, a mapping, a config or nothing."""
+    """Returns the config for a session id, settings, a mapping, a config or None."""
     if given is None or isinstance(given, str):
         return MemoryConfig(session_id=given)
     if isinstance(given, Settings):

@@ -1,4 +1,4 @@
-"""Memory entries: what messages, contexts and facts are to a MemoryManager."""
+"""Converts messages, contexts and facts into the memory entries of a MemoryManager."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ltst.retelling.importance import importance
 from ltst.support import validate
 from ltst.support.terms import distinct, terms
 
-# Where a memory comes from, when no one is named: it was said, or somebody wrote it down.
+# Default sources of a memory: said in a conversation, or written explicitly.
 SAID, WRITTEN = "conversation", "explicit"
 SIGNS = {
     "gt": lambda held, bound: held > bound,
@@ -25,32 +25,32 @@ SIGNS = {
 
 
 def copied(metadata: Metadata | None) -> dict[str, Any]:
-    """Return a copy of the metadata, from which callers take what is not to be kept."""
+    """Returns a copy of the metadata, from which callers may remove what is not to be stored."""
     if not isinstance(metadata, Mapping | None):
         raise Invalid(f"metadata must be a mapping with text keys and JSON values, not {type(metadata).__name__}")
     return dict(metadata or {})
 
 
 def weight(metadata: Metadata) -> float | None:
-    """Return the importance in the metadata, unless something else has that name."""
+    """Returns the importance in the metadata if it is a number from 0 to 1, else None."""
     given = metadata.get("importance")
     is_weight = isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given <= 1
     return given if is_weight else None
 
 
 def source(metadata: Metadata) -> str | None:
-    """Return the source in the metadata, unless something other than text has that name."""
+    """Returns the source in the metadata if it is a text, else None."""
     given = metadata.get("source")
     return validate.identifier(given, "source") if isinstance(given, str) and given.strip() else None
 
 
 def moment(metadata: dict[str, Any], name: str) -> datetime | None:
-    """Take a time out of the metadata, local if it has no zone; a text under that name is the caller's own."""
+    """Removes a time from the metadata and returns it, local if it has no zone; a text is left alone."""
     return validate.local_moment(metadata.pop(name)) if isinstance(metadata.get(name), datetime) else None
 
 
 def matching(query: str, kept: list[ConversationContext]) -> list[MemoryEntry]:
-    """Return the contexts that share words with the question, best match first, then newest first."""
+    """Returns the contexts that share words with the query, best match first, then newest first."""
     asked = {*distinct(query)}
     found = [(of_context(each), each.context_key) for each in kept]
     held = [(len(asked & {*terms(f"{key} {entry.content}")}), entry) for entry, key in found]
@@ -59,7 +59,7 @@ def matching(query: str, kept: list[ConversationContext]) -> list[MemoryEntry]:
 
 
 def meets(metadata: Metadata, filters: Mapping[str, Any]) -> bool:
-    """Return whether metadata meet the filters, by the rules of a database search."""
+    """Returns whether metadata meets the filters, by the same rules as a database search."""
     return all(key in metadata and _meets(metadata[key], wanted) for key, wanted in filters.items())
 
 
@@ -78,14 +78,14 @@ def _kind(value: Any) -> type:
 
 
 def of_message(message: ConversationMessage) -> MemoryEntry:
-    """Return a message as an entry."""
+    """Returns a message as an entry."""
     return MemoryEntry(
         message.content,
         message.embedding,
         {**message.metadata, "role": MODEL_ROLES.get(message.role, message.role)},
         message.timestamp,
         source(message.metadata) or SAID,
-        # A message is weighed when it is indexed, which may be later.
+        # Indexing weighs a message, which may not have happened yet.
         message.relevance_score or importance(message.content, message.role),
         MemoryTypes.SHORT_TERM,
         message.message_id,
@@ -96,7 +96,7 @@ def of_message(message: ConversationMessage) -> MemoryEntry:
 
 
 def of_context(context: ConversationContext) -> MemoryEntry:
-    """Return a working value as an entry."""
+    """Returns a value of working memory as an entry."""
     value = json.loads(context.context_value)
     return MemoryEntry(
         value if isinstance(value, str) else json.dumps(value, ensure_ascii=False),
@@ -115,7 +115,7 @@ def of_context(context: ConversationContext) -> MemoryEntry:
 
 
 def of_fact(fact: Fact) -> MemoryEntry:
-    """Return a fact as an entry."""
+    """Returns a fact as an entry."""
     about = {"key": fact.fact_key, "value": fact.fact_value, "source_message_id": fact.source_message_id}
     about |= {} if fact.about == ME else {"about": fact.about}
     return MemoryEntry(

@@ -1,4 +1,4 @@
-"""The inside of a MemoryManager: its memory on a loop of its own, opened when it is first asked."""
+"""Runs the memory of a MemoryManager on an event loop of its own, opened on first use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Work = Callable[[], Coroutine[Any, Any, R]]
 
 
 class Inside:
-    """A memory with one user and one chat. Its loop outlives those that it is called from."""
+    """A memory with one user and one chat, on an event loop that outlives those of its callers."""
 
     def __init__(self, config: MemoryConfig) -> None:
         self.memory: AsyncMemory = config.memory()
@@ -26,15 +26,15 @@ class Inside:
         self._portal, self._turn, self._guard = Portal(), asyncio.Lock(), threading.Lock()
 
     async def ask(self, work: Work[R]) -> R:
-        """Do work there, once the memory is open; the caller's loop goes on meanwhile."""
+        """Runs work on that loop once the memory is open, without blocking the caller's loop."""
         return await self._opened().awaited(self._done(work))
 
     def ask_now(self, work: Work[R]) -> R:
-        """Do work there for code that cannot await."""
+        """Runs work on that loop for code that cannot await."""
         return self._opened().run(self._done(work))
 
     async def close(self) -> None:
-        """Let go of the database."""
+        """Closes the database."""
         with self._guard:
             portal, self._portal, self._turn = self._portal, Portal(), asyncio.Lock()
         if portal.is_open:
@@ -50,7 +50,7 @@ class Inside:
             return self._portal
 
     async def _done(self, work: Work[R]) -> R:
-        """Open once, whoever comes first; the others wait for it."""
+        """Opens the memory once, whoever comes first, then runs the work."""
         async with self._turn:
             await self.memory.open()
         return await work()

@@ -1,4 +1,4 @@
-"""MemoryManager: one conversation and all that is remembered for it, behind four verbs; and ConversationContext."""
+"""MemoryManager: one conversation and everything remembered for it, behind four methods; and ConversationContext."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from ltst.support.text import sha256
 
 MOST_FOUND = 200
 RECENT = 50
-# The preference that bounds a context, in characters, and what holds where nobody set it.
+# The preference that limits a context in characters, and its default.
 LENGTH, USUAL_LENGTH = "max_context_length", 10_000
 
 
 class MemoryManager:
-    """The memory of one conversation: what was said, what is at hand, what is known, and what happened before.
+    """The memory of one conversation: what was said, working memory, knowledge and past episodes.
 
-    It opens the database on the first call, and again after `close`; `async with` closes it.
+    Opens the database on the first call, and again after `close`; `async with` closes it.
     """
 
     def __init__(
@@ -43,10 +43,10 @@ class MemoryManager:
         user_id: str | None = None,
         agent: str | None = None,
     ) -> None:
-        """Use a conversation by its id or a config, or begin a new one.
+        """Uses a conversation by id or config, or begins a new one.
 
-        A config is a `MemoryConfig`, a mapping with any of its attributes, or `Settings`. Without a user it is the one
-        of the settings.
+        A config is a `MemoryConfig`, a mapping with any of its attributes, or `Settings`. Without a user, the one of
+        the settings is used.
         """
         given = config(config_or_session_id)
         self._config = replace(
@@ -71,19 +71,19 @@ class MemoryManager:
         await self.close()
 
     async def close(self) -> None:
-        """Let go of the database."""
+        """Closes the database."""
         await self._inside.close()
 
     async def add_interaction(self, user_msg: str, ai_msg: str) -> list[ConversationMessage]:
-        """Store what the user said and what the assistant answered, both or neither."""
+        """Stores what the user said and what the assistant answered, both or neither."""
         return await self.history.add_pair(user_msg, ai_msg)
 
     async def get_context(self) -> dict[str, Any]:
-        """Return what to send to a model now: the window, and what is remembered about its last question.
+        """Returns what to send to a model now: the window, and what is remembered about its last question.
 
-        `messages` have the roles system, user and assistant; what is remembered stands in the system message. `sources`
-        are the ids of the messages that it rests on. What the last messages say of the user is learnt by now. It is no
-        longer than `max_tokens`, nor than the preference max_context_length, in characters, allows.
+        `messages` have the roles system, user and assistant; memories are in the system message. `sources` are the ids
+        of the messages they rest on. Learns from the latest messages first. Stays within `max_tokens` and within the
+        preference max_context_length, in characters.
         """
         packed = await self._inside.ask(self._packed)
         return {
@@ -99,12 +99,12 @@ class MemoryManager:
     async def add_memory(
         self, content: str, memory_type: MemoryTypes | str, metadata: Metadata | None = None
     ) -> MemoryEntry:
-        """Remember something: as a message, as working memory, as knowledge or as an episode.
+        """Stores a memory: as a message, as working memory, as knowledge or as an episode.
 
-        Of the metadata, `role` says who speaks in a message; `key` and `ttl` under what name and for how many seconds a
-        working value is kept. `source` says where the memory comes from, and `importance`, from 0 to 1, weighs it. A
-        datetime `timestamp` says when it happened, of all but working values; `expires_at` until when it holds, of all
-        but messages. Without a zone they are local.
+        In the metadata, `role` is the speaker of a message; `key` and `ttl` are the name of a working value and how
+        many seconds it is kept. `source` is where the memory comes from, and `importance` its weight from 0 to 1. A
+        datetime `timestamp` is when it happened (not for working values), `expires_at` when it expires (not for
+        messages). Both are local if they have no zone.
         """
         wanted, about = _type(memory_type), copied(metadata)
         text = validate.content(content, "content", self._inside.memory.settings.max_content_bytes)
@@ -120,10 +120,10 @@ class MemoryManager:
     async def search_memory(
         self, query: str, memory_type: MemoryTypes | str, limit: int = 5, filters: Mapping[str, Any] | None = None
     ) -> list[MemoryEntry]:
-        """Return what one kind of memory holds about a question, best first, or nothing relevant.
+        """Returns what one kind of memory holds about a query, best first; empty if nothing is relevant.
 
-        Messages and working memory are those of this conversation; knowledge (with the facts) and episodes are all of
-        the user's. `filters` ask for metadata: {"topic": "food"} for equal values, {"price": {"gte": 5}} for ranges.
+        Messages and working memory are those of this conversation; knowledge (with facts) and episodes are all of the
+        user's. `filters` select by metadata: {"topic": "food"} for equal values, {"price": {"gte": 5}} for ranges.
         """
         wanted, most = _type(memory_type), validate.limit(limit, most=MOST_FOUND)
         text = validate.content(query, "query", self._inside.memory.settings.max_content_bytes)
@@ -140,7 +140,7 @@ class MemoryManager:
             )
             if len(packed.text) <= most or budget <= FEWEST_TOKENS:
                 return packed
-            # Tokens are what can be asked for; how many characters they are depends on who counts them.
+            # Only a token budget can be requested, and the characters per token depend on the counter.
             budget = max(FEWEST_TOKENS, min(budget - 1, packed.tokens * most // len(packed.text)))
 
     async def _length(self) -> int:
@@ -160,7 +160,7 @@ class MemoryManager:
         return of_message(await self._inside.chat.add(role, text, at=said, metadata=about))
 
     async def _keep_at_hand(self, text: str, about: dict[str, Any]) -> MemoryEntry:
-        """Keep a value. Without a key, the hash of its words is the key, so that the same words stay one value."""
+        """Stores a working value. Without a key, the hash of its text is used, so that equal texts are stored once."""
         key = validate.identifier(about.pop("key", sha256(text)), "key")
         lives, ends = validate.duration(about.pop("ttl", None), "ttl"), moment(about, "expires_at")
         given = weight(about)
@@ -200,7 +200,7 @@ class MemoryManager:
         return await self._with_vectors(found)
 
     async def _found_messages(self, text: str, limit: int, filters: dict[str, Any]) -> list[MemoryEntry]:
-        """Return the messages that match; their role is not part of their stored metadata."""
+        """Returns the matching messages; filters the role separately because it is not in their stored metadata."""
         role = {name: filters.pop(name) for name in ("role",) if name in filters}
         most = MOST_FOUND if role else limit
         found = [of_message(each) for each, _ in await self._inside.chat.search(text, limit=most, where=filters)]
@@ -213,7 +213,7 @@ class MemoryManager:
         facts = await self._facts(hits)
         entries = await asyncio.gather(*(self._inside.user.entries.get(hit.id) for hit in hits if hit.kind == "entry"))
         found = facts | {str(each.entry_id): each for each in entries if each is not None}
-        # What was forgotten since is in neither.
+        # Leaves out what was forgotten since.
         return [found[hit.id] for hit in hits if hit.id in found]
 
     async def _facts(self, hits: list[Hit]) -> dict[str, MemoryEntry]:
@@ -222,7 +222,7 @@ class MemoryManager:
         return {fact.fact_id: of_fact(fact) for fact in await self._inside.user.facts.list()}
 
     async def _with_vectors(self, found: list[MemoryEntry]) -> list[MemoryEntry]:
-        """Return what was found, with the vector of its words wherever none is stored."""
+        """Returns the entries, with vectors computed for those that have none stored."""
         bare = [each for each in found if each.embedding is None]
         try:
             vectors = await self._inside.memory.embed([each.content for each in bare])
@@ -235,10 +235,10 @@ class MemoryManager:
 
 
 class ConversationContext:
-    """A conversation and its memory. `ltst.ConversationContext`, the record of a context, is another thing."""
+    """A conversation and its memory. Not to be confused with the record `ltst.ConversationContext`."""
 
     def __init__(self, conversation_id: str, memory_config: MemoryConfig | Mapping[str, Any] | None = None) -> None:
-        """Use the conversation with this id; a session in the config is ignored."""
+        """Uses the conversation with this id; a session in the config is ignored."""
         settings = config(memory_config)
         settings.session_id = conversation_id
         self.memory = MemoryManager(settings)
@@ -252,11 +252,11 @@ class ConversationContext:
         await self.close()
 
     async def close(self) -> None:
-        """Let go of the database."""
+        """Closes the database."""
         await self.memory.close()
 
     async def add_message(self, message: Message | Mapping[str, Any]) -> MemoryEntry:
-        """Store a message, once: what is in the history can be searched as short-term memory."""
+        """Stores a message; it is part of the history and found as short-term memory."""
         said = spoken(message)
         metadata = {"source": self.id, **said["metadata"], "role": said["role"]}
         if said["at"] is not None:

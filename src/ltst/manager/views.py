@@ -1,4 +1,4 @@
-"""What a MemoryManager holds, as views of what is stored: nothing is kept in them."""
+"""Views of what a MemoryManager has stored; they hold nothing themselves."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ FACT = ("key", "value", "confidence", "source_message_id", "about")
 
 
 class Message(Protocol):
-    """What a message must have: who says it, and what."""
+    """What a message must have: a role and a content."""
 
     @property
     def role(self) -> str:
-        """Who says it: user, assistant, system, tool, or another name of these."""
+        """The speaker: user, assistant, system, tool, or another name for one of these."""
         ...
 
     @property
     def content(self) -> str:
-        """What is said."""
+        """The text."""
         ...
 
 
 class View:
-    """A part of what a manager holds, read anew each time."""
+    """A part of what a manager has stored, read again each time."""
 
     def __init__(self, inside: Inside) -> None:
         self._inside = inside
 
 
 class Listing(View):
-    """A part that is read as a whole."""
+    """A view that is read as a whole."""
 
     def _all(self) -> Any:
         raise NotImplementedError
@@ -67,19 +67,19 @@ class Listing(View):
 
 
 class History(View):
-    """What was said in the conversation."""
+    """The messages of the conversation."""
 
     async def add_pair(self, user_msg: str, ai_msg: str) -> list[ConversationMessage]:
-        """Store what the user said and what the assistant answered, both or neither."""
+        """Stores what the user said and what the assistant answered, both or neither."""
         return await self._inside.ask(lambda: self._inside.chat.add_interaction(user_msg, ai_msg))
 
     async def add_message(self, message: Message | Mapping[str, Any]) -> ConversationMessage:
-        """Store one message: anything with a role and a content, and maybe metadata and a timestamp."""
+        """Stores one message: anything with role and content, and optionally metadata and timestamp."""
         said = spoken(message)
         return await self._inside.ask(lambda: self._inside.chat.add(**said))
 
     async def get_recent(self, k: int = 10) -> list[dict[str, str]]:
-        """Return the newest messages, oldest first, with the roles that models know."""
+        """Returns the newest messages, oldest first, with the roles that models know."""
         recent = await self._inside.ask(lambda: self._inside.chat.window(k))
         return [{"role": MODEL_ROLES.get(each.role, each.role), "content": each.content} for each in recent]
 
@@ -88,11 +88,11 @@ class Profile(View):
     """What is known about the user."""
 
     async def get_all(self) -> dict[str, Any]:
-        """Return the facts that hold now and the preferences, ready for JSON."""
+        """Returns the current facts and the preferences, ready for JSON."""
         return await self._inside.ask(lambda: self._inside.user.profile())
 
     async def upsert_facts(self, facts: Iterable[Mapping[str, Any]] | Mapping[str, str]) -> list[Fact]:
-        """Make facts hold: a mapping of values by key, or mappings of key, value, and what else is known."""
+        """Sets facts, given as a mapping of values by key, or as mappings with key, value and optional details."""
         given: object = facts.items() if isinstance(facts, Mapping) else facts
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise Invalid(f"facts must be a mapping of values by key, or a list of mappings with {', '.join(FACT)}")
@@ -109,9 +109,9 @@ class Profile(View):
 
 
 class WorkingMemory(Listing, MutableMapping[str, Any]):
-    """Working memory of the conversation as a mapping of JSON values; whoever shares the conversation sees it at once.
+    """Working memory of the conversation as a mapping of JSON values, shared by all who use the conversation.
 
-    It answers without `await`, and the caller's loop waits meanwhile; `search_memory` and `add_memory` are awaited.
+    It works without `await` and blocks the caller's loop meanwhile; `search_memory` and `add_memory` are awaited.
     """
 
     def __getitem__(self, key: str) -> Any:
@@ -124,24 +124,24 @@ class WorkingMemory(Listing, MutableMapping[str, Any]):
         self.set(key, value)
 
     def set(self, key: str, value: Any, *, ttl: timedelta | float | None = None) -> None:
-        """Keep a value, for `ttl` seconds or a timedelta if given."""
+        """Stores a value, for `ttl` seconds or a timedelta if given."""
         self._inside.ask_now(lambda: self._inside.chat.working.set(key, value, ttl=ttl))
 
     def __delitem__(self, key: str) -> None:
         if not self._inside.ask_now(lambda: self._inside.chat.working.forget(key)):
             raise KeyError(key)
 
-    # All of one moment, in one read.
+    # One read, so that all values are of the same moment.
     def items(self) -> ItemsView[str, Any]:
-        """Return the live keys and values."""
+        """Returns the keys and values that have not expired."""
         return self._all().items()
 
     def values(self) -> ValuesView[Any]:
-        """Return the live values."""
+        """Returns the values that have not expired."""
         return self._all().values()
 
     def clear(self) -> None:
-        """Forget every value."""
+        """Removes every value."""
         self._inside.ask_now(lambda: self._inside.chat.working.clear())
 
     def _all(self) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class WorkingMemory(Listing, MutableMapping[str, Any]):
 
 
 class ShortTermBuffer(Listing, Sequence[MemoryEntry]):
-    """The newest messages of the conversation, oldest first, as memory entries; read anew each time."""
+    """The newest messages of the conversation as memory entries, oldest first, read again each time."""
 
     def __init__(self, inside: Inside, size: int | None) -> None:
         super().__init__(inside)
@@ -167,14 +167,14 @@ class ShortTermBuffer(Listing, Sequence[MemoryEntry]):
 
 
 class VectorStore(View):
-    """Knowledge and episodes of the user, by their vectors."""
+    """Knowledge and episodes of the user, searched by vectors."""
 
     def __init__(self, inside: Inside, search: Search) -> None:
         super().__init__(inside)
         self._search = search
 
     async def add(self, entry: MemoryEntry) -> MemoryEntry:
-        """Keep an entry that is long_term or episodic, with all that it says of itself."""
+        """Stores an entry of type long_term or episodic with all its fields."""
         if not isinstance(entry, MemoryEntry):
             raise Invalid(f"entry must be a MemoryEntry, not {type(entry).__name__}")
         return await self._inside.ask(
@@ -190,17 +190,17 @@ class VectorStore(View):
         )
 
     async def search(self, query: str, limit: int = 5, filters: Mapping[str, Any] | None = None) -> list[MemoryEntry]:
-        """Return what is known about a question, best first."""
+        """Returns what is known about a query, best first."""
         return await self._search(query, MemoryTypes.LONG_TERM, limit, filters)
 
     async def embed(self, text: str) -> list[float]:
-        """Return the vector of a text, made by the database's model."""
+        """Returns the vector of a text by the database's model."""
         (vector,) = await self._inside.ask(lambda: self._inside.memory.embed([text]))
         return vector
 
 
 def spoken(message: Message | Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `chat.add` for any kind of message."""
+    """Returns the arguments of `chat.add` for any kind of message."""
     get = message.get if isinstance(message, Mapping) else lambda name: getattr(message, name, None)
     role, content = get("role"), get("content")
     if role is None or content is None:

@@ -1,1 +1,1 @@
-"""Providers: the models that ltst asks, each behind a protocol, none of them loaded before it is used."""
+"""Providers: the models that ltst calls, each behind a protocol, and none of them loaded before it is used."""

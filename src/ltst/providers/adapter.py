@@ -1,7 +1,7 @@
-"""The adapter: changes the local model a little, so that a question lies near the words that answer it.
+"""The adapter: changes the local model a little, so that a question is near the words that answer it.
 
-Memories keep the vectors of the model as it is. What a question's weights differ by is a product of two thin matrices
-for each layer, fitted to questions about lives by `evaluation/adapter.py`; it lies beside, in a few hundred kilobytes.
+Memories keep the vectors of the unchanged model. The weights for questions differ by a product of two thin matrices for
+each layer, which `evaluation/adapter.py` fitted to questions about lives; they take a few hundred kilobytes.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FILE = "question_adapter.npz"
-MOST = 127  # that a byte holds
+MOST = 127  # the largest value of a signed byte
 
 
 def adapted(path: Path) -> bytes:
-    """Return the model of a file with the weights that questions are read by."""
+    """Returns the model of a file, changed to the weights for questions."""
     import numpy as np
 
     model = bytearray(path.read_bytes())
@@ -36,7 +36,7 @@ def adapted(path: Path) -> bytes:
 
 
 def _change(name: str, stored: Mapping[str, NDArray[Any]], thin: Mapping[str, NDArray[Any]]) -> None:
-    """Add to one matrix, which is stored as bytes with a scale for each column."""
+    """Adds to one matrix, which is stored as bytes with a scale for each column."""
     import numpy as np
 
     down = thin[f"{name}.down"] * thin[f"{name}.down_scale"]

@@ -1,4 +1,4 @@
-"""Embedding: an embedder at work beside the event loop, and the embedders there are to choose from."""
+"""Embedding: runs an embedder beside the event loop, and lists the embedders to choose from."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ R = TypeVar("R")
 
 MOST_TEXTS = 32
 MOST_CHARACTERS = 8_192
-# How many texts of the background are sorted by length at once: enough for neighbours that are nearly as long, and few
-# enough to be measured in a tenth of a second.
+# How many background texts are sorted by length at once: enough that neighbours are nearly as long, and few enough to
+# be measured in a tenth of a second.
 POOL = 256
-# Whoever asks now waits for the batch at hand: one of the background takes about a tenth of a second. This is for
-# embedders that do not say themselves how much that is.
+# A caller waits for the current batch, so a background batch should take about a tenth of a second. This is for
+# embedders that do not say how much that is.
 BACKGROUND_CHARACTERS = 2_048
 LONGEST_GOODBYE = 5.0
 
 
 class Embedding:
-    """Asks an embedder from one thread of its own; whoever calls while it is busy shares the next batch.
+    """Calls an embedder from one thread of its own; callers that come while it is busy share the next batch.
 
-    Nobody waits for a batch to fill: the first caller goes alone, those who come in the meantime go together. A long
-    list takes turns with the others, and the background is asked for only when nobody else waits, so that a question
-    does not stand behind a backlog. What waits in the background is sorted by length over all callers before it is cut
-    into batches. Belongs to no event loop.
+    Nobody waits for a batch to fill: the first caller goes alone, those who come meanwhile go together. A long list
+    takes turns with the others, and background texts are embedded only when nobody else waits, so that a question is
+    not stuck behind a backlog. Background texts of all callers are sorted by length before they are cut into batches.
+    Not bound to an event loop.
     """
 
     def __init__(self, embedder: Embedder, *, texts: int = MOST_TEXTS, characters: int = MOST_CHARACTERS) -> None:
-        """`texts` and `characters` bound a batch: small ones answer sooner, large ones suit an endpoint far away."""
+        """`texts` and `characters` limit a batch: small ones answer sooner, large ones suit a distant endpoint."""
         if texts < 1 or characters < 1:
             raise Invalid("texts and characters must be at least 1")
         self.embedder = embedder
@@ -72,17 +72,17 @@ class Embedding:
         return self.embedder.name
 
     async def dimensions(self) -> int:
-        """Return the length of its vectors, for which a remote model may have to be asked."""
+        """Returns the length of its vectors, for which a remote model may have to be called."""
         return await beside(self._asked, lambda: self.embedder.dimensions)
 
     async def parts(self, texts: Sequence[str], *, room: int = 0) -> list[list[str]]:
-        """Return the parts of each text; long ones take their time."""
+        """Returns the parts of each text; runs in a thread, since long texts take a while."""
         return await beside(self._asked, lambda: [self.embedder.parts(text, room=room) for text in texts])
 
     async def vectors(self, texts: Sequence[str], *, background: bool = False, question: bool = False) -> Vectors:
-        """Return a vector for each text, in their order; those for the background come after everyone else's.
+        """Returns a vector for each text, in order; `background` texts come after everyone else's.
 
-        Some models want other words before a question than before what is to be found.
+        Some models expect other words before a `question` than before a text to be found.
         """
         request = Request(self._prompted(texts, question), background)
         if not request.texts:
@@ -102,7 +102,7 @@ class Embedding:
         return [*texts] if self._prompts is None else [self._prompts(text, question) for text in texts]
 
     async def close(self) -> None:
-        """Finish the batch at hand and refuse the rest."""
+        """Finishes the current batch and refuses the rest."""
         with self._bell:
             self._closed = True
             pooled = [*self._measured, *(portion for batch in self._moments for portion in batch)]
@@ -113,13 +113,13 @@ class Embedding:
         for request in refused:
             request.fail(ModelUnavailable(f"the embedding by {self.name} was closed"))
         if thread is not None:
-            # A remote model may keep it for long; the thread ends with the process in any case.
+            # A remote model may hold it up for long; the thread ends with the process in any case.
             await beside(thread.join, LONGEST_GOODBYE)
 
     def end(self) -> None:
-        """Finish the batch at hand, at the end of the process: a thread that is torn out of a model's library aborts.
+        """Finishes the current batch when the process ends: killing a thread inside a model's library aborts.
 
-        Whoever waits is not answered: they end with the process.
+        Waiting callers get no answer: they end with the process.
         """
         if self._process != os.getpid() or self._thread is None:
             return
@@ -132,7 +132,7 @@ class Embedding:
             self._serve(batch)
 
     def _next(self) -> list[Portion]:
-        """Return the next batch; none when there is to be no other."""
+        """Returns the next batch; an empty one when there will be no more."""
         while True:
             with self._bell:
                 self._bell.wait_for(lambda: self._waiting or self._moments or self._closed or ENDING.is_set())
@@ -144,7 +144,7 @@ class Embedding:
             self._sort()
 
     def _urgent(self) -> list[Portion]:
-        """Return what is asked for now: an equal share for everyone; who needs more stands at the back again."""
+        """Returns what callers wait for now: an equal share for each; who needs more goes to the back of the line."""
         served = [each for each in self._waiting if not each.background and not each.answer.done()][: self._most_texts]
         count = len(served) or 1
         batch = [request.portion(self._most_texts // count, self._most_characters // count) for request in served]
@@ -152,14 +152,14 @@ class Embedding:
         return batch
 
     def _moment(self) -> list[Portion]:
-        """Return the next of the background's batches, without those who have gone away."""
+        """Returns the next background batch, without callers who have gone away."""
         while self._moments:
             if batch := [portion for portion in self._moments.popleft() if not portion.request.answer.done()]:
                 return batch
         return []
 
     def _pool(self) -> list[Portion]:
-        """Return the texts to be sorted next: an equal share for everyone, so that no one waits for ever."""
+        """Returns the texts to sort next: an equal share for every caller, so that nobody waits forever."""
         served = [request for request in self._waiting if not request.answer.done()][:POOL]
         pool = [request.portion(POOL // len(served)) for request in served]
         self._line_up(served)
@@ -170,10 +170,10 @@ class Embedding:
         self._waiting = deque(waiting + [each for each in served if each.asked < len(each.texts)])
 
     def _sort(self) -> None:
-        """Cut the pool into batches; callers need not wait for that, and a question that comes meanwhile goes first."""
+        """Cuts the pool into batches. The lock is free meanwhile, and a question that comes in goes first."""
         batches = self._cut(self._measured)
         with self._bell:
-            # Whoever closed it has refused them.
+            # close() has already refused them.
             self._moments, self._measured = deque([] if self._closed else batches), []
 
     def _cut(self, pool: Sequence[Portion]) -> list[list[Portion]]:
@@ -210,7 +210,7 @@ class Embedding:
             raise self._as_own(problem) from problem
 
     def _as_own(self, problem: Exception) -> Exception:
-        """An embedder of someone's own may fail in its own way: to the callers it is not to be had."""
+        """Returns the error as one of ltst's own: whatever way an embedder fails in becomes ModelUnavailable."""
         if isinstance(problem, LtstError):
             return problem
         told = ModelUnavailable(f"the embedding by {self.name} failed: {problem!r}")
@@ -218,7 +218,7 @@ class Embedding:
         return told
 
     def _refuse(self, batch: Sequence[Portion], problem: TextRefused) -> None:
-        """Ask for each alone, since one caller's text must not fail the others'."""
+        """Retries each portion alone, since one caller's text must not fail the others'."""
         if len(batch) == 1:
             batch[0].request.fail(problem)
             return

@@ -1,4 +1,4 @@
-"""The endpoint: an OpenAI-compatible server, asked without blocking: whole answers, streams, and a plain passage."""
+"""The endpoint: calls an OpenAI-compatible server without blocking: whole answers, streams, and requests passed on."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ LINE_END = re.compile(r"\r\n|\n|\r")
 CONNECTIONS = 100
 FIRST_ERROR = 400
 FIRST_REDIRECT = 300
-# Without the names of settings: these requests may go to another endpoint than theirs.
+# Without the names of settings, since these requests may go to another endpoint than the configured one.
 PLAIN_MEANINGS = {status: re.sub(r" \(LTST_\w+\)", "", meaning) for status, meaning in MEANINGS.items()}
-# What goes through to the endpoint of what a client sent. The key, the cookies and the name of the user stay here.
+# The client's headers that are passed on to the endpoint. Key, cookies and user name are not.
 PASSED_ON = frozenset({"accept", "content-type", "user-agent", "openai-beta"})
-# What comes back belongs to this connection, tells of a body as it was before it was unpacked, or is what a server that
-# passes the answer on says for itself.
+# Headers of the answer that are not passed back: they belong to the connection, describe the body before it was
+# decoded, or are set by the server that relays the answer.
 KEPT_BACK = frozenset(
     {"connection", "content-encoding", "content-length", "alt-svc", "date", "keep-alive", "proxy-authenticate"}
     | {"server", "set-cookie", "te", "trailer", "transfer-encoding", "upgrade"}
@@ -42,7 +42,7 @@ KEPT_BACK = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class EndpointAnswer:
-    """What an endpoint answered, as it is; to be closed when it was read, or when nobody wants the rest."""
+    """What an endpoint answered, unchanged; close it when it was read, or when nobody wants the rest."""
 
     status: int
     headers: Mapping[str, str]
@@ -52,7 +52,7 @@ class EndpointAnswer:
 
     @property
     def ok(self) -> bool:
-        """Whether this is an answer, not a refusal."""
+        """Whether this is an answer and not a refusal."""
         return self.status < FIRST_REDIRECT
 
     @property
@@ -61,30 +61,30 @@ class EndpointAnswer:
         return self.headers.get("content-type", "").startswith("text/event-stream")
 
     async def aiter_bytes(self) -> AsyncIterator[bytes]:
-        """Yields the body, unpacked, as it comes; ModelUnavailable when it breaks off."""
+        """Yields the decoded body as it arrives; raises ModelUnavailable if it breaks off."""
         with _failures(self.host, self._timeout):
             async for chunk in self._response.aiter_bytes():
                 yield chunk
 
     async def read(self) -> bytes:
-        """Returns the whole body, which can still be read piece by piece afterwards."""
+        """Returns the whole body, which can still be read in pieces afterwards."""
         with _failures(self.host, self._timeout):
             return await self._response.aread()
 
     async def aclose(self) -> None:
-        """Let go of the connection."""
+        """Releases the connection."""
         await self._response.aclose()
 
 
 class Endpoint:
-    """One server that speaks OpenAI's protocol. Connects when it is first asked; use it from one event loop."""
+    """One server that speaks OpenAI's protocol. Connects at the first request; use it from one event loop."""
 
     def __init__(
         self, base_url: str | None = None, api_key: str | None = None, *, timeout: float = 60.0, setting: str = ""
     ) -> None:
-        """`base_url` ends before /chat/completions; `timeout` in seconds, in a stream between its parts.
+        """`base_url` ends before /chat/completions; `timeout` in seconds, for a stream between its parts.
 
-        `setting` is where the address comes from, which is named when nobody answers there.
+        `setting` is where the address comes from; errors name it if nobody answers there.
         """
         self._url = (base_url or DEFAULT_BASE_URL).rstrip("/")
         self._key, self._timeout = api_key, timeout
@@ -93,11 +93,11 @@ class Endpoint:
         self._named = f"{self.host} ({setting})" if setting else self.host
 
     def __repr__(self) -> str:
-        """Without the key."""
+        """Leaves out the key."""
         return f"Endpoint({self.host!r})"
 
     async def complete(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the whole answer to a request for a completion."""
+        """Returns the whole answer to a completion request."""
         try:
             async with asyncio.timeout(self._timeout), self._asked({**request, "stream": False}) as passage:
                 body = await passage.read()
@@ -106,10 +106,10 @@ class Endpoint:
         return self._read(body)
 
     async def stream(self, request: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
-        """Yields the answer chunk by chunk; ModelUnavailable if it breaks off before it is complete."""
+        """Yields the answer chunk by chunk; raises ModelUnavailable if it breaks off before it is complete."""
         async with self._asked({**request, "stream": True}) as passage:
             if not passage.streamed:
-                # A server that knows no streams answers at once.
+                # A server without streaming answers all at once.
                 yield as_chunk(self._read(await passage.read()))
                 return
             async for chunk in chunks(passage):
@@ -124,7 +124,7 @@ class Endpoint:
         *,
         stream: bool = True,
     ) -> EndpointAnswer:
-        """Pass a request on as it is, under the key of this endpoint; refusals come back like answers."""
+        """Passes a request on unchanged, with this endpoint's key; refusals are returned like answers."""
         if ".." in unquote(path.partition("?")[0]).split("/"):
             raise Invalid("path must stay below the address of the endpoint: it has no '..'")
         client = self._client.get()
@@ -136,7 +136,7 @@ class Endpoint:
         return EndpointAnswer(response.status_code, kept, self.host, self._timeout, response)
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Closes the connections."""
         if (client := self._client.pop()) is not None:
             await client.aclose()
 
@@ -168,14 +168,14 @@ class Endpoint:
         return httpx.AsyncClient(
             headers={**key, "Accept-Encoding": "identity"},
             timeout=self._timeout,
-            follow_redirects=False,  # or the conversation would be carried to another host
+            follow_redirects=False,  # a redirect would carry the conversation to another host
             limits=httpx.Limits(max_connections=CONNECTIONS),
         )
 
 
 @contextmanager
 def _failures(host: str, timeout: float) -> Iterator[None]:
-    """Whatever way a connection fails in, it is ModelUnavailable, without the words of whoever failed."""
+    """Turns any failure of a connection into ModelUnavailable, without the text of the original error."""
     import httpx
 
     try:
@@ -199,9 +199,9 @@ async def chunks(passage: EndpointAnswer) -> AsyncIterator[dict[str, Any]]:
 
 
 class EventReader:
-    """Reads the data of server-sent events from bytes that are cut anywhere.
+    """Reads the data of server-sent events from bytes that may be cut anywhere.
 
-    As the standard says, lines end in CRLF, LF or CR, comments are passed over, and data may have lines.
+    As the standard says, lines end in CRLF, LF or CR, comments are skipped, and data may have several lines.
     """
 
     def __init__(self) -> None:
@@ -219,7 +219,7 @@ class EventReader:
         return self._events(lines)
 
     def end(self) -> list[str]:
-        """Returns what is left when the stream ends: some servers forget the empty line behind the last event."""
+        """Returns what is left when the stream ends: some servers omit the empty line after the last event."""
         rest, self._rest = self._rest + self._decode(b"", final=True), ""
         return self._events([*LINE_END.split(rest), ""])
 
@@ -236,10 +236,10 @@ class EventReader:
 
 
 class ChunkReader:
-    """Reads the chunks of a completion out of a stream of events, and knows whether it is complete."""
+    """Reads the chunks of a completion from a stream of events, and knows whether it is complete."""
 
     def __init__(self, host: str) -> None:
-        """`host` is named where something is wrong."""
+        """`host` is named in errors."""
         self._host, self._events = host, EventReader()
         self.done = False
         self._finished = False
@@ -254,7 +254,7 @@ class ChunkReader:
         return self._chunks(self._events.feed(received))
 
     def end(self) -> list[dict[str, Any]]:
-        """Returns the last chunks; a server that said neither [DONE] nor why it finished has broken off."""
+        """Returns the last chunks; raises if the server gave neither [DONE] nor a finish reason, so broke off."""
         last = self._chunks(self._events.end())
         if not self.over:
             raise ModelUnavailable(f"{self._host} broke off in the middle of its answer")
@@ -274,13 +274,13 @@ class ChunkReader:
 
 
 def choices(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Returns the choices of an answer or a chunk, as far as they are any."""
+    """Returns the choices of an answer or a chunk, without malformed ones."""
     given = answer.get("choices")
     return [each for each in given if isinstance(each, Mapping)] if isinstance(given, list) else []
 
 
 def json_object(text: str | bytes, host: str) -> dict[str, Any]:
-    """Returns a JSON object that is no error. What an error says is not passed on: it may repeat the key."""
+    """Returns a JSON object that is not an error. The text of an error is dropped, since it may repeat the key."""
     try:
         read = json.loads(text)
     except ValueError:
@@ -305,7 +305,7 @@ def _meaning(status: int) -> str:
 
 
 def model_endpoint(settings: Settings) -> Endpoint | None:
-    """Returns the endpoint of the language model; None where no model is set."""
+    """Returns the endpoint of the language model; None if no model is set."""
     if settings.llm_model is None:
         return None
     return Endpoint(

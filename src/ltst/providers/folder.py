@@ -1,4 +1,4 @@
-"""Models of a folder: any sentence model that lies there as ONNX with its tokenizer, in this process."""
+"""Folder models: runs any sentence model that is stored in a folder as ONNX with its tokenizer, in this process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ltst.providers.vectors import Vectors
 
 MOST_PIECES_AT_ONCE = 512
-# How many pieces of a batch in the background: a tenth of a second of a small model, less than one of a base model.
+# Pieces of a background batch: a tenth of a second for a small model, under a second for a base model.
 PIECES_A_MOMENT = 256
 SENTENCE = "sentence_embedding"
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -29,10 +29,10 @@ WHOLE_NUMBERS = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
 
 
 class FolderEmbedder:
-    """The model of a folder. Its files are checked at once, it is loaded at first use, once for the process."""
+    """The model of a folder. Its files are checked at once; it is loaded at first use, once per process."""
 
     def __init__(self, folder: str | Path, *, threads: int | None = None) -> None:
-        """`threads` that compute; unset means one for each processor, four at most."""
+        """`threads` compute; unset means one for each processor, four at most."""
         self._threads = threads_for(threads)
         self.folder = Path(folder).expanduser().absolute()
         self._layout = layout.read(self.folder)
@@ -47,18 +47,18 @@ class FolderEmbedder:
 
     @cached_property
     def dimensions(self) -> int:
-        """The length of its vectors, for which it is loaded and asked once."""
+        """The length of its vectors; the model is loaded and run once to find it."""
         return int(self._vectors(["dimensions"]).shape[1])
 
     def parts(self, text: str, *, room: int = 0) -> list[str]:
-        """Returns the text cut into what the model reads whole, with room for so many pieces before each part."""
+        """Returns the text cut into parts that the model reads whole, with room for `room` pieces before each."""
         pieces = self._pieces
         taken = pieces.marks + pieces.count(self._layout.passage_prefix) + max(room, 0)
         longest = max(self._layout.longest - taken, self._layout.longest // 2)
         return by_pieces(text, longest, pieces.read)
 
     def prompted(self, text: str, question: bool) -> str:
-        """Returns the text with the words that this model wants before a question, or before what is found."""
+        """Returns the text after the words that this model expects before a question, or before a text to be found."""
         return (self._layout.question_prefix if question else self._layout.passage_prefix) + text
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
@@ -76,7 +76,7 @@ class FolderEmbedder:
         return check_vectors(self._vectors(texts), len(texts), self.dimensions)
 
     def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
-        """Load the model, unless it is no longer wanted."""
+        """Loads the model, unless it is no longer wanted."""
         if go_on():
             self._vectors(["warm"])
 
@@ -96,7 +96,7 @@ class FolderEmbedder:
             return _Pieces(self._layout.tokenizer)
 
     def _loaded(self) -> _Model:
-        """Returns the model; a forked child loads its own, since the threads stayed with its parent."""
+        """Returns the model; a forked child loads its own, since threads stay with the parent."""
         key = os.getpid(), self._layout, self._threads
         with LOADING:
             if key not in _models:
@@ -108,7 +108,7 @@ _models: dict[tuple[int, layout.Layout, int], _Model] = {}
 
 
 class _Pieces:
-    """Reads texts as the model's tokenizer does."""
+    """Reads texts with the model's tokenizer."""
 
     def __init__(self, path: Path) -> None:
         from tokenizers import Tokenizer
@@ -125,13 +125,13 @@ class _Pieces:
         self.marks = len(self._around)
 
     def ids(self, text: str, longest: int) -> list[int]:
-        """Returns the numbers of the pieces with their marks, `longest` at most; the rest is left unread."""
+        """Returns the ids of the pieces with their marks, at most `longest`; the rest is not read."""
         read = self.read(text[:LONGEST_STRETCH])
         read.truncate(max(longest - self.marks, 0))
         return [int(each) for each in self._tokenizer.post_process(read, add_special_tokens=True).ids]
 
     def count(self, text: str) -> int:
-        """Returns how many pieces a text has without the marks."""
+        """Returns how many pieces a text has, without the marks."""
         return len(self.read(text)) if text else 0
 
     def read(self, text: str) -> Encoding:
@@ -140,7 +140,7 @@ class _Pieces:
 
 
 class _Model:
-    """The loaded weights: takes the pieces of texts and gives their vectors."""
+    """The loaded weights: turns the pieces of texts into vectors."""
 
     def __init__(self, said: layout.Layout, threads: int) -> None:
         try:
@@ -182,6 +182,6 @@ class _Model:
         return WHOLE_NUMBERS[given.type]
 
     def _output_name(self) -> str:
-        """Returns the output to read: a vector for each text if the model has one, else the last layer's states."""
+        """Returns the output to read: one vector per text if the model has that, else the last layer's states."""
         outputs = [each.name for each in self._session.get_outputs()]
         return next((name for name in (SENTENCE, "last_hidden_state") if name in outputs), str(outputs[0]))

@@ -1,4 +1,4 @@
-"""The embedder made of a function: whatever model the caller already has."""
+"""An embedder made from a function, for whatever model the caller already has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_PART = 2_000
 
 
 class CallableEmbedder:
-    """Wraps a function from texts to as many vectors; they need not be of length one."""
+    """Wraps a function from texts to as many vectors, which need not have length one."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class CallableEmbedder:
         *,
         longest: int = LONGEST_PART,
     ) -> None:
-        """`name` tells its vectors from those of another model; `longest` is how many characters it reads whole."""
+        """`name` tells its vectors from another model's; `longest` is how many characters it reads whole."""
         if not name.strip():
             raise Invalid("an embedder needs a name that is not blank: it tells its vectors from another model's")
         if dimensions < 1 or longest < 1:
@@ -37,11 +37,11 @@ class CallableEmbedder:
         self._longest = longest
 
     def parts(self, text: str, *, room: int = 0) -> list[str]:
-        """Returns the text cut into parts of at most `longest` characters, with room for so many tokens before each."""
+        """Returns the text cut into parts of at most `longest` characters, with room for `room` tokens before each."""
         return by_characters(text, self._longest, room)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Returns what the function gives, checked and made of length one."""
+        """Returns the function's vectors, checked and scaled to length one."""
         given = list(texts)
         return check_vectors(self._ask(given) if given else [], len(given), self.dimensions)
 

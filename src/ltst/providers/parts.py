@@ -1,4 +1,4 @@
-"""Parts: the cut of a long text into what a model reads whole; joined in order, they are the text again."""
+"""Parts: cuts a long text into parts that a model reads whole; joined in order, they are the text again."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ Span = tuple[int, int]
 
 
 def by_characters(text: str, longest: int, room: int = 0) -> list[str]:
-    """Returns parts of at most so many characters, less what `room` tokens take, for a model of unknown tokens."""
+    """Returns parts of at most `longest` characters, less `room` tokens, for a model whose tokens are not known."""
     return split(text, max(longest - room * BYTES_PER_TOKEN, longest // 2, 1)) or [text]
 
 
 def encoded(tokenizer: Tokenizer, text: str) -> Encoding:
-    """Returns the pieces of a text without the marks around it.
+    """Returns the pieces of a text without special tokens around it.
 
-    Half of a surrogate pair becomes a question mark: one character for one, so that places stay the same.
+    A lone surrogate becomes a question mark, one character for one, so that positions stay the same.
     """
     return tokenizer.encode(text.encode(errors="replace").decode(), add_special_tokens=False)
 
 
 def by_pieces(text: str, longest: int, read: Callable[[str], Encoding]) -> list[str]:
-    """Returns a text in parts of at most `longest` pieces, `read` a few thousand characters at a time."""
+    """Returns a text in parts of at most `longest` pieces; `read` gets a few thousand characters at a time."""
     return [part for stretch in STRETCH.findall(text) or [text] for part in _parts(stretch, longest, read(stretch))]
 
 
@@ -50,7 +50,7 @@ def _parts(text: str, longest: int, pieces: Encoding) -> list[str]:
 
 
 def _cuts(text: str, spans: Sequence[Span], words: Sequence[int | None], longest: int) -> Iterator[int]:
-    """Yields the pieces that begin a part: at the best boundary, and among equals where the parts come out even."""
+    """Yields the pieces that begin a part: at the best boundary, and among equals where parts come out most even."""
 
     def worth(piece: int) -> tuple[int, int]:
         return _boundary(text, spans, words, piece), -abs(piece - aim)
@@ -63,7 +63,7 @@ def _cuts(text: str, spans: Sequence[Span], words: Sequence[int | None], longest
 
 
 def _boundary(text: str, spans: Sequence[Span], words: Sequence[int | None], piece: int) -> int:
-    """Returns how good a cut before a piece is: 4 for a paragraph, 3 a sentence, 2 a space, 1 a word, else 0."""
+    """Returns how good a cut before a piece is: 4 at a paragraph, 3 a sentence, 2 a space, 1 a word, else 0."""
     if words[piece] == words[piece - 1]:
         return 0
     end = spans[piece - 1][1]

@@ -1,4 +1,4 @@
-"""The remote embedder: any endpoint that speaks OpenAI's /embeddings, through the standard library."""
+"""The remote embedder: calls any endpoint with OpenAI's /embeddings, through the standard library."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BAD_TEXTS = frozenset((400, 413, 422))
 
 
 class OpenAIEmbedder:
-    """Asks an endpoint such as OpenAI's, vLLM's or Ollama's. Blocking; safe to use from many threads."""
+    """Calls an endpoint such as OpenAI's, vLLM's or Ollama's. Blocking; safe to use from many threads."""
 
     def __init__(
         self,
@@ -46,10 +46,10 @@ class OpenAIEmbedder:
         timeout: float = 30.0,
         longest: int = LONGEST_PART,
     ) -> None:
-        """`base_url` ends before /embeddings; `dimensions`, if set, is asked for; `longest` part in characters.
+        """`base_url` ends before /embeddings; `dimensions` is requested if set; `longest` is in characters.
 
-        The name is the model's at its host, since two hosts may mean two things by one name; keep it by `name`
-        when the same model moves.
+        The name includes the host, since two hosts may mean different models by one name; set `name` to keep it when
+        the same model moves.
         """
         if dimensions is not None and dimensions < 1:
             raise Invalid(f"dimensions must be at least 1, not {dimensions}")
@@ -60,23 +60,23 @@ class OpenAIEmbedder:
         self.name = name or f"{model}@{self._host}"
 
     def __repr__(self) -> str:
-        """Without the key."""
+        """Leaves out the key."""
         return f"OpenAIEmbedder({self.name!r})"
 
     @property
     def dimensions(self) -> int:
-        """As given, or as the endpoint's first answer has them; asking for them may be that first request."""
+        """As given, or as in the endpoint's first answer; reading this may send that first request."""
         if self._dimensions is None:
             self.embed(["dimensions"])
         assert self._dimensions is not None
         return self._dimensions
 
     def parts(self, text: str, *, room: int = 0) -> list[str]:
-        """Returns the text cut into parts of at most `longest` characters, with room for so many tokens before each."""
+        """Returns the text cut into parts of at most `longest` characters, with room for `room` tokens before each."""
         return by_characters(text, self._longest, room)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Returns a vector for each text, in as many requests as their size takes."""
+        """Returns a vector for each text, in as many requests as their size requires."""
         import numpy as np
 
         if not texts:
@@ -84,7 +84,7 @@ class OpenAIEmbedder:
         return np.concatenate([self._embed(batch) for batch in _requests(texts)])
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
-        # An empty input is refused by OpenAI, a space is not.
+        # OpenAI refuses an empty input, but accepts a space.
         question: dict[str, Any] = {"model": self._model, "input": [text or " " for text in texts]}
         if self._asked_dimensions is not None:
             question["dimensions"] = self._asked_dimensions
@@ -94,7 +94,7 @@ class OpenAIEmbedder:
         return vectors
 
     def _rows(self, answer: bytes) -> list[Any]:
-        """Returns the vectors in the order of their texts, which is not promised to be that of the answer."""
+        """Returns the vectors in the order of their texts; the answer may have them in another."""
         try:
             data = json.loads(answer)["data"]
             return [each["embedding"] for each in sorted(data, key=lambda each: each["index"])]
@@ -102,7 +102,7 @@ class OpenAIEmbedder:
             raise ModelUnavailable(f"{self._host} answered with something else than embeddings") from None
 
     def _ask(self, question: bytes) -> bytes:
-        """Returns the answer, asked for again while the endpoint is busy, broken or out of reach."""
+        """Returns the answer; retries while the endpoint is busy, broken or out of reach."""
         for attempt in range(ATTEMPTS):
             try:
                 return self._send(question)
@@ -132,7 +132,7 @@ class OpenAIEmbedder:
             raise _Busy(self._hidden(str(problem) or type(problem).__name__)) from None
 
     def _failure(self, problem: HTTPError) -> Exception:
-        """Returns what a status means: try again, other texts, or give up."""
+        """Returns the error that a status means: retry, other texts, or give up."""
         try:
             body = problem.read(LONGEST_QUOTE * 4).decode(errors="replace")
         except OSError:
@@ -145,7 +145,7 @@ class OpenAIEmbedder:
         return ModelUnavailable(f"{self._host} refused the request: {said}")
 
     def _hidden(self, said: str) -> str:
-        """Some endpoints repeat the key that they refuse."""
+        """Removes the key, which some endpoints repeat when they refuse it."""
         return said.replace(self._key, "***") if self._key else said
 
 
@@ -158,13 +158,13 @@ class _Busy(Exception):
 
 
 def _pause(attempt: int, wait: float | None) -> float:
-    """Longer each time, and not the same for all who were turned away together."""
+    """Returns how long to wait: longer each time, and randomised so that callers do not all retry together."""
     usual = FIRST_PAUSE * (1 << attempt) * random.uniform(0.75, 1.25)  # noqa: S311 - no secret
     return min(usual if wait is None else max(wait, usual), LONGEST_PAUSE)
 
 
 def _requests(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Yields the texts in batches that an endpoint takes at once."""
+    """Yields the texts in batches that an endpoint accepts at once."""
     batch: list[str] = []
     size = 0
     for text in texts:
@@ -179,7 +179,7 @@ def _requests(texts: Sequence[str]) -> Iterator[list[str]]:
 
 @cache
 def _opener() -> Any:
-    """Follows no redirect, which would carry the key to another host."""
+    """Returns an opener that follows no redirect, which would carry the key to another host."""
     from urllib.request import HTTPRedirectHandler, build_opener
 
     class Stay(HTTPRedirectHandler):

@@ -1,4 +1,4 @@
-"""Reranking: a slower and finer judge, such as a cross-encoder, over the best that a search found."""
+"""Reranking: lets a slower and finer judge, such as a cross-encoder, reorder the best hits of a search."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def reranked(reranker: Reranker, query: str, hits: Sequence[Hit]) -> list[Hit]:
-    """Returns the hits in the reranker's order, its score beside the others'; as they were if it cannot be asked."""
+    """Returns the hits in the reranker's order, with its score added; unchanged if the reranker fails."""
     if not hits:
         return []
     try:
@@ -26,7 +26,7 @@ def reranked(reranker: Reranker, query: str, hits: Sequence[Hit]) -> list[Hit]:
         return [*hits]
     judged = [replace(hit, scores={**hit.scores, "rerank": score}) for hit, score in zip(hits, scores, strict=True)]
     order = sorted(judged, key=lambda hit: -hit.scores["rerank"])
-    # Its scores are of any range; the hits keep theirs, in the new order.
+    # Its scores can have any range, so the old scores are reassigned in the new order.
     return [replace(hit, score=ranked.score) for hit, ranked in zip(order, hits, strict=True)]
 
 

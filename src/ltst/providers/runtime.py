@@ -1,4 +1,4 @@
-"""The runtime: ONNX models loaded into this process, and what a fork must know of that."""
+"""The runtime: loads ONNX models into this process, and keeps forks safe."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Any
 from ltst.errors import Invalid, ModelUnavailable
 
 MOST_THREADS = 4
-# What a run costs by itself, in pieces: padding beyond that is dearer than another run.
+# The fixed cost of a run, in pieces: more padding than this costs more than another run.
 COST_OF_A_RUN = 8
-# Long enough to wait for the next layer, too short to burn the time of the database beside us.
+# Long enough to wait for the next layer, too short to waste processor time that the database needs.
 SPIN_MICROSECONDS = 200
 
 
-# Held while something is loaded, so that a fork waits: a child would find libraries half imported, for ever.
+# Held during loading, so that a fork waits: a child would otherwise be stuck with half-imported libraries.
 LOADING = threading.RLock()
 _loaded: list[Any] = []
 
 
 def loaded(steps: Iterable[Callable[[], Any]], go_on: Callable[[], bool]) -> bool:
-    """Load in steps, before each of which it asks whether to go on; return whether it came to the end."""
+    """Loads in steps, asking before each whether to go on; returns whether it reached the end."""
     for step in steps:
         if not go_on():
             return False
@@ -33,24 +33,24 @@ def loaded(steps: Iterable[Callable[[], Any]], go_on: Callable[[], bool]) -> boo
 
 
 def runtime() -> Any:
-    """onnxruntime, which reports to its makers over the network unless this is set before it is imported."""
+    """Returns onnxruntime, with the telemetry off that it sends unless this is set before the import."""
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
         import onnxruntime  # type: ignore[import-untyped]
     except ImportError as problem:
         raise ModelUnavailable(f"the model needs onnxruntime, which cannot be imported: {problem}") from problem
-    # For when someone else imported it before.
+    # In case other code imported it before.
     onnxruntime.disable_telemetry_events()
     return onnxruntime
 
 
 def load(model: Path | bytes, threads: int) -> Any:
-    """Load the model of a file, or of its bytes, to be run by so many threads."""
+    """Loads the model of a file, or of its bytes, to run with `threads` threads."""
     onnxruntime = runtime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.add_session_config_entry("session.intra_op.spin_duration_us", str(SPIN_MICROSECONDS))
-    # Weights that are stored as int8 are made float once, here, by optimising the graph.
+    # Optimising the graph turns weights stored as int8 into floats once, here.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     given = model if isinstance(model, bytes) else str(model)
     session = onnxruntime.InferenceSession(given, options, providers=["CPUExecutionProvider"])
@@ -60,7 +60,7 @@ def load(model: Path | bytes, threads: int) -> Any:
 
 
 def runs(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Yields the texts, longest first, in runs of at most so many pieces in which little is padded."""
+    """Yields the indexes of texts, longest first, in runs of at most `most` pieces with little padding."""
     run: list[int] = []
     for number in sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True):
         if run:
@@ -74,7 +74,7 @@ def runs(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
 
 
 def padded(rows: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Return what a model is given for the pieces of some texts: their numbers, and where there are any."""
+    """Returns a model's inputs for the pieces of some texts: padded ids, and the mask that marks real pieces."""
     import numpy as np
 
     lengths = np.array([len(row) for row in rows])
@@ -85,7 +85,7 @@ def padded(rows: Sequence[Sequence[int]]) -> dict[str, Any]:
 
 
 def summed(given: dict[str, Any], states: Any) -> Any:
-    """Return the sum of each text's states: its mean but for the length, which is made one anyway."""
+    """Returns the sum of each text's states, which is the mean up to its length, and that is normalised anyway."""
     import numpy as np
 
     mask = given["attention_mask"]
@@ -93,16 +93,16 @@ def summed(given: dict[str, Any], states: Any) -> Any:
 
 
 def threads_for(given: int | None) -> int:
-    """Returns as many threads as are asked for; unset means one for each processor that it may use, four at most."""
+    """Returns the number of threads asked for; by default one for each usable processor, at most four."""
     if given is not None and given < 1:
         raise Invalid(f"threads must be at least 1, not {given}")
-    # In a container these are fewer than there are.
+    # In a container fewer processors may be usable than there are.
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return given or min(usable, MOST_THREADS)
 
 
 def _return_memory() -> None:
-    """What loading needed for a moment, 90 MB, would stay with the allocator of glibc; others have no such call."""
+    """Returns the 90 MB that loading needed for a moment from glibc's allocator to the system; others lack the call."""
     from ctypes import CDLL
 
     trim = getattr(CDLL(None), "malloc_trim", None)
@@ -111,12 +111,12 @@ def _return_memory() -> None:
 
 
 def _begin_anew() -> None:
-    """In a forked child: the lock was taken by whoever forked, and a session's own threads stayed behind."""
+    """Resets a forked child, where the lock is held by the fork and the sessions' threads stayed behind."""
     LOADING.release()
     if _loaded:
         from ctypes import py_object, pythonapi
 
-        # Never to be freed here, because a session that ends waits for its threads.
+        # Never freed here, because a session that ends waits for its threads.
         for session in _loaded:
             pythonapi.Py_IncRef(py_object(session))
 

@@ -1,4 +1,4 @@
-"""Tensors: finds the weights that an ONNX model stores by name, without the library that makes such models."""
+"""Tensors: finds weights by name in an ONNX model, without the library that makes such models."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# Numbers of fields in ONNX's messages: a model's graph; a graph's weights; a tensor's shape, type, name and bytes.
+# Field numbers in ONNX's messages: a model's graph; a graph's weights; a tensor's shape, type, name and bytes.
 GRAPH, WEIGHTS = 7, 5
 SHAPE, TYPE, NAME, BYTES = 1, 2, 8, 9
-# Types of tensors that are read here.
+# The tensor types that are read here.
 TYPES = {1: "<f4", 3: "i1"}
 VARINT, DELIMITED, SIZES = 0, 2, {1: 8, 5: 4}
 
 
 def tensors(model: bytearray, wanted: set[str]) -> dict[str, NDArray[np.generic]]:
-    """Returns the tensors of a model that have the wanted names; to write into one changes the model."""
+    """Returns the tensors of a model with the wanted names; writing into one changes the model."""
     graphs = (value for number, value in fields(memoryview(model)) if number == GRAPH)
     stored = (value for graph in graphs for number, value in fields(graph) if number == WEIGHTS)
     found = (_tensor(each, wanted) for each in stored)
@@ -42,10 +42,10 @@ def _tensor(message: memoryview, wanted: set[str]) -> tuple[str, NDArray[np.gene
 
 
 def fields(message: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Yields the number and the bytes of each field of a message in the format of protocol buffers."""
+    """Yields the number and the bytes of each field of a protocol buffers message."""
     at, end = 0, len(message)
     while at < end:
-        key, at = (message[at], at + 1) if message[at] < 128 else _varint(message, at)  # as nearly all are
+        key, at = (message[at], at + 1) if message[at] < 128 else _varint(message, at)  # nearly all take one byte
         if key & 7 == DELIMITED:
             size, at = (message[at], at + 1) if message[at] < 128 else _varint(message, at)
         else:
@@ -62,7 +62,7 @@ def _varints(message: memoryview) -> Iterator[int]:
 
 
 def _varint(message: memoryview, at: int) -> tuple[int, int]:
-    """Returns a number of variable length, and where the next thing begins."""
+    """Returns a variable-length number, and the position after it."""
     value = shift = 0
     while True:
         byte = message[at]

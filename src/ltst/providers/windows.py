@@ -1,4 +1,4 @@
-"""Where windows can be kept near: in the memory of this process, or in a Redis that many processes share."""
+"""Caches for windows: in the memory of this process, or in a Redis that many processes share."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 ONE_MEBIBYTE = 1024 * 1024
 LIFETIME = 3600.0
 SWEEP_SECONDS = 60.0
-# Beside the bytes of a window: its names and its place in the table.
+# The cost of a window besides its bytes: its names and its place in the table.
 OVERHEAD = 400
 
 
 class ProcessWindowCache:
-    """Windows in the memory of this process: the least recently used go first. Safe to use from many threads."""
+    """Windows in the memory of this process; the least recently used go first. Safe to use from many threads."""
 
     def __init__(self, *, most_bytes: int = 64 * ONE_MEBIBYTE, lifetime: float = LIFETIME) -> None:
-        """At most so many bytes, each for at most so many seconds."""
+        """Keeps at most `most_bytes`, and each window for at most `lifetime` seconds."""
         if most_bytes < 1 or lifetime <= 0:
             raise Invalid("most_bytes must be at least 1 and lifetime above 0 seconds")
         self._most_bytes, self._lifetime = most_bytes, lifetime
@@ -41,7 +41,7 @@ class ProcessWindowCache:
         self._swept = time.monotonic()
 
     def __len__(self) -> int:
-        """How many windows it holds."""
+        """Returns how many windows it holds."""
         return len(self._held)
 
     async def get(self, user: str, session: str) -> bytes | None:
@@ -58,7 +58,7 @@ class ProcessWindowCache:
         return window
 
     async def put(self, user: str, session: str, window: bytes) -> None:
-        """Keep a window. One that takes another's place grows no younger: it may hold what the other held."""
+        """Stores a window. It keeps the age of the one it replaces, since it may hold the same messages."""
         key, now = (user, session), time.monotonic()
         with self._lock.get():
             born = self._held[key][0] if key in self._held else now
@@ -71,7 +71,7 @@ class ProcessWindowCache:
                 self._sweep(now)
 
     async def forget(self, user: str) -> None:
-        """Remove all windows of one user."""
+        """Removes all windows of one user."""
         with self._lock.get():
             for key in [key for key in self._held if key[0] == user]:
                 self._drop(key)
@@ -80,7 +80,7 @@ class ProcessWindowCache:
         return time.monotonic() - born > self._lifetime
 
     def _sweep(self, now: float) -> None:
-        """What nobody asks for must not stay either."""
+        """Drops expired windows that nobody asks for."""
         self._swept = now
         for key in [key for key, (born, _) in self._held.items() if self._is_old(born)]:
             self._drop(key)
@@ -91,12 +91,12 @@ class ProcessWindowCache:
 
 
 class RedisWindowCache:
-    """Windows in Redis: one hash for each user, so that all of theirs go at once.
+    """Windows in Redis: one hash per user, so that all of a user's windows can be removed at once.
 
     A Redis that fails is left alone for some seconds, in which nothing waits for it; then it is tried again.
     """
 
-    # What is put does not make the rest of a user's windows live longer: all of them go after an hour.
+    # A put does not extend the life of the user's other windows: all of them expire together, after `lifetime`.
     PUT = """
         redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
         if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
@@ -117,7 +117,7 @@ class RedisWindowCache:
         self._resting_until = 0.0
 
     def __repr__(self) -> str:
-        """Without the address, which may hold a password."""
+        """Leaves out the address, which may hold a password."""
         return "RedisWindowCache()"
 
     async def get(self, user: str, session: str) -> bytes | None:
@@ -126,13 +126,13 @@ class RedisWindowCache:
         return found if isinstance(found, bytes) else None
 
     async def put(self, user: str, session: str, window: bytes) -> None:
-        """Keep a window, if Redis answers."""
+        """Stores a window, if Redis answers."""
         await self._unless_resting(
             lambda redis: redis.eval(self.PUT, 1, self.PREFIX + user, session, window, self._milliseconds)
         )
 
     async def forget(self, user: str) -> None:
-        """Remove all windows of one user; asked even of a Redis that rests, since nobody asks twice."""
+        """Removes all windows of one user; tries even a resting Redis, since nobody asks twice."""
         try:
             await self._redis().delete(self.PREFIX + user)
         except self._failures as problem:
@@ -143,7 +143,7 @@ class RedisWindowCache:
             )
 
     async def close(self) -> None:
-        """Let go of the connections of the running loop."""
+        """Closes the connections of the running loop."""
         client = self._clients.get().pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.aclose()
@@ -178,7 +178,7 @@ class RedisWindowCache:
             timeout=self._timeout,
             socket_timeout=self._timeout,
             socket_connect_timeout=self._timeout,
-            # A connection that a restarted Redis has closed is only seen when it is used.
+            # A connection that a restarted Redis has closed is noticed only when it is used.
             retry=Retry(NoBackoff(), 1, (Disconnected,)),
         )
         return Redis.from_pool(pool)
@@ -186,7 +186,7 @@ class RedisWindowCache:
 
 @asynccontextmanager
 async def chosen(settings: Settings) -> AsyncIterator[WindowCache | None]:
-    """The cache that the settings ask for, for the time of the block; None where they ask for none."""
+    """Yields the cache that the settings ask for, for the duration of the block; None if they ask for none."""
     if settings.window_cache == "memory":
         yield ProcessWindowCache()
     elif settings.redis_url is None or settings.window_cache == "off":
@@ -200,7 +200,7 @@ async def chosen(settings: Settings) -> AsyncIterator[WindowCache | None]:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """Returns what a Redis that cannot be used looks like."""
+    """Returns the exceptions that a Redis which cannot be used raises."""
     try:
         from redis.exceptions import RedisError
     except ImportError:
@@ -221,5 +221,5 @@ def _checked(url: str) -> str:
 
 
 def _kind(problem: Exception) -> str:
-    """Its words may hold the address, and that a password."""
+    """Returns only the type of an error: its text may hold the address, and that a password."""
     return type(problem).__name__

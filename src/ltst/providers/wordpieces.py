@@ -1,4 +1,4 @@
-"""Word pieces: how BERT's uncased models read a text, from the vocabulary that comes with ltst."""
+"""Word pieces: cuts a text as BERT's uncased models do, with the vocabulary that comes with ltst."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ class WordPieces:
     """Cuts texts into the pieces of a vocabulary; safe to use from many threads."""
 
     def __init__(self, vocabulary: bytes) -> None:
-        """Read the vocabulary: a piece a line, numbered from zero."""
+        """Reads the vocabulary: one piece per line, numbered from zero."""
         pieces = {piece: number for number, piece in enumerate(vocabulary.decode().rstrip("\n").split("\n"))}
         self._begin, self._end = pieces[BEGIN], pieces[END]
         self._tokenizer = _tokenizer(pieces)
 
     def ids(self, text: str, longest: int) -> list[int]:
-        """Returns the numbers of the pieces between the two marks, `longest` at most with them."""
+        """Returns the ids of the pieces between the two marks, at most `longest` including the marks."""
         pieces = self._read(text[:LONGEST_STRETCH]).ids
         return [self._begin, *pieces[: longest - 2], self._end]
 
     def parts(self, text: str, longest: int) -> list[str]:
-        """Returns the text in parts of at most `longest` pieces, the two marks not counted."""
+        """Returns the text in parts of at most `longest` pieces, not counting the two marks."""
         return by_pieces(text, longest, self._read)
 
     def _read(self, text: str) -> Encoding:
-        # No other thread runs meanwhile; a batch would let them, but with threads that no fork survives.
+        # This blocks other threads; a batch would not, but it starts threads that do not survive a fork.
         return encoded(self._tokenizer, text)
 
 
 @cache
 def word_pieces() -> WordPieces:
-    """Returns the word pieces of the shipped vocabulary, read once in a process."""
+    """Returns the word pieces of the shipped vocabulary, loaded once per process."""
     vocabulary = (resources.files("ltst.providers") / "data" / VOCABULARY).read_bytes()
     if sha256(vocabulary).hexdigest() != VOCABULARY_SHA256:
         raise ModelUnavailable(f"{VOCABULARY} is not the file that ltst came with; install ltst again")
@@ -52,7 +52,7 @@ def word_pieces() -> WordPieces:
 
 
 def _tokenizer(pieces: dict[str, int]) -> Tokenizer:
-    # The marks are no special tokens here, so that "[SEP]" written in a text is read as text.
+    # The marks are not special tokens here, so that "[SEP]" written in a text is read as text.
     from tokenizers import Tokenizer
     from tokenizers.models import WordPiece
     from tokenizers.normalizers import BertNormalizer

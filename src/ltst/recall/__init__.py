@@ -1,1 +1,1 @@
-"""READ: from a question to what is remembered."""
+"""Answering: turns a question into the memories that go with it, and those into a prompt."""

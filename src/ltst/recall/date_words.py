@@ -1,4 +1,4 @@
-"""Date words: how German, Spanish and French say dates, as tables into the English that temporal.py reads."""
+"""Date words: tables that translate German, Spanish and French dates into the English that temporal.py reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LANGUAGES = {"german": GERMAN, "spanish": SPANISH, "french": FRENCH}
 
 @dataclass(frozen=True)
 class Tongue:
-    """What a language calls the parts of a date, and the phrases that it makes of them."""
+    """The words of a language for the parts of a date, and the phrases made of them."""
 
     language: Language
     words: Mapping[str, Mapping[str, str]]
@@ -22,7 +22,7 @@ class Tongue:
 
 
 def _tongue(name: str) -> Tongue:
-    """Read the tables of a language: of words, of phrases, and of plain words, which are phrases by themselves."""
+    """Reads the tables of a language: words, phrases, and plain words, which are phrases by themselves."""
     sections = {table: lines for (language, table), lines in _SECTIONS if language == name}
     phrases = tuple(_phrase(line) for line in sections.pop("phrases"))
     plain = _names(sections.pop("plain"))
@@ -30,7 +30,7 @@ def _tongue(name: str) -> Tongue:
 
 
 def _names(lines: Iterable[str]) -> dict[str, str]:
-    """Return the English for every name."""
+    """Returns a mapping from each foreign name to its English."""
     split = (line.partition(" = ") for line in lines)
     return {name: english for english, _, names in split for name in names.split(", ")}
 

@@ -1,4 +1,4 @@
-"""Excerpts: of a long memory the sentences that matter for what is asked."""
+"""Excerpts: picks the sentences of a long memory that matter for the question."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ltst.recall.summary import MARKER, cut, details
 from ltst.support.terms import terms
 
 END = re.compile(r"(?<=[.!?…;])\s|(?<=[。！？])(?![。！？])")
-LOOKED_AT = 20_000  # characters: what is longer is a file
-TRIED = 12  # sentences that did not fit, one after another, before no more are tried
-SHARED_WEIGHT = 2.0  # of a word that is asked for, beside one for names, numbers and dates
+LOOKED_AT = 20_000  # characters: a longer text is a file, of which only the beginning is read
+TRIED = 12  # after this many sentences in a row that did not fit, no more are tried
+SHARED_WEIGHT = 2.0  # for each word of the question; names, numbers and dates together count 1
 
 
 def excerpt(text: str, asked: frozenset[str], fits: Callable[[str], bool]) -> str | None:
-    """Return the sentences that share most with what is asked, in their order, or the beginning of the best.
+    """Returns the sentences that share most with the question, in order, or the beginning of the best one.
 
-    Where something is left out stands a mark. None, where not one character fits.
+    A marker stands where something was left out. Returns None if not even one character fits.
     """
     sentences = _sentences(text[:LOOKED_AT])
     if len(sentences) < 2:
@@ -38,7 +38,7 @@ def excerpt(text: str, asked: frozenset[str], fits: Callable[[str], bool]) -> st
 
 
 def _to_a_word(piece: str | None) -> str | None:
-    """Return a beginning without the word that it was cut in, unless it is the only one."""
+    """Returns the cut text without its last, possibly broken word, unless that is the only one."""
     if piece is None:
         return None
     whole, space, _ = piece.removesuffix(MARKER).rpartition(" ")
@@ -46,19 +46,19 @@ def _to_a_word(piece: str | None) -> str | None:
 
 
 def _sentences(text: str) -> list[str]:
-    """Return the sentences with the space behind them: together they are the text."""
+    """Splits a text into sentences, each with the space after it, so that together they are the text again."""
     ends = [*(match.end() for match in END.finditer(text)), len(text)]
     return [text[start:end] for start, end in pairwise([0, *ends]) if end > start]
 
 
 def _by_weight(sentences: Sequence[str], asked: frozenset[str]) -> list[int]:
-    """Return the places of the sentences, the most telling first; of equals the first."""
+    """Returns the indexes of the sentences, the most relevant first; among equals the earlier one."""
     weights = [SHARED_WEIGHT * len(asked.intersection(terms(each))) + bool(details(each)) for each in sentences]
     return sorted(range(len(sentences)), key=lambda at: (-weights[at], at))
 
 
 def _joined(sentences: Sequence[str], chosen: set[int], more: bool) -> str:
-    """Return the chosen sentences; a mark stands for what is missing before, between and behind them."""
+    """Joins the chosen sentences, with a marker for whatever is missing before, between and after them."""
     told, last = "", -1
     for at in sorted(chosen):
         gap = f"{MARKER} " if at > last + 1 else ""

@@ -1,4 +1,4 @@
-"""Ingredients: all that may go into a context, and how each of them is told in it."""
+"""Ingredients: everything that may go into a context, and how each item is written in it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ltst.recall.worth import subjects
 from ltst.records import ME, ConversationContext, ConversationMessage, Fact, Hit, UserPreference
 from ltst.support.speech import speaker
 
-# Who said what is recalled; what nobody is named for are the user's own words.
+# The speaker named for each role; None for the user, whose words need no name.
 SPEAKERS = {"human": None, "user": None, "ai": "assistant", "assistant": "assistant"}
-UNNAMED = "someone"  # whose name has no letter that can be shown
-ASSISTANT_WEIGHT = 0.75  # of what an assistant said, beside the user's own words: these are what is remembered for
-KNOWN_OF_FACTS = ("date", "relation", "species")  # what is known of a fact beside its value
+UNNAMED = "someone"  # for a name without a single character that can be shown
+ASSISTANT_WEIGHT = 0.75  # for an assistant's words, against 1 for the user's own
+KNOWN_OF_FACTS = ("date", "relation", "species")  # details of a fact that are shown besides its value
 
 
 @dataclass(frozen=True, slots=True)
 class Ingredients:
-    """All that may go into a context, in the order in which it is merged."""
+    """Everything that may go into a context, in the order in which it is merged."""
 
     instructions: str | None = None
-    wishes: Sequence[str] = ()  # standing orders that were learnt: quoted, since only what is set by hand may instruct
+    wishes: Sequence[str] = ()  # learned standing orders; quoted, since only instructions set by hand may instruct
     preferences: Sequence[UserPreference] = ()
     facts: Sequence[Fact] = ()
     summary: str | None = None
@@ -38,49 +38,49 @@ class Ingredients:
     working: Mapping[str, Any] = field(default_factory=dict)
     window: Sequence[ConversationMessage] = ()
     query: str | None = None
-    topic: str | None = None  # what is recalled for, where that is not the query
-    turns: int | None = None  # the most of the window that is shown word for word; None: as many as fit
-    notes: Sequence[str] = ()  # what cannot be read; it is told beside the prompt, not in it
+    topic: str | None = None  # what the hits were searched for, if not the query
+    turns: int | None = None  # most turns of the window to show word for word; None: as many as fit
+    notes: Sequence[str] = ()  # says what cannot be read; returned beside the prompt, not in it
     today: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a line of a context is: its kind, its id (of working memory the key), and the messages that it rests on."""
+    """What a line of a context stands for: its kind, its id (for working memory the key), and its source messages."""
 
     kind: str
     id: str | None = None
     messages: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)  # not frozen, which takes thrice as long to make: there are hundreds in each context
+@dataclass(slots=True)  # not frozen, which takes three times as long to create, with hundreds in each context
 class Ingredient:
-    """One fact, one message, one turn: what it says, how it is shown and where it stands in its section."""
+    """One item of a context, such as a fact, a message or a turn: its text, how it is shown, and its sort key."""
 
     content: str
     place: tuple[Any, ...]
-    source: Source | None = None  # of a line that has a reference; turns and instructions have none
-    details: tuple[str, ...] = ()  # what stands between the brackets, beside the reference
+    source: Source | None = None  # set for a line with a reference; turns and instructions have none
+    details: tuple[str, ...] = ()  # shown inside the brackets, after the reference
     shown: Callable[[str], str] = str
-    id: str | None = None  # of the message that this is, so that it is not shown twice
-    role: str | None = None  # of a turn; all else stands in the system message
-    own: bool = True  # whether it is the user's own; what others said is shortened more
+    id: str | None = None  # the id of the message, so that it is not shown twice
+    role: str | None = None  # set for a turn; everything else goes into the system message
+    own: bool = True  # whether it is the user's own; other items are shortened more
     whole: bool = True
     memory: Hit | None = None
-    group: tuple[Any, ...] | None = None  # neighbours of one group stand in one line
-    preference: str | None = None  # the id of the preference that this is
-    order: int = 0  # of its place among those of its section
+    group: tuple[Any, ...] | None = None  # neighbours with the same group share a line
+    preference: str | None = None  # the id of the preference, if it is one
+    order: int = 0  # its rank by `place` within its section
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The messages that it rests on: itself, where it is one."""
+        """The ids of the messages that it rests on; its own id if it is a message."""
         if self.source is not None:
             return self.source.messages
         return () if self.id is None else (self.id,)
 
 
 def known_items(ingredients: Ingredients) -> dict[str, list[Ingredient]]:
-    """Return what may stand in the sections that need no search, the most useful first."""
+    """Returns the items of the sections that need no search, the most useful first."""
     known = {
         "instructions": _instructions(ingredients.instructions),
         "preferences": _wishes(ingredients.wishes) + _preferences(ingredients.preferences),
@@ -92,7 +92,7 @@ def known_items(ingredients: Ingredients) -> dict[str, list[Ingredient]]:
 
 
 def found_items(ingredients: Ingredients, told: str) -> dict[str, list[Ingredient]]:
-    """Return what may stand in the sections of what was found, the most useful first; and in that of summaries."""
+    """Returns the items of the sections that search fills, and of the summary, the most useful first."""
     found = {
         "summary": _summaries([ingredients.summary, told]),
         "episodes": _recalled(ingredients.episodes),
@@ -103,12 +103,12 @@ def found_items(ingredients: Ingredients, told: str) -> dict[str, list[Ingredien
 
 
 def _telling(sections: Mapping[str, Sequence[Ingredient]]) -> dict[str, list[Ingredient]]:
-    """Return the sections without what says nothing."""
+    """Returns the sections without items that have no text."""
     return {name: [each for each in section if each.content] for name, section in sections.items()}
 
 
 def turn(message: ConversationMessage, index: int) -> Ingredient:
-    """Return a turn under its role. What a tool or a page said is data, in a turn that cannot speak as the system."""
+    """Returns a message as a turn under its role. What a tool or a page said becomes quoted data in a user turn."""
     role = role_of(message)
     if role in ("user", "assistant", "system") and message.trusted:
         return Ingredient(message.content, (index,), id=message.message_id, role=role)
@@ -116,7 +116,7 @@ def turn(message: ConversationMessage, index: int) -> Ingredient:
 
 
 def newest(window: Sequence[ConversationMessage], query: str | None) -> Ingredient | None:
-    """Return the newest user message: the query, unless the window has it waiting for an answer; else the last one."""
+    """Returns the newest user message: the query, unless the window ends with it unanswered; else the window's last."""
     at = max((index for index, message in enumerate(window) if role_of(message) == "user"), default=None)
     if query and query.strip():
         waiting = at is not None and window[at].content == query and role_of(window[-1]) != "assistant"
@@ -126,12 +126,12 @@ def newest(window: Sequence[ConversationMessage], query: str | None) -> Ingredie
 
 
 def role_of(message: ConversationMessage) -> str:
-    """Return the role of a message as models know it."""
+    """Returns the role of a message under the name that models use."""
     return MODEL_ROLES.get(message.role, message.role)
 
 
 def utc(when: datetime) -> datetime:
-    """Return a time in UTC, which it is in where it names no zone."""
+    """Returns a time in UTC; a time without a zone is taken as UTC."""
     if when.tzinfo is UTC:
         return when
     return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
@@ -150,13 +150,13 @@ def _instructions(text: str | None) -> list[Ingredient]:
 
 
 def _wishes(wishes: Iterable[str]) -> list[Ingredient]:
-    """In the order in which they were made."""
+    """Returns the learned wishes in the order in which they were made."""
     first = datetime.min.replace(tzinfo=UTC)
     return [Ingredient(flat(text), (first, f"{at:06}"), Source("instruction")) for at, text in enumerate(wishes)]
 
 
 def _preferences(preferences: Iterable[UserPreference]) -> list[Ingredient]:
-    """Return the surest first; shown in the order they came, so that a new one leaves those before it in place."""
+    """Returns preferences, the surest first. They are shown by age, so that a new one leaves the others in place."""
     return [
         Ingredient(
             flat(each.preference_value),
@@ -170,7 +170,7 @@ def _preferences(preferences: Iterable[UserPreference]) -> list[Ingredient]:
 
 
 def _facts(facts: Iterable[Fact], topic: str | None) -> list[Ingredient]:
-    """First about whom the topic names, then about the user; the surest, then the latest. Shown as they were learnt."""
+    """Returns facts about whom the topic names, then about the user; the surest, then the latest. Shown by age."""
     asked = subjects(topic or "")
     return [
         Ingredient(
@@ -189,7 +189,7 @@ def _facts(facts: Iterable[Fact], topic: str | None) -> list[Ingredient]:
 
 
 def _distance(fact: Fact, asked: frozenset[str]) -> int:
-    """Return how far a fact is from what is asked, by whom it is about."""
+    """Returns how far a fact is from the question, judged by whom it is about: 0 is nearest."""
     if fact.about == ME:
         return 1
     return 0 if asked & subjects(fact.about) else 2
@@ -206,7 +206,7 @@ def _fact_recalled(fact: Fact) -> Hit:
 def _fact_details(fact: Fact) -> tuple[str, ...]:
     known = {name: fact.metadata.get(name) for name in KNOWN_OF_FACTS}
     told = tuple(f"{name} {detail(value)}" for name, value in known.items() if isinstance(value, str) and flat(value))
-    # A plan is about its own date; since when it was made tells nobody anything.
+    # A plan has its own date; the day on which it was made is of no use.
     since = () if isinstance(known["date"], str) else (day(utc(fact.valid_from)),)
     until = () if fact.valid_to is None else (f"until {day(utc(fact.valid_to))}",)
     return (*since, *until, *told)
@@ -217,7 +217,7 @@ def _summaries(summaries: Iterable[str | None]) -> list[Ingredient]:
 
 
 def _contexts(contexts: Iterable[ConversationContext]) -> list[Ingredient]:
-    """Return the most relevant first; shown by type and key."""
+    """Returns the contexts in the given order, the most relevant first; they are shown by type and key."""
     return [
         Ingredient(
             flat(each.context_value),
@@ -237,7 +237,7 @@ def _context_recalled(context: ConversationContext) -> Hit:
 
 
 def _recalled(recalled: Iterable[Hit]) -> list[Ingredient]:
-    """Return the best first, the user's own words before what others said; shown in the order of time, each once."""
+    """Returns hits without duplicates, the best first, with an assistant's words weighed down; shown by time."""
     unique: dict[tuple[str, str, str], Hit] = {}
     for each in sorted(recalled, key=lambda each: (-_worth(each), -_seconds(each.occurred_at), each.id, each.content)):
         unique.setdefault((each.kind, each.id, each.content), each)
@@ -273,7 +273,7 @@ def _recalled_details(recalled: Hit) -> tuple[str, ...]:
 
 
 def _speaker(recalled: Hit) -> str | None:
-    """Return who said it, by name; None for the user, and for what nobody said."""
+    """Returns the name of who said it; None for the user, and for what nobody said."""
     role, name = recalled.role or recalled.speaker or "", recalled.speaker
     if name in (None, role, speaker(role, None)) and role in SPEAKERS:
         return SPEAKERS[role]
@@ -281,7 +281,7 @@ def _speaker(recalled: Hit) -> str | None:
 
 
 def _group(recalled: Hit, details: tuple[str, ...]) -> tuple[Any, ...] | None:
-    """What makes neighbours one line: the same speaker on the same day in one conversation, or the same document."""
+    """Returns the key by which neighbours share a line: same speaker, day and conversation, or same document."""
     if recalled.kind == "message" and recalled.session_id is not None:
         return (recalled.kind, recalled.session_id, *details)
     return (recalled.kind, recalled.id, *details) if recalled.kind == "document" else None
@@ -299,7 +299,7 @@ def _value(value: Any) -> str:
 
 
 def _moment(when: datetime | None) -> datetime:
-    """Return a time to sort by; what has none comes last."""
+    """Returns a time to sort by; items without one come last."""
     return datetime.max.replace(tzinfo=UTC) if when is None else utc(when)
 
 

@@ -1,9 +1,8 @@
-"""Later: puts what no longer holds behind what took its place, among the first hits of a question about now.
+"""Later: among the first hits of a question about now, puts what no longer holds behind what replaced it.
 
-While a message is compared with those before it, nobody knows what will be asked. Here two hits are known to answer one
-question, which tells more: the later one is likely to be the one that holds if it answers the question nearly as well
-and shares words with the other, and more so if the other was found by its words. The weights were fitted to lives by
-`evaluation/later.py`.
+When a message is indexed, nobody knows what will be asked. Here two hits are known to answer the same question, which
+tells more: the later one likely replaced the earlier if it answers the question nearly as well and shares words with
+it, and more so if the earlier was found by its words. `evaluation/later.py` fitted the weights.
 """
 
 from __future__ import annotations
@@ -15,14 +14,16 @@ from dataclasses import replace
 from itertools import combinations
 
 from ltst.records import Hit
+from ltst.support.questions import only_asks
 from ltst.support.terms import terms
 
-# So many hits are compared. A longer message tells of several things: another seldom takes the place of all.
+# Only the first COMPARED hits are compared. A message longer than LONGEST tells several things, and another message
+# seldom replaces all of them.
 COMPARED = 10
 LONGEST = 220
-# From this likelihood on the earlier one is put behind the later one: in doubt both are there to be read.
+# The earlier hit is put behind the later one from this likelihood on; it stays in the results in case of doubt.
 LEAST = 0.2
-# A question that asks for what holds now, in so many words, leaves less doubt about which of two is meant.
+# A question that asks for now in so many words leaves less doubt about which of the two is meant.
 LEAST_NOW = 0.1
 NOW = re.compile(
     r"\b(?:now|nowadays|current(?:ly)?|present(?:ly)?|these days|at the moment|today|still|any ?more|latest"
@@ -33,11 +34,11 @@ WEIGHTS = (-7.21, 9.05, -3.51, 0.33, 6.45, 4.29, 11.55, 1.81, -1.3)
 
 
 def holding_first(question: str, found: Sequence[Hit]) -> list[Hit]:
-    """Return the hits with what was replaced behind what replaced it; its score is then that of the later one."""
+    """Returns the hits with each replaced one moved behind its replacement, whose score it then takes."""
     order = [*found]
     least = LEAST_NOW if NOW.search(question) else LEAST
     for _, older, newer in sorted(_replaced(found[:COMPARED], least), key=lambda each: -each[0]):
-        # Both may have been moved before.
+        # Earlier moves may have changed both places.
         places = {each.id: place for place, each in enumerate(order)}
         before, after = places[older.id], places[newer.id]
         if before < after:
@@ -48,7 +49,7 @@ def holding_first(question: str, found: Sequence[Hit]) -> list[Hit]:
 
 
 def _replaced(found: Sequence[Hit], least: float) -> Iterator[tuple[float, Hit, Hit]]:
-    """Yield each hit that a later one is at least so likely to replace, with that one and how likely it is."""
+    """Yields pairs of an older hit and a newer one that likely replaced it, each with that likelihood."""
     told = [each for each in found if tells(each)]
     words = {each.id: {*terms(each.content)} for each in told} if len(told) > 1 else {}
     for older, newer in combinations(told, 2):
@@ -59,18 +60,19 @@ def _replaced(found: Sequence[Hit], least: float) -> Iterator[tuple[float, Hit, 
 
 
 def tells(hit: Hit) -> bool:
-    """Whether a hit is a short message of a person, and was found for a question about what holds."""
+    """Returns whether a hit is a short message by a person, found for a question about what holds now."""
     return (
         "recent" in hit.scores
         and hit.kind == "message"
         and hit.role == "human"
         and hit.occurred_at is not None
         and len(hit.content) <= LONGEST
+        and not only_asks(hit.content)
     )
 
 
 def features(older: Hit, newer: Hit, earlier: set[str], later: set[str]) -> tuple[float, ...]:
-    """Return what is seen of two hits: how near each is, the words that they share, and how the search scored them."""
+    """Returns the features of two hits: how near each is, how many words they share, and how search scored them."""
     shared = len(earlier & later)
     return (
         1.0,
@@ -86,5 +88,5 @@ def features(older: Hit, newer: Hit, earlier: set[str], later: set[str]) -> tupl
 
 
 def likelihood(seen: Sequence[float]) -> float:
-    """Return how likely the later of two hits took the place of the other."""
+    """Returns how likely it is that the later of two hits replaced the earlier."""
     return 1 / (1 + math.exp(-sum(weight * value for weight, value in zip(WEIGHTS, seen, strict=True))))

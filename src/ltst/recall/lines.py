@@ -1,4 +1,4 @@
-"""Lines: how a memory stands in a prompt, in one line of its own, so that it reads as data whatever it says."""
+"""Lines: writes each memory as one line of a prompt, so that it reads as data whatever it says."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-INDENT = "  "  # begins each line of a turn but its first, so that none passes for a line of ltst's own
+INDENT = "  "  # before each line of a turn but the first, so that none looks like a line of ltst's own
 UNTRUSTED = "untrusted"
-LONGEST_DETAIL = 60  # characters of a name between the brackets
+LONGEST_DETAIL = 60  # characters of a name inside the brackets
 OWN_WORDS = frozenset({"you", "user", "human", "assistant", "ai", "system", "developer", "trusted"})
 
 LINE = re.compile(r"^\[(m\d+)((?:, [^\[\],\n]*)*)\] (.*)$", re.MULTILINE)
 LINE_BREAK = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-# What is unseen, and what reorders the text around it.
+# Invisible characters, and those that reorder the text around them.
 UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
 TITLE = re.compile(r"^[ \t]*#+[ \t]+", re.MULTILINE)
-# What begins a tag or a special token of a model ("</s>", "<|im_start|>"), and what begins a line of ltst's own.
+# The start of a tag or special token of a model ("</s>", "<|im_start|>"), and the start of one of ltst's own lines.
 TAG = re.compile(r"<(?=[/|!?<\w])")
 BRACKETS = "[［【〔"
 REFERENCE = re.compile(rf"[\{BRACKETS}](?=\s*m\d+\s*[,\]］】〕]|/?INST\])", re.IGNORECASE)
@@ -27,7 +27,7 @@ IN_DETAIL = re.compile(r"[\[\],]")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A memory as it stands in a prompt: its reference, what is told of it between the brackets, and its words."""
+    """A memory as it stands in a prompt: its reference, the details inside the brackets, and its text."""
 
     reference: str
     details: tuple[str, ...]
@@ -35,20 +35,20 @@ class Line:
 
 
 def written(reference: str, details: Iterable[str], content: str) -> str:
-    """Return the line of a memory; all of it must be flat."""
+    """Returns the line of a memory. The details and the content must be flat."""
     return f"[{', '.join([reference, *details])}] {content}"
 
 
 def parse(text: str) -> list[Line]:
-    """Return the memories in a context's text, or in its system message."""
+    """Returns the memories in a context's text, or in its system message."""
     return [Line(match[1], tuple(match[2].split(", ")[1:]), match[3]) for match in LINE.finditer(text)]
 
 
 def flat(text: str) -> str:
-    """Return a text in one line, in which nothing passes for a heading, another memory, a tag or a special token."""
-    if not text.isprintable():  # there are line breaks in it, or what is unseen
+    """Returns a text as one line that cannot pass for a heading, another memory, a tag or a special token."""
+    if not text.isprintable():  # it holds line breaks or invisible characters
         text = " ".join(TITLE.sub("", LINE_BREAK.sub("\n", UNSEEN.sub("", text))).split())
-    else:  # then no blank is in it but the space
+    else:  # the only white space in it is the space
         if "#" in text:
             text = TITLE.sub("", text)
         if "  " in text or text.startswith(" ") or text.endswith(" "):
@@ -57,28 +57,28 @@ def flat(text: str) -> str:
 
 
 def indented(text: str) -> str:
-    """Return a text with its lines, none of which but the first begins where one of ltst's own would."""
+    """Returns a text with all its lines but the first indented, so that none looks like one of ltst's own."""
     return text if text.isprintable() else LINE_BREAK.sub(lambda match: match.group() + INDENT, text)
 
 
 def data(text: str) -> str:
-    """Return what a tool or a page said with its lines, as inert as a memory."""
+    """Returns what a tool or a page said, with its line breaks but as inert as a memory."""
     return LINE_BREAK.sub("\n" + INDENT, _inert(UNSEEN.sub("", text)))
 
 
 def instructed(text: str) -> str:
-    """Return instructions as they were written, except where they would read as a memory."""
+    """Returns instructions as written, except where they would look like a memory."""
     return REFERENCE.sub("(", text)
 
 
 def detail(text: str) -> str:
-    """Return a name for between the brackets, where it can neither end them nor pass for who it is not."""
+    """Returns a name for inside the brackets, where it can neither close them nor pass for a role or mark."""
     name = IN_DETAIL.sub("", flat(text))[:LONGEST_DETAIL].strip()
     return f"“{name}”" if name.casefold() in OWN_WORDS or name.casefold() == UNTRUSTED else name
 
 
 def day(when: datetime) -> str:
-    """Return a day as it is told, such as 12 Oct 2026."""
+    """Returns a date as prompts show it, such as 12 Oct 2026."""
     return f"{when.day} {MONTHS[when.month - 1]} {when.year}"
 
 

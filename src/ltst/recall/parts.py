@@ -1,10 +1,10 @@
-"""The parts of a score, in the plain words that people are shown."""
+"""The parts of a score, in plain words for people to read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-SLIGHT = 0.0005  # a part that is shown as nothing
+SLIGHT = 0.0005  # a smaller part would be shown as zero
 PARTS = {
     "lexical": "its own words",
     "window": "words around it",
@@ -25,5 +25,5 @@ PARTS = {
 
 
 def in_words(scores: Mapping[str, float]) -> list[tuple[str, float]]:
-    """Return what a score is made of, without what adds nothing; a part that has no words goes by its name."""
+    """Returns the parts of a score with their values, without those near zero. A part without words keeps its name."""
     return [(PARTS.get(name, name), value) for name, value in scores.items() if abs(value) >= SLIGHT]

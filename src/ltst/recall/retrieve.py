@@ -1,4 +1,4 @@
-"""Retrieval: from a question to the best of everything that a user owns, scored in one round trip to the database."""
+"""Retrieval: finds the units (indexed rows of any kind) of a user that answer a question, and scores them."""
 
 from __future__ import annotations
 
@@ -22,48 +22,49 @@ from ltst.records import Hit
 from ltst.rooms import search
 from ltst.rooms.search import Asked, Look
 from ltst.support import answers
+from ltst.support.questions import TELLS_NOTHING
 from ltst.support.speech import speaker
 from ltst.support.terms import SLOTS, distinct, terms
 from ltst.support.text import sha256
 
-# Of a memory of up to so many units all are ranked; of a larger one those that may be among the best: the nearest by
-# their vectors, as many that hold the question's words best, and what stands beside the first of either. Of many that
-# pass a narrow filter, what holds a term, unless that is very much.
+# Up to EVERY units, all are ranked. In a larger memory only candidates are: the DEPTH nearest by vector, the DEPTH best
+# by words, and the neighbours of the first BESIDE of either. Where more pass a narrow filter, words choose only by the
+# question's rarest terms, up to MOST_POSTINGS postings.
 EVERY = 2_000
 DEPTH = 100
 BESIDE = 30
 MOST_POSTINGS = 2_000
-# The relevance that the best of many memories must have; of many unrelated texts the best looks similar by chance, so
-# the floor rises with their number up to here.
+# The best hit must be at least this relevant. Among many unrelated texts the best one looks similar by chance, so the
+# floor rises with their number and reaches FLOOR at FULL_FLOOR_AT.
 FLOOR = 0.325
 FULL_FLOOR_AT = 600
 LEAST_FLOOR = 0.1
-# What shares no word with the question must be this near at least, in small memories too.
+# Where no unit shares a word with the question, the best must be at least this near, even in a small memory.
 WORDLESS_FLOOR = 0.16
-# What scores less than this share of the best is not worth showing.
+# Hits that score less than this share of the best one are dropped.
 LEAST_SHARE = 0.1
 FADING_DAYS = 30.0
 RECENT_DAYS = 120.0
 QUESTION_MARKS = ("?", "？", "؟")
-# Begins as questions do that are typed without a mark.
+# How questions begin that are typed without a question mark.
 ASKING = re.compile(
     r"\s*(?:what|where|who|whose|when|which|how|why|do|does|did|am|is|are|was|were|have|has|can|could|will|would|should"
     r"|wer|wo|wann|wie|warum|welche[rsn]?|qué|dónde|cuándo|cómo|quién|où|quand|comment|pourquoi)\b",
     re.IGNORECASE,
 )
-# What the assistant did, not what it could do: "you told me", "did you find", but not "can you recommend".
+# Matches what the assistant did, not what it could do: "you told me", "did you find", but not "can you recommend".
 ADDRESSED = re.compile(
     r"\b(?:did|have|had) you\b"
     r"|\byou(?:['’](?:ve|d)| have| had)?(?: just| already| also)? (?:\w+ed|said|told|gave|made|wrote|sent|found)\b",
     re.IGNORECASE,
 )
-# Asks for what was, not for what holds.
+# Matches questions about the past rather than about what holds now.
 BEFORE = re.compile(
     r"\b(?:used to|before|previous(?:ly)?|former(?:ly)?|original(?:ly)?|at first|earlier|back then|in the past|ago"
     r"|early on|to begin with|vorher|früher|damals|ursprünglich|zuerst|antes|avant|autrefois)\b",
     re.IGNORECASE,
 )
-# A unit as the database sends it, in the order of the column `ranked` of `search_units`.
+# A unit as the database sends it: the fields of the column `ranked` of `search_units`, in order.
 UNIT = np.dtype(
     [
         ("number", ">i4"),
@@ -82,21 +83,21 @@ UNIT = np.dtype(
     ]
 )
 NEAR = np.dtype([("number", ">i4"), ("similarity", ">f4")])
-# Postings of a block: an array as Postgres sends it, a head, then each number behind its size; in pairs of bytes.
+# The postings of a block, counted in 16-bit words: a Postgres array header, then each posting after its size.
 HEAD, POSTING = 10, 3
 BLOCK = 1024
-# What tells a copy of a message from another message of the same moment.
+# The fields that tell a copy of a message from another message of the same moment.
 TELLING = ("microseconds", "position", "words", "said")
-COPIES = 20  # of each message among the best, at most
-# An entry halves in half a year that it is not used.
+COPIES = 20  # at most this many copies of each message among the best
+# The strength of an entry halves for each half year in which it is not used (in microseconds).
 HALF_LIFE = 15_552_000e6
-FEW = 3  # units at most hold what is called by a code
+FEW = 3  # a number or code counts as an identifier if at most this many units hold it
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC).timestamp()
 
 
 @dataclass(frozen=True)
 class Question:
-    """What was asked, when, and its vector, of which model; none if there is no model."""
+    """A question, the time it was asked, and its vector with the model that made it; both None without a model."""
 
     text: str
     now: datetime
@@ -106,31 +107,31 @@ class Question:
 
     @cached_property
     def terms(self) -> list[str]:
-        """The terms that are compared."""
+        """The distinct terms of the question that are compared."""
         return distinct(self.text)[:SLOTS]
 
     @cached_property
     def answer(self) -> answers.AnswerKind | None:
-        """The kind of answer that it asks for."""
+        """The kind of answer that the question asks for, or None."""
         return answers.wanted(self.text)
 
     @property
     def sought(self) -> list[str]:
-        """The terms, and last the one of the answer, if it asks for one that can be told."""
+        """The terms to look up: those of the question, then the term of the answer kind if there is one."""
         return [*self.terms, *([self.answer.term] if self.answer else [])]
 
     @cached_property
     def intervals(self) -> list[temporal.Interval]:
-        """When what it asks for was."""
+        """The intervals of time that the question names."""
         return temporal.intervals(self.text, self.now)
 
     @property
     def about_now(self) -> bool:
-        """Whether it asks for what holds: it names no time, or one that goes on ("this year", "since June")."""
+        """Whether it asks for what holds now: it names no time, or one that goes on ("this year", "since June")."""
         return all(each.end > self.now for each in self.intervals) and not BEFORE.search(self.text)
 
     def postings(self, seen: Look) -> _Postings:
-        """The postings of the terms that are sought; read once, though what is ranked is chosen by them first."""
+        """Returns the postings of the sought terms, parsed once although both choosing and ranking need them."""
         if not self._read or self._read[0][0] is not seen.postings:
             self._read[:] = [(seen.postings, _Postings.of(seen, self.sought))]
         return self._read[0][1]
@@ -141,26 +142,27 @@ class Question:
 
     @property
     def asks(self) -> bool:
-        """Whether it is a question, not a few words to look for."""
+        """Whether it is a question rather than a few words to look for."""
         return self.text.rstrip().endswith(QUESTION_MARKS) or ASKING.match(self.text) is not None
 
 
 async def look(
     database: Database, user_id: str, question: Question, filters: Filters, cache_key: str, *, limit: int, anyway: bool
 ) -> Look:
-    """What there is to rank for a question."""
+    """Reads from the database what there is to rank for a question."""
     moment = question.now if question.given else None
     asked, depth = Asked(cache_key, question.model, question.vector, question.sought, moment), max(DEPTH, limit)
     bounds = {"every": EVERY, "depth": depth, "most": MOST_POSTINGS}
     seen = await search.look(database, user_id, asked, filters, anyway=anyway, **bounds)
-    if seen.units is not None or seen.total is None:
+    # A narrow filter has no total of words: the database chose by it already, and if it chose none, nothing passes.
+    if seen.units is not None or seen.total is None or seen.total_words is None:
         return seen
     units, dense = await search.candidates(database, user_id, asked, filters, _chosen(question, seen, depth))
     return replace(seen, units=units, dense=dense)
 
 
 def _chosen(question: Question, seen: Look, depth: int) -> list[int]:
-    """The numbers of what may be among the best: what holds the words best, the nearest, and what stands beside."""
+    """Returns the numbers of the candidates: the best by words, the nearest by vector, and their neighbours."""
     by_words = question.postings(seen).best(depth, seen.total or 0, len(question.terms))
     nearest = np.array(seen.nearest or (), dtype=np.int64)
     first = np.concatenate([by_words[:BESIDE], nearest[:BESIDE]])
@@ -170,7 +172,7 @@ def _chosen(question: Question, seen: Look, depth: int) -> list[int]:
 
 
 def ranked(question: Question, seen: Look, *, limit: int, floor: float | None) -> list[dict[str, Any]]:
-    """The numbers and scores of the best, best first; none when even the best is below the floor."""
+    """Returns the numbers and scores of the best units, best first; none if even the best is below the floor."""
     units = np.frombuffer(seen.units or b"", UNIT)
     if not len(units):
         return []
@@ -181,14 +183,14 @@ def ranked(question: Question, seen: Look, *, limit: int, floor: float | None) -
     postings = question.postings(seen)
     memory = _Memory(units, _nearness(numbers, seen.dense), postings.table(numbers), postings.holders)
     echoes = _echoes(question, memory, seen)
-    # What only asks the same is for when nothing answers: it is something that was said, too.
+    # A unit that only repeats the question is returned only when nothing answers it: better that than nothing.
     best = _answers(question, memory.only(~echoes), seen, limit, floor)
     return best or _answers(question, memory.only(echoes), seen, limit, floor)
 
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """Units with how near each is, how often it holds each term of the question, and how many hold that in all."""
+    """Units with their nearness, how often each holds each term of the question, and how many units hold each term."""
 
     units: Any
     near: rank.Floats
@@ -196,14 +198,14 @@ class _Memory:
     holders: rank.Floats
 
     def only(self, chosen: Any) -> _Memory:
-        """Those that are chosen."""
+        """Returns the units that a mask selects."""
         if chosen.all():
             return self
         return _Memory(self.units[chosen], self.near[chosen], self.frequencies[chosen], self.holders)
 
 
 def _echoes(question: Question, memory: _Memory, seen: Look) -> NDArray[np.bool_]:
-    """Which units only ask the same: in the same words, or, told to an assistant, with all of them and no statement."""
+    """Marks units that only ask the same: the same text, or (to an assistant) all its terms without a statement."""
     if not question.asks:
         return np.zeros(len(memory.units), dtype=bool)
     echoes: NDArray[np.bool_] = memory.units["said"] == search.beginning(sha256(question.text))
@@ -214,14 +216,14 @@ def _echoes(question: Question, memory: _Memory, seen: Look) -> NDArray[np.bool_
 
 
 def _nearness(numbers: Any, packed: bytes | None) -> rank.Floats:
-    """The similarity of each unit: that of its most similar part; -2 where there is no vector."""
+    """Returns the similarity of each unit, which is that of its most similar part; -2 where it has no vector."""
     parts = np.frombuffer(packed or b"", NEAR)
     owners, similarities = parts["number"].astype(np.int64), parts["similarity"].astype(np.float64)
-    if np.array_equal(owners, numbers) and (similarities >= -1.5).all():  # each has one, as most have
+    if np.array_equal(owners, numbers) and (similarities >= -1.5).all():  # the common case: one vector for each unit
         return similarities
     near = np.full(len(numbers), -2.0)
     place = np.minimum(np.searchsorted(numbers, owners), len(numbers) - 1)
-    known = (numbers[place] == owners) & (similarities >= -1.5)  # which those are not that are no number
+    known = (numbers[place] == owners) & (similarities >= -1.5)  # NaN compares false, so it is left out
     if (owners[1:] > owners[:-1]).all():
         near[place[known]] = similarities[known]
     else:
@@ -231,33 +233,33 @@ def _nearness(numbers: Any, packed: bytes | None) -> rank.Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Postings:
-    """Which units hold which terms, and how often; and how many units hold each term."""
+    """Which units hold which terms and how often, and how many units hold each term."""
 
-    columns: rank.Integers  # the place of each posting's term among those that were asked for
+    columns: rank.Integers  # the index of each posting's term among those asked for
     numbers: rank.Integers
     times: rank.Integers
     holders: rank.Floats
 
     @classmethod
     def of(cls, seen: Look, asked: Sequence[str]) -> _Postings:
-        """The postings of these terms. Each block is sent as an array of Postgres: a head, then the numbers."""
+        """Parses the postings of these terms. Each block is sent as a Postgres array: a header, then the numbers."""
         column = {term: place for place, term in enumerate(asked)}
         columns = np.array([column.get(term, -1) for term in seen.terms or ()], dtype=np.int64)
         blocks, sizes = (np.array(each or (), dtype=np.int64) for each in (seen.blocks, seen.sizes))
-        heads = np.repeat(HEAD * np.arange(1, len(sizes) + 1), sizes)  # all that stand before each posting
+        heads = np.repeat(HEAD * np.arange(1, len(sizes) + 1), sizes)  # the size of all headers before each posting
         values = heads + POSTING * np.arange(1, len(heads) + 1) - 1
         postings = np.frombuffer(seen.postings or b"", ">u2")[values].astype(np.int64)
         owners = np.repeat(columns, sizes)
         numbers = np.repeat(blocks * BLOCK, sizes) + (postings & BLOCK - 1)
         times = postings // BLOCK
-        if len(columns) and columns.min() < 0:  # some are of terms that were not asked for
+        if len(columns) and columns.min() < 0:  # some postings are of terms that were not asked for
             wanted = owners >= 0
             owners, numbers, times = owners[wanted], numbers[wanted], times[wanted]
         holders = np.bincount(owners, minlength=len(asked)).astype(np.float64)
         return cls(owners, numbers, times, holders)
 
     def best(self, amount: int, total: int, terms: int) -> rank.Integers:
-        """The numbers of the units that hold the first so many terms best: rare terms count more than common ones."""
+        """Returns the units that hold the first `terms` terms best, best first. Rare terms count for more."""
         columns, numbers, times = self.columns, self.numbers, self.times
         if terms < len(self.holders):
             among = columns < terms
@@ -266,13 +268,13 @@ class _Postings:
             return numbers
         weights = rank.rarity(self.holders, total)[columns] * times / (times + rank.SATURATION)
         totals = np.bincount(numbers, weights)
-        held = totals.nonzero()[0]  # few of a large memory
+        held = totals.nonzero()[0]  # usually few, even in a large memory
         scores = totals[held]
         best = np.argpartition(-scores, min(amount, len(scores) - 1))[:amount]
         return held[best[np.argsort(-scores[best], kind="stable")]]
 
     def table(self, numbers: Any) -> rank.Floats:
-        """How often each of these units, which are in order, holds each term."""
+        """Returns how often each of these units, which must be sorted, holds each term."""
         frequencies = np.zeros((len(numbers), len(self.holders)))
         place = np.minimum(np.searchsorted(numbers, self.numbers), len(numbers) - 1)
         known = numbers[place] == self.numbers
@@ -281,7 +283,7 @@ class _Postings:
 
 
 def _answers(question: Question, memory: _Memory, seen: Look, limit: int, floor: float | None) -> list[dict[str, Any]]:
-    """The best of these units; none when even the best is below the floor."""
+    """Ranks these units and returns the best; none if even the best is below the floor."""
     units = memory.units
     if not len(units):
         return []
@@ -291,32 +293,42 @@ def _answers(question: Question, memory: _Memory, seen: Look, limit: int, floor:
     best = float(ranked.relevance.max())
     if best < (_floor(scores) if floor is None else floor):
         return []
-    order = _once(memory, np.argsort(-ranked.total, kind="stable"), limit)
+    order = np.argsort(-ranked.total, kind="stable")
+    if question.terms and not seen.speakers:
+        order = order[_is_worth_finding(units, scores.matched)[order]]
+    order = _once(memory, order, limit)
     order = order[np.argsort(-ranked.total[order], kind="stable")]
-    return _best(units, order, ranked, {**ranked.arms, **boosts}, best)
+    return _best(units, order, ranked, {**ranked.arms, **boosts}, best) if len(order) else []
+
+
+def _is_worth_finding(units: Any, matched: rank.Integers) -> NDArray[np.bool_]:
+    """Returns which units tell something, or hold a word of the question; "hm" is near to everything."""
+    worth: NDArray[np.bool_] = units["tells"] > TELLS_NOTHING
+    worth[matched] = True
+    return worth
 
 
 async def hits(database: Database, user_id: str, best: Sequence[Mapping[str, Any]]) -> list[Hit]:
-    """What was found, with its content; what is gone meanwhile is left out."""
+    """Returns the hits with their content. Rows that were deleted in the meantime are left out."""
     numbers = [int(each["key"]) for each in best]
     rows = await search.found(database, user_id, numbers) if numbers else {}
     return [_hit(each, *rows[number]) for number, each in zip(numbers, best, strict=True) if number in rows]
 
 
 def _floor(scores: rank.Scores) -> float:
-    """The least relevance of the best, for what there is."""
+    """Returns how relevant the best unit must be; higher where no unit shares a word with the question."""
     usual = default_floor(scores.said)
     return usual if len(scores.matched) else max(usual, WORDLESS_FLOOR)
 
 
 def default_floor(memories: int) -> float:
-    """The least relevance of the best, for so many memories."""
+    """Returns how relevant the best unit must be in a memory of this size."""
     return max(LEAST_FLOOR, FLOOR * min(1.0, (math.log1p(memories) / math.log(FULL_FLOOR_AT)) ** 3))
 
 
 def _scores(memory: _Memory, terms: int, seen: Look) -> rank.Scores:
     frequencies = memory.frequencies[:, :terms]
-    matched = (frequencies @ np.ones(terms)).nonzero()[0]  # as any() tells, in a tenth of the time
+    matched = (frequencies @ np.ones(terms)).nonzero()[0]  # the same as any(axis=1), in a tenth of the time
     return rank.Scores(
         sessions=memory.units["place"].astype(np.int64),
         positions=memory.units["position"].astype(np.int64),
@@ -336,15 +348,15 @@ def _whole(total: int, seen: Look, holders: rank.Floats) -> rank.Whole:
 
 
 def _boosts(question: Question, memory: _Memory, speakers: Sequence[str]) -> dict[str, rank.Floats]:
-    """What the question says about who and when lifts, and never excludes."""
+    """Returns score boosts for units that match the speaker, time or answer asked for. Boosts never exclude a unit."""
     units = memory.units
     boosts: dict[str, rank.Floats] = {}
     named = _named(question.text, speakers)
     if named is not None:
         boosts["speaker"] = rank.SPEAKER * (units["speaker"] == _speaker(named))
     elif not ADDRESSED.search(question.text) and units["by_machine"].any():
-        # An assistant's long turns match everything: what the user said, or what was kept of it, comes first, unless
-        # the question is about what the assistant said.
+        # An assistant's long turns match everything. Unless the question is about what the assistant said, the user's
+        # own words, and what was kept of them, come first.
         boosts["speaker"] = rank.OWN_WORDS * ~units["by_machine"]
     if question.answer is not None:
         counted = ~units["by_machine"] if question.answer.own else True
@@ -356,7 +368,8 @@ def _boosts(question: Question, memory: _Memory, speakers: Sequence[str]) -> dic
     if units["retold"].any() and not units["retold"].all():
         boosts["retold"] = -rank.RETOLD * units["retold"]
     if units["tells"].any():
-        boosts["tells"] = rank.TELLS * units["tells"].astype(np.float64)
+        asked = rank.ASKED_BEFORE if question.asks and not speakers else 0.0
+        boosts["tells"] = rank.TELLS * units["tells"].astype(np.float64) - asked * (units["tells"] <= TELLS_NOTHING)
     intervals = question.intervals
     if intervals:
         moments = EPOCH + units["microseconds"] / 1e6
@@ -367,7 +380,7 @@ def _boosts(question: Question, memory: _Memory, speakers: Sequence[str]) -> dic
 
 
 def _holding(question: Question, memory: _Memory) -> dict[str, rank.Floats]:
-    """What is likely to hold now, of what someone told an assistant; people who chat mostly tell what has happened."""
+    """Returns boosts for what likely holds now. For talk with an assistant only: people who chat tell past events."""
     units, boosts = memory.units, dict[str, rank.Floats]()
     if units["outdated"].any():
         lost = rank.outdated(compared=bool((memory.near > -2).any()))
@@ -380,7 +393,7 @@ def _holding(question: Question, memory: _Memory) -> dict[str, rank.Floats]:
 
 
 def _identifiers(question: Question, memory: _Memory) -> NDArray[np.bool_]:
-    """Which units hold a number or a code of the question that hardly any other does: "U217", "QS-204"."""
+    """Marks units that hold a number or code of the question which hardly any other unit holds: "U217", "QS-204"."""
     columns = [
         place
         for place, term in enumerate(question.terms)
@@ -392,19 +405,19 @@ def _identifiers(question: Question, memory: _Memory) -> NDArray[np.bool_]:
 
 
 def _strength(units: Any, now: datetime) -> rank.Floats:
-    """What is important and was used of late comes first among its like."""
+    """Returns the importance of each unit, which fades while the unit is not used."""
     rested = np.maximum((now.timestamp() - EPOCH) * 1e6 - units["used"], 0.0)
     strength: rank.Floats = units["importance"] * np.power(0.5, np.minimum(rested / HALF_LIFE, 100.0))
     return strength
 
 
 def _speaker(name: str) -> int:
-    """A speaker as the index keeps it."""
+    """Returns a speaker's name as the number that the index stores."""
     return int.from_bytes(md5(name.encode(), usedforsecurity=False).digest()[:4], signed=True)
 
 
 def _named(text: str, speakers: Iterable[str]) -> str | None:
-    """The one speaker whose name the question says; with two it is about both."""
+    """Returns the speaker whose name the question mentions; None if it mentions none or more than one."""
     names = [*speakers]
     asked = {*terms(text)} if names else set[str]()
     found = [name for name in names if asked & {*terms(name)}]
@@ -412,10 +425,10 @@ def _named(text: str, speakers: Iterable[str]) -> str | None:
 
 
 def _once(memory: _Memory, order: rank.Integers, limit: int) -> rank.Integers:
-    """The first ones, each once: a fork has copies of what was said before it, of the same moment and place.
+    """Returns the first `limit` units without copies: a fork repeats the earlier messages at the same time and place.
 
-    The original, which was indexed first, stands for its copies. Where neither its words nor a vector tell a copy from
-    another message of that moment, all stay.
+    The original, which was indexed first, stands for its copies. Where neither the text nor a vector can tell a copy
+    from another message of the same moment, all are kept.
     """
     seen, kept = dict[tuple[Any, ...], int](), list[int]()
     for number, (moment, position, words, said, similarity) in _told(memory, order, limit):
@@ -433,7 +446,7 @@ def _once(memory: _Memory, order: rank.Integers, limit: int) -> rank.Integers:
 
 
 def _told(memory: _Memory, order: rank.Integers, limit: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    """What tells each from its copies, in their order; few are read at a time, since seldom more are asked for."""
+    """Yields what distinguishes each unit from its copies, in ranked order. Reads a few at a time: few are needed."""
     for start in range(0, min(COPIES * limit, len(order)), 2 * limit):
         some = order[start : min(start + 2 * limit, COPIES * limit)]
         units, near = memory.units[some], memory.near[some].tolist()
@@ -465,7 +478,7 @@ def _hit(
     trusted: bool,
     details: Mapping[str, Any] | None,
 ) -> Hit:
-    """What was found, with the columns of its row."""
+    """Builds a hit from its score and the columns of its row."""
     return Hit(
         kind=kind,
         id=id,

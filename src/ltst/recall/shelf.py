@@ -1,4 +1,4 @@
-"""What a section of a context may hold: its items, each with its price, and those of them that fit."""
+"""Shelves: the items of one section of a context with their costs in tokens, and the choice of those that fit."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from ltst.recall.summary import TokenCounter, cut
 
 __all__ = ["BETWEEN", "MESSAGE_OVERHEAD", "Priced", "Shelf", "part", "price"]
 
-MESSAGE_OVERHEAD = 4  # what a model reads for a message beside its content: the role and the delimiters
-WORTH_CUTTING = 32  # tokens: a smaller beginning of a memory tells nothing
-BETWEEN = " / "  # the memories of one line
-UNNUMBERED = "m99"  # stands for a reference while it is not known
-# What was found is told in short forms first, so that there is room for many: at most these parts of the budget each.
+MESSAGE_OVERHEAD = 4  # tokens of a message besides its content: the role and the delimiters
+WORTH_CUTTING = 32  # tokens: a shorter piece of a memory tells nothing
+BETWEEN = " / "  # separates memories that share a line
+UNNUMBERED = "m99"  # stands in for a reference that is not known yet
+# Hits are first shown as excerpts, to make room for many: at most one of these fractions of the budget each.
 LONGEST_OWN, LONGEST_OTHERS = 8, 16
 
 
 def _spoken(role: str, content: str) -> str:
-    """A turn in the one-text form: no line of it but the first begins where a speaker's name or a memory would."""
+    """Returns a turn for the one-text form. Later lines are indented, so that none looks like a speaker or a memory."""
     return f"{role}: {indented(content)}"
 
 
 @dataclass(slots=True)
 class Priced:
-    """An item with its text and its cost, each made once."""
+    """An item with its text and its cost in tokens, each computed once."""
 
     item: Ingredient
     text: str
     cost: int
-    spoken: int = 0  # what the words of a turn cost by themselves
+    spoken: int = 0  # the cost of a turn's text alone
     said: str = ""  # a turn in the one-text form
-    joined: int | None = None  # what it costs in the line of its neighbour, once that is asked for
+    joined: int | None = None  # its cost when it shares a neighbour's line; computed when needed
 
     def added(self, count: TokenCounter) -> int:
-        """Return what it costs in the line of its neighbour."""
+        """Returns what the item costs when it joins the line of its neighbour."""
         if self.joined is None:
             self.joined = count(BETWEEN + self.text)
         return self.joined
 
 
 def price(item: Ingredient, count: TokenCounter, gap: str = "\n\n", content: str | None = None) -> Priced:
-    """The cost in the dearer of the two forms, with the gap to the next item; of other content if it had that."""
+    """Returns the item with its cost in the more expensive of the two forms, including the gap after it."""
     text = item.shown(item.content if content is None else content)
     if item.role is None:
         return Priced(item, text, count(_alone(item, text) + gap))
@@ -55,7 +55,7 @@ def price(item: Ingredient, count: TokenCounter, gap: str = "\n\n", content: str
 
 
 def _alone(item: Ingredient, text: str) -> str:
-    """Return what stands in the system message for an item that shares its line with no other."""
+    """Returns how the system message shows an item that shares its line with no other."""
     return text if item.source is None else written(UNNUMBERED, item.details, text)
 
 
@@ -67,33 +67,33 @@ class Shelf:
     items: list[Priced]
     heading: int
     count: TokenCounter
-    most: int  # the budget of the whole
-    asked: frozenset[str] | None  # of what was searched for: the words by which it was
+    most: int  # the budget of the whole context
+    asked: frozenset[str] | None  # the terms of the question, for a section that search fills
     kept: list[Priced] = field(default_factory=list)
     short: dict[int, Priced] = field(default_factory=dict)
     _shown: list[Priced] | None = None
     _spent: int | None = None
 
     def keep(self, kept: list[Priced]) -> None:
-        """Keep these, the most useful first."""
+        """Keeps these, the most useful first."""
         self.kept, self._shown, self._spent = kept, None, None
 
     @property
     def shown(self) -> list[Priced]:
-        """What is kept, in the order in which it is shown."""
+        """The kept items in the order in which they are shown."""
         if self._shown is None:
             self._shown = sorted(self.kept, key=_order)
         return self._shown
 
     @property
     def spent(self) -> int:
-        """What all that is kept costs, with the heading."""
+        """What the kept items cost together, including the heading."""
         if self._spent is None:
             self._spent = self.heading + self._cost() if self.kept else 0
         return self._spent
 
     def fill(self, limit: int, wanted: Sequence[Priced]) -> None:
-        """Keep what fits, in the order of use; the window has no gaps. Where nothing fits, keep a part."""
+        """Keeps what fits, the most useful first; the window stops at the first gap. If nothing fits, keeps a part."""
         room = limit - self.heading
         kept = self._fitting(room, wanted) if self.asked is None else self._shortened(room, wanted)
         if wanted and not kept and room >= WORTH_CUTTING:
@@ -101,17 +101,17 @@ class Shelf:
         self.keep(kept)
 
     def complete(self) -> bool:
-        """Return whether nothing is missing."""
+        """Returns whether every item is kept in full."""
         return len(self.kept) == len(self.items) and all(each.item.whole for each in self.kept)
 
     def _cost(self) -> int:
-        if self.asked is None:  # which has no groups
+        if self.asked is None:  # such sections have no groups
             return sum([each.cost for each in self.kept])
         costs = [self._after(before, each) for before, each in pairwise(self.shown)]
         return self.shown[0].cost + sum(costs)
 
     def _after(self, before: Priced | None, each: Priced) -> int:
-        """Return what an item costs behind another: neighbours of one group share a line."""
+        """Returns what an item costs after another: neighbours of one group share a line."""
         group = each.item.group
         if group is None or before is None or before.item.group != group:
             return each.cost
@@ -128,9 +128,9 @@ class Shelf:
         return kept
 
     def _grouped(self, room: int, wanted: Iterable[Priced]) -> tuple[list[Priced], int]:
-        """As many as fit, where neighbours of one group cost less; and the room that is left."""
+        """Returns as many items as fit, with neighbours of one group sharing a line, and the room that is left."""
         kept: list[Priced] = []
-        shown: list[Priced] = []  # the same in their order
+        shown: list[Priced] = []  # the same, in the order shown
         places: list[int] = []
         for each in wanted:
             at = bisect_left(places, each.item.order)
@@ -146,7 +146,7 @@ class Shelf:
         return kept, room
 
     def _shortened(self, room: int, wanted: Sequence[Priced]) -> list[Priced]:
-        """As many as fit in their short forms; what is then left lengthens them, the user's own words first."""
+        """Returns as many items as fit as excerpts; the room left over lengthens them, the user's own words first."""
         kept, room = self._grouped(room, map(self._short, wanted))
         cut = [at for at, each in enumerate(kept) if not each.item.whole]
         whole = {each.item.order: each for each in wanted} if cut else {}
@@ -161,7 +161,7 @@ class Shelf:
         return kept
 
     def _short(self, each: Priced) -> Priced:
-        """Return the item, where it is long an excerpt of it; made once."""
+        """Returns the item, or a cached excerpt of it if it is long."""
         most = self.most // (LONGEST_OWN if each.item.own else LONGEST_OTHERS)
         if each.cost <= most:
             return each
@@ -171,7 +171,7 @@ class Shelf:
         return self.short[order]
 
     def _part(self, item: Ingredient, room: int) -> list[Priced]:
-        """Return the part of an item that tells most within a room, if any does."""
+        """Returns the most telling part of an item that fits into the room, as a list of one or none."""
         return part(item, room, self.count, self.asked)
 
 
@@ -182,7 +182,7 @@ def _order(each: Priced) -> int:
 def part(
     item: Ingredient, room: int, count: TokenCounter, asked: frozenset[str] | None, gap: str = "\n\n"
 ) -> list[Priced]:
-    """The sentences of an item that matter for what is asked, else its longest beginning; none where none fits."""
+    """Returns the sentences of an item that matter for the question, else its longest beginning; none if none fits."""
 
     def fits(piece: str) -> bool:
         return price(item, count, gap, piece).cost <= room

@@ -1,4 +1,4 @@
-"""Summaries without a model: the sentences that say most of what a conversation said, in their order."""
+"""Summaries without a model: chooses the sentences that best represent a conversation, in their order."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ltst.support import tokens
 TokenCounter = Callable[[str], int]
 
 MODEL_ROLES = {"human": "user", "ai": "assistant"}
-MARKER = " […]"  # what follows the beginning of a text that was cut
-LIKELY = 128  # characters of a text that there mostly is room for
+MARKER = " […]"  # follows the beginning of a text that was cut
+LIKELY = 128  # characters: a beginning that mostly fits, and is tried first
 
-DETAILS_WEIGHT = 0.6  # what names, numbers and dates not yet told are worth beside centrality, which is at most 1
+DETAILS_WEIGHT = 0.6  # for names, numbers and dates not told yet, against centrality, which is at most 1
 DETAILS_ENOUGH = 3  # a list of twenty numbers is not better than a sentence that tells who, when and how many
 REPETITION_WEIGHT = 0.8
 FEWEST_TERMS = 3  # "Sure, sounds good!" is central to every chat and tells nothing
@@ -34,7 +34,7 @@ DAYS = frozenset({"today", "tonight", "tomorrow", "yesterday", "weekend", "week"
 
 
 class Sentence(NamedTuple):
-    """One sentence, who said it, and in which of the given messages."""
+    """One sentence, its speaker, and the index of its message."""
 
     text: str
     speaker: str | None = None
@@ -43,7 +43,7 @@ class Sentence(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Candidate:
-    """A sentence with what the choice needs to know of it; `repeated` is how much of it the chosen ones say already."""
+    """A sentence with what the choice needs; `repeated` is how much of it the chosen sentences already say."""
 
     place: int
     sentence: Sentence
@@ -54,13 +54,13 @@ class _Candidate:
     repeated: float = 0.0
 
     def gain(self, told: set[str]) -> float:
-        """Return what the sentence would add: its centrality and its new details, less what is said already."""
+        """Returns what the sentence would add: centrality and new details, minus what is already said."""
         new = min(len(self.details - told), DETAILS_ENOUGH) / DETAILS_ENOUGH
         return self.central + DETAILS_WEIGHT * new - REPETITION_WEIGHT * self.repeated
 
 
 def sentences(messages: Iterable[ConversationMessage]) -> list[Sentence]:
-    """The sentences of a conversation, each with its speaker: what to embed if `summarise` is to be given vectors."""
+    """Returns the sentences of a conversation with their speakers; embed these to give `summarise` vectors."""
     return [
         Sentence(text, MODEL_ROLES.get(message.role, message.role), turn)
         for turn, message in enumerate(messages)
@@ -74,10 +74,10 @@ def summarise(
     max_tokens: int = 200,
     count: TokenCounter = tokens.count,
 ) -> str:
-    """Return the most telling sentences in the order they were said, one line per turn, at most `max_tokens` long.
+    """Returns the most telling sentences in the order they were said, one line per turn, within `max_tokens`.
 
-    A sentence tells much when it is near to all the others (by `vectors`, one for each of `said`; else by the words
-    they share) and when it holds names, numbers or dates that no chosen sentence has told yet.
+    A sentence is telling if it is near to all the others (by `vectors`, one for each of `said`, else by shared words)
+    and if it holds names, numbers or dates that no chosen sentence has told yet.
     """
     if vectors is not None and len(vectors) != len(said):
         raise Invalid(f"vectors must be one for each of the {len(said)} texts, not {len(vectors)}")
@@ -89,9 +89,9 @@ def summarise(
 
 
 def cut(text: str, fits: Callable[[str], bool]) -> str | None:
-    """Return the longest beginning of a text that fits with the marker after it; None where not one character does.
+    """Returns the longest beginning of a text that fits together with the marker; None if not one character does.
 
-    It feels its way up from the beginning, so that the cost is that of the result and not of a megabyte.
+    The search widens from the beginning, so that its cost depends on the result and not on the length of the text.
     """
     low, high = (LIKELY, 2 * LIKELY) if len(text) > LIKELY and fits(text[:LIKELY] + MARKER) else (0, 1)
     while high < len(text) and fits(text[:high] + MARKER):
@@ -123,7 +123,7 @@ def _candidates(
     terms = [_terms(each.text) for each in flat]
     central = _by_terms(terms)
     if rows is not None:
-        # Vectors tell what a sentence is about, words which of its neighbours say it too.
+        # Vectors show what a sentence is about; words show which of its neighbours say the same.
         central = _scaled([sum(pair) for pair in zip(central, _by_vectors(rows), strict=True)])
     return [
         _Candidate(
@@ -139,7 +139,7 @@ def _candidates(
 
 
 def _terms(text: str) -> Counter[str]:
-    """Return the words, lower-cased; of scripts without spaces the pairs of characters."""
+    """Counts the lower-cased words of a text; in scripts without spaces, the pairs of characters."""
     found: Counter[str] = Counter()
     for word in WORD.findall(text.casefold()):
         if UNSPACED.fullmatch(word):
@@ -150,7 +150,7 @@ def _terms(text: str) -> Counter[str]:
 
 
 def details(text: str) -> frozenset[str]:
-    """Return what a text tells in particular: names (a capital inside the sentence), numbers and days."""
+    """Returns the specifics that a text names: names (a capital inside the sentence), numbers and days."""
     words = WORD.findall(text)
     names = {word for word in words[1:] if word[0].isupper() and len(word) > 1 and not word.startswith(("I'", "I’"))}
     days = {word for word in map(str.casefold, words) if word in DAYS}
@@ -158,7 +158,7 @@ def details(text: str) -> frozenset[str]:
 
 
 def _by_terms(terms: Sequence[Counter[str]]) -> list[float]:
-    """Return how near each sentence is to all: its cosine with their sum, words that stand in every sentence aside."""
+    """Scores how central each sentence is: its cosine with the sum of all; words in every sentence count little."""
     spread = Counter(term for each in terms for term in each)
     weight = {term: math.log((len(terms) + 1) / n) for term, n in spread.items()}
     rows = [_unit_terms({term: n * weight[term] for term, n in each.items()}) for each in terms]
@@ -175,7 +175,7 @@ def _unit_terms(row: dict[str, float]) -> dict[str, float]:
 
 
 def _by_vectors(rows: Sequence[Sequence[float]]) -> list[float]:
-    """Return how near each sentence is to all: the product of its direction with the sum of all directions."""
+    """Scores how central each sentence is: its unit vector times the sum of all unit vectors."""
     units = [_unit(row) for row in rows]
     total = [sum(column) for column in zip(*units, strict=True)]
     return _scaled([sum(map(mul, unit, total)) for unit in units])
@@ -197,7 +197,7 @@ def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _choose(candidates: Sequence[_Candidate], max_tokens: int) -> list[_Candidate]:
-    """Take the sentence that adds most, again and again, while one fits; the first of the chosen is the best."""
+    """Chooses the sentence that adds most, again and again, while one fits; so the best are chosen first."""
     chosen: list[_Candidate] = []
     told: set[str] = set()
     left, room = list(candidates), max_tokens
@@ -237,7 +237,7 @@ def _line(speaker: str | None, texts: Sequence[str]) -> str:
 
 
 def _best_cut(candidates: Sequence[_Candidate], max_tokens: int, count: TokenCounter) -> str:
-    """Return the beginning of the best sentence, where not one fits."""
+    """Returns the beginning of the best sentence; for when no whole sentence fits."""
     if not candidates:
         return ""
     best = max(candidates, key=lambda each: (each.gain(set()), -each.place)).sentence

@@ -1,4 +1,4 @@
-"""Dates and periods that a question names, read with rules into intervals relative to the moment of asking."""
+"""Reads the dates and periods that a question names, by rules, as intervals relative to the time of asking."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# A question is short; of a pasted text, only the beginning is read.
+# A question is short; of a pasted text only the beginning is read.
 LONGEST = 4_000
 
 
@@ -34,20 +34,20 @@ class Interval:
 
 
 def intervals(query: str, now: datetime) -> list[Interval]:
-    """Return what the query says about when, in the order and the time zone of asking; nothing if it names no date.
+    """Returns the intervals that the query names, in order and in the time zone of `now`; empty if it names none.
 
-    A month, a season or a holiday without a year is the latest that has begun, a weekday the latest before today.
-    Weeks begin on Monday, seasons are those of the north, 04/05/2023 is April 5 and 25/04/2023 can only be April 25.
-    Vague words give wide intervals; "before" and "after" are open as far as the calendar goes.
-    Words that may be something else (May the person, to march) count only in the company that makes them a date.
-    German, Spanish and French are read too, where the words of the query tell that it is in one of them.
+    A month, a season or a holiday without a year is the latest that has begun, a weekday the latest before today. Weeks
+    begin on Monday, seasons are those of the north, 04/05/2023 is April 5 and 25/04/2023 can only be 25 April. Vague
+    words give wide intervals; "before" and "after" are open as far as the calendar goes. Words with another meaning
+    (May the person, to march) count only where the words around them make them a date. German, Spanish and French are
+    read too, where the words of the query show that it is in one of them.
     """
     validate.moment(now, "now")
     query = query[:LONGEST]
     spoken, sure = tongue(query)
     if spoken is None:
         return _intervals(query, now)
-    # A word or two that only look like another language leave English as it is.
+    # One word that merely looks like another language does not stop the query from being read as English.
     first, second = (_of_tongue, _of_english) if sure else (_of_english, _of_tongue)
     return first(query, now, spoken) or second(query, now, spoken)
 
@@ -57,7 +57,7 @@ def _of_english(query: str, now: datetime, _spoken: Tongue) -> list[Interval]:
 
 
 def _of_tongue(query: str, now: datetime, spoken: Tongue) -> list[Interval]:
-    """Return what the query says in another language, with the words as they stand in it."""
+    """Returns the intervals of a query in another language, each with its words as they stand in the query."""
     english = translated(query, spoken)
     found = []
     for each, start, stop in _placed(english.text, now):
@@ -71,7 +71,7 @@ def _intervals(query: str, now: datetime) -> list[Interval]:
 
 
 def _placed(query: str, now: datetime) -> list[tuple[Interval, int, int]]:
-    """Return the intervals of an English text, each once, and where they stand."""
+    """Returns the intervals of an English text without duplicates, each with where its words begin and end."""
     asked = Query(query, query.translate(PLAIN), now.replace(tzinfo=None, fold=0), RULES)
     found: dict[Span, tuple[Interval, int, int]] = {}
     for at, phrase in phrases_in(asked):
@@ -84,8 +84,8 @@ def _placed(query: str, now: datetime) -> list[tuple[Interval, int, int]]:
 
 
 def days_apart(found: Sequence[Interval], moments: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Days from each moment, in seconds since 1970, to the nearest interval: 0 inside one."""
-    import numpy as np  # late: whoever reads dates alone does without
+    """Returns the days from each moment (in seconds since 1970) to the nearest interval; 0 inside one."""
+    import numpy as np  # imported late, because reading dates alone does not need it
 
     early = [each.start.timestamp() - moments for each in found]
     late = [moments - each.end.timestamp() for each in found]

@@ -1,4 +1,4 @@
-"""Dates of other languages, put into English: temporal.py reads one grammar, and knows where each word stood."""
+"""Translates dates of other languages into English, so that temporal.py needs one grammar, and records positions."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from ltst.support.languages import ENGLISH
 
 SLOT = re.compile(r"\{(\w+?)(2?)\}")
 WORD = re.compile(r"\w+")
-# How many words must tell a language before its reading comes before the English one.
+# How many words must point to a language before it is tried ahead of English.
 SURE = 2
-# What stands for a word that says nothing of time.
+# The placeholder for a word that says nothing about time.
 OTHER = "x"
 NUMBERS = {"day": "[0-3]?[0-9]", "year": "(?:19|20)[0-9]{2}", "count": "[0-9]{1,3}"}
-# One character for one, so that places stay the same.
+# Each character maps to one character, so that positions stay the same.
 FOLDED = {code: unicodedata.normalize("NFD", chr(code))[0].lower() for code in range(0xC0, 0x180)}
 FOLDED |= {ord("ß"): "s", ord("’"): "'", ord("‘"): "'", ord("–"): "-", ord("—"): "-", ord("‑"): "-"}
 FOLDED |= {code: chr(code + 32) for code in range(ord("A"), ord("Z") + 1)}
 
 
 class Translated(NamedTuple):
-    """A text whose words of time are English, and where each stretch of it comes from."""
+    """A text with its date words in English, and where each piece of it came from."""
 
     text: str
     starts: tuple[int, ...]
     origins: tuple[tuple[int, int], ...]
 
     def origin(self, start: int, stop: int) -> tuple[int, int]:
-        """Return where in the original a stretch stands."""
+        """Returns the start and end in the original of a stretch of the translation."""
         first, last = (bisect_right(self.starts, place) - 1 for place in (start, stop - 1))
         return self.origins[first][0], self.origins[last][1]
 
 
 def tongue(query: str) -> tuple[Tongue | None, bool]:
-    """Return the language whose dates a text may name, and whether that is sure; none for English."""
+    """Returns the language in which a text may name dates, and whether that is certain; None for English."""
     words = {*WORD.findall(query.translate(FOLDED))}
     best, most = None, 0
     for number, each in enumerate(TONGUES):
@@ -50,7 +50,7 @@ def tongue(query: str) -> tuple[Tongue | None, bool]:
 
 
 def translated(query: str, spoken: Tongue) -> Translated:
-    """Return the text with its dates in English; what says nothing of time becomes a word that says nothing."""
+    """Returns the text with its dates in English; every word that says nothing about time becomes "x"."""
     pattern, phrases = _compiled(TONGUES.index(spoken))
     made, starts, origins, length = list[str](), list[int](), list[tuple[int, int]](), 0
     for found in pattern.finditer(query.translate(FOLDED)):
@@ -64,7 +64,7 @@ def translated(query: str, spoken: Tongue) -> Translated:
 
 
 class _Phrase(NamedTuple):
-    """A phrase of a language: the group that holds it, the slots of the groups after that, and its English."""
+    """A phrase of a language: its regex group, the slots in the groups after it, and its English template."""
 
     group: int
     slots: tuple[str, ...]
@@ -75,7 +75,7 @@ class _Phrase(NamedTuple):
 
         def word(slot: re.Match[str]) -> str:
             given = said[slot[1] + slot[2]]
-            # Of several that may stand in one place, one does.
+            # The slots are alternatives: those that did not match are empty.
             return spoken.words.get(slot[1], {}).get(" ".join(given.split()), given) if given else ""
 
         return SLOT.sub(word, self.template)
@@ -87,20 +87,20 @@ def _other(stretch: str) -> str:
 
 @cache
 def _compiled(number: int) -> tuple[re.Pattern[str], dict[int, _Phrase]]:
-    """Return the pattern that takes a text apart, and the phrases of its groups."""
+    """Returns the pattern that splits a text into phrases and words, and the phrase of each regex group."""
     spoken, patterns, phrases, group = TONGUES[number], list[str](), dict[int, _Phrase](), 1
     for said, template in _said(spoken):
         slots = tuple(slot[1] + slot[2] for slot in SLOT.finditer(said))
         patterns.append(f"({SLOT.sub(lambda slot: f'({_any(spoken, slot[1])})', said)})".replace(" ", r"\s{1,4}"))
         phrases[group] = _Phrase(group, slots, template)
         group += 1 + len(slots)
-    # A phrase stands where a word begins, and ends where one ends.
+    # A phrase must begin and end at word boundaries.
     whole = rf"(?<![\w])(?:{'|'.join(patterns)})(?:(?<![\w])|(?![\w]))"
     return re.compile(rf"{whole}|[^\W\d_]+|\d+|[\W_]"), phrases
 
 
 def _said(spoken: Tongue) -> list[tuple[str, str]]:
-    """Return all phrases of a language; plain words after those that are made of several, the longest first."""
+    """Returns all phrases of a language; plain words come after phrases of several words, the longest first."""
     plain = sorted(spoken.plain.items(), key=lambda each: len(each[0]), reverse=True)
     return [*spoken.phrases, *plain, *((f"{{{name}}}", f"{{{name}}}") for name in ("month", "weekday", "holiday"))]
 
@@ -112,7 +112,7 @@ def _any(spoken: Tongue, slot: str) -> str:
 
 @cache
 def _known(number: int) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words that tell a language, and those that tell English beside it."""
+    """Returns the words that point to a language, and those that point to English instead."""
     spoken = TONGUES[number]
     dated = {word for said, _ in _said(spoken) for word in WORD.findall(SLOT.sub(" ", said)) if word.isalpha()}
     named = {word for names in spoken.words.values() for name in names for word in WORD.findall(name)}

@@ -1,7 +1,7 @@
-"""The short-term window over a cache: Postgres names its messages, the cache gives the words of those it holds.
+"""The short-term window over a cache: Postgres names its messages, the cache supplies the text of those it holds.
 
-A message out of the cache is served only where Postgres says, in the same breath, that this message in this version is
-in the window now. So nothing needs to be invalidated, and a cache that was flushed or lags behind costs time only.
+A cached message is used only if Postgres says, in the same read, that this version of it is in the window now. So
+nothing ever needs to be invalidated, and a cache that was flushed or lags behind only costs time.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ltst.protocols import WindowCache
 from ltst.records import ConversationMessage
 from ltst.rooms import windows
 
-# Part of what proves a blob, so that another ltst's, which may be laid out otherwise, is none.
+# Part of the proof of a blob, so that a blob of another ltst version, with another layout, is rejected.
 LAYOUT = "ltst window 1"
 PROOF_BYTES = 16
-# So many are kept where fewer are asked for, since more may be asked for next; all are packed anew with each message.
+# At least this many messages are kept, since the next read may ask for more. All are packed anew with each message.
 USUAL_MESSAGES = 50
-# Larger windows than these are read, and their older part is not kept.
+# Larger windows can be read, but their older part is not cached.
 MOST_MESSAGES = 200
 MOST_BYTES = 256 * 1024
 
@@ -30,7 +30,7 @@ Fresh = tuple[str, ConversationMessage]
 
 
 class Entry(NamedTuple):
-    """A message as the cache holds it; all but its place, id and version stays packed until it is needed."""
+    """A message as the cache holds it. Everything but its place, id and version stays packed until it is needed."""
 
     place: int
     message_id: str
@@ -39,27 +39,27 @@ class Entry(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A window that was read."""
+    """A window as it was read."""
 
     messages: list[ConversationMessage]
     hit: bool | None = None
-    """Whether the cache held all of it; None where there is no cache."""
+    """Whether the cache held all of it; None if there is no cache."""
     keep: Coroutine[Any, Any, None] | None = None
-    """What is left to do for the next reading; nobody needs to wait for it."""
+    """Updates the cache for the next reading, if it changed; the caller need not wait for it."""
 
 
 class Windows:
-    """The windows of one database."""
+    """The cached windows of one database."""
 
     def __init__(self, cache: WindowCache, database_id: str) -> None:
-        """Keep them in a cache that may be shared with other databases."""
+        """Keeps the windows in a cache that may be shared with other databases."""
         self._cache = cache
         self._database_id = database_id
 
     async def read(
         self, database: Database, user_id: str, session_id: str, limit: int, max_tokens: int | None
     ) -> Reading:
-        """Return the newest messages, oldest first: at most `limit`, and together at most `max_tokens`."""
+        """Returns the newest messages, oldest first: at most `limit`, and together at most `max_tokens`."""
         names = self._name(user_id), self._name(user_id, session_id)
         owner = self._owner(user_id, session_id)
         held = unpack(await self._cache.get(*names), owner)
@@ -69,7 +69,7 @@ class Windows:
         messages = [*_unpacked(kept, user_id, session_id), *(message for _, message in found.fresh)]
         messages.sort(key=_index)
         unchanged = not found.fresh and len(kept) == len(known)
-        # Fewer tokens than the newest message has say nothing of what is there.
+        # If even the newest message exceeds `max_tokens`, the empty result says nothing about what is stored.
         if unchanged or (not messages and max_tokens is not None):
             return Reading(messages, hit=True)
         following = _following(held, kept, found.fresh, min(max(limit, USUAL_MESSAGES), MOST_MESSAGES))
@@ -77,30 +77,30 @@ class Windows:
         return Reading(messages, not found.fresh, keep)
 
     async def forget(self, user_id: str) -> None:
-        """Remove what is kept of a user."""
+        """Removes everything that is cached of a user."""
         await self._cache.forget(self._name(user_id))
 
     async def _keep(self, names: tuple[str, str], entries: Sequence[Entry], owner: bytes) -> None:
         await self._cache.put(*names, pack(entries, owner))
 
     def _name(self, *ids: str) -> str:
-        """Under which the cache keeps it: whoever looks into the cache reads nobody's id."""
+        """Returns the hashed name under which the cache keeps it, so that a look into the cache reveals nobody's id."""
         return blake2b(json.dumps([self._database_id, *ids]).encode(), digest_size=PROOF_BYTES).hexdigest()
 
     def _owner(self, user_id: str, session_id: str) -> bytes:
-        """Return what a blob is proven with."""
+        """Returns the key that proves whose a blob is, and in which layout."""
         return blake2b(json.dumps([LAYOUT, self._database_id, user_id, session_id]).encode()).digest()
 
 
 def pack(entries: Sequence[Entry], owner: bytes) -> bytes:
-    """Return the entries as bytes, behind a proof that they are whole and whose they are."""
+    """Returns the entries as bytes, after a proof that they are complete and whose they are."""
     heads = json.dumps([[entry.place, entry.message_id, entry.version] for entry in entries])
     body = b"\n".join([heads.encode(), *(entry.packed for entry in entries)])
     return _proof(body, owner) + body
 
 
 def unpack(blob: bytes | None, owner: bytes) -> list[Entry]:
-    """Return the entries of a blob; none if it is damaged, another owner's or another ltst's."""
+    """Returns the entries of a blob; none if it is damaged, or belongs to another owner or layout."""
     if blob is None or blob[:PROOF_BYTES] != _proof(blob[PROOF_BYTES:], owner):
         return []
     heads, *packed = blob[PROOF_BYTES:].split(b"\n")
@@ -122,15 +122,15 @@ def _of(held: Sequence[Entry], indexes: Sequence[int]) -> list[Entry]:
 
 
 def _following(held: Sequence[Entry], kept: Sequence[Entry], fresh: Sequence[Fresh], most: int) -> list[Entry]:
-    """Return what to hold for the next reading: this window, and before it what was held of older messages."""
+    """Returns what to hold for the next reading: this window, and before it the older messages that were held."""
     window = sorted([*kept, *(_entry(*each) for each in fresh[-most:])], key=lambda entry: entry.place)
-    # Where the window is empty nothing is before it.
+    # An empty window has nothing before it.
     first = window[0].place if window else 0
     return _newest([*(entry for entry in held if entry.place < first), *window][-most:])
 
 
 def _newest(entries: Sequence[Entry]) -> list[Entry]:
-    """As many of the newest as fit."""
+    """Returns as many of the newest entries as fit into MOST_BYTES."""
     size, first = 0, len(entries)
     for entry in reversed(entries):
         size += len(entry.packed)
@@ -174,7 +174,7 @@ def _written(moment: datetime | None) -> str | None:
 
 
 def _unpacked(entries: Sequence[Entry], user_id: str, session_id: str) -> Iterator[ConversationMessage]:
-    # All in one go: a call for each would cost more than the reading.
+    # Parsed in one call: one call for each message would cost more than reading it.
     texts = json.loads(b"[" + b",".join(entry.packed for entry in entries) + b"]")
     for entry, text in zip(entries, texts, strict=True):
         role, content, kind, parent, metadata, relevance, is_context, said, hash, scoped, key, tokens, stored = text

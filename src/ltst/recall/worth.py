@@ -1,4 +1,4 @@
-"""Worth telling: what of all that was found goes into a prompt: no small talk, and no secret that nobody asked for."""
+"""Chooses which hits are worth telling in a prompt: no small talk or questions, and no secret it is not about."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ltst.records import Hit
+from ltst.support.questions import only_asks
 from ltst.support.smalltalk import acknowledges, is_small_talk
 from ltst.support.tables import Table
 from ltst.support.terms import UNSPACED, terms
@@ -20,16 +21,16 @@ PAIRS = (
     (("niemand", "keinem", "keiner"), ("sag", "erzähl", "verrat")),
     (("für dich",), ("behalt",)),
 )
-LOOKED_AT = 2000  # characters at either end of a message: what is in the middle of a long one was pasted
-# What was found, by its hashes: nobody's words are kept.
+LOOKED_AT = 2000  # characters read at either end of a message: the middle of a long one was pasted
+# Judgements of hits by hash, so that nobody's words are kept in memory.
 MOST_KNOWN = 20_000
 _known: dict[int, _Told] = {}
-SHORTEST_TERM = 3  # letters: shorter words join sentences in most languages
+SHORTEST_TERM = 3  # letters: in most languages shorter words only join sentences
 COMMON = _TABLE.words("common")
 
 
 def worth_telling(found: Sequence[Hit], topic: str) -> list[Hit]:
-    """Return what was found, without small talk and without secrets that the topic shares no word with."""
+    """Returns the hits that tell something, without secrets that share no word with the topic."""
     asked = subjects(topic)
     read = [(hit, _read(hit)) for hit in found]
     secrets = [hit for hit, told in read if told.secret]
@@ -39,15 +40,15 @@ def worth_telling(found: Sequence[Hit], topic: str) -> list[Hit]:
 
 
 class _Told(NamedTuple):
-    """What a text tells by itself, whatever is asked."""
+    """What the text of a hit tells by itself, whatever the question."""
 
     secret: bool
     nothing: bool
 
 
 def _read(hit: Hit) -> _Told:
-    """Return what something that was found tells, read once: it is found again and again."""
-    found = _known.get(key := hash((hit.kind, hit.role, hit.trusted, hit.content)))
+    """Returns the judgement of a hit, from the cache if possible, since the same texts are found again and again."""
+    found = _known.get(key := hash((hit.kind, hit.role, hit.trusted, bool(hit.metadata.get("retold")), hit.content)))
     if found is None:
         if len(_known) >= MOST_KNOWN:
             _known.clear()
@@ -56,21 +57,23 @@ def _read(hit: Hit) -> _Told:
 
 
 def _says_nothing(hit: Hit) -> bool:
-    return is_small_talk(hit.content) or (hit.role == "ai" and acknowledges(hit.content))
+    if hit.role == "ai":
+        return is_small_talk(hit.content) or acknowledges(hit.content) or bool(hit.metadata.get("retold"))
+    return is_small_talk(hit.content) or only_asks(hit.content)
 
 
 def subjects(text: str) -> frozenset[str]:
-    """Return the words of a text that say what it is about, as search compares them."""
+    """Returns the words that say what a text is about, as the terms that search compares."""
     return frozenset(term for term in terms(text) if _is_subject(term))
 
 
 def _is_subject(term: str) -> bool:
-    # Of a script without spaces, two characters are a word, and one is in too many.
+    # In a script without spaces two characters make a word; a single one occurs in too many.
     return len(term) >= (2 if UNSPACED.match(term) or term.isdigit() else SHORTEST_TERM) and term not in COMMON
 
 
 def _is_secret(hit: Hit) -> bool:
-    """Return whether the user said so, or something that was made of what the user said."""
+    """Returns whether the user, or a memory made from the user's words, asks to keep this hit secret."""
     if hit.role not in (None, "human", "user") or not hit.trusted:
         return False
     return _asks_for_silence(hit.content[:LOOKED_AT]) or (
@@ -90,5 +93,5 @@ def _is_hinted(holds: Callable[[str], bool]) -> bool:
 
 
 def _uncovered(content: str) -> str:
-    """Return a secret without the words that make it one: who asks to be told something need not mean this."""
+    """Returns a secret without the words that make it one, so that the word "tell" in a question does not match it."""
     return SECRET.sub(lambda match: " secret " if "secret" in match.group().lower() else " ", content)

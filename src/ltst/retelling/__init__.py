@@ -1,1 +1,1 @@
-"""Retelling: episodes, summaries and what becomes of them, in the words that were said."""
+"""Retelling: episodes and summaries in the words that were said, how important they are, and how they are merged."""

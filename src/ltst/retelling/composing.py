@@ -1,4 +1,4 @@
-"""Composes episodes and summaries from what was said, and compares entries; runs in a child process, under a limit."""
+"""Composes episodes and summaries from messages, and compares entries; runs in a child process, under a time limit."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ltst.records import ConversationMessage, MemoryEntry
 from ltst.retelling.importance import decided
 from ltst.support.terms import terms
 
-# How long an episode and a running summary are, in tokens.
+# The length of an episode and of a running summary, in tokens.
 EPISODE_TOKENS, SUMMARY_TOKENS = 100, 300
 TOPICS, DECISIONS = 6, 2
-# An assistant says much that nobody will ask for; what it begins with, in characters, tells enough.
+# Of an assistant's message only this many characters are used: it says much that nobody will ask for.
 OF_ASSISTANT = 400
-# Two entries say the same only if they share nearly all words, and agree in every number and every "not".
+# Two entries say the same only if they share nearly all words and agree in every number and every "not".
 SHARED_WORDS = 0.8
 NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 NOT = re.compile(r"\b(?:not?|never|none|without|\w+n['’]t)\b", re.IGNORECASE)
@@ -36,7 +36,7 @@ class Episode(NamedTuple):
 
     @property
     def metadata(self) -> dict[str, object]:
-        """What an entry notes beside its content."""
+        """The metadata of its entry."""
         ends = [self.first.message_index, self.last.message_index]
         return {"messages": ends, "sources": self.sources, "topics": self.topics}
 
@@ -47,18 +47,18 @@ def said(portion: Sequence[ConversationMessage]) -> list[ConversationMessage]:
 
 
 def spoken(message: ConversationMessage) -> bool:
-    """Returns whether it is what people and assistants said; what tools returned is nobody's word and is not retold."""
+    """Returns whether a person or an assistant said it; tool output is nobody's words, and is not retold."""
     return message.role in MODEL_ROLES and message.message_type == "message" and message.trusted
 
 
 def own(message: ConversationMessage) -> ConversationMessage:
-    """Return a message without what was pasted, which a summary would show as the speaker's own words."""
+    """Returns a message without pasted text, which a summary would show as the speaker's own words."""
     without = pasted.own_words if message.role == "human" else pasted.unquoted
     return replace(message, content=without(message.content))
 
 
 def composed(said: Sequence[ConversationMessage], vectors: dict[str, list[float]], written: str | None) -> Episode:
-    """Returns an episode in the words that were said, or around a summary that a model wrote."""
+    """Composes an episode from the words that were said, or around a summary that a model wrote."""
     chosen = [each for each in sentences(said) if _tells(each, said)]
     rows = [vectors.get(str(said[each.turn].message_id)) for each in chosen]
     known = [row for row in rows if row is not None]
@@ -76,32 +76,32 @@ def _tells(sentence: Sentence, said: Sequence[ConversationMessage]) -> bool:
 
 
 def _topics(chosen: Iterable[Sentence]) -> list[str]:
-    """Returns the names that come most often."""
+    """Returns the most frequent names."""
     counted = Counter(name for each in chosen for name in details(each.text) if name[0].isupper())
     return [name for name, _ in sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:TOPICS]]
 
 
 def _decisions(chosen: Iterable[Sentence], told: str) -> list[str]:
-    """Returns what the user decided, where the summary does not tell it."""
+    """Returns what the user decided, unless the summary already tells it."""
     found = [each.text for each in chosen if each.speaker == "user" and decided(each.text) and each.text not in told]
     return [f"Decided: {text}" for text in found[:DECISIONS] if len(text) < 300]
 
 
 def condensed(summary: str | None, said: Sequence[ConversationMessage]) -> str:
-    """Returns the summary so far and what followed, in the sentences that tell most."""
+    """Returns the most telling sentences of the summary so far and of the messages after it."""
     before = [_line(line, turn) for turn, line in enumerate((summary or "").splitlines()) if line.strip()]
     after = [Sentence(each.text, each.speaker, each.turn + len(before)) for each in sentences(said)]
     return summarise([*before, *after], None, SUMMARY_TOKENS)
 
 
 def _line(line: str, turn: int) -> Sentence:
-    """Returns a line of an earlier summary, with its speaker as it was."""
+    """Parses a line of an earlier summary into its speaker and text."""
     speaker, mark, text = line.partition(": ")
     return Sentence(text, speaker, turn) if mark and speaker in MODEL_ROLES.values() else Sentence(line, None, turn)
 
 
 def says_the_same(one: MemoryEntry, other: MemoryEntry) -> bool:
-    """Returns whether one entry can stand for both; never for those of two conversations or levels of trust."""
+    """Returns whether one entry can stand for both; never if session, origin or level of trust differ."""
     of_one, of_other = ((each.session_id, each.learned, each.metadata.get("trust", "high")) for each in (one, other))
     if of_one != of_other:
         return False

@@ -1,4 +1,4 @@
-"""Consolidation: merges entries that say the same, and relates the conversations that they tell of."""
+"""Consolidation: merges entries that say the same, and links conversations that are related."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ltst.support.children import LEARNING
 from ltst.support.ids import new_id
 
 BATCH = 50
-# Two entries may say the same only if they are as near as this.
+# Entries less similar than this are not compared.
 SAME = 0.93
-# From where on two conversations are about the same, and when one goes on with the other.
+# How similar two conversations must be to be related, and within which time one continues the other.
 RELATED = 0.6
 CLOSELY_RELATED = 0.75
 CONTINUES_WITHIN = timedelta(days=2)
@@ -27,7 +27,7 @@ MOST_RELATED = 3
 
 
 async def consolidate(database: Database, lease: Lease, *, limits: Limits, relate: bool) -> int:
-    """Compare new entries with all others; returns how many were compared."""
+    """Compares new entries with all others; returns how many were compared."""
     async with database.transaction(user_scope(lease.user_id)) as tx:
         new = await tx.rows("entries.unconsolidated", MemoryEntry, limit=BATCH)
         for entry in new:
@@ -40,7 +40,7 @@ async def consolidate(database: Database, lease: Lease, *, limits: Limits, relat
 
 
 async def _merge(tx: Transaction, entry: MemoryEntry, limits: Limits) -> bool:
-    """Merge an entry into an earlier one that says the same, with all sources; return whether there was one."""
+    """Merges an entry into another one that says the same, with all sources; returns whether there was one."""
     others = [other for other, _ in await entries.like(tx, str(entry.entry_id), SAME, MOST_RELATED)]
     compared = await LEARNING.each(
         says_the_same, [(entry, other) for other in others], limits, owner=str(tx.scope.user_id)
@@ -62,7 +62,7 @@ async def _merge(tx: Transaction, entry: MemoryEntry, limits: Limits) -> bool:
 
 
 def _together(kept: MemoryEntry, other: MemoryEntry) -> dict[str, Any]:
-    """Returns the metadata of both: nothing that was said is lost, it only is not shown twice."""
+    """Returns the metadata of both entries. Nothing that was said is lost; it is just not shown twice."""
     metadata = {**other.metadata, **kept.metadata}
     sources = [*kept.metadata.get("sources", []), *other.metadata.get("sources", [])]
     if sources:
@@ -79,13 +79,13 @@ def _together(kept: MemoryEntry, other: MemoryEntry) -> dict[str, Any]:
 
 
 def _range(one: MemoryEntry, other: MemoryEntry) -> list[int]:
-    """Return the range of messages that two episodes cover together."""
+    """Returns the range of message indexes that two episodes cover together."""
     ends = [index for each in (one, other) for index in each.metadata.get("messages", [])]
     return [min(ends), max(ends)] if ends else []
 
 
 async def _relate(tx: Executor, entry: MemoryEntry) -> None:
-    """Link the conversation of an episode with the most similar ones."""
+    """Links the conversation of an episode with the most similar ones."""
     linked: set[str] = set()
     for other, similarity in await entries.like(tx, str(entry.entry_id), RELATED, 4 * MOST_RELATED):
         type = kinship(entry, other, similarity)
@@ -95,7 +95,7 @@ async def _relate(tx: Executor, entry: MemoryEntry) -> None:
 
 
 def kinship(one: MemoryEntry, other: MemoryEntry, similarity: float) -> str | None:
-    """Returns how the conversations of two episodes hang together, if they do: by likeness, shared names and time."""
+    """Returns how the conversations of two episodes are related, by similarity, shared names and time; None if not."""
     if None in (one.session_id, other.session_id) or one.session_id == other.session_id:
         return None
     shared = _shared(one, other)
@@ -127,5 +127,5 @@ async def _link(tx: Executor, entry: MemoryEntry, other: MemoryEntry, type: str,
         strength=min(1.0, similarity + 0.1 * len(shared)),
         metadata=json.dumps({"shared": shared}, ensure_ascii=False),
     )
-    if link is not None:  # they were not linked
+    if link is not None:  # None: they were already linked
         await events.add(tx, ACTOR, "learn", "relationship", link)

@@ -1,4 +1,4 @@
-"""Episodes: what a conversation was about, told once it rests; and the running summary of one that has grown long."""
+"""Episodes: tell what a conversation was about once it is idle, and keep a running summary of a long one."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from ltst.support.ids import new_id
 from ltst.support.logs import LOGGER
 from ltst.support.text import scoped_hash, sha256
 
-# What one episode tells of, in tokens.
+# How much of a conversation one episode covers, in tokens.
 PORTION_TOKENS = 3_000
 READ = 400
 FEWEST_WORDS = 12
 
 
 async def tell(database: Database, lease: Lease, rules: WorkRules, model: LanguageModel | None = None) -> None:
-    """Write the episodes of a session that rests, and its running summary if it is long."""
+    """Writes the episodes of an idle session, and its running summary if it is long."""
     calls = database.user(lease.user_id)
     progress = await sessions.progress(calls, lease.subject)
     if progress is None:
@@ -51,7 +51,7 @@ async def tell(database: Database, lease: Lease, rules: WorkRules, model: Langua
 async def _new_episodes(
     calls: SingleCall, session_id: str, progress: Progress, rules: WorkRules, model: LanguageModel | None
 ) -> tuple[list[Episode], int] | None:
-    """Returns the episodes of what was not told yet, and up to where they tell; none while the conversation goes on."""
+    """Returns the episodes of new messages and the index they reach; None while the conversation goes on."""
     if progress.last_activity >= progress.now - rules.idle:
         return None
     unread = await messages.after(calls, session_id, progress.episode_index, READ)
@@ -80,9 +80,9 @@ async def _episode(
 async def _running(
     calls: SingleCall, session_id: str, progress: Progress, rules: WorkRules, model: LanguageModel | None
 ) -> tuple[int, str] | None:
-    """Returns how far the running summary of a long conversation reaches, and its text, without the newer half."""
+    """Returns how far the running summary of a long conversation reaches, and its text; the newer half is left out."""
     unread = await messages.after(calls, session_id, progress.summarised_index, READ)
-    # As many as can be read at once are enough, however short they are.
+    # A full read counts as long, however short the messages are.
     long = sum(each.token_count for each in unread) > rules.tokens or len(unread) == READ
     if not long or len(unread) < 2:
         return None
@@ -99,7 +99,7 @@ async def _running(
 async def _written(
     model: LanguageModel | None, spoken: Sequence[ConversationMessage], max_tokens: int, limits: Limits, user_id: str
 ) -> str | None:
-    """Returns a summary in a model's own words; without one, or if it cannot or errs, the words that were said do."""
+    """Returns a summary written by a model; None without a model, or if it fails or errs."""
     if model is None or not spoken:
         return None
     from ltst.retelling.summaries import summarised
@@ -119,7 +119,7 @@ async def _keep(tx: Transaction, session_id: str, progress: Progress, told: Sequ
             "entries.learn",
             entry_id=entry_id,
             content=episode.content,
-            content_hash=scoped_hash(session_id, sha256(episode.content)),  # kept once for each session
+            content_hash=scoped_hash(session_id, sha256(episode.content)),  # a text is kept once for each session
             session_id=session_id,
             agent=progress.agent_name,
             importance=importance(episode.content),
@@ -130,7 +130,7 @@ async def _keep(tx: Transaction, session_id: str, progress: Progress, told: Sequ
 
 
 def portions(unread: Sequence[ConversationMessage]) -> Iterator[list[ConversationMessage]]:
-    """Yields a conversation in parts that one episode can tell."""
+    """Splits a conversation into portions that one episode can cover."""
     part: list[ConversationMessage] = []
     held = 0
     for message in unread:

@@ -1,4 +1,4 @@
-"""Importance: how much a text is worth remembering, from what can be seen in it; no model is asked."""
+"""Importance: scores how much a text is worth remembering by what can be seen in it, without a model."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from ltst.support.tables import Table
 
 _TABLE = Table("ltst.retelling", "importance.txt")
 
-# What each sign is worth; together they are at most 1.
+# The weight of each sign; the score is capped at 1.
 NAMES, NUMBERS, DATES, DECISION, SELF, ASKED = 0.2, 0.15, 0.15, 0.2, 0.25, -0.1
 LEAST = 0.05
 MIDDLING = 0.5
 SPOKEN = {"human": 0.1, "ai": 0.0, "system": 0.0, "tool": 0.0}
 SHORT_WORDS = 4
-# A long text is read at its beginning: where it is important, it is so from the first page on.
+# Only the beginning of a long text is read: an important text is important from the first page on.
 READ = 4_000
 
 NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-zA-Z'’-]+")
@@ -26,7 +26,7 @@ QUESTION = re.compile(r"\?\s*$")
 
 
 def importance(text: str, role: str | None = None) -> float:
-    """Returns a score from 0 to 1; names, numbers, dates, decisions and what people say about themselves raise it."""
+    """Returns a score from 0 to 1, raised by names, numbers, dates, decisions and what people say about themselves."""
     read = text[:READ]
     score = SPOKEN.get(role or "", 0.1)
     score += min(2, len(NAME.findall(read))) * NAMES / 2
@@ -39,10 +39,10 @@ def importance(text: str, role: str | None = None) -> float:
 
 
 def kept(text: str) -> float:
-    """Returns how much a text is worth that somebody took the trouble to keep: middling at the least."""
+    """Returns the importance of a text that somebody chose to keep: at least middling."""
     return round(MIDDLING + (1 - MIDDLING) * importance(text), 3)
 
 
 def decided(sentence: str) -> bool:
-    """Returns whether a sentence tells of a decision."""
+    """Returns whether a sentence states a decision."""
     return bool(DECIDED.search(sentence)) and not QUESTION.search(sentence)

@@ -1,4 +1,4 @@
-"""Summaries by a language model, kept only where the conversation bears them out."""
+"""Summaries by a language model, accepted only if the conversation bears them out."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 SHORTEST_TURN = 80
 THINKING_TOKENS = 512
 WORDS_PER_TOKEN = 0.6
-LIMITS = Limits(10.0)  # for the check of a summary, where nothing else is said
+LIMITS = Limits(10.0)  # the default for checking a summary
 WHOLE = re.compile(r".*(?:[.!?…][\"'”’)]*(?=\s|\Z)|[。！？])", re.S)
-# What a sentence of a summary may begin with though nobody said it; any other capital is held for a name.
+# Words that may begin a sentence although nobody said them; any other capitalised word is taken for a name.
 OPENERS = words(
     """
     user users assistant ai conversation discussion chat summary later then also next finally additionally moreover
@@ -34,7 +34,7 @@ OPENERS = words(
     open decided instead first second third lastly eventually furthermore since although despite one i
     """
 )
-LEAST_SHARED = 0.5  # of what a summary says in the words of the conversation
+LEAST_SHARED = 0.5  # of a summary's words must come from the conversation
 
 
 async def summarised(
@@ -62,7 +62,7 @@ async def summarised(
 
 
 def _borne_out(summary: str, shown: Sequence[ShownTurn]) -> bool:
-    """Returns whether a summary speaks of what was said, and names nothing else."""
+    """Returns whether a summary shares enough words with the conversation, and names nothing that was not said."""
     texts = [each.text for each in shown]
     days = [f"{day:%Y-%m-%d %B} {day.day}" for each in shown if (day := each.message.timestamp)]
     retold, said = {*terms(summary)}, {*terms("\n".join(texts))}
@@ -71,9 +71,9 @@ def _borne_out(summary: str, shown: Sequence[ShownTurn]) -> bool:
 
 
 def _whole(text: str, max_tokens: int, complete: bool) -> str:
-    """Returns as many of its sentences as fit, without one that breaks off."""
+    """Returns as many whole sentences of an answer as fit, without repetitions."""
     said = " ".join(bare_answer(text).split())
-    text = " ".join(dict.fromkeys(SENTENCE_END.split(said)))  # small models say the same until they are stopped
+    text = " ".join(dict.fromkeys(SENTENCE_END.split(said)))  # small models repeat themselves until they are stopped
     if complete and tokens.count(text) <= max_tokens:
         return text
     room = max_tokens * tokens.BYTES_PER_TOKEN
@@ -82,7 +82,7 @@ def _whole(text: str, max_tokens: int, complete: bool) -> str:
 
 
 def strangers(summary: str, texts: Iterable[str]) -> list[str]:
-    """Returns the names and numbers of a summary that none of the texts has."""
+    """Returns the names and numbers of a summary that occur in none of the texts."""
     said, retold = plain("\n".join(texts)), plain(summary)
     known = {word.casefold() for word in WORD.findall(said)} | {*terms(said)}
     numbers = {part for number in NUMBER.findall(said) for part in (number, *re.split("[-/:]", number))}
@@ -93,6 +93,6 @@ def strangers(summary: str, texts: Iterable[str]) -> list[str]:
 
 
 def _names(text: str) -> list[str]:
-    """Returns the words with a capital, but for those that have it from the beginning of a sentence."""
+    """Returns the capitalised words, except common ones that begin sentences."""
     common = OPENERS | STOP_WORDS | NUMBER_WORDS.keys()
     return [word for word in WORD.findall(text) if word[0].isupper() and word.casefold() not in common]

@@ -1,1 +1,1 @@
-"""One room per noun: what is stored and how it is asked for. No room knows another; vectors come in from outside."""
+"""One module per kind of stored record, with the queries that read and write it. Rooms do not import each other."""

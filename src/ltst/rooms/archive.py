@@ -1,4 +1,4 @@
-"""The archive: everything that one user owns, out as a document, back in, or erased with a count."""
+"""Restores an export of everything that one user owns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ltst.support.tokens import count
 
 Rows = list[dict[str, Any]]
 
-# In the order in which they can be put back.
+# Ordered so that every row comes after the rows it refers to.
 NOUNS = (
     "sessions",
     "messages",
@@ -32,7 +32,7 @@ NOUNS = (
     "learning",
 )
 BATCH = 1000
-# What exports of earlier versions, or without vectors, do not say.
+# Defaults for columns that older exports lack, or that exports leave out.
 ABSENT: Mapping[str, Mapping[str, Any]] = {
     "messages": {"ann": False},
     # Postgres reads "now" as the time of the restore, which is when these rows were last changed here.
@@ -48,22 +48,23 @@ ABSENT: Mapping[str, Mapping[str, Any]] = {
 
 
 async def restore(tx: Executor, document: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, int]:
-    """Put the rows back; those that are there already stay as they are. The number of rows added per noun.
+    """Inserts the rows of an export, skips those that already exist, and returns how many were added per noun.
 
-    A session that goes by the same id but holds other messages stays as it is, whole: two conversations are not mixed.
+    A session whose id exists with different messages gets none of the exported ones, so conversations never mix.
     """
     owned = {noun: _owned(noun, tx.scope.user_id, document.get(noun, [])) for noun in NOUNS}
     owned["messages"] = await _without_foreign_sessions(tx, [_derived(row) for row in owned["messages"]])
     owned["chunks"] = await _without_known_documents(tx, owned["chunks"])
-    # Their messages are counted as they come in.
+    # The counters start at zero because a trigger counts the messages as they are inserted.
     uncounted = [{**row, "session_length": 0, "last_index": 0} for row in owned["sessions"]]
     new_sessions = await tx.values("archive.restore_sessions", rows=json.dumps(uncounted))
     added = {"sessions": len(new_sessions)}
     orphans = [{**row, "parent_message_id": None} for row in owned["messages"]]
     added["messages"] = await _insert(tx, "messages", orphans)
     await _restore_parents(tx, owned["messages"])
-    # Counting changed the state; a session that came with its messages gets its own back.
-    counters = [row for row in owned["sessions"] if row["session_id"] in set(new_sessions)]
+    # Inserting messages changed these sessions; new ones get the counters and dates of the export back.
+    new = set(new_sessions)
+    counters = [row for row in owned["sessions"] if row["session_id"] in new]
     await tx.run("archive.restore_counters", rows=json.dumps(counters))
     for noun in NOUNS[2:]:
         added[noun] = await _insert(tx, noun, owned[noun])
@@ -71,13 +72,13 @@ async def restore(tx: Executor, document: Mapping[str, Sequence[Mapping[str, Any
 
 
 def _owned(noun: str, user_id: str, rows: Iterable[Mapping[str, Any]]) -> Rows:
-    # A session is shared with another program by being adopted, not by saying so.
+    # An export must not link a session to another program's table; only adopting that table does so.
     fixed = {"user_id": user_id, **({"adoption_id": None} if noun == "sessions" else {})}
     return [{**ABSENT.get(noun, {}), **row, **fixed} for row in rows]
 
 
 def _derived(row: dict[str, Any]) -> dict[str, Any]:
-    """A message with hashes and length of its own content, whatever the document says."""
+    """Returns a message row with hashes and token count computed from its content, whatever the export says."""
     session_id, role, content = str(row.get("session_id")), str(row.get("role")), str(row.get("content"))
     digest = sha256(content)
     hashes = {"content_hash": digest, "context_hash": scoped_hash(session_id, role, digest)}
@@ -91,7 +92,7 @@ async def _without_foreign_sessions(tx: Executor, rows: Rows) -> Rows:
 
 
 async def _without_known_documents(tx: Executor, rows: Rows) -> Rows:
-    """A document that is there has all of its chunks; it may have been changed since."""
+    """Returns the chunks of documents that are new here; a stored document keeps its own chunks, perhaps newer ones."""
     ids = sorted({str(row.get("document_id")) for row in rows})
     known = {*await tx.values("archive.known_documents", ids=ids)}
     return [row for row in rows if row.get("document_id") not in known]
@@ -105,7 +106,7 @@ async def _insert(tx: Executor, noun: str, rows: Sequence[Mapping[str, Any]]) ->
 
 
 async def _restore_parents(tx: Executor, rows: Rows) -> None:
-    """Afterwards, since a parent may come later than its child."""
+    """Links messages to their parents once all are inserted, because a parent may come after its child."""
     children = [row for row in rows if row.get("parent_message_id")]
     for start in range(0, len(children), BATCH):
         await tx.run("archive.restore_parents", rows=json.dumps(children[start : start + BATCH]))

@@ -1,7 +1,4 @@
-"""The retrieval cache: keeps what a search found for `cache_ttl_hours`, or until the user's memory changes.
-
-It holds no contents.
-"""
+"""The retrieval cache: keeps search results for `cache_ttl_hours` or until the memory changes, without contents."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from ltst.db.pool import Executor
 
 
 class Retrieval(NamedTuple):
-    """What a search found in one version of the user's memory: the keys and scores of the best."""
+    """A search result to cache: the keys and scores of the best hits, in one version of the user's memory."""
 
     user_id: str
     cache_key: str
@@ -25,14 +22,14 @@ class Retrieval(NamedTuple):
 
 
 async def put(tx: Executor, found: Iterable[Retrieval], hours: float) -> None:
-    """Keep what searches of several users found, each unless its user's memory has changed since it began."""
+    """Caches search results of several users, skipping those whose memory changed since the search began."""
     rows = [_row(each) for each in found]
     await tx.values("cache.share", user_ids=sorted({row["user_id"] for row in rows}))
     await tx.run("cache.put", rows=json.dumps(rows), hours=hours)
 
 
 def _packed(best: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return what a search found as it is kept: the arms, which are the same for all, are named by the first alone."""
+    """Returns hits in the stored form. Only the first one names the arms because all hits have the same ones."""
     hits = [{"key": each["key"], "score": each["score"], "scores": [*each["scores"].values()]} for each in best]
     if hits:
         hits[0]["arms"] = [*best[0]["scores"]]
@@ -40,9 +37,9 @@ def _packed(best: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def unpacked(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what a search found, from what is kept of it."""
+    """Returns cached hits in the form that a search produces."""
     arms = hits[0].get("arms") if hits else None
-    if arms is None:  # there is none, or it was kept by an earlier version
+    if arms is None:  # no hits, or cached by an earlier version
         return hits
     return [
         {"key": each["key"], "score": each["score"], "scores": dict(zip(arms, each["scores"], strict=True))}
@@ -64,5 +61,5 @@ def _row(found: Retrieval) -> dict[str, Any]:
 
 
 async def count_hit(tx: Executor, cache_key: str) -> None:
-    """Note that a cached retrieval was of use."""
+    """Counts one use of a cached search result."""
     await tx.run("cache.count_hit", cache_key=cache_key)

@@ -1,4 +1,4 @@
-"""Claims: what messages say about their speaker; the evidence that facts, preferences and instructions rest on."""
+"""Claims: what messages say about the user, as evidence for facts, preferences and instructions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ltst.support.ids import new_id
 
 
 class Heard(NamedTuple):
-    """A claim as it is kept: with its message, its times and what rests on it."""
+    """A stored claim with its message, its dates and the row that was derived from it."""
 
     claim_id: str
     message_id: str
@@ -33,7 +33,7 @@ class Heard(NamedTuple):
 
 
 class SourcedClaim(NamedTuple):
-    """A claim with the message that it was read in."""
+    """A claim with the message it was found in."""
 
     message_id: str
     said_at: datetime
@@ -41,11 +41,11 @@ class SourcedClaim(NamedTuple):
 
 
 async def add(tx: Executor, said: Iterable[SourcedClaim], *, reader: str) -> list[tuple[str, str]]:
-    """Keep claims; what the message was known to say already is not said twice. The nouns and keys of new ones."""
+    """Stores claims, skips those already known, and returns the noun and key of each new one."""
     heard = [*said]
     if not heard:
         return []
-    # Ids in the order of saying, which decides where two things are said at the same moment.
+    # Ids in the order of the claims: they decide which of two simultaneous claims counts as the later one.
     ids = sorted(new_id() for _ in heard)
     rows = [_row(each, reader, claim_id) for each, claim_id in zip(heard, ids, strict=True)]
     added = await tx.dicts("claims.add", rows=json.dumps(rows))
@@ -53,42 +53,42 @@ async def add(tx: Executor, said: Iterable[SourcedClaim], *, reader: str) -> lis
 
 
 async def of(tx: Executor, noun: str, key: str) -> list[Heard]:
-    """Return all that was said about a key, in the order of saying."""
+    """Returns all claims about a key, oldest first, except those struck out."""
     return await tx.rows("claims.of", Heard, noun=noun, key=key)
 
 
 async def strike_out(tx: Executor, ids: Iterable[str]) -> list[tuple[str, str]]:
-    """Let what the rules read count no more, until it is learnt anew; return the nouns and keys."""
+    """Disregards claims that the local rules found, without deleting them; returns the nouns and keys affected."""
     struck = await tx.dicts("claims.strike_out", ids=[*ids])
     return sorted({(row["noun"], row["claim_key"]) for row in struck})
 
 
 async def said_in(tx: Executor, message_id: str) -> list[tuple[str, str]]:
-    """Return the nouns and keys that a message says something about."""
+    """Returns the nouns and keys that a message makes claims about."""
     found = await tx.dicts("claims.said_in", message_id=message_id)
     return [(row["noun"], row["claim_key"]) for row in found]
 
 
 async def rest_on(tx: Executor, rows: Mapping[str, str | None]) -> None:
-    """Note which row rests on which claim."""
+    """Records which row was derived from each claim."""
     if rows:
         await tx.run("claims.rest_on", claim_ids=[*rows], row_ids=[*rows.values()])
 
 
 async def forget(tx: Executor, noun: str, key: str) -> int:
-    """Remove what was said about a key, since it is to be forgotten; return the number of claims removed."""
+    """Deletes all claims about a key that is being forgotten, and returns how many there were."""
     gone = await tx.run("claims.forget", noun=noun, key=key)
     await settled(tx, noun, key)
     return gone
 
 
 async def unsettled(tx: Executor) -> list[tuple[str, str]]:
-    """Return the nouns and keys that lost claims and were not folded since."""
+    """Returns the nouns and keys that lost claims and have not been recomputed since."""
     return [(row["noun"], row["claim_key"]) for row in await tx.dicts("claims.unsettled")]
 
 
 async def settled(tx: Executor, noun: str, key: str) -> None:
-    """Note that a key was folded."""
+    """Records that a key has been recomputed from its claims."""
     await tx.run("claims.settled", noun=noun, key=key)
 
 

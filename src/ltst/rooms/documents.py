@@ -1,4 +1,4 @@
-"""Documents: knowledge given as text, in chunks; the same text is kept once, and a changed text keeps what it can."""
+"""Documents: texts stored in chunks. The same text is stored once; a new version keeps the chunks it shares."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class NewDocument:
-    """A document as it is to be kept; `metadata` is JSON, or None to leave what is there."""
+    """A document to store; `metadata` is JSON, or None to keep the stored metadata."""
 
     chunks: Sequence[Chunk]
     content_hash: str
@@ -32,12 +32,12 @@ class NewDocument:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """What is written of it besides its chunks."""
+        """Returns the columns of the document's own row."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "chunks"}
 
 
 class KnownChunk(NamedTuple):
-    """A chunk that is there already."""
+    """A chunk that is already stored."""
 
     chunk_id: str
     chunk_index: int
@@ -46,7 +46,7 @@ class KnownChunk(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A chunk with its place in the document, and the one it was before, if there was one."""
+    """A chunk of the new text with its position, and the stored chunk of the same content, if there is one."""
 
     chunk: Chunk
     position: int
@@ -55,22 +55,22 @@ class Placed(NamedTuple):
 
     @property
     def moved(self) -> bool:
-        """Whether it was there, but not in this place of the document."""
+        """Whether it was stored at another position."""
         return self.before is not None and self.before.chunk_index != self.position
 
     @property
     def relabelled(self) -> bool:
-        """Whether it was there, but under another heading."""
+        """Whether it was stored under another heading."""
         return self.before is not None and self.before.metadata.get("heading") != self.chunk.metadata.get("heading")
 
     @property
     def changed(self) -> bool:
-        """Whether it was there, but not as it is now."""
+        """Whether it was stored with another position or other metadata."""
         return self.moved or (self.before is not None and self.before.metadata != self.chunk.metadata)
 
 
 async def add(tx: Executor, new: NewDocument, progress: Progress) -> Document:
-    """Keep a new document."""
+    """Stores a new document and returns it."""
     document_id = new_id()
     await tx.run("documents.add", document_id=document_id, **new.columns | {"metadata": new.metadata or "{}"})
     placed = [Placed(chunk, position, new_id()) for position, chunk in enumerate(new.chunks, 1)]
@@ -81,7 +81,7 @@ async def add(tx: Executor, new: NewDocument, progress: Progress) -> Document:
 async def update(
     tx: Executor, there: Document, new: NewDocument, progress: Progress
 ) -> tuple[Document, dict[str, int]]:
-    """Give a document another text; chunks that are in both keep their ids and vectors; return how many were what."""
+    """Replaces a document's text, keeping the chunks that both texts share; also returns counts of chunks by fate."""
     title = there.title if new.title is None else new.title
     await tx.run("documents.update", document_id=there.document_id, **new.columns | {"title": title})
     known = await tx.rows("documents.outline", KnownChunk, document_id=there.document_id)
@@ -123,7 +123,7 @@ async def _stored(tx: Executor, document_id: str) -> Document:
 
 
 def _compared(known: Sequence[KnownChunk], chunks: Sequence[Chunk]) -> tuple[list[Placed], list[str]]:
-    """Return each chunk with the one of the same content that was there, and the ids of those that are no more."""
+    """Matches each new chunk with a stored one of the same content; also returns the ids of unmatched stored chunks."""
     there: dict[str, deque[KnownChunk]] = defaultdict(deque)
     for each in known:
         there[each.content_hash].append(each)

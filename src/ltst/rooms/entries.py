@@ -1,4 +1,4 @@
-"""Entries: free-standing memories; the same content is kept once."""
+"""Entries: memories that belong to no conversation; the same content is stored once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ltst.support.text import sha256
 
 @dataclass(frozen=True, slots=True)
 class NewEntry:
-    """An entry that passed the checks; `metadata` is JSON."""
+    """A validated entry to store; `metadata` is JSON."""
 
     memory_type: str
     content: str
@@ -29,22 +29,22 @@ class NewEntry:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the queries take."""
+        """Returns the parameters of the queries."""
         return {**asdict(self), "content_hash": sha256(self.content)}
 
 
 async def add_many(tx: Executor, given: Iterable[NewEntry]) -> list[str]:
-    """Keep memories; return the ids of those whose content was not there already."""
+    """Stores entries and returns the ids of those whose content was new."""
     rows = [{**each.parameters, "metadata": json.loads(each.metadata)} for each in given]
     return await tx.values("entries.add_many", rows=json.dumps(rows, default=str))
 
 
 async def forget(tx: Executor, entry_id: str) -> bool:
-    """Remove an entry; tells whether there was one."""
+    """Removes an entry and returns whether it existed."""
     return await tx.run("entries.forget", entry_id=entry_id) > 0
 
 
 async def like(tx: Executor, entry_id: str, similarity: float, limit: int) -> list[tuple[MemoryEntry, float]]:
-    """Earlier entries of the same type that are similar to one, the most similar first."""
+    """Returns earlier entries of the same type that are similar to this one, the most similar first."""
     found = await tx.dicts("entries.like", entry_id=entry_id, similarity=similarity, limit=limit)
     return [(MemoryEntry(**row), alike) for row in found for alike in [row.pop("similarity")]]

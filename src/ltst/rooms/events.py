@@ -1,4 +1,4 @@
-"""Events: the ledger of every change, to which rows are only ever added; never a content in clear."""
+"""Events: an append-only ledger of every change, which never holds readable contents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = ("action", "noun", "row_id", "details")
 
 
 class LedgerPlace(NamedTuple):
-    """A place in the ledger: an event's number, with its epoch and its position where they are known."""
+    """A position in the ledger: an event's number, plus its epoch and position if known."""
 
     event_id: int
     epoch: int | None = None
@@ -34,7 +34,7 @@ BETWEEN = "."
 
 
 class Told(NamedTuple):
-    """One of many changes that are made at once."""
+    """One of several changes to record at once."""
 
     action: str
     noun: str
@@ -72,15 +72,15 @@ async def add_many(tx: Executor, actor: str, changes: Sequence[Told]) -> None:
 
 
 async def list_all(calls: SingleCall, place: LedgerPlace, *, limit: int, settled: bool = False) -> list[Event]:
-    """Returns the events of the user that follow one, oldest first.
+    """Returns the user's events after a place, oldest first.
 
-    `settled` ones have no earlier one that is yet to come.
+    With `settled`, only events that no earlier one can still precede.
     """
     return await _follow(calls.settled(calls.scope.user_id) if settled else calls, "events.list", place, limit)
 
 
 async def list_of_all(database: Database, after: Sequence[LedgerPlace], *, limit: int) -> list[Event]:
-    """Returns the settled events of all users that follow one, oldest first."""
+    """Returns the settled events of all users after a place, oldest first."""
 
     async def follow(place: Database, start: LedgerPlace) -> list[Event]:
         return await _follow(place.following().settled(None), "events.list_of_all", start, limit)
@@ -114,7 +114,7 @@ async def last(database: Database) -> str:
 
 
 async def changed(database: Database, after: Sequence[LedgerPlace]) -> Changes | None:
-    """Returns whose settled events follow a place, and the cursor of the last of them; None if nobody's do."""
+    """Returns which users have settled events after a place, and the last cursor; None if there are none."""
 
     async def ask(place: Database, start: LedgerPlace) -> tuple[str | None, list[str]]:
         asked = {"epoch": start.epoch or 0, "position": start.position or 0, "after": start.event_id, "limit": AT_ONCE}

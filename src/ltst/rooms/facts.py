@@ -1,4 +1,4 @@
-"""Facts about the user, or somebody else, over time; a correction ends a value and never deletes it."""
+"""Facts about the user or other people over time; a correction ends a value instead of deleting it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ltst.support.timeline import Mention, Period, periods, same
 
 
 class Folded(NamedTuple):
-    """The result of folding a key: the fact of each claim, and the facts that changed or went."""
+    """The result of recomputing a key: the fact derived from each claim, and the facts that changed or were removed."""
 
     rests: Mapping[str, str | None]
     changed: Sequence[str]
@@ -34,10 +34,10 @@ async def set(
     valid_from: datetime | None,
     single_valued: bool = True,
 ) -> tuple[str, bool]:
-    """Set a value by hand; return its id, and whether it is new. It takes effect when the key is folded."""
+    """Stores a value set by hand; returns its id and whether it is new. It takes effect at the key's next `fold`."""
     await lock(tx, key)
     await _refuse_rejected(tx, key, about, value)
-    # By the server's clock: those of two clients differ, and the later of two writes has to come later.
+    # The database's clock, because clients' clocks differ and the later of two writes must get the later time.
     valid_from = valid_from or await tx.value("facts.now")
     sure = {"confidence": confidence, "source_message_id": source_message_id}
     for current in await at(tx, key, about, valid_from):
@@ -50,7 +50,7 @@ async def set(
 
 
 async def fold(tx: Executor, key: str, about: str, said: Sequence[Mention], *, single_valued: bool) -> Folded:
-    """Compute the values of a key anew from all that was said and set, and write what changed."""
+    """Recomputes a key's values from all claims and all values set by hand, and writes what changed."""
     await lock(tx, key)
     known = await history(tx, key, about)
     living = [fact for fact in known if fact.rejected_at is None]
@@ -66,7 +66,7 @@ async def fold(tx: Executor, key: str, about: str, said: Sequence[Mention], *, s
 
 
 async def end(tx: Executor, key: str, about: str, value: str | None, moment: datetime) -> list[str]:
-    """End a value, or all values of a key; return the ids of the facts, for the next fold of the key."""
+    """Ends one value or all values of a key; returns the ids of those facts. The key must be folded afterwards."""
     await lock(tx, key)
     over = [fact for fact in await at(tx, key, about, moment) if value is None or same(fact.fact_value, value)]
     ids = [fact.fact_id for fact in over]
@@ -75,33 +75,33 @@ async def end(tx: Executor, key: str, about: str, value: str | None, moment: dat
 
 
 async def at(tx: Executor, key: str, about: str, moment: datetime | None) -> list[Fact]:
-    """Return every value of a key that holds at a moment, or now, the latest last."""
+    """Returns every value of a key that is valid at a moment (default: now), ordered by start."""
     return await tx.rows("facts.at", Fact, key=key, about=about, moment=moment)
 
 
 async def get(tx: Executor, key: str, about: str, moment: datetime | None) -> Fact | None:
-    """Return the fact that holds at a moment, or now; of several the latest."""
+    """Returns the fact that is valid at a moment (default: now), the latest if there are several."""
     found = await at(tx, key, about, moment)
     return found[-1] if found else None
 
 
 async def list_all(tx: Executor, moment: datetime | None, about: str | None = None) -> list[Fact]:
-    """Everything that holds at a moment, or now, about a person or everyone; first the user's own, each by key."""
+    """Returns the facts valid at a moment (default: now) about a person or everyone: the user's first, each by key."""
     return await tx.rows("facts.at", Fact, key=None, about=about, moment=moment)
 
 
 async def history(tx: Executor, key: str, about: str) -> list[Fact]:
-    """Return every value there ever was, rejected ones included, oldest first."""
+    """Returns every value a key ever had, including rejected ones, oldest first."""
     return await tx.rows("facts.history", Fact, key=key, about=about)
 
 
 async def reject(tx: Executor, key: str, about: str, value: str, now: datetime) -> list[Fact]:
-    """Reject a value for good; the next fold of the key gives its time back to the value that it had replaced."""
+    """Rejects a value for good; the next `fold` of the key restores the value that it had replaced."""
     await lock(tx, key)
     known = [fact for fact in await history(tx, key, about) if same(fact.fact_value, value)]
     struck = await _strike(tx, [fact for fact in known if fact.rejected_at is None], now)
     if not known:
-        # Kept although it was never a fact: a value rejected beforehand must not be learnt later.
+        # Stored although it was never a fact, so that it is not learned later.
         new = {"key": key, "about": about, "value": value, "valid_from": now, "rejected_at": now}
         unsure = {"confidence": 0.0, "source_message_id": None, "single_valued": True}
         struck = [await tx.one("facts.add", Fact, fact_id=new_id(), **new, **unsure)]
@@ -109,7 +109,7 @@ async def reject(tx: Executor, key: str, about: str, value: str, now: datetime) 
 
 
 async def mend(tx: Executor, key: str, about: str) -> None:
-    """Strike out what was rejected, here or elsewhere, after facts came from elsewhere."""
+    """Marks values as rejected that were rejected here or in the imported facts, after an import."""
     await lock(tx, key)
     known = await history(tx, key, about)
     rejected = {normalised(fact.fact_value): fact.rejected_at for fact in known if fact.rejected_at}
@@ -120,7 +120,7 @@ async def mend(tx: Executor, key: str, about: str) -> None:
 
 
 def closed(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return imported facts, all closed: two open values of one key would violate the schema until they are mended."""
+    """Returns imported facts with open ones closed: two open values of a key would violate a constraint."""
     return [
         row
         if row.get("rejected_at") or row.get("valid_to") or not row.get("single_valued", True)
@@ -130,20 +130,20 @@ def closed(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 async def forget(tx: Executor, key: str, about: str) -> int:
-    """Remove a key with its history and its rejections; return how many facts went."""
+    """Deletes all values of a key, including rejected ones; returns how many there were."""
     await lock(tx, key)
     return await tx.run("facts.forget", key=key, about=about)
 
 
 async def drop(tx: Executor, key: str, about: str, value: str) -> int:
-    """Remove one value of a key, whenever it held; return how many facts went. The key is to be folded then."""
+    """Deletes one value of a key and returns how many facts had it. The key must be folded afterwards."""
     await lock(tx, key)
     gone = [fact.fact_id for fact in await history(tx, key, about) if same(fact.fact_value, value)]
     return await tx.run("facts.remove", fact_ids=gone)
 
 
 async def lock(tx: Executor, key: str) -> None:
-    """Lock a key, even one that has no row yet, until the transaction ends."""
+    """Locks a key until the transaction ends, even if it has no row yet."""
     await tx.value("facts.lock", key=key)
 
 
@@ -175,7 +175,7 @@ def _by_hand(fact: Fact) -> Mention:
 
 
 def _placed(line: Sequence[Period], learned: Sequence[Fact]) -> list[tuple[str, Period]]:
-    """Return an id for each period: what was written by hand keeps its own, and so does what was learnt before."""
+    """Assigns an id to each period, reusing those of facts set by hand and of learned facts with the same value."""
     left = [*learned]
     placed = []
     for period in line:
@@ -193,7 +193,7 @@ def _placed(line: Sequence[Period], learned: Sequence[Fact]) -> list[tuple[str, 
 def _rows(
     key: str, about: str, placed: Sequence[tuple[str, Period]], living: Sequence[Fact], *, single_valued: bool
 ) -> list[tuple[dict[str, Any], Period]]:
-    """Return the rows that the periods make."""
+    """Builds the row for each period."""
     known = {fact.fact_id: fact for fact in living}
     begins = {period.since: fact_id for fact_id, period in placed if period.until != period.since}
     rows = []
@@ -207,7 +207,7 @@ def _rows(
 def _row(about: str, period: Period, known: Fact | None) -> dict[str, Any]:
     by_hand = period.by_hand
     return {
-        # As it was written, which may be in other capitals.
+        # Keep the stored spelling, which may differ in capitals.
         "about": known.about if known else about,
         "fact_value": known.fact_value if known else period.value,
         "confidence": period.confidence,
@@ -223,7 +223,7 @@ def _row(about: str, period: Period, known: Fact | None) -> dict[str, Any]:
 async def _write(
     tx: Executor, key: str, living: Sequence[Fact], rows: Sequence[tuple[Mapping[str, Any], Period]]
 ) -> tuple[list[str], list[str]]:
-    """Make the table equal to the rows, without touching equal ones; return the ids of what changed and what went."""
+    """Makes the table match the rows, leaving equal ones alone; returns the ids of changed and of removed facts."""
     known = {fact.fact_id: fact for fact in living}
     wanted = {str(row["fact_id"]): row for row, _ in rows}
     gone = [fact_id for fact_id in known if fact_id not in wanted]
@@ -231,7 +231,7 @@ async def _write(
     if gone:
         await tx.run("facts.remove", fact_ids=gone)
     if changed:
-        # First all are closed: of a single-valued key only one may be open at a time.
+        # Close them all first, because a single-valued key may have only one open value at a time.
         await tx.run("facts.release", key=key, fact_ids=[row["fact_id"] for row in changed])
         closed_first = sorted(changed, key=lambda row: row["valid_to"] is None)
         await tx.run("facts.place", rows=json.dumps(closed_first, default=datetime.isoformat))

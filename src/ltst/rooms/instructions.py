@@ -1,4 +1,4 @@
-"""Instructions: what one user tells one agent to always do, in versions of which one is active."""
+"""Instructions: what a user wants one agent to always do, in versions of which at most one is active."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ltst.support.ids import new_id
 
 
 async def set(tx: Executor, agent: str, content: str, *, learned: bool = False) -> tuple[Instruction, bool]:
-    """Make a new version the active one; tells whether it is new."""
+    """Activates a new version unless the active one says the same; returns the active version and whether it is new."""
     await lock(tx, agent)
     current = await get(tx, agent)
     if current is not None and current.content == content and (learned or not current.learned):
@@ -19,12 +19,12 @@ async def set(tx: Executor, agent: str, content: str, *, learned: bool = False) 
 
 
 async def lock(tx: Executor, agent: str) -> None:
-    """One change of an agent's instructions at a time."""
+    """Locks an agent's instructions until the transaction ends."""
     await tx.value("instructions.lock", agent=agent)
 
 
 async def retire(tx: Executor, agent: str) -> None:
-    """Let no version be the active one."""
+    """Deactivates the active version."""
     await tx.run("instructions.retire", agent=agent)
 
 

@@ -1,4 +1,4 @@
-"""Items: JSON values under a namespace and a key; what is done with several of them is done in one transaction."""
+"""Items: JSON values under a namespace and a key."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ltst.records import Item
 from ltst.support import lossless
 
 Namespace = tuple[str, ...]
-MOST_AT_ONCE = 500  # of the items that are put by one statement
+MOST_AT_ONCE = 500  # items written by one statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """An item by its name. If a revision is expected, it must have that one; 0 means that there is no such item."""
+    """Names an item. `expected` is the revision it must have; 0 means that it must not exist yet."""
 
     namespace: Namespace
     key: str
@@ -28,7 +28,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Put(Named):
-    """An item to be kept in place of the one before; `value` is JSON, `content` what it is found by."""
+    """Stores an item, replacing an existing one. `value` is JSON; `content` is the text that search finds it by."""
 
     value: str
     content: str | None
@@ -37,7 +37,7 @@ class Put(Named):
 
     @property
     def row(self) -> dict[str, Any]:
-        """What the query takes."""
+        """Returns the row as the query takes it."""
         return {
             "namespace": self.namespace,
             "key": self.key,
@@ -50,18 +50,18 @@ class Put(Named):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Get(Named):
-    """An item to be read, and perhaps to live for its time again."""
+    """Reads an item; `refresh` restarts its time to live."""
 
     refresh: bool
 
 
 class Delete(Named):
-    """An item to be removed."""
+    """Removes an item."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListItems:
-    """What lies below a namespace, by namespace and key."""
+    """Lists the items below a namespace, ordered by namespace and key."""
 
     below: Namespace
     limit: int
@@ -70,7 +70,7 @@ class ListItems:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchItems(ListItems):
-    """The same, if it meets conditions, the newest or the nearest first."""
+    """Lists the items below a namespace that meet conditions, the newest or the nearest first."""
 
     conditions: str
     vector: str | None
@@ -80,7 +80,7 @@ class SearchItems(ListItems):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListNamespaces:
-    """The namespaces that begin and end with some labels."""
+    """Lists the namespaces that start with `prefix` and end with `suffix`."""
 
     prefix: Namespace
     suffix: Namespace
@@ -93,7 +93,7 @@ Operation = Named | ListItems | ListNamespaces
 
 
 async def perform(tx: Executor, operations: Sequence[Operation]) -> list[Any]:
-    """Do one after another what is to be done; what each comes to."""
+    """Performs the operations in order and returns one result for each."""
     if any(writes(each) for each in operations):
         await tx.value("items.lock")
     done: list[Any] = []
@@ -103,18 +103,18 @@ async def perform(tx: Executor, operations: Sequence[Operation]) -> list[Any]:
 
 
 async def read(tx: Executor, ids: Sequence[str], *, refresh: bool) -> dict[str, Item]:
-    """Return the living items of these ids."""
+    """Returns the unexpired items among these ids; `refresh` restarts their time to live."""
     found = {each.item_id: each for each in _items(await tx.dicts("items.read", ids=[*ids]))}
     return await _refreshed(tx, found) if refresh else found
 
 
 def writes(operation: Operation) -> bool:
-    """Tell whether an operation changes anything."""
+    """Returns whether an operation changes anything."""
     return isinstance(operation, Put | Delete) or getattr(operation, "refresh", False)
 
 
 def _grouped(operations: Sequence[Operation]) -> Iterator[list[Any]]:
-    """Yield what can be done at once: items that are put in a row, each once, and nothing expected of them."""
+    """Groups operations: consecutive puts of different items without an expected revision share one statement."""
     group: list[Any] = []
     names: set[tuple[Namespace, str]] = set()
     for each in operations:
@@ -162,14 +162,14 @@ async def _get(tx: Executor, wanted: Get) -> Item | None:
 
 
 async def _refreshed(tx: Executor, found: dict[str, Item]) -> dict[str, Item]:
-    """Let items live for their time again, where they have one."""
+    """Restarts the time to live of those items that have one."""
     rows = _items(await tx.dicts("items.refresh", ids=[*found])) if found else []
     again = {each.item_id: each.expires_at for each in rows}
     return {id: replace(each, expires_at=again.get(id, each.expires_at)) for id, each in found.items()}
 
 
 async def _expect(tx: Executor, named: Named) -> None:
-    """Refuse to go on if an item has another revision than it should."""
+    """Raises Conflict if the item does not have the expected revision."""
     if named.expected is None:
         return
     held = await tx.value("items.revision", namespace=[*named.namespace], key=named.key) or 0

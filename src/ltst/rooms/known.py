@@ -1,4 +1,4 @@
-"""Reads, in one call, all that a prompt may hold besides search results."""
+"""Reads everything a prompt may contain besides search results, in one call."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ltst.records import ConversationContext, ConversationMessage, Fact, Instruc
 R = TypeVar("R")
 Rows = Sequence[dict[str, Any]] | None
 
-SHARED = ("preference", "project", "user_info")  # what they say holds in the user's other conversations too
+SHARED = ("preference", "project", "user_info")  # context types that also apply to the user's other conversations
 MOST_CONTEXTS = 200
 LONGEST_CONTEXT = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The running summary of a session, the last message that it tells of, and the agent of the session."""
+    """The running summary of a session, the index of the last message it covers, and the session's agent."""
 
     context_summary: str | None
     summarised_index: int
@@ -29,10 +29,10 @@ class Summary:
 
 
 class Known(NamedTuple):
-    """What is known: of the session, of the user, and for the agent.
+    """Everything known about the session and the user, and the agent's instructions.
 
-    Of each type and key there is one context, of this session or else the newest of those that the user's others share;
-    the session's own come first, then the most relevant.
+    `contexts` has one context per type and key: this session's own, else the newest that another session shares.
+    The session's own come first, then the most relevant.
     """
 
     summary: Summary | None
@@ -41,13 +41,13 @@ class Known(NamedTuple):
     facts: list[Fact]
     contexts: list[ConversationContext]
     working: list[ConversationContext]
-    messages: list[ConversationMessage]  # the newest turns, oldest first, with what a prompt tells of them
+    messages: list[ConversationMessage]  # the newest turns, oldest first, with the columns that a prompt needs
 
 
 async def read(
     database: Database, user_id: str, session_id: str, agent: str | None, no_agent: str, turns: int | None
 ) -> Known:
-    """Return it, with so many turns. Without an agent, the instructions are those for the session's agent, if any."""
+    """Reads it with the newest `turns`. Without `agent`, the instructions are those for the session's agent, if any."""
     (found,) = await database.call_rows(
         "known.all",
         _known,
@@ -83,7 +83,7 @@ def _first(record: Callable[..., R], rows: Rows) -> R | None:
 
 
 def _records(record: Callable[..., R], rows: Rows) -> list[R]:
-    """Rows of JSON, in which times are texts, as records."""
+    """Builds records from JSON rows, parsing their times from text."""
     times = _times(record)
     for row in rows or ():
         for name in times:

@@ -1,4 +1,4 @@
-"""Messages: every turn, verbatim."""
+"""Messages: every turn of a conversation, verbatim."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from ltst.support.tokens import count
 Messages = list[ConversationMessage]
 
 BATCH = 1000
-# The columns that a new message fills; `metadata` is written apart, as JSON.
+# Columns of a new message; `metadata` is added separately because it is sent as JSON.
 WRITTEN = tuple(each.name for each in fields(ConversationMessage) if each.name not in ("metadata", "created_at"))
 
 
 class Held(NamedTuple):
-    """What a session holds: the index of its newest message, and for each key the role and the hash of the content."""
+    """The index of a session's newest message, and the role and content hash behind each message key."""
 
     last_index: int
     keys: Mapping[str, tuple[str, str]]
 
 
 class Opening(NamedTuple):
-    """What a session is created with, should this be its first write."""
+    """The details of a session that its first message creates."""
 
     session_id: str
     agent: str | None
@@ -41,7 +41,7 @@ class Opening(NamedTuple):
 
 
 def completed(message: ConversationMessage) -> ConversationMessage:
-    """Give a message that passed the checks its id, hashes and length; only its place is missing then."""
+    """Fills in id, hashes and token count of a validated message and returns it; only its index is still missing."""
     digest = sha256(message.content)
     message.message_id, message.content_hash = new_id(), digest
     message.context_hash = scoped_hash(message.session_id, message.role, digest)
@@ -50,7 +50,7 @@ def completed(message: ConversationMessage) -> ConversationMessage:
 
 
 def _columns(message: ConversationMessage) -> dict[str, Any]:
-    """Return what is written of a message, by the names of the columns."""
+    """Returns the columns to write for a message."""
     return {name: getattr(message, name) for name in WRITTEN} | {"metadata": _json(message)}
 
 
@@ -59,7 +59,7 @@ def _json(message: ConversationMessage) -> str:
 
 
 async def add(database: Database, opening: Opening, message: ConversationMessage) -> ConversationMessage:
-    """Store one message: one round trip, one commit."""
+    """Stores one message in one round trip and one commit; returns the stored one if its key is known."""
     given = {**_columns(completed(message)), "agent": opening.agent, "name": opening.name, "actor": opening.actor}
     outcome, message_id, index, created_at = await database.call("messages.add", given)
     if outcome == "added":
@@ -71,7 +71,7 @@ async def add(database: Database, opening: Opening, message: ConversationMessage
 
 
 async def open_session(tx: Executor, opening: Opening, began: datetime | None) -> int:
-    """Lock a session, creating it on its first write; return its last index."""
+    """Locks a session, creating it if needed, and returns the index of its last message."""
     return int(
         await tx.value(
             "messages.open_session",
@@ -85,9 +85,9 @@ async def open_session(tx: Executor, opening: Opening, began: datetime | None) -
 
 
 async def add_many(tx: Executor, opening: Opening, given: Sequence[ConversationMessage]) -> tuple[Messages, Messages]:
-    """Store messages of one session; those whose key is there already come back as they are.
+    """Stores messages of one session, except those whose key is already stored.
 
-    Returns all of them in their order, and those that were added.
+    Returns all of them in order, with stored ones in place of those, and separately the ones that were added.
     """
     last = await open_session(tx, opening, given[0].timestamp)
     known = await keyed(tx, opening.session_id, [each.message_key for each in given if each.message_key])
@@ -100,24 +100,24 @@ async def add_many(tx: Executor, opening: Opening, given: Sequence[ConversationM
 
 
 async def store(tx: Executor, message: ConversationMessage) -> ConversationMessage:
-    """Store a message with all that a caller of ConversationStorage may set besides its content."""
+    """Stores a message with every field that a caller of ConversationStorage may set, and returns it."""
     await tx.run("messages.store", **_columns(completed(message)))
     return await need(tx, str(message.message_id))
 
 
 async def get(tx: Executor, message_id: str) -> ConversationMessage | None:
-    """Return a message, if this user has it."""
+    """Returns a message of this user, or None."""
     return await tx.row("messages.get", ConversationMessage, message_id=message_id)
 
 
 async def get_many(tx: Executor, message_ids: Sequence[str]) -> dict[str, ConversationMessage]:
-    """Messages by their id, those that this user has."""
+    """Returns the user's messages with these ids, by id."""
     found = await tx.rows("messages.get_many", ConversationMessage, message_ids=[*message_ids])
     return {str(message.message_id): message for message in found}
 
 
 async def need(tx: Executor, message_id: str) -> ConversationMessage:
-    """Return a message that this user must have."""
+    """Returns a message of this user; raises NotFound if there is none."""
     found = await get(tx, message_id)
     if found is None:
         raise NotFound(f"no message {message_id!r}")
@@ -127,7 +127,7 @@ async def need(tx: Executor, message_id: str) -> ConversationMessage:
 async def window(
     database: Database, user_id: str, session_id: str, limit: int, max_tokens: int | None
 ) -> list[ConversationMessage]:
-    """Return the newest messages, oldest first; no others are read."""
+    """Returns the newest messages of a session, oldest first."""
     return await database.call_rows(
         "messages.window",
         ConversationMessage,
@@ -139,12 +139,12 @@ async def window(
 
 
 async def list_all(tx: Executor, session_id: str, *, limit: int, offset: int) -> list[ConversationMessage]:
-    """Return the messages of a session from its beginning, embeddings included."""
+    """Returns the messages of a session from its beginning, including their embeddings."""
     return await tx.rows("messages.list", ConversationMessage, session_id=session_id, limit=limit, offset=offset)
 
 
 async def need_in(tx: Executor, session_id: str, message_id: str) -> ConversationMessage:
-    """Return a message that a session of this user must have."""
+    """Returns a message of this session; raises NotFound if it has no such message."""
     found = await need(tx, message_id)
     if found.session_id != session_id:
         raise NotFound(f"no message {message_id!r}")
@@ -152,7 +152,7 @@ async def need_in(tx: Executor, session_id: str, message_id: str) -> Conversatio
 
 
 async def remove(tx: Executor, message: ConversationMessage) -> None:
-    """Remove a message and what rests on it alone; its replies become replies to its own parent."""
+    """Removes a message and what was learned from it alone; its replies become replies to its parent."""
     named = {"user_id": tx.scope.user_id, "message_id": message.message_id}
     await tx.run("messages.pass_on", **named, parent=message.parent_message_id)
     await tx.run("messages.remove", **named)
@@ -161,7 +161,7 @@ async def remove(tx: Executor, message: ConversationMessage) -> None:
 async def repeating(
     tx: Executor, ids: Sequence[str], *, quotes: Sequence[str], beside: Sequence[str], values: Sequence[str]
 ) -> list[ConversationMessage]:
-    """Replies that quote something; of those that only retell, also what rests on `ids`, or on others with a value."""
+    """Returns replies that quote something, and retold ones that rest on `ids`, or on `beside` and name a value."""
     asked = {"ids": [*ids], "quotes": [*quotes], "beside": [*beside], "values": [*values]}
     return await tx.rows("messages.repeating", ConversationMessage, **asked)
 
@@ -169,9 +169,9 @@ async def repeating(
 async def replace(
     tx: Executor, message: ConversationMessage, content: str, metadata: str | None
 ) -> ConversationMessage:
-    """Replace the text of a message and forget what rested on the old one; metadata stays unless given."""
+    """Replaces the text of a message and drops what was learned from the old one; metadata stays unless given."""
     digest = sha256(content)
-    return await tx.one(  # its session is locked
+    return await tx.one(  # the caller has locked the session
         "messages.replace",
         ConversationMessage,
         message_id=message.message_id,
@@ -189,12 +189,12 @@ async def last_index(tx: Executor, session_id: str) -> int:
 
 
 async def fork(tx: Executor, session_id: str, fork_id: str, at: int) -> int:
-    """Copy the messages up to an index into another session, under new ids; return how many."""
+    """Copies the messages up to an index into another session under new ids; returns how many."""
     return await tx.run("messages.fork", session_id=session_id, fork_id=fork_id, at=at)
 
 
 async def keyed(tx: Executor, session_id: str, keys: list[str]) -> dict[str, ConversationMessage]:
-    """Return the messages of a session that have these keys, by key."""
+    """Returns the messages of a session that have these keys, by key."""
     if not keys:
         return {}
     found = await tx.rows("messages.keyed", ConversationMessage, session_id=session_id, keys=keys)
@@ -202,7 +202,7 @@ async def keyed(tx: Executor, session_id: str, keys: list[str]) -> dict[str, Con
 
 
 async def held(tx: Executor, last: Mapping[str, int]) -> dict[str, Held]:
-    """Return the keyed messages that sessions hold, in order; `last` are their newest indexes."""
+    """Returns the keyed messages of sessions; `last` has the newest index of each session."""
     keys: dict[str, dict[str, tuple[str, str]]] = {session_id: {} for session_id in last}
     if any(last.values()):
         filled = [session_id for session_id, index in last.items() if index]
@@ -212,20 +212,20 @@ async def held(tx: Executor, last: Mapping[str, int]) -> dict[str, Held]:
 
 
 async def insert(tx: Executor, messages: Sequence[ConversationMessage]) -> None:
-    """Store messages that know their index; while the server works on some, the next are made ready."""
+    """Stores messages that have their index, encoding the next batch while the server inserts the previous one."""
     sent: asyncio.Task[int] | None = None
     for start in range(0, len(messages), BATCH):
         rows = "[" + ",".join(map(_row, messages[start : start + BATCH])) + "]"
         if sent is not None:
             await sent
         sent = asyncio.create_task(tx.run("messages.insert", rows=rows))
-        await asyncio.sleep(0)  # lets it go out
+        await asyncio.sleep(0)  # lets the task send its statement
     if sent is not None:
         await sent
 
 
 def _fresh(given: Sequence[ConversationMessage], known: Mapping[str, ConversationMessage]) -> Messages:
-    """Return the messages to store: all but those whose key was stored before or came earlier in the same list."""
+    """Returns the messages to store, leaving out those whose key is stored or came earlier in the list."""
     fresh, first = [], {**known}
     for message in given:
         key = message.message_key
@@ -244,7 +244,7 @@ def _key_conflict(key: str | None) -> Conflict:
 
 
 def _row(message: ConversationMessage) -> str:
-    # Written out, since thousands of rows make a general encoder felt.
+    # Written by hand because a general JSON encoder is noticeably slow for thousands of rows.
     made = message if message.message_id else completed(message)
     key = "null" if made.message_key is None else quoted(made.message_key)
     parent = "null" if made.parent_message_id is None else quoted(made.parent_message_id)
@@ -257,5 +257,5 @@ def _row(message: ConversationMessage) -> str:
 
 
 async def after(tx: Executor, session_id: str, index: int, limit: int) -> list[ConversationMessage]:
-    """Return the messages that follow one, the earliest first."""
+    """Returns the messages that follow an index, oldest first."""
     return await tx.rows("messages.after", ConversationMessage, session_id=session_id, after=index, limit=limit)

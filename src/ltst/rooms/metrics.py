@@ -1,4 +1,4 @@
-"""Metrics: how long each operation took, gathered in memory and written in batches, without saying whose it was."""
+"""Metrics: durations of operations, collected in memory and written in batches, without naming users."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ BATCH = 1000
 
 
 class Recorder:
-    """Keeps measurements until they are written; when the database is away for long, the oldest go."""
+    """Collects measurements until they are written; drops the oldest if the database is away for long."""
 
     def __init__(self) -> None:
-        """Begin empty, with a salt of its own, so that the hashes cannot be traced back to users."""
+        """Starts empty, with a salt of its own so that the hashes cannot be traced back to users."""
         self._salt = secrets.token_bytes(16)
         self._pending: deque[Measurement] = deque(maxlen=MOST_PENDING)
 
     def __len__(self) -> int:
-        """How many are waiting to be written."""
+        """Returns how many measurements wait to be written."""
         return len(self._pending)
 
     def add(self, measurement: Measurement) -> None:
-        """Take one; no waiting."""
+        """Adds a measurement without waiting for the database."""
         self._pending.append(measurement)
 
     def anonymised(self, measurement: Measurement) -> dict[str, Any]:
-        """Return what a log line tells of a measurement; the user stands in it as a hash of this process."""
+        """Returns the fields of a log line for a measurement, with the user as a hash salted by this process."""
         told = {
             "operation": measurement.name,
             "milliseconds": round(measurement.milliseconds, 3),
@@ -43,9 +43,9 @@ class Recorder:
         return {name: value for name, value in told.items() if value is not None}
 
     async def flush(self, tx: Executor) -> None:
-        """Write what is waiting now, a batch at a time; a batch that fails waits on.
+        """Writes the measurements waiting now in batches; a batch that fails is kept for the next time.
 
-        What comes meanwhile is for the next time: whoever closes must not be kept by those who go on calling.
+        Later ones wait for the next call, so that closing ends even while others keep measuring.
         """
         for _ in range(0, len(self._pending), BATCH):
             batch = [self._pending.popleft() for _ in range(min(BATCH, len(self._pending)))]

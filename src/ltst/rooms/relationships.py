@@ -1,4 +1,4 @@
-"""Links between the sessions of a user."""
+"""Relationships: links between the sessions of a user."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LONGEST_TYPE = 100
 
 
 async def fork_many(tx: Executor, pairs: Sequence[tuple[str, str]]) -> None:
-    """Link sessions to their forks."""
+    """Links sessions to their forks, given as pairs of source and fork."""
     if pairs:
         rows = [{"relationship_id": new_id(), "source": source, "target": target} for source, target in pairs]
         await tx.run("relationships.fork_many", rows=json.dumps(rows))

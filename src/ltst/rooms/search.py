@@ -1,4 +1,4 @@
-"""Search: the index over everything a user owns, of all kinds alike: its words, its vectors, and what is due."""
+"""Search: one index over all kinds of rows of a user, with their words, their vectors and what awaits indexing."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from ltst.db.pool import Database, Executor, SingleCall
 from ltst.records import KINDS, ConversationMessage
 from ltst.support.speech import label, speaker
 
-DIMENSIONS = 384  # of the columns of a new database
-# What most searches filter by, as objects and as JSON.
+DIMENSIONS = 384  # of the vector columns in a new database
+# The default filters, as an object and as JSON.
 USUAL = Filters()
 USUAL_DOCUMENT = json.dumps({"kinds": [*USUAL.kinds]})
 
-# What a row of the index lacks, in the order in which it is made.
+# What a row still lacks, in the order in which it is indexed.
 WORDS, OWN_VECTOR, OTHER_VECTOR, FURTHER_PARTS = range(4)
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How rows of a kind are indexed; the view `search_sources` says what is read of them."""
+    """How rows of one kind are indexed; the view `search_sources` says what is read from them."""
 
-    table: str | None = None  # where each keeps its vector; the others have theirs in the index alone
+    table: str | None = None  # the table that stores the vectors of this kind; other kinds have them in the index only
     key: str | None = None
-    dated: bool = True  # whether its date is among its words
-    own: bool = True  # whether it is the user's own, unless a machine said it
-    worded: bool = True  # whether its words are its own, not those of another row that is found by them
+    dated: bool = True  # whether the date is part of the indexed text
+    own: bool = True  # whether these rows are the user's own words unless a machine wrote them
+    worded: bool = True  # whether it has words of its own, instead of those of a row that is indexed by itself
 
 
 REGISTRY: Mapping[str, Kind] = {
@@ -48,7 +48,7 @@ REGISTRY: Mapping[str, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A row that lacks its words or vectors; one without content is gone, or is not to be found any more."""
+    """A row that awaits indexing; without content it was deleted or must no longer be found."""
 
     kind: str
     id: str
@@ -62,35 +62,35 @@ class Due:
     heading: str | None
     by_machine: bool
     vectored: bool = True  # whether it has a vector of its own
-    failed: bool = False  # whether it was tried before, in vain
+    failed: bool = False  # whether an earlier attempt failed
 
     @property
     def text(self) -> str:
-        """Its content, which is there where it is indexed."""
+        """Returns the content, which rows to be indexed always have."""
         return self.content or ""
 
     @property
     def vector_stage(self) -> int | None:
-        """When its vector is made: what the user said, or had kept, comes first; what stands elsewhere gets none."""
+        """Returns the stage that makes its vector: early for the user's own words; None if it gets none of its own."""
         if not self.vectored:
             return None
         return OWN_VECTOR if REGISTRY[self.kind].own and not self.by_machine else OTHER_VECTOR
 
     @property
     def by_person(self) -> bool:
-        """Whether somebody said it: the user, or whoever has a name."""
+        """Whether a person said it: the user, or a named speaker."""
         return self.kind in ("message", "statement") and (self.role == "human" or self.said_by is not None)
 
     @property
     def label(self) -> str:
-        """What is known about it, which stands before its text where it is indexed."""
+        """Returns what is put before the text when it is indexed: date, title, speaker and heading."""
         at = self.occurred_at if REGISTRY[self.kind].dated else None
         return label(at, self.title, speaker(self.role, self.said_by), self.heading)
 
 
 @dataclass(frozen=True, slots=True)
 class Worded:
-    """A row with the terms that it is found by, and how much it tells."""
+    """A row with its index terms and how much it tells."""
 
     row: Due
     terms: Sequence[str]
@@ -99,7 +99,7 @@ class Worded:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """The vectors of a row: of the whole, then of its parts if it is long; and whether it lacks further ones."""
+    """The vectors of a row: first the whole text, then the parts of a long one; `more` if further parts are missing."""
 
     row: Due
     made: Sequence[str]
@@ -109,7 +109,7 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """How many units of a user hold each term, and how many units there are."""
+    """How many of a user's units contain each term, and how many units there are."""
 
     units: Mapping[str, int]
     total: int
@@ -117,7 +117,7 @@ class Holders:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The embedding model whose vectors the index holds."""
+    """The embedding model whose vectors are in the index."""
 
     name: str
     dimensions: int
@@ -126,7 +126,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """How much of a user is indexed, and whether the HNSW index is being filled with their vectors, or holds them."""
+    """How many units a user has, and whether the HNSW index is being filled with their vectors or is ready."""
 
     begun: bool
     ready: bool
@@ -135,22 +135,22 @@ class Large:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question as the database compares it: a vector of a model, if there is one, and the terms of the text."""
+    """A query as the database compares it: its vector and that vector's model, if any, and its terms."""
 
     cache_key: str
     model: str | None
     vector: Reals | None
     terms: Sequence[str]
-    now: datetime | None  # else by the database's clock
+    now: datetime | None  # None: the database's clock
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
     """What the database knows before anything is ranked.
 
-    `cached` is what the same search found in this version of the memory. If it was not `looked` for, something is due,
-    is cached, or the model is another one. The totals are there where not all units are; then `nearest` has the numbers
-    of the nearest, and `units` are to be read by `candidates`, unless a narrow filter chose them already.
+    `cached` has the hits of the same search in this version of the memory. `looked` is false if the lookup was skipped:
+    rows await indexing, the hits are cached, or the model differs. Totals are set only if not all units are returned;
+    then `nearest` has the numbers of the nearest units, and `candidates` reads the `units` unless a filter was narrow.
     """
 
     model: str | None
@@ -183,9 +183,9 @@ async def due(
     skip: Iterable[str] = (),
     careful: bool = False,
 ) -> list[Due]:
-    """Rows of the user that lack something, from one stage to another; the newest first within a stage.
+    """Returns rows of the user that await indexing in these stages, by stage, the newest first.
 
-    A row that ended whoever was at it is left out, unless one is `careful`.
+    Leaves out rows at which an indexing worker died, unless `careful` is set.
     """
     return await tx.rows(
         "search.due",
@@ -200,17 +200,17 @@ async def due(
 
 
 async def lacks_vectors(tx: Executor, last: int = FURTHER_PARTS) -> bool:
-    """Whether rows of the user lack vectors, up to a stage, and nobody is at them."""
+    """Returns whether rows of the user lack vectors up to a stage and nobody is working on them."""
     return bool(await tx.value("search.lacks", user_id=tx.scope.user_id, last=last))
 
 
 async def is_due(tx: Executor) -> bool:
-    """Whether a search would find more if it waited: something lacks its words, or the vector of the whole."""
+    """Returns whether a search would find more by waiting: a row lacks its words or the vector of its whole text."""
     return bool(await tx.value("search.is_due", user_id=tx.scope.user_id))
 
 
 async def still_due(tx: Executor, rows: Sequence[Due]) -> list[str]:
-    """The ids of those that are due as they were read, held until the transaction ends; not one that somebody holds."""
+    """Locks the rows that have not changed since they were read, skipping those locked by others; returns their ids."""
     if not rows:
         return []
     ids, sinces = [row.id for row in rows], [row.since for row in rows]
@@ -218,12 +218,12 @@ async def still_due(tx: Executor, rows: Sequence[Due]) -> list[str]:
 
 
 async def drop_due(tx: Executor, ids: Iterable[str]) -> None:
-    """Forget that these were to be indexed: they are gone."""
+    """Removes rows that no longer exist from the queue of what awaits indexing."""
     await tx.run("search.drop_due", user_id=tx.scope.user_id, ids=[*ids])
 
 
 async def add_words(tx: Executor, rows: Sequence[Worded]) -> int:
-    """Give rows their place in the index, with their terms; the number of those that were still due."""
+    """Adds rows with their terms to the index; returns how many of them were still awaiting it."""
     counted = [Counter(each.terms) for each in rows]
     postings = [(place, term, times) for place, each in enumerate(counted, 1) for term, times in each.items()]
     return int(
@@ -235,7 +235,7 @@ async def add_words(tx: Executor, rows: Sequence[Worded]) -> int:
             stages=[each.row.vector_stage for each in rows],
             lengths=[len(each) for each in counted],
             tells=[each.tells for each in rows],
-            # Thousands of them, which the driver would take long to write as arrays.
+            # Sent as text because there are thousands of them and the driver is slow to encode arrays.
             held=_listed(place for place, _, _ in postings),
             terms=_spaced(term for _, term, _ in postings),
             counts=_listed(times for _, _, times in postings),
@@ -244,7 +244,7 @@ async def add_words(tx: Executor, rows: Sequence[Worded]) -> int:
 
 
 async def known_vectors(tx: Executor, rows: Iterable[Due]) -> dict[str, str]:
-    """The vectors that rows are stored with already, by their ids."""
+    """Returns the vectors already stored with these rows, by row id."""
     known: dict[str, str] = {}
     for kind, mine in _by_kind(rows).items():
         if REGISTRY[kind].table is not None:
@@ -256,7 +256,7 @@ async def known_vectors(tx: Executor, rows: Iterable[Due]) -> dict[str, str]:
 
 
 async def add_vectors(tx: Executor, model: str, vectors: Sequence[Vectors]) -> set[str]:
-    """Write vectors, those of a model that is not the index's own excepted; the ids of the rows that were free."""
+    """Stores vectors unless they are from another model than the index's; returns the ids of the rows it could lock."""
     free: set[str] = set()
     by_id = {each.row.id: each for each in vectors}
     for kind, rows in _by_kind(each.row for each in vectors).items():
@@ -295,12 +295,12 @@ async def holders(tx: Executor, terms: Iterable[str]) -> Holders:
 
 
 async def model(tx: Executor) -> Model | None:
-    """The model whose vectors the index holds."""
+    """Returns the model whose vectors are in the index."""
     return await tx.row("search.model", Model)
 
 
 async def add_model(tx: Executor, given: Model) -> None:
-    """Name the first model of an index; of two named at once the first stays."""
+    """Records the first model of the index; if two are recorded at once, the first one stays."""
     await tx.run("search.add_model", name=given.name, dimensions=given.dimensions, source=given.source)
 
 
@@ -315,10 +315,11 @@ async def look(
     depth: int,
     most: int,
 ) -> Look:
-    """What there is to rank, in one round trip; nothing is looked for while something is due, unless `anyway`.
+    """Reads everything that ranking needs in one round trip.
 
-    All units of a memory, or of what passes the filters, up to `every`; of more, the numbers of the `depth` nearest. Of
-    many that pass a narrow filter, the nearest and those that hold a term: at most so many postings are followed.
+    Skips the lookup while rows await indexing, unless `anyway` is set.
+    Returns all units that pass the filters if there are at most `every`, else the numbers of the `depth` nearest. If a
+    narrow filter leaves more than that, it returns the nearest and those found in at most `most` postings.
     """
     (found,) = await database.call_rows(
         "search.look",
@@ -340,7 +341,7 @@ async def look(
 
 
 async def newest(tx: Executor, filters: Filters, *, now: datetime, limit: int) -> list[int]:
-    """Return the numbers of the newest units that pass filters and hold at that time, the newest first."""
+    """Returns the numbers of the newest units that pass the filters and are valid at that time, newest first."""
     asked = {"filters": _document(filters) or "{}", "now": now, "limit": limit}
     return await tx.values("search.newest", user_id=tx.scope.user_id, **asked)
 
@@ -348,7 +349,7 @@ async def newest(tx: Executor, filters: Filters, *, now: datetime, limit: int) -
 async def candidates(
     database: Database, user_id: str, asked: Asked, filters: Filters, numbers: Sequence[int]
 ) -> tuple[bytes | None, bytes | None]:
-    """The units of these numbers and how near each is, as `look` has them."""
+    """Returns the units with these numbers and their similarities, in the format that `look` uses."""
     ((units, dense),) = await database.call_rows(
         "search.candidates",
         _pair,
@@ -368,17 +369,17 @@ def _pair(units: bytes | None, dense: bytes | None) -> tuple[bytes | None, bytes
 
 
 def _listed(numbers: Iterable[int]) -> str:
-    """Numbers as Postgres reads an array."""
+    """Returns numbers in the text format of a Postgres array."""
     return f"{{{','.join(map(str, numbers))}}}"
 
 
 def _spaced(terms: Iterable[str]) -> str:
-    """Terms as one text; no term has a space in it."""
+    """Returns terms as one text, joined by spaces, which no term contains."""
     return " ".join(terms)
 
 
 def _document(filters: Filters) -> str | None:
-    """What is filtered by, as JSON; None where all pass."""
+    """Returns the filters as JSON, or None if they let everything pass."""
     return _written(filters) if filters != USUAL else USUAL_DOCUMENT
 
 
@@ -401,19 +402,19 @@ def _written(filters: Filters) -> str | None:
 
 
 def beginning(content_hash: str) -> int:
-    """The beginning of a content's hash, as the index keeps it to tell texts that are the same."""
+    """Returns the first 64 bits of a content hash as an integer; the index uses them to recognise equal texts."""
     return int.from_bytes(bytes.fromhex(content_hash[:16]), signed=True)
 
 
 async def found(database: Database, user_id: str, numbers: Sequence[int]) -> dict[int, tuple[Any, ...]]:
-    """The columns of units' rows, by their numbers; those that are gone meanwhile are not in it."""
+    """Returns the columns of units by unit number, without units deleted since."""
     rows = await database.call_tuples("search.found", user_id=user_id, numbers=_listed(numbers))
     return {row[0]: row[1:] for row in rows}
 
 
 @dataclass(frozen=True, slots=True)
 class Nearby:
-    """A message, how similar its vector is to a question's, and whether the model reads the message in one part."""
+    """A message, the similarity of its vector to the query's, and whether it fits into one part for the model."""
 
     message: ConversationMessage
     similarity: float
@@ -423,7 +424,7 @@ class Nearby:
 async def nearest_messages(
     calls: SingleCall, model: str, vector: str, *, session_id: str | None, large: bool, limit: int
 ) -> list[Nearby]:
-    """The messages whose vectors are nearest to a question's; none if the index holds another model's."""
+    """Returns the messages whose vectors are nearest to the query's; none if the index holds another model's."""
     found = await calls.compared(
         "search.nearest_messages",
         user_id=calls.scope.user_id,
@@ -441,7 +442,7 @@ def _nearby(similarity: float, whole: bool, **columns: Any) -> Nearby:
 
 
 async def large(tx: Executor) -> Large:
-    """How much of the user is indexed, and how."""
+    """Returns the size of the user's index and whether it uses HNSW."""
     found = await tx.row("search.large", Large, user_id=tx.scope.user_id)
     assert found is not None, "a query of scalars answers with one row"
     return found
@@ -453,22 +454,22 @@ async def vectored(tx: Executor) -> int:
 
 
 async def begin_large(tx: Executor) -> None:
-    """From now on, new vectors of this user go into the HNSW index."""
+    """Puts this user's vectors into the HNSW index from now on."""
     await tx.run("search.begin_large", user_id=tx.scope.user_id)
 
 
 async def mark_large(tx: Executor, after: int, amount: int) -> bool:
-    """Put the vectors of the next so many units into the HNSW index; whether there are more."""
+    """Puts the vectors of the next `amount` units into the HNSW index; returns whether there are more."""
     left = await tx.value("search.mark_large", user_id=tx.scope.user_id, after=after, amount=amount)
     return left is not None
 
 
 async def finish_large(tx: Executor) -> None:
-    """From now on, this user's vectors are found by the HNSW index."""
+    """Lets searches of this user use the HNSW index from now on."""
     await tx.run("search.finish_large", user_id=tx.scope.user_id)
 
 
 async def vectors(tx: Executor, message_ids: Sequence[str]) -> dict[str, list[float]]:
-    """The vectors of messages that have one."""
+    """Returns the vectors of those messages that have one, by message id."""
     found = await tx.dicts("search.vectors", user_id=tx.scope.user_id, ids=[*message_ids])
     return {row["id"]: row["vector"] for row in found}

@@ -16,26 +16,26 @@ R = TypeVar("R")
 
 
 async def put(tx: Executor, session: ConversationSession, *, metadata: str, now: datetime) -> ConversationSession:
-    """Create a session, or change what is given of the one that is there."""
+    """Creates a session, or updates the given fields of an existing one; returns it."""
     began = session.created_at or now
     given = replace(session, metadata={}, created_at=began, last_activity=session.last_activity or began)
     return await tx.one("sessions.put", ConversationSession, **asdict(given) | {"metadata": metadata})
 
 
 async def get(tx: Executor, session_id: str) -> ConversationSession | None:
-    """Returns a session, if this user has it."""
+    """Returns a session of this user, or None."""
     return await tx.row("sessions.get", ConversationSession, session_id=session_id)
 
 
 def need(found: R | None, session_id: str) -> R:
-    """Returns what was found of a session that the user must have."""
+    """Returns what was found about a session; raises NotFound if that is None."""
     if found is None:
         raise NotFound(f"no session {session_id!r}")
     return found
 
 
 class Opened(NamedTuple):
-    """What a session is created with, one of many."""
+    """The details of one of many sessions to create."""
 
     session_id: str
     session_name: str | None
@@ -44,19 +44,19 @@ class Opened(NamedTuple):
 
 
 async def hold_many(tx: Executor, session_ids: Iterable[str]) -> dict[str, int]:
-    """Lock those sessions that exist; return the newest message index of each."""
+    """Locks those sessions that exist; returns the newest message index of each."""
     found = await tx.dicts("sessions.hold_many", session_ids=[*session_ids])
     return {row["session_id"]: row["last_index"] for row in found}
 
 
 async def open_many(tx: Executor, given: Iterable[Opened]) -> set[str]:
-    """Create sessions; returns the ids of those that were not there."""
+    """Creates sessions and returns the ids of those that are new."""
     rows = ",".join(map(_as_json, given))
     return {*await tx.values("sessions.open_many", rows=f"[{rows}]")} if rows else set()
 
 
 def _as_json(given: Opened) -> str:
-    # Written out, since the metadata is JSON already.
+    # Built as text because the metadata is already JSON.
     name = json.dumps(given.session_name)
     return (
         f'{{"session_id":{json.dumps(given.session_id)},"session_name":{name},"metadata":{given.metadata},'
@@ -65,7 +65,7 @@ def _as_json(given: Opened) -> str:
 
 
 class Progress(NamedTuple):
-    """How far the derived work on a session has come, by the index of its messages."""
+    """How far background work on a session has come, as message indexes."""
 
     last_index: int
     learned_index: int
@@ -76,10 +76,10 @@ class Progress(NamedTuple):
     last_activity: datetime
     session_name: str | None
     context_summary: str | None
-    # By the server's clock, as are the times that make work due.
+    # By the server's clock, which also decides when work is due.
     now: datetime
 
 
 async def progress(tx: Executor, session_id: str) -> Progress | None:
-    """Returns how far the derived work on a session has come."""
+    """Returns how far background work on a session has come."""
     return await tx.row("sessions.progress", Progress, session_id=session_id)

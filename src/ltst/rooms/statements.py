@@ -1,4 +1,4 @@
-"""Statements: what the user said of their life, as spans of their messages; the words stay in the messages."""
+"""Statements: what the user said about their life, stored as spans of messages; the text stays in the messages."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ltst.db.pool import Executor
 from ltst.records import Stated, Statement
 from ltst.support.ids import new_id
 
-COMPARED_LENGTH = 400  # characters of a message that are compared with another
+COMPARED_LENGTH = 400  # characters of a message used for comparison
 
 
 class SpanOf(NamedTuple):
-    """A statement with the message that it stands in."""
+    """A statement with the message that contains it."""
 
     message_id: str
     stated: Stated
 
 
 class Compared(NamedTuple):
-    """A statement as it is compared with another, and how near its vector is to that one's."""
+    """A statement for comparison with another one, and the similarity of their vectors."""
 
     statement_id: str
     message_id: str
@@ -36,7 +36,7 @@ class Compared(NamedTuple):
 
 
 class Telling(NamedTuple):
-    """A message that states something, as it is compared with another, and how near its vector is to that one's."""
+    """A message for comparison with another one, and the similarity of their vectors."""
 
     message_id: str
     content: str
@@ -47,11 +47,11 @@ class Telling(NamedTuple):
 
 
 async def add(tx: Executor, spans: Iterable[SpanOf]) -> list[str]:
-    """Keep statements; a span that is known, or was rejected, is not kept again; return the ids of new ones."""
+    """Stores statements except spans that are known or were rejected; returns the ids of new ones."""
     found = [*spans]
     if not found:
         return []
-    # Ids in the order of saying, which decides where two things are said at the same moment.
+    # Ids in the order of the statements: they decide which of two simultaneous ones counts as the later one.
     ids = sorted(new_id() for _ in found)
     rows = [_row(each, statement_id) for each, statement_id in zip(found, ids, strict=True)]
     return await tx.values("statements.add", rows=json.dumps(rows))
@@ -60,14 +60,14 @@ async def add(tx: Executor, spans: Iterable[SpanOf]) -> list[str]:
 async def list_all(
     tx: Executor, *, about: str | None, kind: str | None, current: bool | None, session_id: str | None, limit: int
 ) -> list[Statement]:
-    """Return what was stated and not rejected, the newest first; with `current` what holds, or what does not."""
+    """Returns statements that were not rejected, newest first; `current` selects those that still hold, or do not."""
     return await tx.rows(
         "statements.list", Statement, about=about, kind=kind, current=current, session_id=session_id, limit=limit
     )
 
 
 async def in_messages(tx: Executor, message_ids: Iterable[str]) -> list[Statement]:
-    """Return what stands in these messages and was not rejected, in the order of saying."""
+    """Returns the statements in these messages that were not rejected, oldest first."""
     wanted = [*message_ids]
     if not wanted:
         return []
@@ -75,7 +75,7 @@ async def in_messages(tx: Executor, message_ids: Iterable[str]) -> list[Statemen
 
 
 async def nearest(tx: Executor, given: Compared, *, later: bool, limit: int) -> list[Compared]:
-    """Return the nearest that were said before a statement, or after it and compared already."""
+    """Returns the nearest statements made before this one; with `later`, those after it that were already compared."""
     return await tx.rows(
         "statements.nearest",
         Compared,
@@ -87,24 +87,24 @@ async def nearest(tx: Executor, given: Compared, *, later: bool, limit: int) -> 
 
 
 async def supersede(tx: Executor, older: str, newer: str) -> bool:
-    """Let one take the place of another, unless something said before it did; return whether it does."""
+    """Marks a statement as replaced by a newer one unless an earlier one replaced it; returns whether it did."""
     return bool(await tx.run("statements.supersede", older=older, newer=newer))
 
 
 async def telling(tx: Executor, message_id: str) -> Telling | None:
-    """Return a message that states something, as it is compared; None when it is gone."""
+    """Returns a message in the form used for comparison, or None if it is gone."""
     return await tx.row("statements.telling", Telling, message_id=message_id, length=COMPARED_LENGTH)
 
 
 async def nearest_telling(tx: Executor, message_id: str, *, later: bool, limit: int) -> list[Telling]:
-    """Return the messages before one, or compared ones after it, that state something: the nearest first."""
+    """Returns the nearest messages with statements before this one; with `later`, already compared ones after it."""
     return await tx.rows(
         "statements.nearest_telling", Telling, message_id=message_id, later=later, limit=limit, length=COMPARED_LENGTH
     )
 
 
 async def doubt(tx: Executor, newer: str, older: Mapping[str, float]) -> None:
-    """Note how likely a message took the place of what others before it state, where nothing is likelier to have."""
+    """Records how likely a message replaced what older ones state, unless another one is a likelier replacement."""
     if older:
         await tx.run("statements.doubt", newer=newer, older=[*older], doubts=[*older.values()])
 

@@ -1,4 +1,4 @@
-"""Windows: which messages are the newest of a session now, and the text of those that the asker does not hold."""
+"""Windows: finds which messages are now the newest of a session, and reads only those that the caller lacks."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ltst.records import ConversationMessage
 
 
 class WindowDifference(NamedTuple):
-    """A window beside what was known of it."""
+    """The current window compared with what the caller knows of it."""
 
     kept: Sequence[int]
-    """The indexes of the messages in it that are still as they were known."""
+    """Indexes of the messages in the window that are as the caller knows them."""
     fresh: Sequence[tuple[str, ConversationMessage]]
-    """The others in it, the oldest first, each with its version."""
+    """The other messages in the window, oldest first, each with its version."""
 
 
 async def database_id(tx: Executor) -> str:
-    """Return an id of this database, so that several may share one cache."""
+    """Returns an id for this database, so that several databases can share one cache."""
     return str(await tx.value("windows.database"))
 
 

@@ -1,4 +1,4 @@
-"""Leases on derived work: who does it, how often it failed, what was set aside. What is due stands elsewhere."""
+"""Leases on background work: who does it, how often it failed and what was given up; other tables say what is due."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ltst.support.ids import new_id
 MOST_ATTEMPTS = 5
 FIRST_DELAY = timedelta(seconds=1)
 LONGEST_DELAY = timedelta(minutes=10)
-# The work on a single message whose conversation was read past it: it was set aside, or says something else now.
+# Tasks for a single message that learning has already passed: it was set aside, or its text has changed since.
 READ = "read"
-REREAD = "reread"  # by a language model
+REREAD = "reread"  # the same, with a language model
 
 
 class LeaseLost(LtstError):
-    """The lease is no longer ours, or its user is gone: nothing of the work may be written."""
+    """The lease has expired or its user is gone, so no result of the work may be written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to do one piece of work, for a while. `attempts` counts this one too."""
+    """The right to do one piece of work for a while. `attempts` includes the current one."""
 
     user_id: str
     task: str
@@ -37,7 +37,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class WorkRules:
-    """What is to be learnt, and from when on a conversation rests."""
+    """What to learn, and how long a conversation must pause before it is processed."""
 
     extraction: bool
     episodes: bool
@@ -48,16 +48,16 @@ class WorkRules:
     tokens: int
     lease: timedelta
     limits: Limits
-    """What it may take to learn from one message, or from a stretch of a conversation."""
+    """The resources that learning from one message or one stretch of a conversation may take."""
 
 
 class Todo(NamedTuple):
-    """What there may be to do for a user; somebody else may be at it."""
+    """What may have to be done for a user, although another worker may already be doing it."""
 
     words: bool
     vectors: bool
-    careful: bool  # whether there are rows that must be indexed one by one, since one of them may be poison
-    crashed: bool  # whether something ended whoever was at it, again and again
+    careful: bool  # rows must be indexed one by one, because one of them may have killed a worker
+    crashed: bool  # some work has killed its worker too many times
     large: bool
     unsettled: bool
     unread: bool
@@ -70,17 +70,17 @@ class Todo(NamedTuple):
 
 
 async def todo(tx: Executor, rules: WorkRules, user_id: str, large: int) -> Todo:
-    """Return what may be due for a user; a memory of more than so many units counts as large."""
+    """Returns what may have to be done for a user; more than `large` units make a large memory."""
     return await tx.one("work.todo", Todo, **asdict(rules), user_id=user_id, most=MOST_ATTEMPTS, large=large)
 
 
 async def due_users(tx: Executor, rules: WorkRules, limit: int) -> list[str]:
-    """Users for whom something is due that nobody is at."""
+    """Returns users with due work that nobody is doing."""
     return await tx.values("work.due_users", **asdict(rules), limit=limit)
 
 
 async def claim(tx: Executor, rules: WorkRules, user_id: str, task: str, subject: str = "") -> list[Lease]:
-    """Lease a piece of work; return None if it is leased, rests after a failure, or was set aside."""
+    """Leases a piece of work; returns an empty list if it is leased, waits after a failure, or was set aside."""
     asked = Lease(user_id, task, subject, new_id(), 0)
     found = await tx.dicts("work.claim", **_named(asked), lease=rules.lease)
     return [replace(asked, attempts=row["attempts"]) for row in found]
@@ -89,9 +89,9 @@ async def claim(tx: Executor, rules: WorkRules, user_id: str, task: str, subject
 async def claim_sessions(
     tx: Executor, rules: WorkRules, user_id: str, task: str, limit: int, session_id: str | None = None
 ) -> list[Lease]:
-    """Lease a task for some sessions that need it; for one alone if it failed or killed its worker before.
+    """Leases a task for sessions that need it, or for the named session if it needs it.
 
-    Of a named one, if it is due for that.
+    A session where the task failed or killed its worker before is leased alone.
     """
     holder = new_id()
     asked = {"user_id": user_id, "task": task, "session_id": session_id, "holder": holder, "limit": limit}
@@ -100,7 +100,7 @@ async def claim_sessions(
 
 
 async def renew(tx: Executor, rules: WorkRules, leases: Iterable[Lease]) -> None:
-    """Say that work is still going on."""
+    """Extends the leases because the work is still going on."""
     held = [*leases]
     if held:
         subjects = [each.subject for each in held]
@@ -108,56 +108,56 @@ async def renew(tx: Executor, rules: WorkRules, leases: Iterable[Lease]) -> None
 
 
 async def finish(tx: Executor, lease: Lease) -> None:
-    """End the lease, in the transaction that writes the result; raise LeaseLost, which undoes both, if it is gone."""
+    """Ends the lease in the transaction that writes the result; if it is gone, raises LeaseLost to undo both."""
     if not await tx.run("work.finish", **_named(lease)):
         raise LeaseLost(f"the work {lease.task} was taken up by another")
 
 
 async def reached(tx: Executor, mark: str, session_id: str, start: int, end: int, **more: str) -> None:
-    """Note by a query that derived work on a session has come from one index to another.
+    """Records, with the query `mark`, that work on a session advanced from one index to another.
 
-    LeaseLost, which undoes the work, if somebody else was faster.
+    Raises LeaseLost, which undoes the work, if another worker was faster.
     """
     if not await tx.run(mark, session_id=session_id, **{"from": start, "to": end}, **more):
         raise LeaseLost(f"{mark}: another was faster")
 
 
 async def put_off(tx: Executor, lease: Lease, reason: str, *, counted: bool = True, most: int = MOST_ATTEMPTS) -> None:
-    """Wait before the next attempt, longer each time; set the work aside after `most` attempts that were `counted`."""
+    """Delays the next attempt, longer each time; gives the work up after `most` attempts, if this one is `counted`."""
     delay = min(LONGEST_DELAY, FIRST_DELAY * 4 ** (lease.attempts - 1))
     await tx.run("work.put_off", **_named(lease), reason=reason[:500], delay=delay, counted=counted, most=most)
 
 
 async def give_back(tx: Executor, leases: Iterable[Lease]) -> None:
-    """Give leases back as if they had never been taken."""
+    """Returns leases to the queue as if they had never been taken."""
     for lease in leases:
         await tx.run("work.give_back", **_named(lease))
 
 
 async def count_anew(tx: Executor, lease: Lease) -> None:
-    """Reset the attempts: from here on failures count against the parts of this work."""
+    """Resets the attempts, because from here on failures count against the parts of this work."""
     await tx.run("work.count_anew", **_named(lease))
 
 
 async def fail(tx: Executor, task: str, subjects: Iterable[str], reason: str) -> None:
-    """Count a failure of each; after too many, set it aside."""
+    """Counts a failure of each subject and sets it aside after too many."""
     await tx.run("work.fail", task=task, subjects=[*subjects], reason=reason[:500], most=MOST_ATTEMPTS)
 
 
 async def set_aside(tx: Executor, task: str, subjects: Iterable[str], reason: str) -> None:
-    """Set these aside at once, since another attempt would change nothing."""
+    """Sets subjects aside at once, because another attempt would change nothing."""
     named = [*subjects]
     if named:
         await tx.run("work.set_aside", task=task, subjects=named, reason=reason[:500])
 
 
 async def succeed(tx: Executor, task: str, subjects: Iterable[str]) -> None:
-    """Forget the failures of these."""
+    """Clears the failures of these subjects."""
     await tx.run("work.succeed", task=task, subjects=[*subjects])
 
 
 async def unread(tx: Executor, user_id: str, task: str, limit: int) -> list[str]:
-    """Return the messages that must be read (READ or REREAD) one by one."""
+    """Returns the ids of messages to learn from one by one (task READ or REREAD)."""
     return await tx.values("work.unread", user_id=user_id, task=task, limit=limit)
 
 

@@ -1,1 +1,1 @@
-"""Pure functions with no knowledge of memory: text, tokens, identifiers, checks of input, cryptography, logs."""
+"""Helpers that know nothing of memory: text, tokens, identifiers, checks of input, cryptography, processes, logs."""

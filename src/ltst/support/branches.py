@@ -9,14 +9,14 @@ from ltst.errors import Invalid
 from ltst.support.text import sha256
 from ltst.support.validate import LONGEST_IDENTIFIER
 
-# What all branches of one tree may have together: each of them repeats what stands before it.
+# The most messages in all branches of one tree together; each repeats what comes before it.
 MOST_MESSAGES = 200_000
-# What all trees of one import may repeat together.
+# The most messages that all trees of one import may repeat together.
 MOST_COPIES = 1_000_000
 
 
 class Branch(NamedTuple):
-    """A conversation: its id, its origin, its keys from the root on, and how many are stored already."""
+    """A conversation: its id, its origin, its keys from the root on, and how many of them are already stored."""
 
     session_id: str
     origin: str | None
@@ -25,7 +25,7 @@ class Branch(NamedTuple):
 
 
 class _Start(NamedTuple):
-    """Where a branch begins: after how many keys of another's path, and with which of several."""
+    """Where a branch begins: after how many keys of another path, and with which options for the next key."""
 
     session_id: str
     origin: str | None
@@ -35,10 +35,10 @@ class _Start(NamedTuple):
 
 
 class Tree:
-    """Keys, each with the key before it; the branch that is shown ends with `current`."""
+    """Keys, each with its parent; the branch that is shown ends with `current`."""
 
     def __init__(self, session_id: str, parents: Mapping[str, str | None], current: str) -> None:
-        """The parent of a key stands before it in `parents`."""
+        """Takes the parent of each key; a parent must come before its children in `parents`."""
         self._session_id = session_id
         self._keys = parents.keys()
         self._children: dict[str | None, list[str]] = {}
@@ -52,13 +52,13 @@ class Tree:
 
     @property
     def candidates(self) -> set[str]:
-        """The ids of the conversations it may become: the shown one, and one per key with siblings."""
+        """The ids of the conversations that it may become: the shown one, and one per key with siblings."""
         forks = (key for siblings in self._children.values() if len(siblings) > 1 for key in siblings)
         return {self._session_id, *(fork_id(self._session_id, key) for key in forks)}
 
     @property
     def copies(self) -> int:
-        """How many messages are repeated, since each branch has all that stands before it."""
+        """How many messages are repeated, since each branch has everything that comes before it."""
         rows, due = 0, list[tuple[str | None, int]]([(None, 0)])
         while due:
             key, depth = due.pop()
@@ -68,7 +68,7 @@ class Tree:
         return rows - len(self._keys)
 
     def branches(self, held: Mapping[str, Iterable[str]]) -> list[Branch]:
-        """Returns all branches; a conversation that is stored already is continued and not copied."""
+        """Returns all branches; a conversation that is already stored is continued, not copied."""
         found: list[Branch] = []
         begun: set[str] = set()
         due = [_Start(self._session_id, None, (), 0, self._children[None])]
@@ -90,7 +90,7 @@ class Tree:
             if own == path[: len(own)]:
                 found.append(Branch(start.session_id, start.origin, path, len(own)))
                 continue
-            # It holds something else than this path: it stays as it is, and what is new gets a place of its own.
+            # The stored conversation differs from this path: it stays as it is, and what is new becomes another branch.
             found.append(Branch(start.session_id, start.origin, own, len(own)))
             fresh = next((place for place, key in enumerate(path) if key not in mine), None)
             if fresh is not None:
@@ -111,7 +111,7 @@ class Tree:
         return path, others
 
     def _taken(self, options: Sequence[str], own: set[str]) -> str:
-        """Choose the next key: one that is stored already, else the one that is shown, else the latest."""
+        """Chooses the next key: one that is already stored, else the one that is shown, else the latest."""
         if len(options) == 1:
             return options[0]
         for wanted in (own, self._shown):
@@ -122,7 +122,7 @@ class Tree:
 
 
 def refuse_copies(count: int) -> None:
-    """Refuse an import whose branches repeat too much of what stands before them."""
+    """Raises Invalid for an import whose branches repeat too many messages."""
     if count > MOST_COPIES:
         raise Invalid(
             f"the branches of this import, each with what stands before it, would repeat {count:,} messages, and "

@@ -1,6 +1,6 @@
-"""The child: a process that runs functions for the one that started it, and that can be ended at any moment.
+"""The child: a process that runs functions for its parent, and that can be killed at any moment.
 
-It is started by `ltst.support.children`. The two exchange pickled values, each behind its length.
+`ltst.support.children` starts it. The two exchange pickled values, each prefixed with its length.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if sys.platform != "win32":
     import resource
 
 LENGTH = struct.Struct(">Q")
-# A child that once grew by so much is not kept: what it holds may never be given back to the machine.
+# A child that grew by this much is not reused: it may never give the memory back to the system.
 MOST_GROWTH = 256 * 1024**2
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one piece of work may take: seconds of processor time, and bytes of memory where that is said."""
+    """What one call may use: seconds of processor time, and bytes of memory if that is limited."""
 
     seconds: float
     memory: int | None = None
@@ -37,9 +37,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A function by the name of its module and its own, and the arguments of each call.
+    """A function, named by its module and its own name, and the arguments of each call.
 
-    A module that must load much before its functions can work does so in a function `prepare`, which no limit is on.
+    A module that must load much before its functions can run does so in a function `prepare`, which has no limit.
     """
 
     module: str
@@ -50,19 +50,19 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The function is at hand; what happens from here on is the work's own doing."""
+    """The function is loaded; from here on failures are the work's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The next part of what a call returns, where that is an iterator."""
+    """The next item of what a call returns, if that is an iterator."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A call has ended; what it returned, unless that was sent in parts."""
+    """A call has ended; `value` is what it returned, unless that was sent in parts."""
 
     value: Any = None
 
@@ -76,13 +76,13 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """All calls of the request have ended; `again` tells whether the child can take another request."""
+    """All calls of the request have ended; `again` is whether the child can take another request."""
 
     again: bool
 
 
 def main(link: int) -> None:
-    """Answer requests on a socket until its other end is closed."""
+    """Answers requests on a socket until its other end is closed."""
     _heed_signals()
     _end_with_parent()
     with socket.socket(fileno=link) as connection, suppress(ConnectionError):
@@ -94,16 +94,16 @@ def main(link: int) -> None:
 
 
 def packed(value: object) -> bytes:
-    """Returns a value as it is sent."""
+    """Returns a value as the bytes that are sent."""
     data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
     return LENGTH.pack(len(data)) + data
 
 
 def _heed_signals() -> None:
-    """Leave the end to the parent, which may be told to stop together with this process, and to the time limit."""
+    """Ignores the signals that also reach the parent, which ends this process, and arms the one for the time limit."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    # A signal without a handler ends the process at once, even inside a regular expression.
+    # A signal without a handler kills the process at once, even inside a regular expression.
     for number in (signal.SIGPROF, signal.SIGIO):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF, signal.SIGIO})
@@ -111,9 +111,9 @@ def _heed_signals() -> None:
 
 
 def _end_with_parent() -> None:
-    """Let the kernel signal this process when the pipe at standard input is closed: the parent is gone.
+    """Lets the kernel signal this process when the pipe at standard input closes, because the parent is gone.
 
-    Elsewhere than on Linux the signal is ignored, and the child ends with the work that it is at.
+    Outside Linux the signal is ignored, and the child ends after its current work.
     """
     with suppress(OSError):
         fcntl.fcntl(sys.stdin.fileno(), fcntl.F_SETOWN, os.getpid())
@@ -135,7 +135,7 @@ def _send(connection: socket.socket, value: object) -> None:
 
 
 def _answer(connection: socket.socket, request: Work) -> bool:
-    """Make the calls of a request; returns whether this process may take another one."""
+    """Makes the calls of a request; returns whether this process may take another one."""
     module = import_module(request.module)
     if prepare := getattr(module, "prepare", None):
         prepare()
@@ -151,7 +151,7 @@ def _answer(connection: socket.socket, request: Work) -> bool:
 def _called(
     connection: socket.socket, function: Callable[..., Any], arguments: Iterable[Any], seconds: float
 ) -> Returned | Raised:
-    """Make one call under its limit of time, and send what it returns."""
+    """Makes one call under its time limit, and sends what it returns."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         result = function(*arguments)
@@ -163,7 +163,7 @@ def _called(
     except ConnectionError:
         raise
     except MemoryError:
-        return Raised(MemoryError())  # another one: it holds no frames, and sending it needs next to no memory
+        return Raised(MemoryError())  # a new one: it holds no frames, and sending it needs hardly any memory
     except Exception as problem:  # noqa: BLE001 - it is for the caller to judge
         return Raised(_sendable(problem))
     finally:
@@ -171,7 +171,7 @@ def _called(
 
 
 def _sendable(problem: Exception) -> Exception:
-    """Returns the error itself, or one that says the same if it cannot be sent."""
+    """Returns the error, or a RuntimeError with its text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(problem))  # noqa: S301 - it was made here
     except Exception:  # noqa: BLE001 - an error may hold anything
@@ -180,7 +180,7 @@ def _sendable(problem: Exception) -> Exception:
 
 
 def _limit_memory(most: int | None) -> None:
-    """Let this process have so much memory; a system that knows no such limit goes without."""
+    """Limits the memory of this process; systems without such a limit go without."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     wanted = resource.RLIM_INFINITY if most is None else most
     with suppress(OSError, ValueError):
@@ -195,6 +195,6 @@ def _least(wanted: int, hard: int) -> int:
 def _largest() -> int:
     """Returns the most memory that this process ever held, in bytes."""
     status = Path("/proc/self/status")
-    if status.exists():  # on Linux, where the usage below begins with that of the parent
+    if status.exists():  # on Linux, where the usage below starts with that of the parent
         return 1024 * int(status.read_text().partition("VmHWM:")[2].split(maxsplit=1)[0])
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,7 +1,7 @@
 """Runs functions in child processes, so that no text or file can hold up the process that asks.
 
-What takes too long or too much memory ends with its child, and the next call gets another one. The children of a
-process are shared by all that runs in it, on any event loop; they are started when they are needed and end with it.
+A call that takes too long or too much memory ends with its child, and the next call gets another one. The children of a
+process are shared by everything in it, on any event loop; they start when needed and end with the process.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ sys.path[:] = json.loads(sys.argv[2])
 from ltst.support.child import main
 main(int(sys.argv[1]))
 """
-# What a child may know of the environment: where Python and its libraries lie, and no key.
+# What a child gets of the environment: where Python and its libraries are, but no keys.
 KNOWN = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV")
 KNOWN_BEGINNINGS = ("PYTHON", "LC_", "LD_", "DYLD_")
-# The limit is on processor time, which does not pass while a machine is busy with others; a child that does nothing at
-# all is given up after this many seconds, and so many for each second of its limit.
+# The limit is on processor time, which stands still while the machine is busy. A child that does nothing at all is
+# given up after PATIENCE seconds, plus PATIENCE_PER_SECOND for each second of its limit.
 PATIENCE = 60.0
 PATIENCE_PER_SECOND = 30.0
 AT_ONCE = 1024**2
@@ -49,11 +49,11 @@ class OutOfTime(LtstError):
 
 
 class Crashed(LtstError):
-    """A call ended the process that ran it."""
+    """A call killed the process that ran it."""
 
 
 class _Ended(Exception):
-    """The child is gone; says how."""
+    """The child is gone; the message says how it ended."""
 
 
 class _Child:
@@ -64,7 +64,7 @@ class _Child:
         self._link, theirs = socket.socketpair()
         self._link.setblocking(False)
         try:
-            # Its standard input is never written to: it tells the child that the parent is gone.
+            # Its standard input is never written to: when it closes, the child knows that the parent is gone.
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
                 [python, *_flags(), "-c", BOOT, str(theirs.fileno()), json.dumps(_path())],
                 stdin=subprocess.PIPE,
@@ -87,7 +87,7 @@ class _Child:
         """Whether it waits for a request."""
 
     async def begin(self, request: Work) -> None:
-        """Send a request; raise _Ended if the child was gone before it began."""
+        """Sends a request; raises _Ended if the child was gone before it began."""
         self.clean = False
         try:
             await asyncio.get_running_loop().sock_sendall(self._link, packed(request))
@@ -135,18 +135,18 @@ class _Child:
         return f"signal {-status}" if status < 0 else f"status {status}"
 
     def stop(self) -> None:
-        """Tell it to end at once; whoever waits for its answer gets an error."""
+        """Kills it; whoever waits for its answer gets an error."""
         self.stopped = True
         self._process.kill()
 
     def end(self) -> None:
-        """Make it end, and wait until it has."""
+        """Kills it, and waits until it has ended."""
         self._process.kill()
         self._process.wait()
         self.let_go()
 
     def end_beside(self) -> None:
-        """End it without waiting: freeing a gigabyte takes a while."""
+        """Kills it without waiting, since freeing a gigabyte takes a while."""
         with suppress(ProcessLookupError):
             self._process.kill()
         try:
@@ -155,21 +155,21 @@ class _Child:
             self.end()
 
     def let_go(self) -> None:
-        """Close the socket."""
+        """Closes the socket and the pipe."""
         self._link.close()
         if self._process.stdin is not None:
             self._process.stdin.close()
 
     def disown(self) -> None:
-        """Forget it after a fork: it is the parent's child."""
+        """Forgets it after a fork: it is the parent's child."""
         self.let_go()
-        self._process.returncode = 0  # or else it would be waited for
+        self._process.returncode = 0  # or it would be waited for
 
 
 class Children:
     """A limited number of child processes, which any thread and any event loop may call.
 
-    Where there may be several, no `owner` of work has all of them at the same time.
+    If there is more than one, no `owner` of work gets all of them at the same time.
     """
 
     def __init__(self, most: int) -> None:
@@ -182,9 +182,9 @@ class Children:
     async def each(
         self, function: Callable[..., T], batch: Sequence[tuple[Any, ...]], limits: Limits, *, owner: str
     ) -> list[T | OutOfTime]:
-        """Call a function of a module with each of these arguments; return what it returned.
+        """Calls a module's function with each of these arguments; returns the results.
 
-        The first call that takes too long is the last one: OutOfTime stands for what it would have returned.
+        The first call that takes too long is the last; OutOfTime stands in for its result.
         """
         found: list[T | OutOfTime] = []
         if not batch:
@@ -198,7 +198,7 @@ class Children:
         return found
 
     async def one(self, function: Callable[..., T], *arguments: Any, limits: Limits, owner: str) -> T:
-        """Call a function of a module once and return its result; raise OutOfTime if it takes too long."""
+        """Calls a module's function once and returns its result; raises OutOfTime if it takes too long."""
         (found,) = await self.each(function, [arguments], limits, owner=owner)
         if isinstance(found, OutOfTime):
             raise found
@@ -207,14 +207,14 @@ class Children:
     async def parts(
         self, function: Callable[..., Iterator[T]], *arguments: Any, limits: Limits, owner: str
     ) -> AsyncGenerator[T, None]:
-        """Call a function of a module and yield what its iterator yields; raise OutOfTime if that takes too long."""
+        """Calls a module's function and yields what its iterator yields; raises OutOfTime if that takes too long."""
         async with aclosing(self._answers(_request(function, [arguments], limits), owner)) as answers:
             async for answer in answers:
                 if isinstance(answer, Part):
                     yield answer.value
 
     def stop(self) -> None:
-        """End all calls, running or waiting; their callers get Unavailable."""
+        """Ends all calls, running or waiting; their callers get Unavailable."""
         with self._guard:
             for _, turn in self._waiting:
                 if turn.set_running_or_notify_cancel():
@@ -224,7 +224,7 @@ class Children:
                 child.stop()
 
     def end(self) -> None:
-        """End all child processes."""
+        """Ends all child processes."""
         with self._guard:
             children = [*self._idle, *self._working]
             self._idle.clear()
@@ -245,7 +245,7 @@ class Children:
 
     @asynccontextmanager
     async def _begun(self, request: Work, owner: str) -> AsyncIterator[_Child]:
-        """Give a child a request for the time of a block; end the child if the work did not finish."""
+        """Gives a child a request for the duration of a block; ends the child if the work did not finish."""
         await self._enter(owner)
         child: _Child | None = None
         try:
@@ -256,7 +256,7 @@ class Children:
             self._leave(owner)
 
     async def _begin(self, request: Work) -> _Child:
-        """Send a request to an idle or a new child and return it; replace one that died meanwhile."""
+        """Sends a request to an idle or new child and returns that child; replaces one that died meanwhile."""
         for again in (True, False):
             child = self._take()
             try:
@@ -291,7 +291,7 @@ class Children:
         child.end_beside()
 
     async def _enter(self, owner: str) -> None:
-        """Wait until it is this owner's turn."""
+        """Waits until it is this owner's turn."""
         with self._guard:
             if self._may(owner):
                 self._held[owner] += 1
@@ -301,7 +301,7 @@ class Children:
         try:
             await asyncio.wrap_future(turn)
         except BaseException:
-            if not turn.cancel() and turn.exception() is None:  # it came all the same
+            if not turn.cancel() and turn.exception() is None:  # its turn came all the same
                 self._leave(owner)
             raise
 
@@ -309,10 +309,10 @@ class Children:
         return self._held.total() < self._most and self._held[owner] < max(1, self._most - 1)
 
     def _leave(self, owner: str) -> None:
-        """Give up a place, and wake whoever in line may have one now."""
+        """Gives up a place, and wakes those in line who may have one now."""
         with self._guard:
             self._held[owner] -= 1
-            self._held += Counter()  # without those who hold none
+            self._held += Counter()  # drops owners that hold none
             for each in [*self._waiting]:
                 waits, turn = each
                 if self._may(waits):
@@ -329,7 +329,7 @@ class Children:
         self._waiting: list[tuple[str, Future[None]]] = []
 
     def _forked(self) -> None:
-        """Start afresh in a forked process, which must not use its parent's children."""
+        """Starts afresh in a forked process, which must not use its parent's children."""
         children = [*self._idle, *self._working]
         self._reset()
         for child in children:
@@ -351,7 +351,7 @@ def _why(child: _Child, problem: _Ended) -> LtstError:
 
 
 def interpreter() -> str | None:
-    """Find the interpreter; programs that embed Python or are frozen name themselves instead, and must not be run."""
+    """Returns Python's path, or None: programs that embed or freeze Python name themselves, and must not be run."""
     for candidate in (sys.executable, f"{sys.exec_prefix}/bin/python3", f"{sys.base_exec_prefix}/bin/python3"):
         if candidate and Path(candidate).name.startswith(("python", "pypy")) and os.access(candidate, os.X_OK):
             return candidate
@@ -366,12 +366,12 @@ def _python() -> str:
 
 
 def _flags() -> list[str]:
-    """Returns how this interpreter was told to find its modules."""
+    """Returns the flags that tell this interpreter where to find its modules."""
     return [*(["-I"] if sys.flags.isolated else []), *(["-S"] if sys.flags.no_site else [])]
 
 
 def _path() -> list[str]:
-    """Returns where modules are looked for, wherever the child stands."""
+    """Returns the absolute folders in which modules are looked for, so that the child can be anywhere."""
     return [str(Path(folder).absolute()) for folder in sys.path]
 
 
@@ -380,6 +380,6 @@ def _environment() -> dict[str, str]:
 
 
 LEARNING = Children(2)
-"""For what is learnt from messages."""
+"""For learning from messages."""
 READING = Children(2)
-"""For files; a long one does not delay what is learnt."""
+"""For reading files, so that a long one does not delay learning."""

@@ -1,8 +1,8 @@
-"""Connections of a server: how many there may be, and how long each may take to send a request and to take the answer.
+"""Limits a server's connections: how many there are, and how long each may take to send a request and read the answer.
 
-uvicorn waits for slow clients without end. Here a connection has a deadline for the head of a request, for its body and
-for taking the answer; who sends a large body gets more time for each kilobyte. When all places are taken, the one that
-waited longest without a request under way makes room, so that a crowd of silent connections keeps nobody out.
+uvicorn waits forever for slow clients. Here a connection has a deadline for the head of a request, for its body and for
+reading the answer; a large body gets more time for each kilobyte sent. When all places are taken, the connection that
+has waited longest without a request makes room, so that a crowd of silent connections keeps nobody out.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from ltst.settings import Settings
 from ltst.support.network import STOPPING
 
-# Slower than this, a body is not sent but held back.
+# A body that arrives more slowly than this is being held back on purpose.
 SLOWEST_BYTES_A_SECOND = 1024
-# So many are taken from the system at once, before the first of them is looked at.
+# How many connections are accepted at once, before the first of them is looked at.
 BACKLOG = 256
-# Files that are no connections: the database's, the log, the programs that are started; and those taken at once.
+# Open files besides connections: the database's, the log, child processes; and those accepted at once.
 OTHER_FILES = 256 + BACKLOG
 FEWEST = 16
 STOPPING_SECONDS = 2.0
@@ -34,7 +34,7 @@ STOPPING_SECONDS = 2.0
 
 @dataclass(slots=True)
 class ConnectionLimits:
-    """What a server allows, and the connections of this process that wait without a request under way, oldest first."""
+    """What a server allows, and its idle connections (without a request in progress), oldest first."""
 
     header_seconds: float
     body_seconds: float
@@ -43,25 +43,25 @@ class ConnectionLimits:
 
 
 def limited(settings: Settings) -> dict[str, Any]:
-    """Returns the options for uvicorn that hold connections to the settings, and keep it quiet."""
+    """Returns uvicorn options that hold connections to the settings, and keep its logs quiet."""
     limits = ConnectionLimits(settings.header_timeout, settings.body_timeout, places(settings.max_connections))
     return {
         "http": partial(ClientConnection, limits=limits),
         "backlog": BACKLOG,
         "log_level": "warning",
-        "access_log": False,  # paths hold users' own words; meters count the requests
+        "access_log": False,  # paths contain users' own words; meters count the requests
         "server_header": False,
     }
 
 
 def places(wanted: int) -> int:
-    """Returns how many connections this process can hold, after it has asked the system for as many files as it may."""
+    """Returns how many connections this process can hold, after raising its limit on open files as far as allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + OTHER_FILES
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return wanted
     most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-    with suppress(ValueError, OSError):  # some systems have a limit below the one they tell
+    with suppress(ValueError, OSError):  # some systems enforce a lower limit than they report
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
         soft = most
     return max(FEWEST, min(wanted, soft - OTHER_FILES))
@@ -71,7 +71,7 @@ class ClientConnection(H11Protocol):
     """One connection, from its first byte to its end."""
 
     def __init__(self, *arguments: Any, limits: ConnectionLimits, **named: Any) -> None:
-        """Made by uvicorn for each connection that it accepts."""
+        """Called by uvicorn for each connection that it accepts."""
         super().__init__(*arguments, **named)
         self._limits = limits
         self._deadline: asyncio.TimerHandle | None = None
@@ -81,12 +81,12 @@ class ClientConnection(H11Protocol):
 
     @property
     def _is_stopping(self) -> bool:
-        """Whether the server was told to stop; uvicorn forgets those who come in while it begins to."""
+        """Whether the server was told to stop; uvicorn forgets connections that arrive just then."""
         stopping: asyncio.Event | None = self.app_state.get(STOPPING)
         return stopping is not None and stopping.is_set()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a place, and wait for a request."""
+        """Takes a place, and waits for a request."""
         super().connection_made(transport)
         if self._is_stopping:
             self.hang_up()
@@ -97,7 +97,7 @@ class ClientConnection(H11Protocol):
             self._make_room()
 
     def _make_room(self) -> None:
-        """End the connection that waits longest; the newest is turned away only if all others are being answered."""
+        """Ends the longest idle connection; the newest is turned away only if all others are being answered."""
         longest = next(iter(self._limits.idle))
         if longest is self:
             self.dismiss(503, "all connections are taken: try again later")
@@ -105,14 +105,14 @@ class ClientConnection(H11Protocol):
             longest.hang_up()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Give up the place."""
+        """Gives up the place."""
         self._limits.idle.pop(self, None)
         self._stop_waiting()
         self.resume_writing()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on; a head begins with its first byte and a body after its head."""
+        """Reads on; a head begins with its first byte, a body after its head."""
         self._received += len(data)
         before = self.conn.their_state
         if before is h11.IDLE and self._deadline is None:
@@ -121,7 +121,7 @@ class ClientConnection(H11Protocol):
         self._look(before)
 
     def _look(self, before: object) -> None:
-        """Check how far the request has come."""
+        """Adjusts the deadline to how far the request has come."""
         now = self.conn.their_state
         if now is h11.IDLE:
             return
@@ -132,7 +132,7 @@ class ClientConnection(H11Protocol):
             self._wait(self._limits.body_seconds)
 
     def on_response_complete(self) -> None:
-        """Wait for the next request once the answer is sent; a part of it may have come already."""
+        """Waits for the next request once the answer is sent; part of it may already be here."""
         super().on_response_complete()
         if self._is_stopping:
             self.hang_up()
@@ -144,20 +144,20 @@ class ClientConnection(H11Protocol):
                 self._received = len(begun)
 
     def pause_writing(self) -> None:
-        """Note that the client does not read its answer for now."""
+        """Starts a timer because the client does not read its answer for now."""
         super().pause_writing()
         if self._unread is None:
             self._unread = self.loop.call_later(self._limits.body_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Note that the client reads on."""
+        """Stops that timer because the client reads on."""
         super().resume_writing()
         if self._unread is not None:
             self._unread.cancel()
             self._unread = None
 
     def shutdown(self) -> None:
-        """End with the server: a request that has not come whole is given up, an answer that nobody takes as well."""
+        """Ends with the server: an incomplete request is given up, and so is an answer that nobody reads."""
         super().shutdown()
         if self.conn.their_state is h11.SEND_BODY:
             self.dismiss(503, "the server is stopping")
@@ -165,13 +165,13 @@ class ClientConnection(H11Protocol):
             self.loop.call_later(STOPPING_SECONDS, self.transport.abort)
 
     def dismiss(self, status: int, detail: str) -> None:
-        """End the connection, with a word if the client waits for one."""
+        """Ends the connection, with an error response if the client waits for one."""
         if not self.transport.is_closing() and self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.write(self._word(status, detail))
         self.hang_up()
 
     def hang_up(self) -> None:
-        """End the connection; whoever still works on an answer learns that nobody waits for it."""
+        """Ends the connection; a handler that still works on an answer learns that nobody waits for it."""
         self._limits.idle.pop(self, None)
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.disconnected = True
@@ -204,7 +204,7 @@ class ClientConnection(H11Protocol):
             self._deadline = None
 
     def _look_at_the_clock(self, seconds: float) -> None:
-        """End the connection when its time is up, unless the client sends fast or the server itself does not read."""
+        """Ends the connection when its time is up, unless the client sends fast or the server has paused reading."""
         left = self._began + seconds + self._received / SLOWEST_BYTES_A_SECOND - self.loop.time()
         if self.flow.read_paused:
             self._wait(seconds)
@@ -216,5 +216,5 @@ class ClientConnection(H11Protocol):
             self.hang_up()
 
     def _should_upgrade(self) -> bool:
-        """Return no: nothing here speaks another protocol."""
+        """Returns False: nothing here speaks another protocol."""
         return False

@@ -1,4 +1,4 @@
-"""Cryptography: AES-256-GCM values under a key per user, which a master key outside the database wraps.
+"""Cryptography: AES-256-GCM values under one key per user, which is wrapped by a master key outside the database.
 
 A stolen dump is unreadable without the master key; destroying a user's data key makes every copy of that user's
 sensitive values unreadable for good.
@@ -91,17 +91,17 @@ class UserCipher:
 
 
 class Rotation:
-    """A change of the master key that is going on: first every data key is wrapped anew, then the old keys go."""
+    """A change of the master key in progress: first every data key is wrapped anew, then the old keys are dropped."""
 
     def __init__(self, lock: IO[str] | None, drop_old: Callable[[], None]) -> None:
         self._lock = lock
         self._drop_old = drop_old
 
     def __enter__(self) -> None:
-        """Enter the block; the work has begun already."""
+        """Enters the block; the rotation has already begun."""
 
     def __exit__(self, problem: type[BaseException] | None, *_: object) -> None:
-        """Drop the old keys, unless something failed and may still need them; let the next rotation begin."""
+        """Drops the old keys, unless something failed and may still need them, and lets the next rotation begin."""
         try:
             if problem is None:
                 self._drop_old()
@@ -111,10 +111,10 @@ class Rotation:
 
 
 class MasterKeys:
-    """The master keys, newest first: from the environment, or from a key file that the first sealed value makes."""
+    """The master keys, newest first: from the environment, or from a key file created with the first sealed value."""
 
     def __init__(self, given: str | None, file: Path) -> None:
-        """Use the keys that were given, else those of the file."""
+        """Uses the given keys, else those of the file."""
         self._given = given
         self._file = file
         self._keys: dict[str, bytes] | None = _parse(given, "LTST_MASTER_KEY") if given else None
@@ -125,7 +125,7 @@ class MasterKeys:
         return "LTST_MASTER_KEY" if self._given else str(self._file)
 
     def ids(self) -> list[str]:
-        """Returns the names of the keys that are here, newest first; none before the first sealed value."""
+        """Returns the names of the known keys, newest first; none before the first sealed value."""
         return [*self._loaded()]
 
     def new_user_key(self, user_id: str) -> WrappedKey:
@@ -136,7 +136,7 @@ class MasterKeys:
         return self._wrap(user_id, 1, secrets.token_bytes(KEY_BYTES))
 
     def cipher(self, wrapped: WrappedKey) -> UserCipher:
-        """Returns what seals and opens the values of the key's user."""
+        """Returns the cipher that seals and opens the values of the key's user."""
         return UserCipher(wrapped.user_id, wrapped.key_version, self._unwrap(wrapped))
 
     def rewrap(self, wrapped: WrappedKey) -> WrappedKey:
@@ -144,15 +144,15 @@ class MasterKeys:
         return self._wrap(wrapped.user_id, wrapped.key_version, self._unwrap(wrapped))
 
     def newest_id(self) -> str:
-        """Returns the name of the key that new data keys are wrapped with."""
+        """Returns the name of the master key that wraps new data keys."""
         for newest in self._loaded():
             return newest
         raise Unavailable(f"there is no master key in {self.where} yet: the first sensitive value makes one")
 
     def begin_rotation(self) -> Rotation:
-        """Put a new key first in the file, and keep other rotations out until this one ends. It may wait: use a thread.
+        """Adds a new key at the front of the file, and locks out other rotations until this one ends.
 
-        With keys from the environment the new one was put first by whoever runs this.
+        It may wait: call it in a thread. Of keys from the environment, a new one has already been put first.
         """
         if self._given:
             return Rotation(None, lambda: None)
@@ -161,7 +161,7 @@ class MasterKeys:
         fcntl.flock(lock, fcntl.LOCK_EX)
         fresh, old = secrets.token_bytes(KEY_BYTES), [*self._read().values()]
         self._write([fresh, *old])
-        # The last one stays, for a process that is just giving a user a key wrapped by it.
+        # The previous key stays, for a process that is just wrapping a user's key with it.
         return Rotation(lock, lambda: self._write([fresh, old[0]]))
 
     def _wrap(self, user_id: str, version: int, key: bytes) -> WrappedKey:
@@ -174,7 +174,7 @@ class MasterKeys:
         return _decrypt(master, wrapped.wrapped_key, bound)
 
     def _find(self, key_id: str) -> bytes:
-        """Returns the key of a name; reads the file again for an unknown name, since another process may rotate."""
+        """Returns a key by its name; reads the file again for an unknown one, which another process may have added."""
         if key_id not in self._loaded() and not self._given and self._file.exists():
             self._keys = {**self._read(), **self._loaded()}
         try:
@@ -185,7 +185,7 @@ class MasterKeys:
             ) from None
 
     def _loaded(self) -> dict[str, bytes]:
-        """Returns the keys that exist; reading makes none."""
+        """Returns the existing keys; reading creates none."""
         if self._keys is None and self._file.exists():
             self._keys = self._read()
         return self._keys or {}
@@ -199,7 +199,7 @@ class MasterKeys:
             raise Denied(f"the master key cannot be read: {problem}") from None
 
     def _make(self) -> None:
-        """Link a finished file into place if there is none: of two processes that make it at once, one wins whole."""
+        """Creates the key file unless it exists, by linking a finished one: if two processes race, one of them wins."""
         if self._file.exists():
             return
         durable.make_folder(self._file.parent)
@@ -207,7 +207,7 @@ class MasterKeys:
         try:
             durable.link(draft, self._file)
         except FileExistsError:
-            durable.sync(self._file.parent)  # what the other one made is used from here on
+            durable.sync(self._file.parent)  # from here on the other process's file is used
         finally:
             draft.unlink()
 
@@ -220,7 +220,7 @@ class MasterKeys:
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(",".join(base64.b64encode(key).decode() for key in keys) + "\n")
             file.flush()
-            if os.geteuid() == 0:  # what root writes into somebody's folder stays theirs to read
+            if os.geteuid() == 0:  # so that the owner of the folder can read what root writes
                 owner = self._file.parent.stat()
                 os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
             os.fsync(file.fileno())

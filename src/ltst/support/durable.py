@@ -1,4 +1,4 @@
-"""Files that survive a loss of power: a new name lasts only once the folder that holds it was written too."""
+"""Files that survive a power loss: a new name lasts only once the folder that holds it is written too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def sync(path: Path) -> None:
-    """Wait until a file's bytes, or a folder's names, are on the disk."""
+    """Waits until a file's bytes, or a folder's names, are on disk."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -16,7 +16,7 @@ def sync(path: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a private folder, with those above it, unless it is there."""
+    """Creates a private folder, and those above it, unless it exists."""
     if not folder.is_dir():
         make_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -24,12 +24,12 @@ def make_folder(folder: Path) -> None:
 
 
 def link(draft: Path, file: Path) -> None:
-    """Give a finished file, which is on the disk, its name; FileExistsError if the name is taken."""
+    """Gives a finished file, already on disk, its name; raises FileExistsError if the name is taken."""
     os.link(draft, file)
     sync(file.parent)
 
 
 def replace(draft: Path, file: Path) -> None:
-    """Put a finished file, which is on the disk, in the place of another."""
+    """Replaces a file by a finished one that is already on disk."""
     draft.replace(file)
     sync(file.parent)

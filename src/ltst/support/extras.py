@@ -1,4 +1,4 @@
-"""Extras: packages that only some parts need, and how to install them where they are missing."""
+"""Extras: packages that only some parts need, and how to install them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from urllib.parse import unquote, urlsplit
 
 
 def how_to_install(extra: str) -> str:
-    """Returns the command that installs an extra: from the clone that is at work, if it is one, else from the index."""
+    """Returns the command that installs an extra: from the clone in use, if ltst runs from one, else from the index."""
     source, editable = _installed_from()
     return f'{sys.executable} -m pip install {"--editable " if editable else ""}"{source}[{extra}]"'
 
 
 def _installed_from() -> tuple[str, bool]:
-    """Returns the folder that ltst was installed from, else its name, and whether it is used in place."""
+    """Returns the folder that ltst was installed from, else its name, and whether it is an editable install."""
     try:
         noted = distribution("ltst").read_text("direct_url.json")
     except PackageNotFoundError:

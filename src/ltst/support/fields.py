@@ -1,4 +1,4 @@
-"""Fields of a JSON value: the texts that stand at chosen paths, and conditions on what stands there."""
+"""Fields of a JSON value: the texts at chosen paths, and conditions on the values there."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ LONGEST = 1000
 WHOLE = "$"
 COMPARISONS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
 
-Path = tuple[str | int | None, ...]  # names of fields, places in lists, None for each of a list
+Path = tuple[str | int | None, ...]  # field names, list indexes, None for every item of a list
 Condition = tuple[list[str], str, Any]
 
 
 def parsed(path: object) -> Path:
-    """Return the steps of a path such as `profile.name`, `turns[0].text`, `turns[*].text`, or `$` for the whole."""
+    """Returns the steps of a path such as `profile.name`, `turns[0].text`, `turns[*].text`, or `$` for the whole."""
     if path == WHOLE:
         return ()
     if not isinstance(path, str) or len(path) > LONGEST or not PATH.fullmatch(path):
@@ -31,14 +31,14 @@ def parsed(path: object) -> Path:
 
 
 def text(value: Any, paths: Iterable[Path] | None) -> str | None:
-    """Return the texts at these paths, a line each; of the whole value, each behind its name. None if there is none."""
+    """Returns the texts at these paths, a line each; of the whole value, each after its name. None if there is none."""
     chosen = [(found, "") for path in paths for found in _at(value, path)] if paths is not None else [(value, "")]
     lines = [line for found, name in chosen for line in _lines(found, name)]
     return "\n".join(lines).replace("\x00", " ").strip() or None
 
 
 def conditions(wanted: object, path: Sequence[str] = ()) -> Iterator[Condition]:
-    """Yield the conditions of a filter: {"color": "red"}, {"price": {"$gte": 5}} or {"author": {"name": "Ana"}}."""
+    """Yields the conditions of a filter: {"color": "red"}, {"price": {"$gte": 5}} or {"author": {"name": "Ana"}}."""
     if not isinstance(wanted, Mapping) or not all(isinstance(key, str) for key in wanted):
         raise Invalid('filter must be an object such as {"color": "red"} or {"price": {"$gte": 5}}')
     for key, value in wanted.items():

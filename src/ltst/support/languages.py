@@ -1,6 +1,6 @@
-"""Languages: which one a text is in, told by its commonest words and its letters, and the stemmer for it.
+"""Languages: guesses which language a text is in by its commonest words and its letters, and names its stemmer.
 
-The guess costs a look at each word, is the same every time, and says nothing where it is in doubt.
+The guess looks once at each word, is deterministic, and gives no language when in doubt.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _KNOWN = _read()
 ENGLISH = _KNOWN["en"].stop_words
 GERMAN, SPANISH, FRENCH = (_KNOWN[code] for code in ("de", "es", "fr"))
 LANGUAGES = tuple(each for each in _KNOWN.values() if each.stop_words and each.code != "en")
-SHARE = 12  # one of so many different words is a common one of the language
-LEAST = 2  # how many of a language's words tell it: "Los Angeles" is no Spanish
-# What a word in letters of its own is in, where no common word tells it.
+SHARE = 12  # at least one in this many distinct words must be a common word of the language
+LEAST = 2  # fewest words that identify a language: "Los Angeles" is not Spanish
+# The language of words in a script of their own, where no common word tells it.
 SCRIPTS = (
     (re.compile("[\u0400-\u052f]"), _KNOWN["ru"]),
     (re.compile("[\u0370-\u03ff]"), _KNOWN["el"]),
@@ -45,7 +45,7 @@ SCRIPTS = (
     (re.compile("[\u0900-\u097f]"), _KNOWN["hi"]),
     (re.compile("[\u0b80-\u0bff]"), _KNOWN["ta"]),
 )
-# Letters that stand alone, and what every address has, tell nothing.
+# Single letters, and what every address has, tell nothing.
 _MUTE = ENGLISH | {"com"} | {chr(code) for code in range(ord("a"), ord("z") + 1)}
 _TELLING = {language.code: language.stop_words - _MUTE for language in LANGUAGES}
 _ENGLISH_ONLY = {language.code: ENGLISH - language.stop_words for language in LANGUAGES}
@@ -54,10 +54,10 @@ _LETTERS = frozenset[str]().union(*(language.letters for language in LANGUAGES))
 
 
 def guess(words: Collection[str]) -> Language | None:
-    """Returns the language of a text by its words in small letters; None for English, and where nothing tells.
+    """Returns the language of a text by its lower-case words; None for English, and when in doubt.
 
-    Words count once each. A language needs more than twice as many words of its own as there are of English, and two at
-    least; one will do beside a letter that English has not. Of a list of names they are too few.
+    Words count once each. A language needs more than twice as many words of its own as there are of English, and at
+    least two; one is enough together with a letter that English lacks. Lists of names have too few.
     """
     distinct = {*words}
     foreign = [word for word in distinct if not word.isascii()]

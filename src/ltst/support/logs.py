@@ -27,7 +27,7 @@ class StructuredFormatter(logging.Formatter):
 
 
 def speak(level: str) -> None:
-    """Write log lines from this level up to standard error; asking twice does not double them."""
+    """Writes log lines from this level up to standard error; calling it twice does not double them."""
     LOGGER.setLevel(level.upper())
     if not any(isinstance(handler.formatter, StructuredFormatter) for handler in LOGGER.handlers):
         handler = logging.StreamHandler(sys.stderr)

@@ -1,7 +1,7 @@
-"""Values as JSON that loses nothing: bytes have a form of their own, and a NUL is written as Postgres can keep it.
+"""Writes values as JSON that loses nothing: bytes have a form of their own, and NULs one that Postgres can store.
 
-Bytes are the object {"$bytes": "aGk="}, in base64. An object that has this one key itself gets one more $, which is
-taken off again when it is read, so that the two are never mixed up.
+Bytes become the object {"$bytes": "aGk="}, in base64. An object that itself has only this key gets one more $, which is
+removed again when it is read, so that the two are never confused.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from ltst.support import validate
 
 BYTES = "$bytes"
 LOOKS_LIKE_BYTES = re.compile(r"\$+bytes")
-# In what is stored, this character is followed by what it stands for: 0 for NUL, 1 for itself.
+# In stored text this character is followed by what it stands for: 0 for NUL, 1 for itself.
 MARK = "\x1a"
 
 
 def sent(value: Any) -> Any:
-    """Return a value as JSON has it."""
+    """Returns a value in its JSON form, to send."""
     return _changed(value, str)
 
 
 def received(value: Any) -> Any:
-    """Return a value that came as JSON."""
+    """Returns the value of its JSON form, as received."""
     return _restored(value, str)
 
 
 def with_received(objects: Iterable[Any]) -> list[Any]:
-    """Return objects whose `value`, where they have one, came as JSON."""
+    """Returns the objects, each with its `value`, if it has one, restored from JSON form."""
     return [
         {**each, "value": received(each["value"])} if isinstance(each, Mapping) and "value" in each else each
         for each in objects
@@ -40,7 +40,7 @@ def with_received(objects: Iterable[Any]) -> list[Any]:
 
 
 def stored(value: Any, what: str, most_bytes: int) -> str:
-    """Return a value as JSON that Postgres keeps; raise Invalid where it is none, or too large."""
+    """Returns a value as JSON text that Postgres can store; raises Invalid if it is not JSON or too large."""
     try:
         written = _changed(value, _without_nul)
     except RecursionError:
@@ -49,7 +49,7 @@ def stored(value: Any, what: str, most_bytes: int) -> str:
 
 
 def read(value: Any) -> Any:
-    """Return a value as it was before it was stored."""
+    """Returns a value as it was before it was stored."""
     return _restored(value, _with_nul)
 
 

@@ -1,4 +1,4 @@
-"""What servers do alike at the network: tell this machine from others, read text in headers, and end well."""
+"""What servers share at the network: recognise this machine, read text in headers, bind a port, and end well."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ltst.errors import Invalid
 if TYPE_CHECKING:
     from ltst.settings import Settings
 
-# Under this name an application leaves its connections an event that is set when the server is told to stop.
+# The name under which an application gives its connections an event that is set when the server is told to stop.
 STOPPING = "stopping"
-SIGNALS = (signal.SIGINT, signal.SIGTERM)  # that end a server
+SIGNALS = (signal.SIGINT, signal.SIGTERM)  # these end a server
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -42,12 +42,12 @@ class Serving:
 
     @property
     def loopback(self) -> bool:
-        """Returns whether only this machine can reach the server."""
+        """Whether only this machine can reach the server."""
         return is_loopback(self.host)
 
 
 def header_text(value: str | None, name: str) -> str | None:
-    """Returns what a header says: any text, although servers read headers as Latin-1."""
+    """Returns the text of a header, which may be UTF-8 although servers read headers as Latin-1."""
     try:
         return None if value is None else value.encode("latin-1").decode()
     except UnicodeDecodeError:
@@ -55,9 +55,9 @@ def header_text(value: str | None, name: str) -> str | None:
 
 
 def bound(host: str, port: int, command: str = Serving.command) -> socket.socket:
-    """Returns a socket on an address, taken before anything is started; `command` would take another port."""
+    """Returns a socket bound to an address before anything is started; `command` is named if the port is in use."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named, since only then asyncio sends small packets at once instead of waiting 40 ms for a reply.
+    # The protocol is given because only then asyncio sends small packets at once instead of waiting 40 ms for a reply.
     taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -74,7 +74,7 @@ def bound(host: str, port: int, command: str = Serving.command) -> socket.socket
 
 @contextmanager
 def ending_well() -> Iterator[None]:
-    """Ignore the signal that uvicorn sends itself once it has stopped, so that everything open here is closed."""
+    """Ignores the signal that uvicorn sends itself once it has stopped, so that everything open here is closed."""
     before = {number: signal.signal(number, _passed_over) for number in SIGNALS}
     try:
         yield
@@ -84,4 +84,4 @@ def ending_well() -> Iterator[None]:
 
 
 def _passed_over(*_: object) -> None:
-    """Ignore a signal: nothing is left to stop."""
+    """Ignores a signal: nothing is left to stop."""

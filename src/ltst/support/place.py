@@ -1,4 +1,4 @@
-"""Binds things to the process and the event loop they were made in; a forked child is another process."""
+"""Binds things to the process and event loop they were made in; a forked child is another process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORKED = "this memory was opened in another process: open one of its own after a
 
 
 class Place:
-    """The process and the event loop that something was opened in."""
+    """The process and the event loop in which something was opened."""
 
     __slots__ = ("_loop", "_process")
 
@@ -37,7 +37,7 @@ class Place:
         return self._loop
 
     def check(self) -> None:
-        """Refuse to go on in another process or on another event loop."""
+        """Raises DatabaseUnavailable in another process or on another event loop."""
         if self.is_foreign:
             raise DatabaseUnavailable(FORKED)
         if self._loop is not asyncio.get_running_loop():
@@ -46,23 +46,23 @@ class Place:
             )
 
     def move(self) -> None:
-        """Move to the running loop if the previous one is closed."""
+        """Moves to the running loop if the previous one is closed."""
         if self._loop.is_closed():
             self._loop = asyncio.get_running_loop()
 
 
 class OfProcess(Generic[R]):
-    """Something that a forked child must not share with its parent, such as connections: each process makes its own."""
+    """Something that a forked child must not share with its parent, such as connections: one for each process."""
 
     def __init__(self, make: Callable[[], R]) -> None:
-        """Make it when it is first asked for."""
+        """Takes the function that makes it when it is first needed."""
         self._make = make
-        # The parent's stays here too: to close it would end connections that the parent uses.
+        # The parent's object is kept too: closing it would end connections that the parent uses.
         self._held: dict[int, R] = {}
         self._locks: dict[int, threading.Lock] = {}
 
     def get(self) -> R:
-        """Returns this process's own, made now if need be."""
+        """Returns this process's own object, made now if need be."""
         process = os.getpid()
         with self._locks.setdefault(process, threading.Lock()):
             if process not in self._held:
@@ -70,12 +70,12 @@ class OfProcess(Generic[R]):
             return self._held[process]
 
     def pop(self) -> R | None:
-        """Forgets this process's own and returns it for closing, or None; the next `get` makes a new one."""
+        """Forgets this process's own object and returns it for closing, or None; the next `get` makes a new one."""
         return self._held.pop(os.getpid(), None)
 
 
 async def beside(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-    """Run a blocking function in a thread and return its result; directly, when the process is ending."""
+    """Runs a blocking function in a thread and returns its result; directly, if the process is ending."""
     call = partial(function, *args, **kwargs)
     try:
         going = asyncio.get_running_loop().run_in_executor(None, call)
@@ -85,14 +85,14 @@ async def beside(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs)
 
 
 def background(work: Coroutine[Any, Any, R]) -> asyncio.Task[R]:
-    """Start a task that may be dropped at any time: a loop that ends without it does not complain."""
+    """Starts a task that may be dropped at any time: a loop that ends without it does not complain."""
     task = asyncio.create_task(work)
     task._log_destroy_pending = False  # type: ignore[attr-defined]  # as asyncio.gather does with its own
     return task
 
 
 async def end(*tasks: asyncio.Task[Any] | None) -> None:
-    """Cancel tasks and wait for their end; those of a loop that is closed have ended with it."""
+    """Cancels tasks and waits for their end; tasks of a closed loop have already ended."""
     going = [task for task in tasks if task is not None and not task.done() and not task.get_loop().is_closed()]
     for task in going:
         task.cancel()

@@ -1,4 +1,4 @@
-"""The portal: an event loop in a thread of its own, through which code calls what is bound to one loop."""
+"""The portal: an event loop in its own thread, through which other code calls what is bound to one loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLOSED = "this memory was closed while the call was going on"
 
 
 class Portal:
-    """Runs coroutines on a loop in a background thread; safe to use from many threads, and to open again."""
+    """Runs coroutines on a loop in a background thread; safe to use from many threads, and can be opened again."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -28,19 +28,19 @@ class Portal:
 
     @property
     def is_open(self) -> bool:
-        """Whether the loop runs, in this process."""
+        """Whether the loop runs in this process."""
         return self._loop is not None and self._process == os.getpid()
 
     def open(self) -> None:
-        """Start the loop."""
+        """Starts the loop."""
         self._loop = asyncio.new_event_loop()
         self._process = os.getpid()
-        self._guard = threading.Lock()  # that of a parent may be held by a thread that stayed there
+        self._guard = threading.Lock()  # a lock inherited from a parent may be held by a thread of the parent
         self._thread = threading.Thread(target=self._loop.run_forever, name="ltst", daemon=True)
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, R]) -> R:
-        """Wait for the result. An interrupt here cancels the work there."""
+        """Waits for the result of a coroutine. An interrupt here cancels the work there."""
         future = self._begun(work)
         try:
             return future.result()
@@ -51,7 +51,7 @@ class Portal:
             raise
 
     async def awaited(self, work: Coroutine[Any, Any, R]) -> R:
-        """Do the same for a caller with an event loop of its own, which goes on meanwhile."""
+        """Does the same for a caller on an event loop of its own, which keeps running meanwhile."""
         future = self._begun(work)
         try:
             return await asyncio.wrap_future(future)
@@ -62,7 +62,7 @@ class Portal:
             raise DatabaseUnavailable(CLOSED) from None
 
     def close(self) -> None:
-        """Cancel what is still going on, so that nobody waits for ever, and stop the loop."""
+        """Cancels running work, so that nobody waits forever, and stops the loop."""
         if not self.is_open:
             return
         with self._guard:
@@ -99,45 +99,45 @@ async def _cancel_others() -> None:
 
 
 class Synchronous(Generic[T]):
-    """The verbs of a handle for code that does not await; each goes through the portal."""
+    """The verbs of a handle for code that does not await; each call goes through the portal."""
 
     def __init__(self, portal: Portal, inner: T) -> None:
-        """Made by what it belongs to."""
+        """Called by the object that it belongs to."""
         self._portal = portal
         self._inner = inner
 
 
 class Openable(Protocol):
-    """What is opened before it is used, and closed afterwards."""
+    """Something that is opened before use and closed afterwards."""
 
     async def open(self) -> None:
-        """Begin."""
+        """Opens it."""
 
     async def close(self) -> None:
-        """Let go."""
+        """Closes it."""
 
 
 S = TypeVar("S", bound=Openable)
 
 
 class SynchronousOpenable(Synchronous[S]):
-    """The same with a portal of its own, which is open as long as it is."""
+    """The same with a portal of its own, which is open as long as the object is."""
 
     def __init__(self, inner: S) -> None:
-        """Begin closed."""
+        """Starts closed."""
         super().__init__(Portal(), inner)
 
     def __enter__(self) -> Self:
-        """Open."""
+        """Opens it."""
         self.open()
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Close."""
+        """Closes it."""
         self.close()
 
     def open(self) -> None:
-        """Start or join the embedded Postgres, or connect to the one that was given; bring the schema up to date."""
+        """Starts or joins the embedded Postgres, or connects to the given one, and brings the schema up to date."""
         if not self._portal.is_open:
             self._portal.open()
             try:
@@ -147,7 +147,7 @@ class SynchronousOpenable(Synchronous[S]):
                 raise
 
     def close(self) -> None:
-        """Write what is pending and let go; the last one to leave stops the embedded Postgres."""
+        """Writes what is pending and disconnects; the last to leave stops the embedded Postgres."""
         if self._portal.is_open:
             try:
                 self._portal.run(self._inner.close())

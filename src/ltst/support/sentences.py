@@ -1,18 +1,18 @@
-"""Sentences: where each begins and ends in a text, so that it can be quoted as it stands."""
+"""Sentences: finds where each begins and ends in a text, so that it can be quoted as it stands."""
 
 from __future__ import annotations
 
 import re
 
-# One sign of an end and what closes with it, before a space; or a line break.
+# A closing mark with quotes or brackets after it, before a space; or a line break.
 _END = re.compile(r"[.!?…][\"'”’)\]]*+(?=[ \t])|\n")
-# A full stop behind one of these, or behind a single capital, ends nothing. Looked for in the last characters alone.
+# A full stop after one of these, or after a single capital, ends no sentence. Only the last characters are searched.
 _SHORTENED = re.compile(r"(?:^|[\s(])(?:Mr|Mrs|Ms|Dr|St|Prof|vs|etc|e\.g|i\.e|approx|No|Jr|Sr|[A-Z])\.$")
 _LONGEST_SHORTENED = 8
 
 
 def spans(text: str) -> list[tuple[int, int]]:
-    """Returns where each sentence begins and ends, without the white space around it."""
+    """Returns the start and end of each sentence, without the white space around it."""
     found, start = [], 0
     for end in _END.finditer(text):
         if end[0][0] == "." and _SHORTENED.search(text[max(start, end.start() - _LONGEST_SHORTENED) : end.start() + 1]):

@@ -1,4 +1,4 @@
-"""Small talk: messages that only greet, thank, agree or take note, in which there is nothing to remember."""
+"""Small talk: recognises messages that only greet, thank, agree or take note, and hold nothing to remember."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 
 from ltst.support.tables import Table
 
-LONGEST = 80  # characters; who writes more says something
-FEW = 3  # words: so many say nothing even where none of them is telling ("go on", "do it then")
+LONGEST = 80  # characters: a longer message says something
+FEW = 3  # words: this few say nothing even if none of them is telling ("go on", "do it then")
 
 WORD = re.compile(r"[^\W_]+")
 
@@ -15,7 +15,7 @@ _TABLE = Table("ltst.support", "smalltalk.txt")
 TELLING, BESIDE = _TABLE.words("telling"), _TABLE.words("beside")
 UNSPACED = _TABLE.pattern("unspaced", flags=0)
 NOTED = _TABLE.pattern("noted")
-LONGEST_NOTE = 60  # characters; a longer one may answer something too
+LONGEST_NOTE = 60  # characters: a longer note may also answer something
 GREETING = _TABLE.pattern("greeting")
 
 
@@ -26,7 +26,7 @@ def is_small_talk(text: str) -> bool:
     words = WORD.findall(text.casefold())
     spaced = [word for word in words if not UNSPACED.fullmatch(word)]
     if not spaced:
-        return True  # but for such phrases there are only marks and pictures
+        return True  # besides such phrases it holds only punctuation and emoji
     telling = len(spaced) < len(words) or len(spaced) <= FEW or any(word in TELLING for word in spaced)
     return telling and all(word in TELLING or word in BESIDE for word in spaced)
 

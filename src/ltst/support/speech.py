@@ -1,4 +1,4 @@
-"""Speech: who said a message, and what stands before its text where it is indexed: date, conversation, speaker."""
+"""Speech: who said a message, and the label before its text in the index: date, conversation, speaker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def speaker(role: str | None, said_by: str | None) -> str | None:
 
 
 def label(occurred_at: datetime | None, title: str | None, who: str | None, heading: str | None = None) -> str:
-    """Returns what is known about a text, to be put before it: "[21 May 2023, Trip to Rome] Caroline: "."""
+    """Returns what is known about a text, to put before it: "[21 May 2023, Trip to Rome] Caroline: "."""
     known = (
         f"{occurred_at:%d %B %Y}" if occurred_at else None,
         title and title[:LONGEST_TITLE],
@@ -28,7 +28,7 @@ def label(occurred_at: datetime | None, title: str | None, who: str | None, head
 
 
 def _nearest(heading: str) -> str:
-    """Returns the end of a path of headings, as far up as there is room."""
+    """Returns the end of a path of headings, with as many levels as fit."""
     while len(heading) > LONGEST_HEADING and " > " in heading:
         _, heading = heading.split(" > ", 1)
     return heading[:LONGEST_HEADING]

@@ -1,7 +1,7 @@
-"""Tables: lists of words and patterns, which lie as text files beside the modules that use them.
+"""Tables: reads lists of words and patterns from text files beside the modules that use them.
 
-A heading in brackets begins a section. Its lines are words, or phrases with commas between them, or patterns, each of
-which is one way to say the same. Two spaces begin a line that goes on with the one above, "# " begins a comment.
+A heading in brackets begins a section. Its lines are words, or phrases separated by commas, or patterns, each of which
+is one way to say the same. Two leading spaces continue the line above, "# " begins a comment.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ Lists = Mapping[str, frozenset[str]]
 
 
 def read_sections(package: str, file: str, lists: Lists | None = None) -> list[tuple[list[str], list[str]]]:
-    """Returns the words of each heading of a file, and the lines below it.
+    """Returns the words of each heading of a file, with the lines below it.
 
-    A line `<part> = …` names a part of the patterns that follow; the `lists` are parts too.
+    A line `<part> = …` defines a part for the patterns that follow; each of `lists` is a part too.
     """
     parts = {name: alternatives(phrases) for name, phrases in (lists or {}).items()}
     sections = list[tuple[list[str], list[str]]]()
@@ -38,7 +38,7 @@ def read_sections(package: str, file: str, lists: Lists | None = None) -> list[t
 
 
 def alternatives(phrases: frozenset[str]) -> str:
-    """Returns a pattern for any of some phrases, the longest first."""
+    """Returns a pattern for any of the phrases, the longest first."""
     return "|".join(sorted(map(re.escape, phrases), key=lambda each: (-len(each), each)))
 
 
@@ -58,7 +58,7 @@ class Table:
         return frozenset(each for each in phrases if each)
 
     def pattern(self, name: str, before: str = "", after: str = "", flags: int = re.I) -> re.Pattern[str]:
-        """Returns a pattern for any of the ways of a section, with the same before and after each of them."""
+        """Returns a pattern for any line of a section, with the same text before and after each."""
         return re.compile(f"{before}(?:{'|'.join(self.lines[name])}){after}", flags)
 
 

@@ -1,8 +1,8 @@
-"""Terms: the words of a text as search compares them, the same for what is stored and for what is asked.
+"""Terms: the words of a text as search compares them, made the same way for what is stored and what is asked.
 
 Done here and not by Postgres, whose own parser depends on the server's locale and takes a line of Chinese for one word.
-Every word is stemmed as English; in a text of another language it is stemmed as of that language too, as a term of its
-own. So two texts meet in all forms of a word where the language of both is told, and in the same form where it is not.
+Every word is stemmed as English; in a text of another language it also gets that language's stem, as a second term. So
+two texts match in all forms of a word if both languages are recognised, and in the same form otherwise.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ UNSPACED = re.compile(r"[\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4
 STOP_WORDS = ENGLISH
 
 ALGORITHMS = frozenset(Stemmer.algorithms())
-_own = threading.local()  # a stemmer keeps the word at hand, so each thread has its own
+_own = threading.local()  # a stemmer keeps state, so each thread has its own
 
 
 def terms(text: str) -> list[str]:
-    """Returns the terms of a text, in order, with repetitions; stop words are left out."""
+    """Returns the terms of a text, in order and with repetitions, without stop words."""
     words = WORD.findall(composed(text).lower())
     language = guess(words)
     if language is None:
@@ -44,12 +44,12 @@ def distinct(text: str) -> list[str]:
 
 
 def _terms_in(word: str, language: Language) -> Iterator[str]:
-    """Yields the terms that a word has anyway, and its stem in the language of the text."""
+    """Yields the terms that a word has in any language, and its stem in the language of the text."""
     found = [*_terms_of(word)]
     yield from found
     if len(found) == 1 and language.stemmer:
         stem = _stem(word[:LONGEST_TERM], language.stemmer)
-        # What a stemmer leaves of a very short word may be nothing.
+        # A stemmer may leave nothing of a very short word.
         if stem and stem != found[0]:
             yield stem
 
@@ -73,7 +73,7 @@ def _spaced(word: str) -> Iterator[str]:
 
 
 def _pairs(run: str) -> Iterator[str]:
-    """Yields every character and every two neighbours: no dictionary tells where such words end."""
+    """Yields every character and every pair of neighbours, since no dictionary tells where such words end."""
     yield from run
     yield from (run[at : at + 2] for at in range(len(run) - 1))
 
@@ -82,7 +82,7 @@ def _pairs(run: str) -> Iterator[str]:
 def _stem(word: str, language: str = "english") -> str:
     stemmers: dict[str, Stemmer.Stemmer] = _own.__dict__.setdefault("stemmers", {})
     if language not in stemmers:
-        # An older PyStemmer has fewer languages: their words stay as they are.
+        # An older PyStemmer has fewer languages: words of the others are not stemmed.
         stemmers[language] = Stemmer.Stemmer(language) if language in ALGORITHMS else None
     stemmer = stemmers[language]
     return str(stemmer.stemWord(word)) if stemmer is not None else word

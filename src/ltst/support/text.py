@@ -1,4 +1,4 @@
-"""Text: hashes that tell two texts apart, the cut of a long text into parts, and the mending of a broken one."""
+"""Text: hashes that identify a text, cutting a long text into parts, and repairing a broken one."""
 
 import hashlib
 import re
@@ -7,25 +7,25 @@ from collections.abc import Iterable, Iterator
 
 PARAGRAPH_END = re.compile(r"\n\s*\n")
 SENTENCE_END = re.compile(r"[.!?…。！？]\s+|[。！？\n]")
-# More marks than this on one letter are no writing; Unicode's own limit for a stream of text is the same.
+# More combining marks than this on one letter are not writing; Unicode's own limit for streams of text is the same.
 MOST_MARKS = 30
 MAY_BE_MARKS = re.compile(rf"[^\w\s\x00-\u02ff]{{{MOST_MARKS + 1},}}")
-# What a pattern takes for "s" and "i" where it ignores case, and `lower` does not.
+# Characters that a case-insensitive pattern takes for "s" and "i", although `lower` does not.
 _AS_IF = str.maketrans({"ſ": "s", "ı": "i", "\u0307": None})
 
 
 def sha256(text: str) -> str:
-    """Returns the hash under which the same text is the same text."""
+    """Returns the hash that identifies a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def scoped_hash(*parts: str) -> str:
-    """Returns the hash of a text in its place, such as a session and a role."""
+    """Returns the hash of a text in its scope, such as a session and a role."""
     return hashlib.sha256(":".join(parts).encode()).hexdigest()
 
 
 def split(text: str, longest: int) -> list[str]:
-    """Cut at paragraphs, else at sentences, else anywhere; the parts, joined, are the text again."""
+    """Cuts at paragraphs, else at sentences, else anywhere; the parts, joined, are the text again."""
     parts: list[list[str]] = []
     room = 0
     for piece in _pieces(text, longest):
@@ -52,7 +52,7 @@ def _sentences(paragraph: str, longest: int) -> Iterator[str]:
 
 
 def cut(text: str, end: re.Pattern[str]) -> Iterator[str]:
-    """Yields the parts of a text behind each of which an end was found, in one pass over the text."""
+    """Yields the parts of a text, each up to and including an `end`, in one pass."""
     start = 0
     for found in end.finditer(text):
         yield text[start : found.end()]
@@ -70,8 +70,8 @@ def holds_any(text: str, words: Iterable[str]) -> bool:
 def composed(text: str) -> str:
     """Returns the text with each letter written in one way (NFKC).
 
-    Of a heap of marks on one letter only the first are kept: to put them in order takes time that grows with the
-    square of their number.
+    Of many marks on one letter only the first are kept, since sorting them takes time that grows with the square of
+    their number.
     """
     return unicodedata.normalize("NFKC", text if text.isascii() else MAY_BE_MARKS.sub(_fewer_marks, text))
 
@@ -87,10 +87,10 @@ def _fewer_marks(found: re.Match[str]) -> str:
 
 
 def normalised(text: str) -> str:
-    """Returns the text as it is compared with another: neither case nor white space make a difference."""
+    """Returns the text in a form for comparing, where neither case nor white space makes a difference."""
     return " ".join(composed(text).casefold().split())
 
 
 def mended(text: str) -> str:
-    """Returns the text without what cannot be stored: NULs go, halves of a surrogate pair are joined or replaced."""
+    """Returns the text without what cannot be stored: NULs are removed, surrogate halves joined or replaced."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "")

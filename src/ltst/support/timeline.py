@@ -1,7 +1,7 @@
-"""Works out which value of a fact held when, from mentions of it; the order in which they are read is irrelevant.
+"""Works out which value of a fact held when, from mentions of it; the order in which they are read does not matter.
 
-The latest mention wins: from its moment on it replaces whatever was said earlier about that time. A value that was
-set by hand is never replaced by one that was only heard; it holds until the next known change.
+The latest mention wins: from its moment on it replaces whatever was said earlier about that time. A value set by hand
+is never replaced by one that was only heard; it holds until the next known change.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 from ltst.support.text import normalised
 
-# The value of an ending that names none: "we broke up" ends the only partner that is known.
+# The value of an ending that names none: "we broke up" ends the only known partner.
 ANY = "*"
-SUREST = 0.99  # the confidence that hearing alone can reach, however often
+SUREST = 0.99  # the highest confidence that hearing alone can reach, however often
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Mention:
     confidence: float = 1.0
     source: str | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
-    corrects: str | None = None  # the source whose value was wrong, or ANY for that of any
+    corrects: str | None = None  # the source whose value was wrong, or ANY for any source
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class Period:
 
     @property
     def details(self) -> dict[str, Any]:
-        """What else was said of it; where mentions differ, the later one counts."""
+        """The details of all mentions; where they differ, the later one counts."""
         return {name: value for each in sorted(self.mentions, key=_order) for name, value in each.details.items()}
 
     def covers(self, moment: datetime) -> bool:
@@ -78,7 +78,7 @@ class Period:
 def periods(mentions: Iterable[Mention], rejected: Collection[str], *, single_valued: bool) -> list[Period]:
     """Returns the periods in order of time, without rejected values.
 
-    Of a single-valued key one value holds at a time; of any other, each value has periods of its own.
+    A single-valued key has one value at a time; otherwise each value has periods of its own.
     """
     struck = {normalised(value) for value in rejected}
     heard = sorted((each for each in mentions if normalised(each.value) not in struck), key=_order)
@@ -96,7 +96,7 @@ def _order(mention: Mention) -> tuple[datetime, datetime, bool, str]:
 
 
 def _by_value(heard: Sequence[Mention]) -> list[list[Mention]]:
-    """Group the mentions by value; an ending joins the value that it means."""
+    """Groups the mentions by value; an ending joins the value that it means."""
     groups: dict[str, list[Mention]] = {}
     for each in heard:
         if not each.ends:
@@ -107,7 +107,7 @@ def _by_value(heard: Sequence[Mention]) -> list[list[Mention]]:
     for each in heard:
         for group in groups.values() if each.corrects != ANY else ():
             if any(_wrong(one, each) for one in group):
-                # Without its id: it rests on the value that it gives, not on the one that it ends.
+                # Without its id: the correction supports the value that it gives, not the one that it ends.
                 group.append(replace(each, id="", value=group[0].value, ends=True))
     return [sorted(group, key=_order) for group in groups.values()]
 
@@ -136,7 +136,7 @@ def _of_kind(value: str, groups: Mapping[str, Sequence[Mention]]) -> str | None:
 
 
 def _line(heard: Sequence[Mention]) -> list[Period]:
-    """Apply the mentions one by one; return the periods they leave, then those that were overruled."""
+    """Applies the mentions one by one; returns the periods they leave, then those that were overruled."""
     line: list[Period] = []
     overruled: list[Period] = []
     for mention in heard:
@@ -154,7 +154,7 @@ def _line(heard: Sequence[Mention]) -> list[Period]:
 
 
 def _end(line: Sequence[Period], mention: Mention) -> None:
-    """End the period that a mention says is over, if one holds then or did when it was said."""
+    """Ends the period that a mention says is over, if it holds then or did when that was said."""
     for moment in (mention.since, mention.said_at):
         period = _covering(line, moment)
         if period is not None and _meant(mention.value, [normalised(period.value)]) is not None:
@@ -164,10 +164,10 @@ def _end(line: Sequence[Period], mention: Mention) -> None:
 
 
 def _say(line: list[Period], mention: Mention) -> list[Period]:
-    """Add a mention to the line; return the periods that it overrules."""
+    """Adds a mention to the line; returns the periods that it overrules."""
     known = _covering(line, mention.since)
     if known is not None and known.by_hand is None and any(_wrong(each, mention) for each in known.mentions):
-        # What was wrong never held.
+        # A wrong value never held, so the corrected one holds from its start.
         mention = replace(mention, since=known.since)
     later = [] if mention.by_hand else _overruled(line, mention, known)
     for period in later:
@@ -187,7 +187,7 @@ def _say(line: list[Period], mention: Mention) -> list[Period]:
 
 
 def _wrong(said: Mention, correction: Mention) -> bool:
-    """Returns whether a correction means what was said."""
+    """Returns whether a correction refers to what was said."""
     meant = correction.corrects == ANY or (said.source is not None and said.source == correction.corrects)
     return correction.corrects is not None and meant and not same(said.value, correction.value)
 
@@ -211,7 +211,7 @@ def _overruled(line: Sequence[Period], mention: Mention, known: Period | None) -
 
 
 def _hidden(line: list[Period], newest: Period) -> list[Period]:
-    """Remove and return the periods that begin at the same moment as the newest, or the newest if they are by hand."""
+    """Removes and returns the periods that begin when the newest does, or the newest if one of them is set by hand."""
     rivals = [each for each in line if each.since == newest.since and each is not newest]
     hidden = [newest] if newest.by_hand is None and any(each.by_hand for each in rivals) else rivals
     for each in hidden:

@@ -1,8 +1,8 @@
-"""Estimates of tokens that need no model: never too few for a budget, the same everywhere, in linear time.
+"""Estimates token counts without a model: hardly ever too low for a budget, the same everywhere, in linear time.
 
-Tokenizers cut a text into words, numbers and marks, and long words into pieces. What each is worth was measured on the
-vocabulary o200k_base, language by language, and rounded up; other vocabularies of its size differ little. Sums are of
-whole hundredths of a token, so that they come out the same in whatever order they are added up.
+Tokenizers cut a text into words, numbers and marks, and long words into pieces. The cost of each was measured on the
+vocabulary o200k_base, language by language, and rounded up; other vocabularies of its size differ little. Sums are in
+whole hundredths of a token, so that they do not depend on the order of addition.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-BYTES_PER_TOKEN = 4  # on the average, for rough guesses of how long a text may be
-MARGIN = 108  # hundredths of what was measured, so that an unusual text is not counted too low
+BYTES_PER_TOKEN = 4  # on average, for rough guesses of a text's length
+MARGIN = 108  # in hundredths: a margin, so that an unusual text is not counted too low
 
-# Of a longer text blocks are looked at, so many that they are about as long: a megabyte must not hold up a program.
+# A longer text is sampled in evenly spaced blocks, LONGEST characters in all: a megabyte must not block a program.
 LONGEST, BLOCK, SAMPLED_MARGIN = 200_000, 2000, 103
 
-# Ranges and not classes such as \w, which take several times as long to match.
+# Ranges, because classes such as \w take several times as long to match.
 LETTERS = "A-Za-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0300-\u036f\u0400-\u052f\u1e00-\u1eff"
 BLANKS = " \t-\r\x1c-\x1f\x85\xa0\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 WORD = re.compile(f"[{LETTERS}]+(?:['’](?:s|t|d|m|ll|re|ve)\\b)?")
 NUMBER = re.compile("[0-9]{1,3}")
 BEFORE_NUMBER = re.compile(" [0-9]")
 MARKS = re.compile(f"[^{LETTERS}0-9{BLANKS}]+")
-JOINED = re.compile(f"[{LETTERS}0-9][^{LETTERS}0-9{BLANKS}](?=[{LETTERS}])")  # a mark, one token with what follows
+JOINED = re.compile(f"[{LETTERS}0-9][^{LETTERS}0-9{BLANKS}](?=[{LETTERS}])")  # one token with what follows the mark
 BLANK = " \t\r"
 MARK = re.compile(f"[^{LETTERS}0-9{BLANKS}]")
 SPACES = re.compile("[ \t]{2,}")
@@ -33,9 +33,9 @@ CAPITAL = re.compile("[a-zß-öø-ÿ][A-ZÀ-ÖØ-Þ]")  # a word within a word
 CAPITALS = re.compile("[A-ZÀ-ÖØ-Þ]{2,}")
 UNPRONOUNCEABLE = re.compile("[bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ]{5,}")
 
-SHORT = 4  # letters: most words so short are one token
-# What each letter more costs. English, and code, have the most words of their own in a vocabulary; English is known by
-# its small words, code by its marks.
+SHORT = 4  # letters: most words this short are one token
+# The cost of each further letter. Vocabularies hold most words of English and of code; English is recognised by its
+# small words, code by its marks.
 ENGLISH_LETTER, LATIN_LETTER, CYRILLIC_LETTER, RARE_LETTER = 5, 23, 32, 47
 ENGLISH = frozenset(
     re.findall(r"\w+", "the and to of is I i you it for that my on with this are as at from not have your was a The It")
@@ -45,7 +45,7 @@ CODE = re.compile(r"[(){}\[\]=<>_;]")
 CODE_SHARE = 0.4
 CYRILLIC = re.compile("[\u0400-\u04ff]")
 RARE = re.compile("[\u0100-\u024f\u0404\u0406\u0407\u0454\u0456\u0457\u0490\u0491\u1e00-\u1eff]")
-# What each character costs in scripts that are not counted by words: Han and kana, Hangul, others, pictures.
+# The cost of each character in scripts that are not counted by words: Han and kana, Hangul, others, emoji.
 SCRIPTS = (
     (re.compile("[\u2e80-\u2fff\u3040-\ua4cf\uf900-\ufaff\uff66-\uff9f]"), 90),
     (re.compile("[\uac00-\ud7af\u1100-\u11ff]"), 80),
@@ -53,11 +53,11 @@ SCRIPTS = (
     (re.compile("[\u0900-\u10ff\u1200-\u1dff\uaa00-\uabff]"), 80),
     (re.compile("[\u2190-\u2bff\ufe00-\ufe0f\U00010000-\U0010ffff]"), 300),
 )
-# What a letter, a number and a mark cost, and what is taken off or put on where they meet.
+# The costs of words, numbers and marks, and what is added or subtracted where they meet.
 WHOLE, NUMBER_AFTER_BLANK, SPACES_COST, MARKS_COST, MARK_COST, JOINED_COST = 100, 70, 150, 80, 30, -90
 UNPRONOUNCEABLE_COST, TAB_COST, CAPITAL_COST, CAPITALS_COST, MARK_BEFORE_BREAK = 40, 50, 100, 8, -60
 
-# ASCII, which most texts are, by classes of its bytes: what does not occur among them is not searched for.
+# Most texts are ASCII. Classes of bytes show what does not occur in a text and need not be searched for.
 DIGITS = frozenset("0123456789")
 CONSONANTS = frozenset("bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ")
 
@@ -75,11 +75,11 @@ SOUNDS_TABLE = b"".join(b"c" if each in CONSONANTS else b"v" for each in ASCII) 
 CODE_MARKS = b"(){}[]=<>_;"
 ENGLISH_BYTES = frozenset(word.encode() for word in ENGLISH)
 
-# A line is read in pieces, cut at blanks, so that those that stand in many lines are read once: "user:" before a turn,
-# "[m3, its details]" before the memories in a line of a prompt and what stands between them, and runs of words.
+# A line is read in pieces, cut at spaces, so that recurring ones are read once: "user:" before a turn, "[m3, its
+# details]" before a memory, the separators between memories, and runs of words.
 SPEAKERS, DETAILS, DETAILS_END, BETWEEN, RUN = ("user: ", "assistant: ", "system: "), "[m", "] ", " / ", 320
-CUT = " […]"  # behind the beginning of a text
-# Texts, lines and pieces by their hashes: nobody's words are kept.
+CUT = " […]"  # ends a text that was cut
+# Counts of texts, lines and pieces by hash, so that nobody's words are kept.
 MOST_KNOWN, LONGEST_KNOWN = 20_000, 20_000
 _counts: dict[int, int] = {}
 _lines: dict[int, int] = {}
@@ -88,21 +88,21 @@ _pieces: dict[int, Read] = {}
 
 
 class Read(NamedTuple):
-    """What was read of a piece of a line; of two with a blank between them: the sums, and the dearer letter.
+    """What was counted in a piece of a line. Pieces separated by a space add up; the highest cost of a letter wins.
 
-    What a letter costs is told by the whole line.
+    Only the whole line decides what a letter costs.
     """
 
-    worth: int  # of all but the letters of long words
+    worth: int  # the cost of everything but the letters of long words
     words: int
-    letters: int  # of long words, beyond the first few
+    letters: int  # letters of long words beyond the first SHORT
     english: int  # words
     code: int  # marks
-    letter: int = 0  # what one costs at least, by its script
+    letter: int = 0  # the least cost of a letter, by its script
 
 
 def count(text: str) -> int:
-    """Returns about how many tokens a model reads for a text: hardly ever more, and at most one for each byte."""
+    """Estimates how many tokens a model reads for a text: hardly ever too low, and at most one for each byte."""
     if len(text) > LONGEST_KNOWN:
         return _count(text)
     found = _counts.get(key := hash(text))
@@ -110,7 +110,7 @@ def count(text: str) -> int:
 
 
 def _kept(known: dict[int, int], key: int, found: int) -> int:
-    """Keeps and returns what was counted: a prompt is counted again whenever something goes in or out."""
+    """Caches and returns a count, since a prompt is counted again whenever something is added or dropped."""
     if len(known) >= MOST_KNOWN:
         known.clear()
     known[key] = found
@@ -134,13 +134,13 @@ def _counted(text: str) -> int:
         worth = _several(text.split("\n"))
     else:
         worth = _line(words)
-        if len(words) < len(text):  # as most lines of a prompt are counted: by themselves, with the gap behind them
+        if len(words) < len(text):  # the usual case in a prompt: one line with the gap after it
             worth += WHOLE + MARK_BEFORE_BREAK * _is_mark(words[-1])
     return max(1, -(-worth * MARGIN // (WHOLE * 100)))
 
 
 def _several(lines: list[str]) -> int:
-    """Returns what lines are worth, with the breaks between them; before the first there is none to go into."""
+    """Returns the cost of several lines with their line breaks; a leading line break has no text to merge with."""
     *ended, last = lines
     known = [*map(_ended.get, map(hash, ended))]
     worths = [_with_break(line) if worth is None else worth for line, worth in zip(ended, known, strict=True)]
@@ -148,7 +148,7 @@ def _several(lines: list[str]) -> int:
 
 
 def _with_break(line: str) -> int:
-    """Returns the worth of a line with the break behind it; a blank line or a last mark merges into a break."""
+    """Returns the cost of a line with its line break; a blank line, or a mark at its end, merges into the break."""
     worth = _line(line) + (WHOLE if line.strip(BLANK) else 0)
     if line and _is_mark(line[-1]):
         worth += MARK_BEFORE_BREAK
@@ -161,7 +161,7 @@ def _is_mark(character: str) -> bool:
 
 
 def _line(line: str) -> int:
-    """Returns what a line is worth, reckoned once."""
+    """Returns the cost of a line, from the cache if possible."""
     if len(line) > LONGEST_KNOWN:
         return _worth(line)
     found = _lines.get(key := hash(line))
@@ -169,7 +169,7 @@ def _line(line: str) -> int:
 
 
 def _worth(line: str) -> int:
-    """Returns what a line is worth; lines are looked at by themselves, since each may be in another language."""
+    """Computes the cost of a line. Lines are taken one by one, since each may be in another language."""
     words = line.lstrip(" ")
     if "  " in words or "\t" in words:
         read = _read(line)
@@ -189,7 +189,7 @@ def _worth(line: str) -> int:
 
 
 def _cut(words: str) -> list[str]:
-    """Returns the pieces of a line; between two of them there is one blank."""
+    """Cuts a line into pieces, each separated from the next by one space."""
     pieces: list[str] = []
     if words.startswith(SPEAKERS):
         speaker, _, words = words.partition(" ")
@@ -210,7 +210,7 @@ def _cut(words: str) -> list[str]:
 
 
 def _letter(read: Read) -> int:
-    """Returns what a letter of a long word costs in a line."""
+    """Returns what a further letter of a long word costs in a line."""
     if read.letter:
         return read.letter
     english = read.english > ENGLISH_SHARE * read.words or read.code > CODE_SHARE * read.words
@@ -218,7 +218,7 @@ def _letter(read: Read) -> int:
 
 
 def _read(piece: str) -> Read:
-    """Returns what a piece holds, read once."""
+    """Returns the counts of a piece, from the cache if possible."""
     if len(piece) > LONGEST_KNOWN:
         return _read_anew(piece)
     found = _pieces.get(key := hash(piece))
@@ -257,10 +257,10 @@ def _read_anew(piece: str) -> Read:
 
 
 def _read_any(piece: str) -> Read:
-    """Returns what a piece in any script holds."""
+    """Counts a piece in any script."""
     worth = 0
     for script, cost in SCRIPTS:
-        piece, found = script.subn("\x1f", piece)  # a space that is not counted
+        piece, found = script.subn("\x1f", piece)  # counts as nothing
         worth += cost * found
     words, marks = WORD.findall(piece), MARKS.findall(piece)
     worth += WHOLE * len(NUMBER.findall(piece)) + CAPITAL_COST * len(CAPITAL.findall(piece))

@@ -1,4 +1,4 @@
-"""Checks of input: each returns the value ready to store, or raises Invalid naming what is accepted."""
+"""Checks of input: most return the value ready to store; all raise Invalid with what is accepted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DIMENSIONS = 384
 
 
 def identifier(value: object, what: str, longest: int = LONGEST_IDENTIFIER) -> str:
-    """Returns an id or a key: 1 to 255 characters, unless it may be longer, and not blank."""
+    """Returns an id or a key: not blank, and at most `longest` characters."""
     checked = _storable(value, what)
     if not checked.strip() or len(checked) > longest:
         raise Invalid(f"{what} must be 1 to {longest} characters and not blank, not {shown(checked)}")
@@ -29,12 +29,12 @@ def identifier(value: object, what: str, longest: int = LONGEST_IDENTIFIER) -> s
 
 
 def optional_identifier(value: object, what: str) -> str | None:
-    """As `identifier`, or nothing."""
+    """Returns the same as `identifier`, or None."""
     return None if value is None else identifier(value, what)
 
 
 def content(value: object, what: str, most_bytes: int) -> str:
-    """Returns a text to keep: not blank, up to a size."""
+    """Returns a text to store: not blank, and at most `most_bytes` long."""
     checked = _storable(value, what)
     if not checked.strip():
         raise Invalid(f"{what} must not be empty or blank")
@@ -42,7 +42,7 @@ def content(value: object, what: str, most_bytes: int) -> str:
 
 
 def optional_text(value: object, what: str, longest: int) -> str | None:
-    """Returns a short text such as a name, or nothing."""
+    """Returns a short text such as a name, or None."""
     if value is None:
         return None
     checked = _storable(value, what)
@@ -68,19 +68,19 @@ def role(value: object) -> str:
 
 
 def choice(value: object, what: str, accepted: Collection[str]) -> str:
-    """Returns one of a few words."""
+    """Returns the value if it is one of the accepted words."""
     if not isinstance(value, str) or value not in accepted:
         raise Invalid(f"{what} must be one of {', '.join(accepted)}, not {shown(value)}")
     return str(value)
 
 
 def optional_choice(value: object, what: str, accepted: Collection[str]) -> str | None:
-    """As `choice`, or nothing."""
+    """Returns the same as `choice`, or None."""
     return None if value is None else choice(value, what, accepted)
 
 
 def metadata(value: object, most_bytes: int) -> str:
-    """Returns a JSON object, as JSON."""
+    """Returns a JSON object as JSON text."""
     if value is None:
         return "{}"
     if not isinstance(value, Mapping):
@@ -89,7 +89,7 @@ def metadata(value: object, most_bytes: int) -> str:
 
 
 def json_text(value: object, what: str, most_bytes: int) -> str:
-    """Returns any JSON value, as JSON."""
+    """Returns any JSON value as JSON text."""
     try:
         _check_json(value, what)
         written = json.dumps(_exact(value), allow_nan=False, ensure_ascii=False)
@@ -108,7 +108,7 @@ def limit(value: object, what: str = "limit", most: int = 100_000) -> int:
 
 
 def offset(value: object, most: int = LARGEST_INTEGER) -> int:
-    """Returns how many to pass over."""
+    """Returns a number of items to skip."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
         raise Invalid(f"offset must be a whole number from 0 to {most}, not {shown(value)}")
     return value
@@ -129,20 +129,20 @@ def number(value: object, what: str) -> float:
 
 
 def flag(value: object, what: str) -> bool:
-    """Returns a truth value."""
+    """Returns a bool."""
     if not isinstance(value, bool):
         raise Invalid(f"{what} must be True or False, not {shown(value)}")
     return value
 
 
 def function(value: object, what: str) -> None:
-    """Returns something that can be called, or nothing."""
+    """Checks that the value can be called, or is None."""
     if value is not None and not callable(value):
         raise Invalid(f"{what} must be a function or None, not {shown(value)}")
 
 
 def implements(value: object, what: str, protocol: type) -> None:
-    """An object that has everything that a protocol names; a property is not read, since it may ask a model."""
+    """Checks that an object has all members of a protocol. Properties are not read, since that may call a model."""
     wanted = {name: member for name, member in vars(protocol).items() if not name.startswith("_")}
     missing = [name for name, member in wanted.items() if not _offers(value, name, member)]
     if missing or isinstance(value, type):
@@ -159,7 +159,7 @@ def _offers(value: object, name: str, member: object) -> bool:
 
 
 def embedding(value: object) -> None:
-    """Returns a vector of the stored size, or nothing; a zero vector has no direction to compare."""
+    """Checks a vector of the stored size, or None. A zero vector is refused: it has no direction to compare."""
     if value is None or value == []:
         return
     if not isinstance(value, list | tuple) or len(value) != DIMENSIONS:
@@ -183,7 +183,7 @@ def vector(value: object, what: str) -> list[float]:
 
 
 def moment(value: object, what: str) -> datetime:
-    """Returns a time with its zone, in UTC."""
+    """Returns a time, which must have a zone, in UTC."""
     if not isinstance(value, datetime):
         raise Invalid(f"{what} must be a datetime with a time zone, not {_kind(value)}")
     if value.tzinfo is None or value.utcoffset() is None:
@@ -194,12 +194,12 @@ def moment(value: object, what: str) -> datetime:
 
 
 def optional_moment(value: object, what: str) -> datetime | None:
-    """As `moment`, or nothing."""
+    """Returns the same as `moment`, or None."""
     return None if value is None else moment(value, what)
 
 
 def local_moment(value: datetime | None) -> datetime | None:
-    """Returns a time without a zone as local time, for callers whose programs know no zones."""
+    """Returns a time without a zone as local time, for callers whose programs do not use zones."""
     if not isinstance(value, datetime) or value.tzinfo is not None:
         return value
     # The first and the last years have no local time; `moment` refuses them.
@@ -207,7 +207,7 @@ def local_moment(value: datetime | None) -> datetime | None:
 
 
 def duration(value: object, what: str) -> timedelta | None:
-    """Returns a span of time above zero, as a timedelta or in seconds; or nothing."""
+    """Returns a duration above zero, given as a timedelta or in seconds; or None."""
     if value is None:
         return None
     try:
@@ -226,7 +226,7 @@ def _number(value: object) -> float:
 
 
 def _storable(value: object, what: str) -> str:
-    """Returns a text that Postgres can keep unchanged: no NUL, no half of a surrogate pair."""
+    """Returns a text that Postgres can store unchanged: no NUL, no lone surrogate."""
     if not isinstance(value, str):
         raise Invalid(f"{what} must be text (str), not {_kind(value)}")
     if "\x00" in value:
@@ -245,7 +245,7 @@ def _sized(value: str, what: str, most_bytes: int) -> str:
 
 
 def _check_json(value: object, what: str) -> None:
-    """What the encoder would let pass: keys that are not text (1 would become "1") and unstorable text."""
+    """Refuses what the encoder would let pass: keys that are not text (1 would become "1") and unstorable text."""
     if isinstance(value, str):
         _storable(value, f"text in {what}")
     elif isinstance(value, Mapping):
@@ -260,7 +260,7 @@ def _check_json(value: object, what: str) -> None:
 
 
 def _exact(value: object) -> object:
-    """Returns large floats as the whole numbers that they are: Postgres would keep 1e23 as written, another number."""
+    """Returns large floats as exact integers: Postgres would store 1e23 as written, which is another number."""
     if isinstance(value, float) and math.isfinite(value) and abs(value) >= 2**53:
         return int(value)
     if isinstance(value, Mapping):

@@ -1,1 +1,1 @@
-"""What programs outside can ask for, over HTTP or MCP: each verb once, made from the handle that does it."""
+"""What other programs can call over HTTP or MCP: each verb is declared once, from the handle method that does it."""

@@ -1,4 +1,4 @@
-"""Every verb, by noun: a line here is a route of the server and a tool of MCP."""
+"""The catalog of all verbs by noun; each entry becomes an HTTP route and an MCP tool."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ _instruction: Any = {"missing": "instruction for {agent!r}"}
 
 
 def _instructions(all_: str, one: str, *names: str, tools: tuple[str, ...]) -> tuple[Verb, ...]:
-    """Instructions have two addresses: their own, and that of customizations of an agent's prompt."""
+    """Returns the verbs for instructions at one of their two addresses: their own, or an agent's customizations."""
     listed, got, written, gone, past = zip(names, tools, strict=True)
     return (
         Verb(AsyncInstructions.list, READS, f"GET {all_}", *listed),
@@ -234,7 +234,7 @@ RETENTION = (
     Verb(AsyncRetention.forget, REMOVES, f"DELETE {POLICY}", "forget_retention_policy", "forget_retention", **_policy),
 )
 
-# By the heading under which the docs of the server show them.
+# By their heading in the server's docs.
 VERBS: Mapping[str, tuple[Verb, ...]] = {
     "sessions": SESSIONS,
     "messages": MESSAGES,

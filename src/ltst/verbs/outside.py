@@ -1,4 +1,4 @@
-"""Verbs that only programs outside need: what a handle takes as a record or answers in Python's own form, as JSON."""
+"""Verbs for other programs only, where a handle takes or returns Python objects that JSON cannot express."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ from ltst.verbs.wire import model
 Vector = Annotated[list[Annotated[float, Bounds(-LARGEST_REAL, LARGEST_REAL)]], Bounds(DIMENSIONS, DIMENSIONS)]
 TextType = Annotated[str | None, Choices((TEXT, MARKDOWN, HTML)), "How it is written; plain text, if left out."]
 NewMessage: Any = model("NewMessage", read(AsyncChat.add).values(), about="One turn to store.")
-# Of a search in a batch: what was put right before cannot be found by its meaning yet.
+# Arguments not allowed in a batch: what was just put cannot be found by meaning yet.
 NOT_IN_BATCH = ("query", "floor")
 
 
 def _operation(verb: Callable[..., Any]) -> Any:
-    """Return the model of an operation of a batch: what to do, and the arguments of that verb."""
+    """Returns the model of a batch operation: its name and the arguments of that verb."""
     do = verb.__name__
     arguments = [each for name, each in read(verb).items() if name not in NOT_IN_BATCH]
     named = "".join(word.capitalize() for word in do.split("_"))
@@ -270,7 +270,7 @@ async def batch_items(
     user: AsyncUser, operations: Annotated[list[ItemOperation], Bounds(1, 10_000), "What to do, in order."]
 ) -> BatchResults:
     """Do several things to items one after another, all or none; each result stands at the place of its operation."""
-    sent: Any = operations  # as mappings, by then
+    sent: Any = operations  # already converted to mappings
     kept = lossless.with_received([each["root"] for each in sent])
     return BatchResults(results=[_result(each) for each in await user.items.batch(kept)])
 
@@ -302,14 +302,14 @@ def found(record: Any, what: str) -> Any:
 
 
 def _result(done: Any) -> Any:
-    """Return what came of an operation, with namespaces as objects."""
+    """Returns the result of an operation, with namespaces as objects."""
     if isinstance(done, list):
         return [ItemNamespace(namespace=[*each]) if isinstance(each, tuple) else each for each in done]
     return done
 
 
 def _keyed(said: Any, key: str | None, number: int) -> dict[str, Any]:
-    """Return a message with the key of its request, unless it has a key of its own."""
+    """Returns a message with a key derived from the request's, unless it has its own."""
     return said if key is None or said.get("key") else {**said, "key": f"{key}:{number}"}
 
 

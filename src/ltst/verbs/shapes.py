@@ -1,4 +1,4 @@
-"""What is answered: records and what is made of them, as they are sent."""
+"""The models of answers: records and what is made from them, as they are sent."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from ltst.support import lossless
 
 T = TypeVar("T")
 
-# With bytes in a form of their own.
+# JSON in which bytes have a form of their own.
 Lossless = Annotated[JsonValue, BeforeValidator(lossless.sent)]
-# Told in seconds, as it is written.
+# A duration, sent as a number of seconds.
 Span = Annotated[timedelta, PlainSerializer(timedelta.total_seconds), WithJsonSchema({"type": "number"})]
 
 
@@ -202,7 +202,7 @@ class Done(Answer):
     done: bool
 
 
-# How a record that a verb returns is sent.
+# The model that each returned record is sent as.
 SENT: Mapping[Any, Any] = {
     records.ConversationSession: Session,
     records.ConversationMessage: Message,

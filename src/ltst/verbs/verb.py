@@ -1,4 +1,4 @@
-"""A verb: the method that does it, where it stands over HTTP, what its tool is called, and what it answers."""
+"""Describes a verb: the method that does it, its HTTP route, its tool name, and what it answers."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ class Verb:
 
     does: Callable[..., Any]
     effect: Effect
-    http: str = ""  # such as GET /v1/facts/{key}; names in it that are not those of arguments stand in `renamed`
-    name: str = ""  # of the operation
-    tool: str = ""  # of MCP; the same as `name` if left out, and none for "-"
-    body: str = ""  # what the body is called; without one, arguments stand in the address
-    missing: str = ""  # what there is not: fact {key!r}
-    opens: tuple[str, ...] = ()  # what can be said of a conversation that it may begin
-    counts: str = ""  # what a number that it answers counts
-    some: bool = False  # whether one of its arguments must be there
-    keyed: bool = False  # whether it has its effect once for an idempotency key
+    http: str = ""  # such as GET /v1/facts/{key}; `renamed` maps names in it that differ from the arguments
+    name: str = ""  # name of the operation
+    tool: str = ""  # name of the MCP tool; defaults to `name`, "-" means no tool
+    body: str = ""  # name of the body's model; without one, arguments go into the address
+    missing: str = ""  # what is missing, for the error: fact {key!r}
+    opens: tuple[str, ...] = ()  # options for a conversation that this verb may create
+    counts: str = ""  # what a returned number counts
+    some: bool = False  # whether at least one argument is required
+    keyed: bool = False  # whether a repeated idempotency key has no further effect
     status: int = 200
-    answers: Any = None  # the shape of the answer, where the method does not tell it
-    shaped: Callable[[Any, Mapping[str, Any]], Any] | None = None  # makes that shape of what it returns
+    answers: Any = None  # the model of the answer, if the method's return type does not tell it
+    shaped: Callable[[Any, Mapping[str, Any]], Any] | None = None  # converts the result to that model
     renamed: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -90,7 +90,7 @@ class Verb:
     async def answer(self, user: AsyncUser, given: Mapping[str, Any]) -> Any:
         """Do it, and return what its model is made from, or whether there was something to do it to."""
         paged = "offset" in self.arguments
-        # One more is read, to see whether there is more.
+        # Reads one more, to see whether there is more.
         done = await self._done(user, {**given, "limit": min(given["limit"] + 1, self._most)} if paged else given)
         if self.shaped is not None:
             done = self.shaped(done, given)
@@ -105,7 +105,7 @@ class Verb:
         return found(done, self.missing.format(**given)) if done is None else done
 
     async def _done(self, user: AsyncUser, given: Mapping[str, Any]) -> Any:
-        """Call the method, or the function."""
+        """Calls the method or function."""
         if not self._owner:
             return await self.does(user, **given)
         own = dict(given)
@@ -119,7 +119,7 @@ class Verb:
 
     @property
     def _most(self) -> int:
-        """Return how many can be asked for at once."""
+        """Returns the maximum limit of a page."""
         bounds = self.arguments["limit"].bounds
         assert bounds is not None
         return int(bounds.most)

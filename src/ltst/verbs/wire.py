@@ -1,4 +1,4 @@
-"""Arguments as they come in JSON or in an address: pydantic's types, made of what a verb's signature says."""
+"""Types of arguments in JSON or in an address: pydantic types made from a verb's signature."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from pydantic.fields import FieldInfo
 from ltst.arguments import LARGEST, Argument, Bounds, Letters, argument
 from ltst.support.validate import moment
 
-MOST = 1000  # of a list in one answer
-# Something in it that is no blank, and no NUL anywhere. Told in the docs; the core checks it, and says it in words.
+MOST = 1000  # items of a list in one answer
+# At least one visible character and no NUL. The docs show it; the core checks it, with a readable message.
 VISIBLE = r"^[^\x00]*[^\x00\x09-\x0d\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\x00]*$"
 PRINTABLE = r"^[^\x00]*$"
 DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
 
 
 def _whole(value: object) -> object:
-    """Read 10.0 as a whole number, which it is in JSON."""
+    """Reads 10.0 as a whole number, which it is in JSON."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _written(value: object) -> object:
-    """Accept only text as a time: a bare number could be seconds or anything else."""
+    """Accepts only text as a time, because a bare number could be seconds or anything else."""
     if not isinstance(value, datetime) and not (isinstance(value, str) and DATE.match(value)):
         raise ValueError("a time is a text with its zone, such as 2026-03-01T09:30:00Z")
     return value
@@ -55,7 +55,7 @@ Moment = Annotated[
 
 
 def _object(value: str) -> Any:
-    """Read a JSON object out of an address."""
+    """Reads a JSON object from an address."""
     try:
         found = json.loads(value)
     except (ValueError, RecursionError):
@@ -79,7 +79,7 @@ def text_schema(letters: Letters) -> Any:
     return Field(json_schema_extra=schema)
 
 
-# For shapes that are written by hand.
+# For models that are written by hand.
 Id = Annotated[StrictStr, text_schema(Letters(255))]
 Text = Annotated[StrictStr, text_schema(Letters())]
 ShortLine = Annotated[StrictStr, text_schema(Letters(500, blank=True))]
@@ -155,7 +155,7 @@ def _kind(given: Argument, strict: bool) -> Any:
 
 
 def _one_of(given: Argument, strict: bool) -> Any:
-    """Return the members of a union that JSON has; a span of time is a number of seconds."""
+    """Returns the type for those members of a union that JSON has; a duration is a number of seconds."""
     members = [argument(given.name, each) for each in get_args(given.kind)]
     sent = [each for each in members if each.kind in (str, int, float)]
     if len(sent) == 1:
@@ -180,7 +180,7 @@ def most(given: Argument) -> float:
 
 
 def _text(given: Argument) -> Any:
-    """Return the type of a text. The core checks it; the schema says beforehand what it takes."""
+    """Returns the type of a text. The core checks it; the schema tells the rules beforehand."""
     if given.choices is not None:
         return Annotated[StrictStr, Field(json_schema_extra={"enum": [*given.choices.words]})]
     return StrictStr if given.letters is None else Annotated[StrictStr, text_schema(given.letters)]

@@ -18,6 +18,10 @@ DECLARE
 BEGIN
     PERFORM set_config('ltst.user_id', whose, true), set_config('role', 'ltst_user', true),
             pg_advisory_xact_lock_shared(hashtextextended(whose, 2));  -- so that an erasure waits
+    -- If an erasure was waited for, no row may be written for a user who is gone.
+    IF NOT EXISTS (SELECT FROM search_due WHERE user_id = whose AND row_id = ANY(ids) AND stage = 0) THEN
+        RETURN 0;
+    END IF;
     INSERT INTO search_users (user_id) VALUES (whose) ON CONFLICT DO NOTHING;
     SELECT next_unit INTO first FROM search_users WHERE user_id = whose FOR UPDATE;
     -- By place: the number of each, null where there is nothing to do.

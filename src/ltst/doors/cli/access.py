@@ -1,4 +1,4 @@
-"""Keys to the server, `ltst keys …`, and the key that wraps users' data keys, `ltst master-key …`."""
+"""API keys of the server, `ltst keys …`, and the key that wraps users' data keys, `ltst master-key …`."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def rotate(options: Options) -> None:
 
 def _identified(settings: Settings) -> tuple[str, list[str]]:
     """Return where the keys are kept, and their ids. Looking does not create the file."""
-    from ltst.support.crypto import MasterKeys  # late: its library takes longer to import than --help may
+    from ltst.support.crypto import MasterKeys  # late: slow to import, and --help should be fast
 
     file = settings.home / "master.key"
     if settings.master_key:

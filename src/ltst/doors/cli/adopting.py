@@ -1,4 +1,4 @@
-"""Tables that are not ltst's own yet: `ltst db adopt`, `ltst db adopt-predecessor`, their dry runs and ways back."""
+"""Tables of other programs: `ltst db adopt`, `ltst db adopt-predecessor`, their dry runs and ways back."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def adopt(
         with show.working(f"Adopting {table}"):
             done = memory.adopt(table, user_id=options.user, leave_out=leave_out, zone=zone)
         if not no_index:
-            # All is kept already: stopping here loses nothing.
+            # Everything is stored already, so stopping here loses nothing.
             with show.progress("Indexing and learning") as progress:
                 memory.settle(progress=progress)
         _tell(options, done, ADOPTED)
@@ -142,7 +142,7 @@ def adopt_predecessor(
 
 @contextmanager
 def beside(options: Options, own: str, old: str) -> Iterator[Memory]:
-    """Open a memory in a schema beside the old tables; the schema is made if it is missing."""
+    """Opens a memory in a schema beside the old tables, creating the schema if it is missing."""
     from ltst.adoption import predecessor
     from ltst.sync import Memory
 

@@ -96,7 +96,7 @@ def _verify(options: Options, file: Path) -> None:
 
 
 def _write_privately(file: Path, text: str) -> None:
-    """Beside its place first, then into it: nobody else can ever read it, and nobody sees the half of it."""
+    """Writes a draft beside the file and renames it, so that others can neither read it nor see half of it."""
     draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
     try:
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as target:

@@ -64,7 +64,7 @@ def chat(
     """
     if chat_id is not None and latest:
         raise typer.BadParameter("--continue is for the latest conversation, --chat for another: give one of them")
-    from ltst.doors.cli.conversation import Talk  # late: the driver takes longer to import than --help may
+    from ltst.doors.cli.conversation import Talk  # late: the driver is slow to import, and --help should be fast
 
     with Talk(options.settings, chat_id=chat_id, agent=agent) as talk:
         if latest:
@@ -80,7 +80,7 @@ def chat(
 
 
 def converse(talk: Talk, *, as_json: bool = False, greeted: bool = False, explain: bool = False) -> bool:
-    """Say what is typed or piped, line by line, to its end; return whether every line that was piped was answered."""
+    """Says what is typed or piped, line by line, until it ends; returns whether every piped line was answered."""
     asked = sys.stdin.isatty()
     decorated = asked and sys.stdout.isatty() and not as_json
     if decorated and not greeted:
@@ -99,11 +99,11 @@ def converse(talk: Talk, *, as_json: bool = False, greeted: bool = False, explai
 
 
 def say(talk: Talk, message: str, *, as_json: bool = False, decorated: bool = False, explain: bool = False) -> bool:
-    """Say one thing and show the answer; what it rests on too where that is to be explained."""
+    """Says one thing and shows the answer, and what it rests on if that is to be explained."""
     pieces = talk.say(message)
     if as_json:
         for _ in pieces:
-            pass  # the whole answer is told at its end
+            pass  # JSON is printed once the answer is complete
         show.line(_document(talk, message))
         return True
     screen = show.out()
@@ -116,21 +116,21 @@ def say(talk: Talk, message: str, *, as_json: bool = False, decorated: bool = Fa
     screen.print()
     if explain:
         _why(talk, as_json)
-    elif decorated and talk.last is not None and talk.last.model is not None:  # without a model it quotes them anyway
+    elif decorated and talk.last is not None and talk.last.model is not None:  # else it quotes them anyway
         _rests_on(talk.last.memories)
     return True
 
 
 def _how_to_agree(talk: Talk) -> None:
-    """Say how to accept an offer: the next command begins another conversation, where a yes says nothing."""
-    from ltst.agents.wording import OFFER  # late, as the conversation
+    """Prints how to accept an offer, because the next command would begin another conversation."""
+    from ltst.agents.wording import OFFER  # imported late, like the conversation
 
     if talk.last is not None and talk.last.model is None and talk.last.reply.startswith(OFFER):
         show.hint("To say yes: ltst chat -c yes")
 
 
 def _heed(talk: Talk, line: str | LtstError, as_json: bool, decorated: bool, explain: bool) -> bool:
-    """Do what one line asks for; an error is told, and the conversation goes on."""
+    """Does what one line asks for; prints errors, and the conversation goes on."""
     try:
         if isinstance(line, LtstError):
             raise line
@@ -161,7 +161,7 @@ def _obey(talk: Talk, word: str, as_json: bool) -> bool:
 
 
 def _why(talk: Talk, as_json: bool) -> None:
-    """Show the memories that the last answer rests on, with their sources."""
+    """Shows the memories that the last answer rests on, with their sources."""
     memories = talk.last.memories if talk.last is not None else ()
     empty = "It is based on nothing that is remembered."
     show.records(as_json, memories, MEMORIES, title="It is based on", empty=empty)
@@ -193,12 +193,12 @@ def _typed(decorated: bool) -> Iterator[str | bytes]:
 
 
 def _prompt() -> str:
-    """With editing and a history of this run where the terminal can; nothing of it is written to disk."""
+    """Returns a prompt, with line editing and history if the terminal supports it; nothing is written to disk."""
     with suppress(ImportError):
         import readline  # noqa: F401
 
         if show.out().color_system is not None:
-            return f"\001\033[36m\002{PROMPT}\001\033[0m\002"  # what is invisible is marked, or lines break wrongly
+            return f"\001\033[36m\002{PROMPT}\001\033[0m\002"  # marks invisible characters, or lines wrap wrongly
     return PROMPT
 
 

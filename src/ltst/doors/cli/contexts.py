@@ -53,7 +53,7 @@ def _shown(value: Any) -> str:
 
 def _one(as_json: bool, kept: dict[str, Any], given: Given) -> None:
     key = given["key"]
-    if key not in kept:  # what is kept may be null
+    if key not in kept:  # a stored value may be null
         raise NotFound(f"there is no {_not_at_hand.format(**given)}")
     if as_json:
         show.document({"key": key, "value": kept[key]})

@@ -1,4 +1,4 @@
-"""A conversation for whoever cannot await: turns run on a loop of their own, as in the server, and are read here."""
+"""A conversation for synchronous code: turns run on an event loop of their own, as in the server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Talk:
         self._memory = AsyncMemory(settings=settings)
 
     def __enter__(self) -> Self:
-        """Open the memory, and make sure that there is such an agent before anything is said to it."""
+        """Opens the memory, and checks that the agent exists before anything is said to it."""
         self._portal.open()
         try:
             with show.working("Opening memory"):
@@ -42,7 +42,7 @@ class Talk:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Wait for an answer that is under way, unless somebody has lost patience."""
+        """Waits for a running answer, unless the block failed or was interrupted."""
         try:
             with suppress(LtstError):
                 self._portal.run(self._turns.close(GRACE if kind is None else 0.0))
@@ -72,7 +72,7 @@ class Talk:
         self.chat_id = self.last = None
 
     def say(self, message: str) -> Iterator[str]:
-        """Say something; the answer piece by piece, as it comes."""
+        """Says something and yields the answer piece by piece as it arrives."""
         self.last = None
         turn = self._portal.run(self._turns.begin(self._user, message, chat_id=self.chat_id, agent_name=self.agent))
         self.chat_id = turn.chat_id

@@ -1,7 +1,7 @@
 """The database: `ltst db …`.
 
-The commands here connect without first bringing the schema up to date. `ltst db adopt`, which has a module of its own,
-opens a memory, and that does.
+The commands here connect without first updating the schema. `ltst db adopt`, which has a module of its own, opens a
+memory, which does update it.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Story(NamedTuple):
     name: str
     lines: list[tuple[str, str]]
     key: str
-    before: tuple[int, str]  # the position of the line that says so, and the value
+    before: tuple[int, str]  # the position of the line that states it, and the value
     after: tuple[int, str]
     preference: tuple[str, str]
     working: dict[str, object]
@@ -73,7 +73,7 @@ def demo(options: Options) -> None:
 
 @contextmanager
 def _opened(screen: Console, options: Options) -> Iterator[Memory]:
-    """Open the embedded memory even if DATABASE_URL is set: a demo has no business in a team's database."""
+    """Opens the embedded memory even if DATABASE_URL is set, because a demo must not write to a team's database."""
     from ltst.sync import Memory
 
     settings: Settings = replace(options.settings, database_url=options.database_url)

@@ -1,4 +1,4 @@
-"""Where `ltst` in a shell begins."""
+"""The entry point of the `ltst` command."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import signal
 
 
 def run() -> None:
-    """Run the command. While it is still being imported, Ctrl-C ends the process at once, and without a traceback."""
+    """Runs the command. While it is being imported, Ctrl-C ends the process at once without a traceback."""
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)
     from ltst.doors.cli import main
 

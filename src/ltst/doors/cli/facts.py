@@ -59,7 +59,7 @@ def _history(as_json: bool, known: Sequence[Fact], given: Given) -> None:
 
 
 def _words(user: User, found: Any, given: Given) -> show.Columns:
-    """Return a column with the message behind each fact, empty if that conversation was deleted."""
+    """Returns a column with the message behind each fact, empty if that conversation was deleted."""
     known = found if isinstance(found, list) else [found]
     ids = {fact.source_message_id for fact in known} - {None} if given.get("source", True) else ()
     words = {message_id: said.content for message_id in ids if (said := user.message(message_id)) is not None}

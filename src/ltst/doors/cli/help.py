@@ -1,4 +1,4 @@
-"""The help of `ltst` itself: every command on one screen, under the heading of what it is for."""
+"""The help of `ltst` itself: all commands on one screen, grouped by purpose."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ltst.doors.cli.pages import HEADINGS, Commands
 if TYPE_CHECKING:
     from rich.table import Table
 
-# The status of what the command line does not understand, and its error, which has no public name in Typer.
+# The exit status of wrong usage, and its exception, which has no public name in Typer.
 WRONG_USAGE = 2
 WrongUsage = cast(type[Exception], typer.BadParameter.__base__)
 HEADING = max(len(heading) for heading in HEADINGS)
@@ -28,7 +28,7 @@ class Reporting(TyperGroup):
     """A group whose commands report wrong usage as they report every other error."""
 
     def main(self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **given: Any) -> Any:  # type: ignore[override]
-        """Wrong usage is drawn for people; where --json stands it is an object, like every other error."""
+        """Shows wrong usage as text; with --json it is an object, like every other error."""
         words = sys.argv[1:] if args is None else [*args]
         if not standalone_mode or "--json" not in takewhile(lambda word: word != "--", words):
             return super().main(words, standalone_mode=standalone_mode, **given)
@@ -58,7 +58,7 @@ class Root(Reporting):
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Panels would take two screens for what fits on one."""
+        """Writes the help as a compact grid, because Typer's panels would take two screens."""
         from rich.console import Console
 
         screen = Console(highlight=False)
@@ -84,7 +84,7 @@ class Root(Reporting):
 
 
 def _grid(rows: Sequence[Row], width: int) -> Table:
-    """Heading, name and meaning, with a line of air between the headings."""
+    """Returns a table of heading, name and meaning, with a blank line before each heading."""
     from rich.table import Table
 
     names = max(len(name) for _, name, _ in rows)

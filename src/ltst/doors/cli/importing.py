@@ -1,4 +1,4 @@
-"""What was said and remembered elsewhere: `ltst import`."""
+"""Conversations and memories from elsewhere: `ltst import`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def import_files(
 
     Example: ltst import conversations.json --user ann
     """
-    from ltst.importers import read  # late: --help needs none of it
+    from ltst.importers import read  # imported late because --help needs none of it
 
     with show.progress("Reading") as tell:
         export = read(
@@ -61,14 +61,14 @@ def import_files(
         with opened(options, worker=False) as memory:
             with show.progress("Writing") as tell:
                 report = export.write(memory.user(memory.settings.user), progress=tell)
-            # What comes from ltst itself is put back as it was.
+            # Rows from an export of ltst are restored as they were and need no indexing here.
             foreign = export.messages + export.entries
             indexing = _index(memory) if foreign and not no_index else 0.0
     _present(options, export, report, indexing)
 
 
 def _index(memory: Memory) -> float:
-    """Make everything ready to be found; the seconds that it took."""
+    """Indexes and learns everything; returns how many seconds that took."""
     began = time.monotonic()
     with show.progress("Indexing and learning") as tell:
         memory.settle(memory.settings.user, progress=tell)
@@ -101,7 +101,7 @@ def _present(options: Options, export: Export, report: Report | None, indexing: 
 
 
 def _counts(report: Report) -> Counter[str]:
-    """Return what is new, as people call it; what came from ltst itself under its own names."""
+    """Returns counts of what is new under readable names; rows restored from ltst keep their own names."""
     new = report.added
     counts = {"conversations": new.conversations, "forks": new.forks, "messages": new.messages, "memories": new.entries}
     return Counter(counts) + Counter(report.restored)

@@ -1,4 +1,4 @@
-"""The `ltst` command, and the options that hold for all that it can do."""
+"""The `ltst` command, and the options that apply to all of its commands."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ltst.doors.cli.options import DatabaseUrl, Home, Options, UserId
 app = typer.Typer(
     name="ltst",
     cls=Root,
-    pretty_exceptions_enable=False,  # a pretty one would print the values of variables
+    pretty_exceptions_enable=False,  # a pretty traceback would print the values of variables
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
 def _show_version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version  # late, as all that takes longer to import than --help may
+        from importlib.metadata import version  # late: slow to import, and --help should be fast
 
         typer.echo(f"ltst {version('ltst')}")
         raise typer.Exit
@@ -45,7 +45,7 @@ def main(
 
 
 def run() -> None:
-    """Run the command; a character that the terminal has no code for is shown as a question mark."""
+    """Runs the command; a character that the terminal cannot show is printed as a question mark."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     app()

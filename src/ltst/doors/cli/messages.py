@@ -1,4 +1,4 @@
-"""Messages: `ltst add`, `ltst add-many`, `ltst window` and, where one is corrected or taken back, `ltst messages …`."""
+"""Messages: `ltst add`, `ltst add-many`, `ltst window`, and `ltst messages …` to correct or remove one."""
 
 from __future__ import annotations
 

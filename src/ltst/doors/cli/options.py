@@ -1,4 +1,4 @@
-"""Options that every command takes, before its name or after it, and the memory that they lead to."""
+"""The options that every command takes, before or after its name, and the memory that they select."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ChatName = Annotated[str | None, named("--name", "TEXT", "The name of a new conv
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was asked for on the command line, above the command's own arguments."""
+    """The options given on the command line, besides the command's own arguments."""
 
     database_url: str | None = None
     user: str | None = None
@@ -70,7 +70,7 @@ class Options:
     @property
     def settings(self) -> Settings:
         """Return the settings of the environment, overridden by the options given."""
-        from ltst.settings import Settings  # late, as all that --version and --help do not need
+        from ltst.settings import Settings  # imported late because --version and --help do not need it
 
         home = self.home.expanduser() if self.home else None
         return Settings.from_environment(actor="cli", database_url=self.database_url, user=self.user, home=home)
@@ -101,9 +101,9 @@ def command(
 def signed(
     function: Callable[..., None], own: Sequence[inspect.Parameter], *, user: bool = False, json: bool = True
 ) -> Callable[..., None]:
-    """Return a function that Typer can read: its own parameters, then the options that every command takes.
+    """Returns a function that Typer can read: its own parameters, then the options that every command takes.
 
-    It is called with the options first, and ltst's errors become one red line and status 1.
+    It is called with the options first; ltst's errors become one red line and exit status 1.
     """
     shared = [parameter("database_url", DatabaseUrl, None), parameter("home", Home, None)]
     if json:
@@ -125,12 +125,11 @@ def signed(
 
 @contextmanager
 def opened(options: Options, **settings: Any) -> Iterator[Memory]:
-    """Open the memory for the block. The command's own settings override those asked for.
+    """Opens the memory for the block. The command's own settings override those asked for.
 
-    No worker begins in the background of a command that is over in a moment, and no model is loaded that it may not
-    need.
+    Runs no background worker, because commands are short, and loads no model in advance, because they may not need it.
     """
-    from ltst.sync import Memory  # late: the driver takes longer to import than --help may
+    from ltst.sync import Memory  # imported late because the driver is slow to import, which --help should not wait for
 
     memory = Memory(settings=replace(options.settings, **{"worker": False, "warm": False, **settings}))
     with show.working("Opening memory"):
@@ -143,14 +142,14 @@ def opened(options: Options, **settings: Any) -> Iterator[Memory]:
 
 @contextmanager
 def remembered(options: Options) -> Iterator[User]:
-    """Open the memory of the user asked for."""
+    """Opens the memory of the selected user."""
     with opened(options) as memory:
         yield memory.user(memory.settings.user)
 
 
 @contextmanager
 def informed(options: Options) -> Iterator[User]:
-    """Open the same, after learning what the user said: a command has no background worker to do it."""
+    """Opens the memory of the selected user after learning from new messages, as commands have no background worker."""
     with remembered(options) as user:
         with show.working("Learning"):
             user.learning.catch_up()
@@ -158,7 +157,7 @@ def informed(options: Options) -> Iterator[User]:
 
 
 def agreed(question: str, yes: bool = False) -> None:
-    """Ask before something is done, unless --yes was given; whoever does not agree ends the command."""
+    """Asks for confirmation unless --yes was given; a no ends the command."""
     if not yes:
         typer.confirm(question, abort=True, err=True)
 
@@ -195,7 +194,7 @@ def _reported(as_json: bool) -> Iterator[None]:
     except LtstError as problem:
         show.problem(problem, as_json)
         raise typer.Exit(1) from None
-    except BrokenPipeError:  # whoever reads has seen enough
+    except BrokenPipeError:  # the reader closed the pipe
         show.mute()
         raise typer.Exit from None
     except OSError as problem:

@@ -1,4 +1,4 @@
-"""Where each command lives: its page is imported once it is asked for, so that no command waits for all the others."""
+"""Maps commands to the modules that define them; each is imported on first use, so that no command waits for others."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ HEADINGS = {
     "Keep": ("export", "import", "erase"),
     "Run": ("health", "stats", "maintain", "users", "keys", "db", "embedder", "master-key", "bench"),
 }
-# The pages of those commands that do not stand on one of their own name, or not in its `app`. What a further page has
-# joins the first one.
+# Modules of commands that are not in a module of their own name, or not in its `app`. Commands of a second module are
+# added to the first.
 PAGES = {
     **dict.fromkeys(("web", "mcp"), ("serve",)),
     **dict.fromkeys(("add", "add-many", "window"), ("messages",)),
@@ -37,7 +37,7 @@ PAGES = {
 
 
 class Commands(UserDict[str, Any]):
-    """Every command by its name; its page is opened when the command is asked for."""
+    """All commands by name; the module of a command is imported when the command is first used."""
 
     def __init__(self) -> None:
         super().__init__({name: None for names in HEADINGS.values() for name in names})
@@ -49,7 +49,7 @@ class Commands(UserDict[str, Any]):
 
 
 def _opened(name: str) -> Any:
-    """Return the command from its page, or the page as the group of that name."""
+    """Returns the command from its module, or the module's group of that name."""
     group, *more = map(_group, PAGES.get(name, (name,)))
     for further in more:
         group.commands.update(further.commands)

@@ -1,4 +1,4 @@
-"""What a verb takes, as arguments and options of a command; and the forms in which people write values in a shell."""
+"""Converts a verb's arguments to arguments and options of a command, and parses values as people write them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 CONDITION = re.compile(r"(.+?)(>=|<=|=|>|<)(.*)", re.DOTALL)
 RANGES = {">=": "gte", ">": "gt", "<=": "lte", "<": "lt"}
 WHERE = "where"
-# What help says of a JSON value that may live for a while.
+# The help of a JSON value that may expire.
 VALUE_HELP = {
     "value": "JSON, or else a text; - reads it from standard input.",
     "ttl": "For how long: 90s, 15m, 12h, 30d.",
 }
-FLAGS = {"session_id": "--chat", "expires_at": "--expires"}  # options that are not called like their arguments
+FLAGS = {"session_id": "--chat", "expires_at": "--expires"}  # options whose name differs from their argument's
 
 
 def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
@@ -33,16 +33,16 @@ def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty
 
 
 class Form(NamedTuple):
-    """How a value is written in a shell: the type that Typer sees, what help calls it, and what reads it."""
+    """How a value is written in a shell: its type for Typer, its name in the help, and its parser."""
 
     kind: Any
     metavar: str | None = None
     parser: Callable[[str], Any] | None = None
-    words: Sequence[str] = ()  # that a shell offers
+    words: Sequence[str] = ()  # completions that a shell offers
 
 
 def taken(given: Argument, flag: str = "", about: str = "") -> inspect.Parameter:
-    """Return the parameter for an argument of a verb: what is positional is an argument, unless it has a flag."""
+    """Returns the parameter for a verb's argument: positional ones become arguments unless they have a flag."""
     kind, metavar, parser, words = _form(given)
     help = about or f"{given.about} {', '.join(words) + '.' if words else ''}".rstrip()
     completion = completing(*words) if words else None
@@ -60,7 +60,7 @@ def taken(given: Argument, flag: str = "", about: str = "") -> inspect.Parameter
 
 
 def reads_text(given: Argument) -> bool:
-    """Tell whether an argument is a text of any length, which standard input may hold."""
+    """Returns whether an argument is a text of any length, which may come from standard input."""
     from ltst.arguments import argument
 
     known = [given.letters, *(argument(given.name, each).letters for each in get_args(given.kind))]
@@ -148,7 +148,7 @@ def whole_or_text(written: str | int) -> int | str:
 
 
 def _refused(constant: str) -> None:
-    """Python's reader knows NaN and Infinity; JSON does not."""
+    """Raises ValueError for NaN and Infinity, which Python's parser accepts but JSON does not have."""
     raise ValueError(constant)
 
 

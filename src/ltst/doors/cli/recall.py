@@ -1,4 +1,4 @@
-"""What is remembered: `ltst search`, `ltst context` and `ltst profile`."""
+"""Searching and showing what is remembered: `ltst search`, `ltst context` and `ltst profile`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SOURCES = show.columns(
     "Score, Kind: kind, Id: id, Session: session_id, Source",
     {"Score": lambda hit: f"{hit.score:.2f}", "Source": lambda hit: "\n".join(hit.sources) or None},
 )
-BESIDE = 50  # columns of a terminal that are not for what was found, with some for words that go to the next line
+BESIDE = 50  # terminal columns reserved for everything but the content, with some spare for word wrap
 Chat = Annotated[str | None, named("--chat", "ID", "Which conversation; a new one, if left out.")]
 FACTS = show.columns("Key: key, Value: value, Confidence: confidence")
 PREFERENCES: show.Columns = {**show.pairs("Key", "Value"), "Value": lambda row: HIDDEN if row[1] is None else row[1]}
@@ -51,7 +51,7 @@ def _found(as_json: bool, found: Sequence[Hit], given: Given) -> None:
 
 
 def _lines(found: Sequence[Hit], query: str) -> Table:
-    """Return what was found in one or two lines each: of what is longer, the sentences that matter."""
+    """Returns one or two lines per hit; longer contents are reduced to the sentences that matter."""
     from rich.cells import cell_len
 
     from ltst.recall.excerpts import excerpt
@@ -72,7 +72,7 @@ def _lines(found: Sequence[Hit], query: str) -> Table:
 
 def _parts(hit: Hit) -> Text:
     """Return the parts of a score, one per line, the largest first."""
-    from rich.text import Text  # late: --json needs none of it
+    from rich.text import Text  # imported late because --json needs none of it
 
     parts = sorted(in_words(hit.scores), key=lambda part: -part[1])
     return Text("\n").join(Text.assemble((f"{score:5.2f}", ""), (f" {words}", "dim")) for words, score in parts)

@@ -139,8 +139,8 @@ def _serve(
     then: Callable[[str], None] | None = None,
     **more: Any,
 ) -> None:
-    """Take the port, see that a stranger who can reach it needs a key, and serve."""
-    from ltst.handles.callers import has_tokens  # late: it takes longer to import than --help may
+    """Takes the port, checks that callers from elsewhere need a key, and serves."""
+    from ltst.handles.callers import has_tokens  # late: slow to import, and --help should be fast
 
     with bound(wanted.host, wanted.port, wanted.command) as taken, opened(options, worker=False) as memory:
         tokens = has_tokens(memory.settings)
@@ -163,7 +163,7 @@ def _serve(
 
 @contextmanager
 def saying_when_it_answers(address: str, banner: str, then: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """Print the banner once the server answers at this address, so that what it tells to try works; then go on."""
+    """Prints the banner once the server answers at this address, so that its examples work; then calls `then`."""
     over = threading.Event()
 
     def watch() -> None:
@@ -186,7 +186,7 @@ def _answers(address: str) -> bool:
     try:
         with build_opener(ProxyHandler({})).open(address, timeout=5):
             return True
-    except HTTPError:  # a refusal is an answer
+    except HTTPError:  # a refusal is an answer too
         return True
     except (OSError, HTTPException):
         return False
@@ -195,7 +195,7 @@ def _answers(address: str) -> bool:
 def name_to_call(host: str, loopback: bool) -> str:
     """Return a name that reaches the server from this machine; 0.0.0.0 means every address and is no name."""
     bare = host.strip("[]")
-    with suppress(ValueError):  # a name
+    with suppress(ValueError):  # a host name, not an address
         loopback = loopback or ip_address(bare).is_unspecified
     if loopback:
         return "localhost"

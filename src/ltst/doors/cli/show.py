@@ -1,4 +1,4 @@
-"""Rendering: records as tables for people or as JSON for programs; what is said beside them goes to standard error."""
+"""Prints records as tables for people or as JSON for programs; hints and errors go to standard error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shutil import get_terminal_size
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-# What draws for people is imported where something is drawn: --json and --version need none of it.
+# Rich is imported only where something is drawn: --json and --version do not need it.
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
@@ -36,8 +36,8 @@ STATE_STYLES = {
     "changed": "red",
     "unknown": "red",
 }
-# Except line feed and tab: what someone stored must not move the cursor or colour the terminal of who reads it, nor
-# turn round what stands beside it, as overrides of the direction of writing do.
+# All control characters except line feed and tab: stored text must not move the cursor, colour the reader's terminal
+# or reverse the text beside it, as direction overrides do.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 INTERRUPTED = "Interrupted. What was written is kept, and the same command goes on from there."
 
@@ -46,7 +46,7 @@ def out() -> Console:
     """Return a console on standard output, wide if it is not a terminal."""
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else get_terminal_size((PIPED_WIDTH, 0)).columns  # COLUMNS, if it is set
+    width = None if sys.stdout.isatty() else get_terminal_size((PIPED_WIDTH, 0)).columns  # COLUMNS, if set
     return Console(highlight=False, width=width)
 
 
@@ -100,7 +100,7 @@ def working(text: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # late: where nobody looks, never
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # late: only for terminals
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=err(), transient=True) as bar:
@@ -110,9 +110,9 @@ def working(text: str) -> Iterator[None]:
 
 @contextmanager
 def progress(text: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar, if standard error is a terminal, and yield what to report progress to.
+    """Shows a progress bar, if standard error is a terminal, and yields the function to report progress to.
 
-    What is counted through is written piece by piece: whoever interrupts it is told what becomes of it.
+    Work with progress is written piece by piece; whoever interrupts it is told that it can be continued.
     """
     try:
         with _bar(text) as report:

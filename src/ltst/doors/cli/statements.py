@@ -35,7 +35,7 @@ app.verb(
     listed(COLUMNS, "Statements", "Nothing is known yet."),
     help={"current": "Only what holds."},
     own={"over": (Over, False)},
-    # Both together are everything, as neither is.
+    # Both flags together mean everything, as does neither.
     asks=lambda given: {"current": None if given["current"] == given["over"] else given["current"]},
 )
 app.verb("show", "Show one statement, and where it stands.", ID, lined(WHOLE), does="statements.get")

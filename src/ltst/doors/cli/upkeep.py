@@ -1,4 +1,4 @@
-"""Looking after a database: `ltst stats`, `health`, `maintain`, `users …`, `worker` and `bench`."""
+"""Maintenance of a database: `ltst stats`, `health`, `maintain`, `users …`, `worker` and `bench`."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def worker(options: Options, once: Once = False, retry: Retry = False) -> None:
 
     Example: ltst worker
     """
-    from ltst.sync import Memory  # late: the driver takes longer to import than --help may
+    from ltst.sync import Memory  # imported late because the driver is slow to import, which --help should not wait for
 
     stopped = threading.Event()
     for each in (signal.SIGTERM, signal.SIGINT) if not once else ():

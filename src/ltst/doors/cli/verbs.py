@@ -1,4 +1,4 @@
-"""Verbs as commands: what each takes stands in the signature of its verb; a page says how it is called and shown."""
+"""Makes commands from verbs: the signature of a verb tells what it takes; a page tells its name and how to show it."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 Given = Mapping[str, Any]
 Shown = Callable[[bool, Any, Given], None]
 
-# Where the handles are that have no module of their own name.
+# Modules of handles that are not in a module of their own name.
 HOMES = {"user": "ltst.memory", "chat": "ltst.memory", "working": "ltst.handles.contexts"}
-READING = ("list", "get", "history", "end")  # the verbs that ask for what was learnt
+READING = ("list", "get", "history", "end")  # the verbs that read what was learned
 OPENING: Mapping[str, Any] = {"agent": AgentName, "name": ChatName}
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerbCommand:
-    """How a verb is a command."""
+    """How a verb becomes a command."""
 
-    does: str  # the path to it from the user: facts.set, chat.contexts.set
+    does: str  # the path from the user to the method: facts.set, chat.contexts.set
     shown: Shown
-    flags: Mapping[str, str] = field(default_factory=dict)  # of what is no argument, or is not called like its argument
-    help: Mapping[str, str] = field(default_factory=dict)  # what help says instead of the signature's words
-    own: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # what says how to show it, with its default
-    missing: str = ""  # what there is not, where it finds nothing: fact {key!r}
-    never_empty: bool = False  # whether a list of nothing is missing too
-    learnt: bool = False  # whether what was said is to be learnt before
-    chat: tuple[Any, ...] = (ChatId,)  # how the conversation is named, and which it is if it is not
-    opens: tuple[str, ...] = ()  # what can be said of a conversation that it may begin
-    asks: Callable[[Given], Given] | None = None  # what the verb is given instead, by name
-    beside: Callable[[User, Any, Given], Any] | None = None  # reads what `shown` finds in given["beside"]
+    flags: Mapping[str, str] = field(default_factory=dict)  # options that differ from their arguments
+    help: Mapping[str, str] = field(default_factory=dict)  # help texts that replace those of the signature
+    own: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # options on how to show the result, with defaults
+    missing: str = ""  # what is missing if nothing is found, for the error: fact {key!r}
+    never_empty: bool = False  # whether an empty list counts as missing too
+    learnt: bool = False  # whether to learn from new messages first
+    chat: tuple[Any, ...] = (ChatId,)  # the option that names the conversation, and its default
+    opens: tuple[str, ...] = ()  # options for a conversation that this verb may create
+    asks: Callable[[Given], Given] | None = None  # changes the arguments before the call
+    beside: Callable[[User, Any, Given], Any] | None = None  # reads further data into given["beside"] for `shown`
 
     @cached_property
     def arguments(self) -> Mapping[str, Argument]:
@@ -57,7 +57,7 @@ class VerbCommand:
         return read(getattr(handle, name))
 
     def run(self, options: Options, **given: Any) -> None:
-        """Do what was asked for, and show what came of it."""
+        """Calls the verb and shows the result."""
         for name, each in self.arguments.items():
             if reads_text(each) and given[name] is not None:
                 given[name] = typed(given[name], ask=name.capitalize())
@@ -74,9 +74,9 @@ class VerbCommand:
         self.shown(options.json, done, given)
 
     def command(self) -> Callable[..., None]:
-        """Return the function with the signature that Typer reads: the arguments of the verb, then the options."""
+        """Returns the function with the signature that Typer reads: the arguments of the verb, then the options."""
         chat = [parameter("chat", *self.chat)] if self.does.startswith("chat.") else []
-        # What narrows a list is an option, whether the verb takes it by its place or not.
+        # Arguments of a list are always options, even if the verb takes them by position.
         narrowing = self.arguments.items() if self.does.endswith(".list") else ()
         flags = {name: f"--{name}" for name, each in narrowing if each.positional} | {**self.flags}
         own = [taken(each, flags.get(name, ""), self.help.get(name, "")) for name, each in self.arguments.items()]
@@ -90,7 +90,7 @@ class VerbCommand:
         for owner in owners:
             opening = {name: given[name] for name in self.opens}
             handle = handle.chat(given["chat"], **opening) if owner == "chat" else getattr(handle, owner)
-        # A switch that is on as long as nobody says otherwise has a flag that turns it off.
+        # A flag whose argument defaults to True turns it off.
         asked = {
             name: not given[name] if each.kind is bool and each.default is True else given[name]
             for name, each in self.arguments.items()
@@ -99,7 +99,7 @@ class VerbCommand:
 
 
 class DeferredCommand(TyperCommand):
-    """A command that is put together when its options are asked for: the help of its group needs no verb's module."""
+    """A command that is assembled when its options are needed, so that the group's help imports no handles."""
 
     def __init__(self, verb: VerbCommand, **given: Any) -> None:
         super().__init__(**given)
@@ -119,12 +119,12 @@ class DeferredCommand(TyperCommand):
 
     @cached_property
     def callback(self) -> Any:  # type: ignore[override]
-        """Return what it does."""
+        """Returns the function to call."""
         return self._whole.callback
 
 
 class Noun(typer.Typer):
-    """The page of a noun, of whose verbs commands are made."""
+    """The commands for a noun, made from its verbs."""
 
     def __init__(
         self,
@@ -136,17 +136,17 @@ class Noun(typer.Typer):
         missing: str = "",
         learns: bool = False,
     ) -> None:
-        """Begin a page. The `path` leads from the user to the handle; it is the noun unless it is given.
+        """Starts the page of a noun. `path` leads from the user to the handle and defaults to the noun.
 
-        `missing` is what does not exist if a verb finds nothing, such as fact {key!r}. With `learns`, what was said is
-        learnt before anything is read.
+        `missing` is what does not exist if a verb finds nothing, such as fact {key!r}. With `learns`, new messages are
+        learned from before anything is read.
         """
         super().__init__(no_args_is_help=True, help=_helping(about, noun, example))
         self._noun, self._path = noun, noun if path is None else path
         self._missing, self._learns = missing, learns
 
     def verb(self, name: str, about: str, example: str, shown: Shown, *, does: str = "", **way: Any) -> None:
-        """Make a command of the verb of this name, or of the one that it `does`. The example continues the command."""
+        """Adds a command for the verb of this name, or for the one it `does`. The example continues the command."""
         does = does or f"{self._path}.{name.replace('-', '_')}".removeprefix(".")
         learnt = self._learns and does.rpartition(".")[2] in READING
         settings = {"missing": self._missing, "learnt": learnt, **way}
@@ -159,19 +159,19 @@ def _helping(about: str, command: str, example: str) -> str:
 
 
 def listed(columns: show.Columns, title: str, empty: str = "") -> Shown:
-    """Show records as a table; title and sentence may name what was given."""
+    """Returns a function that shows records as a table; title and `empty` may refer to the arguments."""
     return lambda as_json, done, given: show.records(
         as_json, done, columns, title=title.format(**given), empty=empty.format(**given)
     )
 
 
 def lined(columns: show.Columns) -> Shown:
-    """Show one record, a line for each of its fields."""
+    """Returns a function that shows one record, one line per field."""
     return lambda as_json, done, given: show.record(as_json, done, columns)
 
 
 def said(sentence: str | Callable[[Any, Given], str], **told: str) -> Shown:
-    """Say what came of it: `it`, and what was given, by name. As JSON, `it`, or what is told: forgotten="key"."""
+    """Returns a function that prints a sentence about `it`, the result, and the arguments; as JSON, `told` or `it`."""
 
     def shown(as_json: bool, done: Any, given: Given) -> None:
         words = sentence.format(it=done, **given) if isinstance(sentence, str) else sentence(done, given)
@@ -181,5 +181,5 @@ def said(sentence: str | Callable[[Any, Given], str], **told: str) -> Shown:
 
 
 def forgotten(name: str, sentence: str = "") -> Shown:
-    """Say that what was given under this name is forgotten."""
+    """Returns a function that prints that the argument of this name is forgotten."""
     return said(sentence or f"{{{name}}} is forgotten.", forgotten=name)

@@ -1,1 +1,1 @@
-"""Memory over HTTP: routes by noun, thin over AsyncMemory."""
+"""Memory over HTTP: routes by noun, a thin layer over AsyncMemory."""

@@ -1,4 +1,4 @@
-"""The application: routes, gate and memory put together."""
+"""The FastAPI application: assembles routes, middleware and memory."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _lifespan(memory: AsyncMemory, busy: Sequence[Turns | Relay], *, opens: bool
         if opens:
             await memory.open()
             if memory.settings.warm:
-                await memory.warm()  # nobody is answered before, nor told that it is ready
+                await memory.warm()  # nobody is answered, or told that the server is ready, before that
         try:
             with _heeding(app.state.stopping), _orphanage():
                 yield {STOPPING: app.state.stopping}
@@ -106,7 +106,7 @@ def _lifespan(memory: AsyncMemory, busy: Sequence[Turns | Relay], *, opens: bool
 
 @contextmanager
 def _heeding(stopping: asyncio.Event) -> Iterator[None]:
-    """Tell streams when the server stops; otherwise it would wait for listeners who never leave."""
+    """Tells streams when the server stops; otherwise it would wait for listeners who never leave."""
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         before = {number: handler for number in SIGNALS if callable(handler := signal.getsignal(number))}
@@ -114,7 +114,7 @@ def _heeding(stopping: asyncio.Event) -> Iterator[None]:
 
     def heed(number: int, frame: FrameType | None) -> None:
         loop.call_soon_threadsafe(stopping.set)
-        loop.call_soon_threadsafe(READING.stop)  # nor for a document that takes minutes
+        loop.call_soon_threadsafe(READING.stop)  # nor wait for a document that takes minutes to read
         before[number](number, frame)
 
     for number in before:

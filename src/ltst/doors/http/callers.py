@@ -1,4 +1,4 @@
-"""Callers: who sends a request, found out before its body is read, and the memory that they may use."""
+"""Identifies the caller of a request before its body is read, and finds the memory that the caller may use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def identified(request: Request) -> Caller:
 
 
 class Guarded(APIRoute):
-    """A route that looks who calls before it reads what they send: a stranger's body is not worth the work."""
+    """A route that identifies the caller before reading the body, because a stranger's body is not worth the work."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return a handler that identifies the caller first."""
@@ -50,7 +50,7 @@ async def calling(
 
 
 async def acting_user(request: Request, caller: Annotated[Caller, Depends(calling)]) -> AsyncUser:
-    """Return the memory of the user that the caller acts for. It awaits nothing, and so takes no thread either."""
+    """Returns the memory of the user that the caller acts for; async so that FastAPI does not use a thread."""
     return memory_of(request, caller)
 
 

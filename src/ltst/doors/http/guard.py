@@ -1,4 +1,4 @@
-"""The guard at the gate: whose host and page a request names, how much it may carry, and the id it is known by."""
+"""Middleware that checks the host, origin and size of every request, and gives it an id."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from ltst.support.logs import LOGGER
 from ltst.support.network import LOOPBACK
 
 REQUEST_ID = re.compile(r"[\w.:-]{1,128}", re.ASCII)
-# Who watches over a server calls it by its address.
+# Monitoring calls a server by its address, whatever its host name.
 UNGUARDED = frozenset({"/healthz", "/readyz"})
 
 
 class Guard:
-    """Looks at every request before anything else does."""
+    """Checks every request before anything else sees it."""
 
     def __init__(self, app: ASGIApp, *, hosts: Collection[str], origins: Collection[str], max_body_bytes: int) -> None:
-        """Accept requests for `hosts` (`*`: any), from no page or one of `origins`, up to a size."""
+        """Accepts requests for `hosts` (`*`: any), without an origin or from one of `origins`, up to a size."""
         self._app = app
         self._hosts = LOOPBACK | set(hosts)
         self._origins = frozenset(origins)
         self._most = max_body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer it."""
+        """Passes a request on, or answers it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
         request_id = _request_id(headers.get("x-request-id"))
         scope.setdefault("state", {})["request_id"] = request_id
-        # Routes are found in the path as it was sent: an id may contain a slash, which is not one of the path's own.
+        # Routes match the raw path, because an id may contain an encoded slash that does not separate segments.
         scope["path"] = scope.get("raw_path", scope["path"].encode()).decode("latin-1").partition("?")[0]
         status: int | None = None
         began = time.perf_counter()
@@ -65,10 +65,10 @@ class Guard:
             refusal = document(400, "the path is not valid UTF-8 once its percent signs are read", request_id)
             await response(refusal)(scope, receive, answer)
         except Exception:
-            status = 500  # answered outside of here
+            status = 500  # answered further out
             raise
         finally:
-            if status is not None:  # else the client has left
+            if status is not None:  # otherwise the client has left
                 _log(scope, status, began)
 
     def _check(self, path: str, headers: Headers) -> None:
@@ -126,7 +126,7 @@ def _measured(receive: Receive, most: int) -> Receive:
         message = await receive()
         read += len(message.get("body", b""))
         if read > most:
-            # Of all that is raised while a body is read, only this comes through as it is.
+            # The only exception that reaches the handlers unchanged while a body is read.
             raise HTTPException(413, f"a request may have up to {most:,} bytes")
         return message
 

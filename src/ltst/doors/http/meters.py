@@ -1,4 +1,4 @@
-"""Meters: what a server counts of itself, in the words of Prometheus."""
+"""Metrics of a server, in Prometheus's format."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from ltst.memory import AsyncMemory
 
 LATENCIES = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 UNROUTED = "(no route)"
-FRESH_SECONDS = 60.0  # the sizes are looked up at most this often, whoever asks
+FRESH_SECONDS = 60.0  # how often table sizes are read at most
 
 
 class Meters:
-    """The counters of one process; several processes of one server put theirs together in a folder."""
+    """The counters of one process; several processes of one server share theirs through a folder."""
 
     def __init__(self, turns: Callable[[], TurnStats], shared: Path | None = None) -> None:
         self._shared = shared
@@ -78,14 +78,14 @@ class Meters:
 
 
 class Metered:
-    """Counts requests by the route that answered, never by the path: paths hold users' own words."""
+    """Counts requests by route, never by path, because paths contain users' words."""
 
     def __init__(self, app: ASGIApp, *, meters: Meters) -> None:
         self._app = app
         self._meters = meters
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take the time of a request."""
+        """Measures the duration of a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -114,7 +114,7 @@ def route_of(scope: Scope) -> str:
 
 
 class TurnMeters(Collector):
-    """What turns and executors tell of themselves, in the words of Prometheus."""
+    """Metrics of turns and executors, in Prometheus's format."""
 
     def __init__(self, stats: Callable[[], TurnStats]) -> None:
         self._stats = stats
@@ -141,22 +141,22 @@ class TurnMeters(Collector):
 
 
 class StoreMeters(Collector):
-    """What was last seen of the database, in the words of Prometheus."""
+    """Metrics of the database as last seen, in Prometheus's format."""
 
     def __init__(self) -> None:
-        """Start the clock: the memory opens about now."""
+        """Starts the clock, because the memory opens about now."""
         self._begun = time.monotonic()
         self._looked: float | None = None
         self._seen: Stats | None = None
 
     async def look(self, memory: AsyncMemory) -> None:
-        """Look at the database, unless that was done a moment ago."""
+        """Reads the statistics, unless that was done less than a minute ago."""
         if self._looked is not None and time.monotonic() - self._looked < FRESH_SECONDS:
             return
         try:
             self._seen, self._looked = await memory.stats(), time.monotonic()
         except Unavailable:
-            self._seen = self._looked = None  # the page tells that it is away
+            self._seen = self._looked = None  # the page then shows that the database is down
 
     def collect(self) -> Iterator[Metric]:
         """Yield every metric."""

@@ -1,4 +1,4 @@
-"""Problems: what goes wrong, told in one shape (RFC 9457), by one table from the tree of errors to statuses."""
+"""Converts errors to problem documents (RFC 9457), with one table from error classes to statuses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STATUSES: Mapping[type[LtstError], int] = {
     Unavailable: 503,
     LtstError: 500,
 }
-# What a program needs of an error beside its sentence.
+# Attributes of errors that programs need besides the message.
 NAMED: Mapping[type[LtstError], Sequence[str]] = {Unanswered: ("chat_id", "message_id"), ForeignCursor: ("go_on",)}
 HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 FEW = 5
@@ -50,18 +50,18 @@ OPAQUE = "something went wrong here; the log of the server tells what"
 
 
 class TooLarge(LtstError):
-    """More was sent than is read."""
+    """The request is larger than allowed."""
 
 
 class Misdirected(LtstError):
-    """The request is meant for another host, or comes from a page that has no business here."""
+    """The request is for another host, or from a page that may not call this server."""
 
 
 class TooDeep(LtstError):
-    """The request nests lists or objects deeper than they can be read."""
+    """The request nests lists or objects too deeply to be read."""
 
     def __init__(self, reason: str = "the request nests too deeply: a hundred levels are read") -> None:
-        """Say how deep they may be."""
+        """Says how deep they may be."""
         super().__init__(reason)
 
 
@@ -107,9 +107,9 @@ def of_error(problem: LtstError, request_id: str) -> dict[str, Any]:
 
 
 def _methods(routes: Sequence[BaseRoute], path: str) -> list[str]:
-    """Return the methods of all routes that match a path; the refusing route knows only its own."""
+    """Returns the methods of all routes that match a path, because the route that refused knows only its own."""
     found = [route for route in routes if isinstance(route, Route) and route.path_regex.match(path)]
-    # A word that is the path's own goes before one that could be an id.
+    # A literal segment takes precedence over one that could be an id.
     nearest = min((len(route.param_convertors) for route in found), default=0)
     return sorted(
         {method for route in found if len(route.param_convertors) == nearest for method in route.methods or ()}
@@ -128,7 +128,7 @@ def faults(problem: RequestValidationError) -> list[tuple[str, str]]:
 
 
 def sentence(problem: RequestValidationError) -> str:
-    """Return the same as one line."""
+    """Returns what is wrong with a request as one line."""
     for each in problem.errors():
         if each["type"] == "json_invalid":
             return f"the body is not JSON: {each['ctx']['error']}, at character {each['loc'][-1] + 1}"
@@ -143,7 +143,7 @@ def _is_unread(request: Request, problem: RequestValidationError) -> bool:
 
 
 def register(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
-    """Answer every error in the one shape."""
+    """Registers handlers that answer every error with a problem document."""
 
     @app.exception_handler(LtstError)
     async def known(request: Request, problem: LtstError) -> JSONResponse:
@@ -176,6 +176,6 @@ def register(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
 
     @app.exception_handler(Exception)
     async def unknown(request: Request, problem: Exception) -> JSONResponse:
-        # The reason is for the log: it may hold what a user said.
+        # The reason is only logged, because it may contain what a user said.
         LOGGER.error("request failed", exc_info=problem, extra={"request_id": request.state.request_id})
         return response(document(500, OPAQUE, request.state.request_id))

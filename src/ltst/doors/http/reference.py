@@ -1,4 +1,4 @@
-"""The document at /openapi.json, and the page at /docs: the same as plain HTML, which loads nothing from anywhere."""
+"""The OpenAPI document at /openapi.json, and the same as plain HTML at /docs, which loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ USER_ID: dict[str, Any] = {
     "default. A user's own key names its user already, and another is refused.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }
-VALUES = ("default", "example", "examples", "const", "enum")  # of a schema: what they hold describes nothing
+VALUES = ("default", "example", "examples", "const", "enum")  # keys of a schema whose values are not schemas
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 
 def document(app: FastAPI) -> dict[str, Any]:
-    """Return what FastAPI writes of the routes, and what it cannot know of them; it is made anew for a new route."""
+    """Returns FastAPI's document, completed with what FastAPI cannot know; rebuilt when a route is added."""
     written = FastAPI.openapi(app)
     components = written["components"]
     if "Problem" not in components["schemas"]:
@@ -44,7 +44,7 @@ def document(app: FastAPI) -> dict[str, Any]:
 
 
 def _complete(operation: dict[str, Any]) -> None:
-    """Complete an operation: parameters are never null, a header may name the user, and problems are named."""
+    """Completes an operation: parameters are never null, a header may name the user, and problems are referenced."""
     parameters = operation.get("parameters", [])
     for parameter in parameters:
         parameter["schema"] = _without_null(parameter["schema"])
@@ -67,7 +67,7 @@ def _named(status: int | str) -> str:
 
 
 def _drop_titles(described: Any) -> None:
-    """Drop the titles that pydantic makes of names: they say nothing else."""
+    """Removes the titles that pydantic derives from names, because they add nothing."""
     if isinstance(described, dict):
         if isinstance(described.get("title"), str):
             del described["title"]
@@ -80,7 +80,7 @@ def _drop_titles(described: Any) -> None:
 
 
 def add_reference(app: FastAPI) -> None:
-    """Serve the page; it is made once, when it is first asked for."""
+    """Serves the page at /docs, rendered on first use."""
     made: list[str] = []
 
     @app.get("/docs", include_in_schema=False)

@@ -1,4 +1,4 @@
-"""Serving: the application behind a socket, in one process or several, until it is told to stop."""
+"""Runs the application behind a socket, in one process or several, until it is told to stop."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ __all__ = ["Serving", "serve"]
 
 GRACE_SECONDS = 20
 STARTUP_FAILURE = 3  # the exit code of a process that uvicorn could not start
-# Longer than the minute of common proxies: whoever closes first is to be the one who knows that nothing is on its way.
+# Longer than the minute of common proxies, so that the proxy, which knows whether a request is under way, closes first.
 KEEP_ALIVE_SECONDS = 75
 
 
 def serve(serving: Serving, taken: socket.socket, *, processes: int = 1) -> None:
-    """Answer until told to stop; then end what is under way, and close."""
+    """Serves until told to stop, then finishes running requests and closes."""
     if processes == 1:
         with ending_well():
             uvicorn.Server(_config(serving)).run(sockets=[taken])
         return
     with tempfile.TemporaryDirectory(prefix="ltst-meters-") as folder:
-        # Read when the library is imported, in the processes that are started here.
+        # The library reads it on import, in the processes that are started here.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         config = _config(replace(serving, shared_meters=Path(folder)), processes)
         Processes(config, sockets=[taken]).run()
 
 
 class Processes(Multiprocess):
-    """The processes that share the work; one that ends is replaced."""
+    """The worker processes; one that ends is replaced."""
 
     def keep_subprocess_alive(self) -> None:
-        """Look who lives; uvicorn asks for signs of life, and waits in vain for one that died while it started."""
+        """Replaces dead processes; unlike uvicorn, it does not wait for signs of life from one that died at startup."""
         for place, each in enumerate(self.processes):
             if self.should_exit.is_set() or each.process.is_alive():
                 continue

@@ -1,4 +1,4 @@
-"""The application: the protocol over HTTP, in the transports of both its generations and the one before them."""
+"""The MCP application over HTTP, with the current transport and the older SSE transport."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ltst.support import network
 PATH = "/mcp"
 SSE_PATH = "/sse"
 MESSAGES_PATH = "/messages/"
-# What a page must be allowed to read and to send beside the usual.
+# Headers that a page must be allowed to read.
 EXPOSED = ["Mcp-Session-Id", "Mcp-Protocol-Version"]
 
 
@@ -84,14 +84,14 @@ def around(server: Server[object], serving: Serving, memory: AsyncMemory, *, ope
 
 
 def _cors(origins: Collection[str]) -> Middleware:
-    """Let pages of these origins read the answers, and ask beforehand whether they may."""
+    """Returns middleware that lets pages of these origins read the answers, and answers their preflight requests."""
     return Middleware(
         CORSMiddleware, allow_origins=[*origins], allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED
     )
 
 
 class _Ending:
-    """Ends the streams that the package breaks off when the server stops; who listens sees an end, not a fault."""
+    """Ends streams cleanly that the package breaks off when the server stops, so that listeners see no error."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -110,7 +110,7 @@ class _Ending:
 
 
 class _Listening:
-    """The stream that a client of the oldest transport listens to; what it says comes to another address."""
+    """The stream of the SSE transport; its client posts messages to another address."""
 
     def __init__(self, server: Server[object], sse: SseServerTransport, guarded: TransportSecuritySettings) -> None:
         self._server = server
@@ -118,7 +118,7 @@ class _Listening:
         self._security = TransportSecurityMiddleware(guarded)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # Asked for beforehand: the transport itself would refuse and raise.
+        # Checked here first, because the transport itself would refuse and also raise.
         refusal = await self._security.validate_request(Request(scope))
         if refusal is not None:
             await refusal(scope, receive, send)
@@ -135,7 +135,7 @@ def _lifespan(
         if opens:
             await memory.open()
             if memory.settings.warm:
-                await memory.warm()  # nobody is answered before
+                await memory.warm()  # nobody is answered before that
         try:
             async with manager.run():
                 yield

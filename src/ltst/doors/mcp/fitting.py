@@ -1,4 +1,4 @@
-"""Answers that a client takes: long texts in them are cut, and a sentence tells so."""
+"""Fits answers into the size that clients accept: cuts long texts, and says so."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ltst.errors import Invalid
 
 R = TypeVar("R")
 
-# The official client reads events of at most one mebibyte; the rest is for what the protocol puts around an answer.
+# The official client reads events of at most one mebibyte; the rest is for the protocol's own data around an answer.
 LARGEST = 1024 * 1024 - 16 * 1024
-# How long a text may be, in characters. The first that makes the answer fit is used; no id is longer than the last.
+# Maximum lengths of texts, in characters, tried in turn until the answer fits; no id is longer than the last.
 CUTS = (64 * 1024, 16 * 1024, 4 * 1024, 1024, 256)
 CUT = "Texts longer than {longest:,} characters are cut here: the answer would be larger than clients take."
 FEWER = "These are the first {shown:,} of {all:,}: with the others the answer would be larger than clients take."
@@ -25,7 +25,7 @@ TOO_LARGE = "this is larger than clients take, which is one mebibyte: write it i
 def fitting(
     done: Any, made: Callable[[Any, str | None], R], size: Callable[[R], int], *, cut: bool = True, drop: bool = False
 ) -> R:
-    """Return an answer that fits, and says what was cut or dropped; raise Invalid if that is not enough."""
+    """Returns an answer that fits, with a note on what was cut or dropped; raises Invalid if that is not enough."""
     for smaller, note in _attempts(done, cut, drop):
         answer = made(smaller, note)
         if size(answer) <= LARGEST:

@@ -1,4 +1,4 @@
-"""The gate: who sends a request over HTTP, and whether a page on the web does."""
+"""Identifies the caller of an MCP request over HTTP, and checks its origin."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ BEARER = "bearer "
 
 
 class Gate:
-    """Looks who calls before anything is read; a session of the protocol belongs to whoever began it."""
+    """Identifies callers before anything is read; a session of the protocol belongs to whoever began it."""
 
     def __init__(self, app: ASGIApp, reception: Reception, memory: AsyncMemory, origins: Collection[str]) -> None:
-        """Accept callers whom the reception knows, from no page or one of `origins`."""
+        """Accepts callers known to the reception, without an origin or from one of `origins`."""
         self._app = app
         self._reception = reception
         self._memory = memory
         self._origins = frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
+        """Passes a request on, or refuses it."""
         if scope["type"] == "http":
             try:
                 caller = await self._caller(Headers(scope=scope))
@@ -69,7 +69,7 @@ def whose_by_key(memory: AsyncMemory) -> Whose:
 
 
 def security(host: str, hosts: Collection[str], origins: Collection[str]) -> TransportSecuritySettings:
-    """Return the host names to accept, on any port; with `*`, any name, since the gate decides then."""
+    """Returns the host names to accept, on any port; with `*` any name, because then only the gate decides."""
     names = {_in_url(each) for each in (*LOOPBACK, host, *hosts)}
     return TransportSecuritySettings(
         enable_dns_rebinding_protection="*" not in hosts,

@@ -1,4 +1,4 @@
-"""Prompts: beginnings for a conversation that makes use of memory, for people to choose from."""
+"""Prompts that people can choose to begin a conversation that uses memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Arguments = Mapping[str, str]
 
 
 class Prompt(NamedTuple):
-    """One prompt: what it is for, its arguments (and whether each is needed), and what it says."""
+    """A prompt: its title and description, its arguments (and whether each is required), and its text."""
 
     title: str
     description: str

@@ -1,4 +1,4 @@
-"""Resources: the profile, the list of conversations and each conversation, to be read and attached."""
+"""MCP resources: the profile, the list of conversations and each conversation, to be read and attached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server of the protocol: what is asked is answered from the memory of the user who asks."""
+"""The MCP server, which answers requests from the memory of the user who asks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ltst.memory import AsyncUser
 from ltst.support.logs import LOGGER
 
 COMPLETIONS = 100
-LOOKED_THROUGH = 1000  # conversations, for those whose id begins as was typed
+LOOKED_THROUGH = 1000  # conversations searched for ids that begin with what was typed
 INSTRUCTIONS = """Memory of one user that lasts: what was said, what is known of them, how they want things.
 
 - When a conversation begins, call get_context. Before you answer from memory, or say that you do not know something
@@ -58,7 +58,7 @@ def create(whose: Whose, tools: Mapping[str, VerbTool], *, structured: bool = Fa
 
 
 class Handlers:
-    """Where requests are answered."""
+    """The handlers of requests."""
 
     def __init__(self, whose: Whose, tools: Mapping[str, VerbTool], structured: bool) -> None:
         self._whose = whose
@@ -76,7 +76,7 @@ class Handlers:
         return protocol.ListToolsResult(tools=self._specs)
 
     async def call_tool(self, request: Request, given: protocol.CallToolRequestParams) -> protocol.CallToolResult:
-        """Use a tool."""
+        """Calls a tool."""
         found = self._tools.get(given.name)
         if found is None:
             raise MCPError(protocol.INVALID_PARAMS, f"no tool {given.name[:60]!r}; tools/list names those there are")

@@ -1,4 +1,4 @@
-"""Serving: the protocol over standard input and output, for one client and one user, or behind a socket for many."""
+"""Runs the MCP server over standard input and output for one user, or behind a socket for many."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from ltst.support.network import SIGNALS, ending_well
 
 __all__ = ["PATH", "SETS", "SSE_PATH", "Serving", "serve", "serve_stdio"]
 
-GRACE_SECONDS = 5  # for calls under way; listeners are sent away at once
-PATIENCE_SECONDS = 30.0  # with answers that are under way when the input ends
+GRACE_SECONDS = 5  # for running calls; listeners are disconnected at once
+PATIENCE_SECONDS = 30.0  # for running answers when the input ends
 
 
 def serve(serving: Serving, taken: socket.socket) -> None:
-    """Answer until told to stop."""
+    """Serves until told to stop."""
     config = uvicorn.Config(application(serving), timeout_graceful_shutdown=GRACE_SECONDS, **limited(serving.settings))
     with ending_well():
         uvicorn.Server(config).run(sockets=[taken])
 
 
 def serve_stdio(settings: Settings, tools: str, *, structured: bool = False) -> None:
-    """Answer one client over standard input and output, until the input ends or a signal comes."""
+    """Serves one client over standard input and output, until the input ends or a signal arrives."""
     asyncio.run(_serve(replace(settings, actor="mcp"), tools, structured=structured))
 
 
 async def _serve(settings: Settings, tools: str, *, structured: bool) -> None:
-    """Answer one client for one user; what was asked before the input ended is still answered."""
+    """Serves one client for one user; requests that came before the end of the input are still answered."""
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in SIGNALS:
@@ -60,7 +60,7 @@ async def _serve(settings: Settings, tools: str, *, structured: bool) -> None:
         else:
             served.cancel()
     if stopped.is_set():
-        # Everything is closed; only a thread that still waits for input is left, and nothing but this ends it.
+        # Everything is closed; only a thread still waits for input, and nothing else can end it.
         os._exit(0)
 
 
@@ -71,9 +71,9 @@ async def _answer(server: Server[Any]) -> None:
 
 @asynccontextmanager
 async def _patient(heard: Any, said: Any) -> AsyncIterator[tuple[Any, Any]]:
-    """Yield the same streams, but end the input only when every request is answered.
+    """Yields the same streams, but ends the input only when every request is answered.
 
-    A program that pipes its requests in has closed its end before they are read; the package would drop them.
+    A program that pipes its requests in closes its end before they are read, and the package would drop them.
     """
     into, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, out_of = anyio.create_memory_object_stream[SessionMessage](0)

@@ -1,4 +1,4 @@
-"""Telling: records as text for a model. What is remembered is quoted, so that it reads as data whatever it says."""
+"""Renders records as text for a model. Memories are quoted, so that they read as data whatever they say."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ltst import records
 from ltst.doors.mcp.quotes import PREAMBLE, quoted
 from ltst.support import lossless
 
-LONGEST_QUOTE = 4000  # characters of one memory; the structured answer has all of it
+LONGEST_QUOTE = 4000  # characters of one memory; the structured answer has the whole
 ROLES = {"human": "user", "ai": "assistant"}
 
-Part = str | Callable[[Any], Any]  # the name of a field, or what is made of the record
+Part = str | Callable[[Any], Any]  # the name of a field, or a function of the record
 
 
 def tell(answer: Any, nothing: str = "There is nothing.") -> str:
-    """Return an answer as text: records as quoted blocks, counts as they are, the rest as quoted JSON."""
+    """Returns an answer as text: records as quoted blocks, counts as they are, anything else as quoted JSON."""
     if not isinstance(answer, Mapping):
         return "\n".join([PREAMBLE, _block(answer)])
     if "items" not in answer:
@@ -32,7 +32,7 @@ def tell(answer: Any, nothing: str = "There is nothing.") -> str:
 
 
 def blocks(found: Iterable[Any]) -> list[str]:
-    """Return a quoted block for each thing."""
+    """Returns a quoted block for each record."""
     return [_block(each) for each in found]
 
 
@@ -47,7 +47,7 @@ def _counted(answer: Mapping[str, int]) -> str:
 
 
 def _block(thing: Any) -> str:
-    """Return the block of a record, of a found message, or of a working value; anything else as JSON."""
+    """Returns the block of a record, of a found message, or of a working value; anything else as JSON."""
     if isinstance(thing, Mapping) and "message" in thing:
         thing = thing["message"]
     elif isinstance(thing, Mapping) and thing.keys() == {"key", "value"}:
@@ -64,7 +64,7 @@ def _part(record: Any, part: Part) -> Any:
 
 
 def _quoted(content: str, **attributes: str | None) -> str:
-    """Quote a content. A long one is cut, and the block says so."""
+    """Quotes a content. A long one is cut, and the block says so."""
     if len(content) > LONGEST_QUOTE:
         attributes["shortened"] = f"{LONGEST_QUOTE} of {len(content)} characters"
     return quoted(content[:LONGEST_QUOTE], **attributes)
@@ -77,7 +77,7 @@ def _written(value: Any) -> str | None:
 
 
 def _speaker(role: str) -> dict[str, Part]:
-    """Return the attributes that name the speaker, and mark words that are not the user's."""
+    """Returns the attributes that name the speaker, and mark words that are not the user's."""
     return {
         "from": lambda it: ROLES.get(getattr(it, role), getattr(it, role)),
         "trust": lambda it: None if it.trusted else "low",
@@ -97,7 +97,7 @@ def _spans(policy: records.RetentionPolicy) -> str:
 
 
 def _as(kind: str, content: Part, fields: str = "", **made: Part) -> tuple[str, Part, Mapping[str, Part]]:
-    """Return how to tell a record: its kind, what is quoted, and its attributes, as name or name=field."""
+    """Returns how to render a record: its kind, the quoted field, and its attributes, as name or name=field."""
     named = {name: field or name for name, _, field in (each.partition("=") for each in fields.split())}
     return kind, content, {**named, **made}
 

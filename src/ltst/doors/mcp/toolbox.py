@@ -1,4 +1,4 @@
-"""The toolbox: a verb becomes a tool of the protocol."""
+"""Makes MCP tools from verbs."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from ltst.verbs.verb import Effect, Verb
 from ltst.verbs.wire import model, values
 
 FEW = 5
-STEPS = 100  # so many reports of progress at most for each round of the work
+STEPS = 100  # maximum progress reports per round of the work
 OPAQUE = "something went wrong here; the log of the server tells what"
-# Under which name an error's result tells its kind, for programs; the sentence is for everyone.
+# The key of an error result's metadata that names the class of the error, for programs.
 ERROR = "ltst/error"
 
 Report = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
-# Arguments that no client gives.
+# Arguments that clients do not see.
 UNSEEN = ("idempotency_key", "progress")
 ANY_JSON = "#/$defs/JsonValue"
 HEAVY = ("title", "pattern", "minLength", "maxLength", "minItems", "maxItems", "examples")
@@ -40,7 +40,7 @@ LARGEST_TOLD = 1000
 
 @dataclass
 class ToolCall:
-    """Who asks, and how to tell them how far their work is."""
+    """The user who calls a tool, and how to report progress."""
 
     user: AsyncUser
     report: Report
@@ -49,7 +49,7 @@ class ToolCall:
     _told: float = 0.0
 
     def progress(self, done: int, total: int) -> None:
-        """Tell how much of how much is done; when it begins anew, the next round of the work has begun."""
+        """Reports progress; when the count starts again, the next round of the work has begun."""
         if not total:
             return
         share = done / total
@@ -64,7 +64,7 @@ class ToolCall:
         task.add_done_callback(self._reports.discard)
 
     async def reported(self) -> None:
-        """Return when all that was to be told has been."""
+        """Waits until all progress reports are sent."""
         await asyncio.gather(*self._reports)
 
     async def _tell(self, share: float, words: str) -> None:
@@ -77,8 +77,8 @@ class VerbTool:
 
     name: str
     verb: Verb
-    say: Callable[[Any], str] | None = None  # its answer in words, where it is not told as quoted records
-    whole: bool = False  # whether its answer is of use only if nothing of it is cut
+    say: Callable[[Any], str] | None = None  # words the answer, if it is not rendered as quoted records
+    whole: bool = False  # whether a shortened answer would be useless
 
     @cached_property
     def arguments(self) -> type[BaseModel]:
@@ -109,21 +109,21 @@ class VerbTool:
         )
 
     def input_schema(self) -> dict[str, Any]:
-        """Return the input schema, in as few words as a model needs."""
+        """Returns the input schema, as short as possible for a model."""
         schema: dict[str, Any] = light(self.arguments.model_json_schema())
         return {"type": "object", "properties": {}, **schema, "additionalProperties": False}
 
     async def use(
         self, asked: ToolCall, given: Mapping[str, Any], *, structured: bool = False
     ) -> protocol.CallToolResult:
-        """Do it; what goes wrong is told to the model in a sentence, so that it can do better."""
+        """Runs the tool; errors are told to the model in a sentence, so that it can correct them."""
         try:
             arguments = self._checked(given)
             if "progress" in self.verb.arguments:
                 arguments["progress"] = asked.progress
             done = await self.verb.answer(asked.user, arguments)
             await asked.reported()
-            # Without a limit to ask for less, a list is cut: an error would say that a write was refused.
+            # Without a limit argument, a long list is cut; an error would suggest that a write was refused.
             drop = "limit" not in self.arguments.model_fields
 
             def result(done: Any, note: str | None) -> protocol.CallToolResult:
@@ -134,7 +134,7 @@ class VerbTool:
             return fitting(done, result, _size, cut=not self.whole, drop=drop)
         except LtstError as problem:
             return failed(str(problem), type(problem).__name__)
-        except Exception as problem:  # noqa: BLE001 - the edge: the reason is for the log, it may hold what a user said
+        except Exception as problem:  # noqa: BLE001 - the reason is only logged: it may contain what a user said
             LOGGER.error("a tool failed", exc_info=problem, extra={"tool": self.name})
             return failed(OPAQUE, LtstError.__name__)
 
@@ -167,7 +167,7 @@ def failed(sentence: str, kind: str) -> protocol.CallToolResult:
 
 
 def structured(value: Any, argument: Argument | None) -> Any:
-    """Return a value; some clients write lists and objects as the text of their JSON."""
+    """Returns a value, parsed if a client wrote a list or an object as JSON text."""
     written = isinstance(value, str) and value.lstrip()[:1] in ("[", "{")
     if not written or argument is None or get_origin(argument.kind) is None:
         return value
@@ -178,7 +178,7 @@ def structured(value: Any, argument: Argument | None) -> Any:
 
 
 def light(schema: Any) -> Any:
-    """Return a schema without what a model need not read: titles, patterns, lengths, bounds that nobody meets, null."""
+    """Returns a schema without what a model need not read: titles, patterns, lengths, huge bounds and null."""
     if isinstance(schema, list):
         return [light(each) for each in schema]
     if not isinstance(schema, dict):
@@ -213,7 +213,7 @@ def _text(said: str) -> protocol.TextContent:
 
 
 def _sentence(problem: ValidationError, arguments: type[BaseModel]) -> str:
-    """Say which arguments are not accepted, and why, without repeating what was given."""
+    """Returns which arguments are not accepted and why, without repeating their values."""
     said = [f"{_place(each['loc'])}: {each['msg']}" for each in problem.errors()[:FEW]]
     if any(each["type"] == "extra_forbidden" for each in problem.errors()):
         said.append(f"it takes {', '.join(arguments.model_fields) or 'nothing'}")
@@ -221,5 +221,5 @@ def _sentence(problem: ValidationError, arguments: type[BaseModel]) -> str:
 
 
 def _place(location: tuple[int | str, ...]) -> str:
-    """Return the name of the argument, cut short in case it was made up."""
+    """Returns the name of an argument, shortened because the client may have made it up."""
     return str(location[0])[:60] if location else "arguments"

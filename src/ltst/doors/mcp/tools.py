@@ -1,4 +1,4 @@
-"""The tools: the everyday ones, of which some are no plain verb, and all the verbs of the catalog."""
+"""The MCP tools: the everyday ones, some of which are not plain verbs, and all verbs of the catalog."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def remember(
     role: Annotated[str, Choices(("user", "assistant", "tool")), "Who says it; a tool or a web page is tool."] = "user",
     reply: Annotated[Content | None, "What the assistant answered; both are stored, or neither."] = None,
     at: Annotated[datetime | None, "When it was said, with the zone; now, if left out."] = None,
-    # The message and the reply to it are kept under two keys of their own, which are longer by two characters.
+    # The keys of the message and its reply are longer by two characters.
     key: Annotated[str | None, Letters(253), "Stored again with the same key, it is stored once."] = None,
 ) -> Remembered:
     """Store something in long-term memory, whenever the user tells something worth knowing later or asks for it.
@@ -61,7 +61,7 @@ async def remember(
 
 
 async def _learn(user: AsyncUser, session_id: str) -> None:
-    """Learn at once, since a model may ask for the facts next; if that fails, the background learns later."""
+    """Learns at once, because a model may ask for facts next; if that fails, the background learns later."""
     try:
         await user.learning.catch_up(session_id)
     except Unavailable as problem:
@@ -155,7 +155,7 @@ def _remembered(done: Remembered) -> str:
     return f"Stored as {done.kind}{where}: {', '.join(done.ids)}."
 
 
-# What is said instead of quoted records.
+# Wording of answers that are not rendered as quoted records.
 SAID: Mapping[str, Callable[[Any], str]] = {
     "remember": _remembered,
     "get_context": lambda done: done.text or "Nothing is remembered yet.",

@@ -1,1 +1,1 @@
-"""The page: what is remembered, to be seen, corrected and trusted, in a browser."""
+"""The web page: shows what is remembered, to be checked and corrected in a browser."""

@@ -1,4 +1,4 @@
-"""The page, put together: its routes, for the server to answer."""
+"""Adds the routes of the web page to a server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAGES = (entrance.router, entrance.open_router, *(each.router for each in NOUNS)
 
 
 def add_pages(app: FastAPI, status_of: Callable[[LtstError], int]) -> None:
-    """Let a server show the page beside its API; `status_of` says with which status an error is told."""
+    """Adds the page to a server beside its API; `status_of` returns the HTTP status of an error."""
     app.state.status_of = status_of
     for kind in (HTTPException, Exception):
         app.exception_handlers[kind] = for_people(app.exception_handlers[kind])

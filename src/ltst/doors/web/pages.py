@@ -1,4 +1,4 @@
-"""Pages: templates filled in for a visit, with the headers that keep other sites out, and errors told as pages."""
+"""Renders templates with headers that keep other sites out, and shows errors as pages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",  # with none at all, browsers hide where a form comes from
+    "Referrer-Policy": "same-origin",  # with no-referrer, browsers hide where a form comes from
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
@@ -45,14 +45,14 @@ PLACES = (
     ("/documents", "Documents and items"),
     ("/bring", "Bring and take"),
 )
-WITHIN = {"chat": "", "source": "conversations", "items": "documents"}  # which place an address belongs to
+WITHIN = {"chat": "", "source": "conversations", "items": "documents"}  # the place that an address belongs to
 FAILED = "something went wrong here; the log of the server tells what"
-DEMO = "demo-"  # what the ids of example users begin with
+DEMO = "demo-"  # prefix of the ids of example users
 STEPS = ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (7 * 86_400, 86_400, "d"))
 
 
 class Notice(NamedTuple):
-    """What was done, and how a click undoes it: what there was before, as JSON, where to send it, what it changes."""
+    """What was done, and how to undo it: the previous state as JSON, where to send it, and what it updates."""
 
     done: str
     before: str | None = None
@@ -64,22 +64,22 @@ CANNOT_UNDO = "what to put back cannot be read"
 
 
 def undoable(done: str, before: Mapping[str, Any] | None, undo: str, target: str = "") -> Notice:
-    """Returns a notice whose click puts back what there was before; without that there is nothing to click."""
+    """Returns a notice with an undo button; without a previous state there is none."""
     return Notice(done, None if before is None else json.dumps(before), undo, target)
 
 
 def paged(found: Sequence[Any], limit: int, offset: int) -> dict[str, Any]:
-    """Returns what the links to other pages of a list need; one more than `limit` was looked up, if there is more."""
+    """Returns what the links to other pages need; `found` has one more than `limit` if there is more."""
     return {"count": len(found), "offset": offset, "limit": limit}
 
 
 class Shown(APIRoute):
-    """A route of the page: it knows its visitor, and tells errors as pages."""
+    """A route of the page: identifies its visitor, and shows errors as pages."""
 
     stranger = False
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Returns a handler that looks who it is first."""
+        """Returns a handler that identifies the visitor first."""
         handle = super().get_route_handler()
 
         async def shown(request: Request) -> Response:
@@ -94,23 +94,23 @@ class Shown(APIRoute):
 
 
 class Welcoming(Shown):
-    """A route for strangers: the form to come in by."""
+    """A route for visitors without a key: the login form."""
 
     stranger = True
 
 
 def page(visit: Visit, template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
-    """Returns a template filled in for a visit."""
+    """Returns a template rendered for a visit."""
     return HTMLResponse(written(visit, template, **values), status)
 
 
 def line(visit: Visit, template: str, notice: Notice, /, *, shown: bool, **values: Any) -> HTMLResponse:
-    """Returns one line of a list for htmx to put in its place, or nothing if it is gone; and what was done."""
+    """Returns one line of a list for htmx to replace, or nothing if it is gone, with a notice."""
     return page(visit, "line.html", template=template, notice=notice, shown=shown, **values)
 
 
 def written(visit: Visit, template: str, /, **values: Any) -> str:
-    """Returns a template as text; everything in it is escaped."""
+    """Returns a template rendered as text, with everything escaped."""
     begun = visit.request.url.path.split("/")[1]
     shared = {
         "visit": visit,
@@ -124,18 +124,18 @@ def written(visit: Visit, template: str, /, **values: Any) -> str:
 
 
 def leading(path: str, **asked: Any) -> RedirectResponse:
-    """Returns an answer that leads on to another place of the page."""
+    """Returns a redirect to another place of the page."""
     return RedirectResponse(address(path, **asked), 303)
 
 
 def address(path: str, **asked: Any) -> str:
-    """Returns an address with what is asked for in it; a list asks for each of its values."""
+    """Returns an address with a query string; a list gives several values."""
     given = {name: value for name, value in asked.items() if value not in (None, "")}
     return f"{path}?{urlencode(given, doseq=True)}" if given else path
 
 
 def _told(request: Request, problem: LtstError) -> Response:
-    """Returns an error as a page, or leads to the form that would help."""
+    """Returns an error as a page, or a redirect to the form that helps."""
     if isinstance(problem, Unchosen):
         return leading("/who")
     if isinstance(problem, Unknown):
@@ -149,7 +149,7 @@ def _problem(request: Request, status: int, detail: str) -> Response:
 
 
 def for_people(tell: Any) -> Any:
-    """Returns what tells errors as `tell` does, which is for programs, and as a page to whoever has a browser."""
+    """Returns an error handler that answers like `tell` for programs, and with a page for browsers."""
 
     async def told(request: Request, problem: Exception) -> Response:
         answer: Response = await tell(request, problem)
@@ -172,7 +172,7 @@ def _guarded(request: Request, answer: Response) -> Response:
 
 @cache
 def environment() -> Environment:
-    """Returns the templates, made ready once."""
+    """Returns the template environment, created once."""
     made = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -187,13 +187,13 @@ def environment() -> Environment:
 
 @cache
 def files() -> Mapping[str, tuple[bytes, str]]:
-    """Returns the files that pages load, each with a mark that changes with it."""
+    """Returns the static files, each with a hash that changes with it."""
     found = {each.name: each.read_bytes() for each in (HERE / "static").iterdir() if each.is_file()}
     return {name: (content, hashlib.sha256(content).hexdigest()[:12]) for name, content in found.items()}
 
 
 def static(name: str) -> str:
-    """Returns the address of a file, which changes with the file, so that browsers may keep it."""
+    """Returns the address of a static file, which changes with its content, so that browsers may cache it."""
     return address(f"/static/{name}", v=files()[name][1])
 
 
@@ -202,7 +202,7 @@ def _now() -> datetime:
 
 
 def ago(at: datetime | None) -> str:
-    """Returns how long ago something was, in words; the day, if that is over a week."""
+    """Returns how long ago something was, in words, or the date if it was over a week ago."""
     if at is None:
         return "never"
     seconds = (_now() - at).total_seconds()

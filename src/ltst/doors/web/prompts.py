@@ -1,4 +1,4 @@
-"""A prompt as the page shows it: its parts, with what each takes and may take of the budget."""
+"""Splits a prompt into the parts that the page shows, with the tokens that each takes and may take."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FRAME = "What says that the rest is remembered and no order, today's date, and w
 
 
 class Part(NamedTuple):
-    """A part of a prompt. `allowed` is what it may have whatever the others want, if it has a share of its own."""
+    """A part of a prompt. `allowed` is its guaranteed share of the budget in tokens, if it has one."""
 
     name: str
     text: str
@@ -19,7 +19,7 @@ class Part(NamedTuple):
 
 
 def parts_of(prompt: Context, budget: int) -> list[Part]:
-    """Returns the sections of a prompt in their order, after what frames them."""
+    """Returns the sections of a prompt in order, after the text that frames them."""
     framing = prompt.tokens - sum(each.tokens for each in prompt.sections)
     framed = [Part("frame", FRAME, framing)] if framing > 0 else []
     allowed = {name: int(budget * share) for name, share in SHARES.items()}

@@ -1,4 +1,4 @@
-"""Visits: who looks at the page, by cookies; what they send, and proof that it was sent from the page."""
+"""Identifies visitors of the page by cookies, reads their forms, and checks that these come from the page."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from ltst.memory import AsyncMemory, AsyncUser
 KEY, USER, TOKEN = "ltst_key", "ltst_user", "ltst_token"
 TOKEN_FIELD, TOKEN_HEADER = "token", "X-Token"
 FORM, FILES = "application/x-www-form-urlencoded", "multipart/form-data"
-OWN = frozenset({"same-origin", "none"})  # where a browser may say that a request comes from
+OWN = frozenset({"same-origin", "none"})  # values of Sec-Fetch-Site for requests from the page itself
 MOST_FIELDS = 500
-FRAMING = 64 * 1024  # what may stand around a file in a form
+FRAMING = 64 * 1024  # bytes of a form around its file
 MONTH = 30 * 24 * 3600
 NAMED = re.compile(r'\b(name|filename)="([^"]*)"')
 
@@ -40,7 +40,7 @@ class SentFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One look at the page, or one click on it."""
+    """One request to the page."""
 
     request: Request
     caller: Caller | None
@@ -56,30 +56,30 @@ class Visit:
 
     @property
     def turns(self) -> Turns:
-        """Returns what runs chats."""
+        """Returns the runner of chats."""
         turns: Turns = self.request.app.state.turns
         return turns
 
     @property
     def user_id(self) -> str | None:
-        """Returns whose memory is looked at; None before one was chosen."""
+        """Returns the user whose memory is shown, or None before one was chosen."""
         return None if self.caller is None else self.caller.user_id
 
     @property
     def user(self) -> AsyncUser:
-        """Returns the memory that is looked at."""
+        """Returns the memory that is shown."""
         if self.user_id is None:
             raise Unchosen("choose whose memory to look at")
         return self.memory.user(self.user_id)
 
     @property
     def desk(self) -> Desk:
-        """Returns the desk of that memory, for what only the page does with it."""
+        """Returns the desk of that memory, for operations that only the page needs."""
         return self.user._desk
 
     @property
     def administered(self) -> AsyncMemory:
-        """Returns the whole memory, to an admin."""
+        """Returns the whole memory; raises Denied unless the visitor is an admin."""
         if self.caller is None or not self.caller.admin:
             raise Denied("this needs an admin's key")
         return self.memory
@@ -91,20 +91,20 @@ class Visit:
 
     @property
     def piecemeal(self) -> bool:
-        """Returns whether htmx asks, which takes parts of a page."""
+        """Returns whether htmx asks for a part of a page."""
         return self.request.headers.get("hx-request") == "true"
 
     @property
     def in_line(self) -> bool:
-        """Returns whether htmx puts the answer in the place of one line of a list: such a line has no id."""
+        """Returns whether htmx replaces one line of a list, which it does for elements without an id."""
         return self.piecemeal and "hx-target" not in self.request.headers
 
     def asked(self, name: str, default: str = "") -> str:
-        """Returns a value of the form, else of the address."""
+        """Returns a value from the form, else from the address."""
         return self.sent.get(name, self.request.query_params.get(name, default))
 
     def need(self, name: str) -> str:
-        """Returns a value that must be there."""
+        """Returns a value that must be given."""
         if not (value := self.asked(name)).strip():
             raise Invalid(f"{name.replace('_', ' ')} is missing: fill it in")
         return value
@@ -117,7 +117,7 @@ class Visit:
         return int(given)
 
     def day(self, name: str) -> datetime | None:
-        """Returns the day that the form or the address names, as it begins; None if it names none."""
+        """Returns the beginning of the day that the form or the address names, or None if it names none."""
         if not (given := self.asked(name)):
             return None
         try:
@@ -141,9 +141,9 @@ class Unchosen(Denied):
 
 
 async def visit(request: Request, *, stranger: bool = False) -> Visit:
-    """Returns the visit of a request, once it is known to come from the page itself and from somebody welcome.
+    """Returns the visit of a request, once it is known to come from the page itself and from an accepted caller.
 
-    A stranger may look at the form to come in by.
+    A `stranger` may see the login form.
     """
     sent, files = await _sent(request) if request.method == "POST" else ({}, {})
     token = request.cookies.get(TOKEN) or secrets.token_urlsafe(32)
@@ -155,7 +155,7 @@ async def visit(request: Request, *, stranger: bool = False) -> Visit:
 
 
 async def identified(request: Request) -> Caller:
-    """Returns who the cookies say it is; an admin looks at the memory that was chosen."""
+    """Returns the caller that the cookies identify; an admin acts for the chosen user."""
     reception: Reception = request.app.state.reception
     caller = await reception.caller(request.cookies.get(KEY) or None, None)
     chosen = request.cookies.get(USER)
@@ -163,7 +163,7 @@ async def identified(request: Request) -> Caller:
 
 
 def keep(response: Response, request: Request, name: str, value: str, seconds: int | None = MONTH) -> None:
-    """Let the browser keep a cookie that scripts cannot read and other sites cannot send."""
+    """Sets a cookie that scripts cannot read and other sites cannot send."""
     response.set_cookie(
         name,
         value,
@@ -176,7 +176,7 @@ def keep(response: Response, request: Request, name: str, value: str, seconds: i
 
 
 def chosen_user(user_id: str) -> str:
-    """Returns a user's id in letters that a cookie can hold."""
+    """Returns a user's id in characters that a cookie can hold."""
     return user_id.encode().hex()
 
 
@@ -188,7 +188,7 @@ def _readable(kept: str) -> str:
 
 
 def _check_origin(request: Request, token: str) -> None:
-    """Refuse what another site sent: it can neither read the token nor hide where it comes from."""
+    """Rejects requests from other sites, which can neither read the token nor hide where they come from."""
     kept = request.cookies.get(TOKEN, "")
     if request.headers.get("sec-fetch-site", "none") not in OWN:
         raise Denied("this form was sent by another site")
@@ -211,7 +211,7 @@ async def _sent(request: Request) -> tuple[dict[str, str], dict[str, SentFile]]:
 
 
 def _parts(body: bytes, parameters: str) -> tuple[dict[str, str], dict[str, SentFile]]:
-    """Returns the fields and files of a form with files: parts between boundaries, each with its headers."""
+    """Returns the fields and files of a multipart form."""
     found = re.search(r'boundary="?([^";,\s]{1,200})', parameters)
     if found is None:
         raise Invalid("a form with files names its boundary")
@@ -228,7 +228,7 @@ def _parts(body: bytes, parameters: str) -> tuple[dict[str, str], dict[str, Sent
 
 
 def _lines(value: str) -> str:
-    """Returns a value with the line breaks that were typed; browsers send them in their own way."""
+    """Returns a value with plain line feeds, because browsers send CRLF."""
     return value.replace("\r\n", "\n")
 
 

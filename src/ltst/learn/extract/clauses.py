@@ -1,8 +1,8 @@
-"""Sentences and clauses, and in which mood each is said: only what the writer states about themself is opened.
+"""Splits sentences into clauses and opens only those in which the writer states something about themself.
 
 Every rule for facts reads clauses that were opened here, so questions, conditions, wishes, other people's affairs and
-the past are left out in one place. An opened clause has its subject and auxiliary taken off: "I no longer live in
-Rome" is "live in Rome" with the opener "do" and the change "ends".
+the past are left out in one place. An opened clause has its subject and auxiliary removed: "I no longer live in Rome"
+is "live in Rome" with the opener "do" and the change "ends".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ltst.support.tables import Table
 MOST_SENTENCES = 400
 MOST_CLAUSES = 12
 LONGEST_SENTENCE = 600
-LONGEST_SARCASM = 40  # characters before the signs that end a sentence
+LONGEST_SARCASM = 40  # characters looked at before the final punctuation
 
 
 class Clause(NamedTuple):
@@ -31,7 +31,7 @@ class Clause(NamedTuple):
 
 
 class ParsedSentence(NamedTuple):
-    """A sentence as written, whether it asks or supposes, and the clauses of it that state something."""
+    """A sentence as written, whether it asks or is in doubt, and its clauses that state something."""
 
     text: str
     asks: bool
@@ -82,7 +82,7 @@ def _sentence(text: str) -> ParsedSentence:
 
 
 def _is_sarcastic(text: str) -> bool:
-    """Returns whether the sentence takes itself back at its end, which alone is looked at."""
+    """Returns whether the end of the sentence takes it back, as sarcasm does. Only the end is looked at."""
     return _SARCASM.search(text, max(0, len(text.rstrip(".!) ")) - LONGEST_SARCASM)) is not None
 
 
@@ -95,7 +95,7 @@ class _Piece(NamedTuple):
 
     @property
     def dependent(self) -> bool:
-        """Whether it goes on in the mood of the piece before it."""
+        """Whether it continues in the mood of the piece before it."""
         return self.kind in _RESUMED or self.joint.strip(" ,").lower() in _TOGETHER
 
 
@@ -132,16 +132,16 @@ def _pieces(text: str) -> list[_Piece]:
 
 
 def _asserted(pieces: list[_Piece], asks: bool) -> list[_Piece]:
-    """Of a question, only what stands before the asking itself: "I'm vegan, what can I cook?"."""
+    """Returns the pieces before the question itself: "I'm vegan, what can I cook?" asserts the first."""
     for number, piece in enumerate(pieces):
         if _ASKING.match(_led(piece.text)[0]):
-            # A tag adds doubt at the end: "I live in Lisbon, don't I".
+            # A question tag casts doubt on everything before it: "I live in Lisbon, don't I".
             return [] if _TAG.match(piece.text) else pieces[:number]
     return [] if asks else pieces
 
 
 def _led(text: str) -> tuple[str, str]:
-    """Returns the clause without its greetings and connectives, and the date that stood among them."""
+    """Returns the clause without greetings and connectives, and the date that was among them."""
     when = ""
     for _ in range(6):
         if _SUBJECT.match(text) and not _LEADS.match(text):
@@ -177,16 +177,16 @@ def _opened(piece: _Piece, before: Clause | None, first: bool) -> Clause | None:
 
 
 def _resumed(text: str, whole: str, before: Clause | None, kind: str) -> Clause | None:
-    """Opens a clause whose subject stands in the one before: "I'm 34 and live in Porto"."""
+    """Opens a clause whose subject is in the one before it: "I'm 34 and live in Porto"."""
     if before is None or before.opener not in ("am", "have", "do", "was", "can"):
         return None
-    # "I have a sister living in Rome" says nothing of the writer's home.
+    # "I have a sister living in Rome" does not say where the writer lives.
     if kind == "beside" and (before.opener != "am" or re.search(r"\b(?:who|with|my)\b", before.rest)):
         return None
-    # "I'm going to get a card and use Maps": the second is no more done than the first.
+    # "I'm going to get a card and use Maps": neither has been done yet.
     if kind == "shared" and _MEANT.search(before.rest) and not _DEED.match(text):
         return None
-    # After "I no longer work at Acme", only a deed goes on: "moved to Beta".
+    # After "I no longer work at Acme" only an action can follow: "moved to Beta".
     if before.change == "ends" and not _DEED.match(text):
         return None
     return _verbed(text, "am" if kind == "beside" else "", whole, before.plural)
@@ -219,7 +219,7 @@ def _verbed(rest: str, auxiliary: str, whole: str, plural: bool) -> Clause | Non
 
 
 def _ended(rest: str, auxiliary: str, whole: str, plural: bool) -> Clause | None:
-    """Returns what is no longer so, with the opener that it would have if it were."""
+    """Returns a clause for what is no longer so, with the opener that it would have if it were."""
     if auxiliary not in ("", "am", "have", "do"):
         return None
     if found := _NO_LONGER.match(rest):

@@ -1,8 +1,8 @@
 """Corrections: right after "I live in Berlin", "Actually it's Hamburg" tells where the writer lives instead.
 
-Only a short message counts that comes right after the one it corrects, and has nothing in it but a value and words that
-take something back. The value takes the old one's place in what was said, and the rules read that: so it is of the
-right kind, or nothing is learnt. A whole sentence ("No, I live in Hamburg") is read as any other, and marked.
+Only a short message counts, if it comes right after the one it corrects and holds nothing but a value and words that
+take something back. The value replaces the old one in the earlier message, and the rules read the result: so either it
+is of the right kind, or nothing is learned. A full sentence ("No, I live in Hamburg") is read as usual, and marked.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NAMED = frozenset(("pet", "child", "partner"))
 
 
 class _Correction(NamedTuple):
-    """The new value, the old one where it is named, and how the new one is said."""
+    """The new value, the old one if it is named, whether it is given as a name, and whether it is a sure correction."""
 
     value: str
     old: str | None = None
@@ -50,7 +50,7 @@ class _Correction(NamedTuple):
 
 
 def read(text: str, said_at: datetime, before: str, earlier: Sequence[Earlier]) -> list[Claim]:
-    """Returns what a message says about its writer, right after others of theirs; `before` is the turn it answers."""
+    """Returns what a message says about its writer after their `earlier` ones; `before` is the turn it answers."""
     found = message.read(text, said_at)
     if len(text) > LONGEST or not (earlier or found):
         return found
@@ -64,12 +64,12 @@ def read(text: str, said_at: datetime, before: str, earlier: Sequence[Earlier]) 
 
 
 def _marked(found: list[Claim], own: str, said_at: datetime, earlier: Sequence[Earlier]) -> list[Claim]:
-    """Returns what a whole sentence says; what corrects another is marked, and needs no end of what never was."""
+    """Returns the claims of a full sentence; if it corrects something, only the new claim, marked as a correction."""
     holds = [each for each in found if each.change == "holds"]
     alone = len(holds) == 1 and all(each.key == holds[0].key for each in found)
     if not alone or not _correctable(holds[0]) or not holds[0].single_valued or _CHANGED.search(own):
         return found
-    # An age was right in its time.
+    # An earlier age was right in its time.
     if _WRONG.search(own) and holds[0].key != "age":
         return [_with(holds[0], {CORRECTS: ANY})]
     if not (_WEAK.match(own) or _SURE.match(own)) or not earlier:
@@ -82,7 +82,7 @@ def _marked(found: list[Claim], own: str, said_at: datetime, earlier: Sequence[E
 def _corrected(
     own: str, said_at: datetime, earlier: Sequence[Earlier], *, asked: bool = False
 ) -> tuple[Claim, str] | None:
-    """Returns what a bare correction says, and the words that say it in full; None if it is none, or in doubt."""
+    """Returns the claim of a bare correction, and the text that says it in full; None if it is none, or in doubt."""
     correction = _parsed(own) if earlier and len(own) <= LONGEST else None
     if correction is None or (asked and not correction.sure):
         return None
@@ -99,7 +99,7 @@ def _corrected(
 
 
 def _in_full(earlier: Sequence[Earlier], said_at: datetime) -> str:
-    """Returns the last of these messages, with all that a correction leaves out."""
+    """Returns the last of these messages, completed if it is itself a bare correction."""
     *others, last = earlier
     own = "" if len(last.content) > LONGEST_BEFORE else own_words(last.content).strip()
     corrected = _corrected(own, said_at, others)
@@ -107,7 +107,7 @@ def _in_full(earlier: Sequence[Earlier], said_at: datetime) -> str:
 
 
 def _meant(told: Sequence[Claim], correction: _Correction) -> Claim | None:
-    """Returns the claim that is corrected: the only one, or the one whose value is named."""
+    """Returns the claim that is corrected: the only one, or the one whose value is named; None if it is unclear."""
     meant = [each for each in told if correction.old is None or same(each.value, values.bare(correction.old))]
     if len(meant) != 1 or not _correctable(meant[0]) or (correction.named and meant[0].key not in _NAMED):
         return None
@@ -125,7 +125,7 @@ def _with(claim: Claim, marks: dict[str, object]) -> Claim:
 
 
 def _parsed(own: str) -> _Correction | None:
-    """Returns what is put in place of what; None where other words are about."""
+    """Parses a message as a correction; None if it holds any other words."""
     text, mark, sure = _unmarked(own.strip(" .!…"))
     if behind := _BEHIND.search(text):
         text, mark = text[: behind.start()], mark or behind[0]
@@ -138,7 +138,7 @@ def _parsed(own: str) -> _Correction | None:
     found = _VALUE.fullmatch(text)
     if not found or not mark:
         return None
-    # "Sorry, Claude" and "No. Thanks" have words with capitals too.
+    # "Sorry, Claude" and "No. Thanks" have capitalised words too.
     known = found["v"].lower() in LISTS["cities"] or found["v"].isdecimal()
     doubtful = mark.rstrip()[-1:] in (".", "!") or not (sure or mark.lower().startswith(("actually", "i mean")))
     if not said and not known and doubtful:
@@ -147,7 +147,7 @@ def _parsed(own: str) -> _Correction | None:
 
 
 def _unmarked(text: str) -> tuple[str, str, bool]:
-    """Returns the words behind those that take something back, the last of these, and whether they surely do."""
+    """Returns the text after the words that take something back, the last of these, and whether that is certain."""
     mark, sure = "", False
     for _ in range(MOST_MARKS):
         if found := _SURE.match(text):

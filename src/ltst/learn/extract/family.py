@@ -1,4 +1,4 @@
-"""Readers for partners, children and animals, who are known by name or by what they are."""
+"""Readers for partners, children and pets, who are known by their name or by what they are."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _PRONAMED = _TABLE.pattern("pronamed")
 
 
 def named(text: str, said_at: datetime) -> Iterator[Claim]:
-    """Yields relatives and animals that the sentence names, wherever it does: "my daughter Mia starts school"."""
+    """Yields relatives and pets that the sentence names anywhere: "my daughter Mia starts school"."""
     for found in _RELATIVE.finditer(text):
         led = found[0][: found.start("names") - found.start()]
-        # "Is my dog called Rex?" asks for what "food for my dog Rex?" knows.
+        # "Is my dog called Rex?" asks for the name; "food for my dog Rex?" knows it.
         if text.endswith("?") and re.search(r"\b(?:called|named|name|is|are)\b", led, re.I):
             continue
-        # "My sister Rome" does not exist, but "my mom Sunday" does: a name stands alone, or is announced.
+        # A name must stand alone or be announced, so that "my mom Sunday" is not read as one.
         if found["many"] or "nam" in found[0] or "called" in found[0] or _APPOSED.match(found["names"]):
             read = values.names if found["many"] else values.person
             yield from _relatives(found, read(found["names"]), text, said_at)
@@ -46,7 +46,7 @@ def _relatives(found: re.Match[str], names: list[str], text: str, said_at: datet
     before = text[: found.start()]
     for name in names:
         after = text[text.find(name, found.start("names")) + len(name) :]
-        # "My wife, Liam's mom" names the son.
+        # "My wife, Liam's mom" names the son, not the wife.
         if after.startswith("'s") and text[: found.start("names")].endswith(", "):
             continue
         lost = _LEFT if key == "partner" else _LOST
@@ -56,7 +56,7 @@ def _relatives(found: re.Match[str], names: list[str], text: str, said_at: datet
 
 
 def together(text: str, said_at: datetime) -> Iterator[Claim]:
-    """Two people who marry or part: "Nadia and I got married in May"."""
+    """Yields the partner whom the user marries or parts from: "Nadia and I got married in May"."""
     found = _TOGETHER.search(text)
     name = values.person(found["name"]) if found and not _OTHERS.search(text[: found.start()]) else []
     if found and name:
@@ -64,7 +64,7 @@ def together(text: str, said_at: datetime) -> Iterator[Claim]:
 
 
 def pronamed(text: str) -> list[str]:
-    """Returns the name that a following sentence gives: "We got a puppy! His name is Fig."."""
+    """Returns the names that a follow-up sentence gives: "We got a puppy! His name is Fig."."""
     found = _PRONAMED.match(text)
     return values.names(found["a"] or found["b"] or found["c"]) if found else []
 

@@ -1,4 +1,4 @@
-"""Readers for who somebody is: name, birthday, work, food; and what is said of it outside of any clause."""
+"""Readers for who somebody is (name, birthday, work, food), and for what is said of it outside of clauses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _diet = values.member("diets")
 
 
 def own_name(text: str) -> list[str]:
-    """Returns a name after "I'm": only a name, and nothing that other words with capitals mean."""
+    """Returns the name after "I'm"; nothing that merely has a capital, such as a language, city or job."""
     found = values.person(text)
     if not found or len(found[0].split()) > 3 or not _ENDS_NAME.match(text[text.find(found[0]) + len(found[0]) :]):
         return []
@@ -39,7 +39,7 @@ def introduced(text: str) -> list[str]:
 
 
 def described(text: str) -> Iterator[tuple[str, str]]:
-    """Yields what "vegan here" and "as a nurse, I ..." say: a key and its value."""
+    """Yields the key and value that "vegan here" and "as a nurse, I ..." state."""
     for pattern in (_HERE_IS, _AS_A):
         if found := pattern.match(text):
             value = found["v"]
@@ -84,14 +84,14 @@ def _employer(text: str) -> list[str]:
 
 
 def _with_role(text: str) -> list[str]:
-    """Returns the company of "I'm a nurse at Mercy Hospital"."""
+    """Returns the company in "I'm a nurse at Mercy Hospital"."""
     found = re.match(r"((?:an? |the )[\w' -]{2,50}?) (?:at|for|with) ((?-i:[A-Z]|the [A-Z]|an? ).+)", text, re.I)
     known = found and "student" not in found[1] and (values.occupation(found[1]) or _title(found[1]))
     return _employer(found[2]) if found and known else []
 
 
 def _allergens(text: str) -> list[str]:
-    """Returns what somebody is allergic to; not work and not Mondays."""
+    """Returns what somebody is allergic to, but not work or Mondays."""
     found: list[str] = []
     text = re.sub(r"^(?:both|all|most|certain|some kinds of|all kinds of) ", "", text, flags=re.I)
     for part in re.split(r",? (?:and|&|or) |, ", text[: values.LONGEST])[: values.MOST_LISTED]:

@@ -1,4 +1,4 @@
-"""A message from its words to its claims."""
+"""Reads all claims of one message, from its text."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ltst.support.timeline import ANY
 
 _RULES = rules.by_opener(rules.ways({**identity.READERS, **family.READERS}))
 MOST_CLAIMS = 60
-# In words: who writes more tells a task, whose orders are for it alone; still more is nobody's own.
+# In words: a longer message gives orders for one task only; a still longer one is not in the writer's own words.
 LONGEST_WITH_WISHES, LONGEST_WITH_FACTS = 80, 400
 _SELF = re.compile(r"\b(?:I|we|my|our|me|im|ive|here)\b", re.I)
 _NAMELESS = frozenset(("pet", "child"))
-# Of these a user may have several, and still name one for another by mistake.
+# A user may have several of these, and still name one in place of another by mistake.
 CORRECTED = frozenset(("language", "pet", "allergy", "child"))
 _TODAY = re.compile(
     r"(?:it's|it is|today is|today's) my (?:\d+\w\w )?(?:birthday|bday)\b(?! (?:party|present|month|week|soon|next|in\b"
@@ -32,7 +32,7 @@ _Found = dict[tuple[str, str, str, str], Claim]
 
 
 def read(text: str, said_at: datetime) -> list[Claim]:
-    """Returns what the message says about its writer, in the order of saying; nothing where nothing is said plainly."""
+    """Returns what the message says about its writer, in the order said; empty if nothing is said plainly."""
     said_at = validate.moment(said_at, "said_at")
     found: _Found = {}
     last: Claim | None = None
@@ -74,7 +74,7 @@ def _read(sentence: ParsedSentence, said_at: datetime, *, wishing: bool) -> Iter
 
 
 def _corrected(claim: Claim, clause: Clause) -> Iterator[Claim]:
-    """Yields what a correction ends: "I live in Porto, not Lisbon"."""
+    """Yields what a correction ends: Lisbon in "I live in Porto, not Lisbon"."""
     if claim.change == "ends" or not (claim.single_valued or claim.key in CORRECTED):
         return
     article = "(?:an? |the )?" if claim.key == "pet" else r"(?!an?\b)"
@@ -86,7 +86,7 @@ def _corrected(claim: Claim, clause: Clause) -> Iterator[Claim]:
 
 
 def _named_later(sentence: ParsedSentence, last: Claim | None, found: _Found) -> Claim | None:
-    """Put the name that this sentence gives in place of "puppy" or "two kids" in the one before."""
+    """Replaces "puppy" or "two kids" of an earlier sentence by the name that this one gives."""
     if last is None or last.value[:1].isupper() or sentence.asks:
         return None if sentence.asks else last
     given = family.pronamed(sentence.text)
@@ -101,7 +101,7 @@ def _named_later(sentence: ParsedSentence, last: Claim | None, found: _Found) ->
 
 
 def _consistent(found: Iterable[Claim]) -> Iterator[Claim]:
-    """Without a bare "dog" beside "Rex the dog", and without an ending of what the same message says to hold."""
+    """Yields the claims without a bare "dog" beside "Rex the dog", and without ends of what the message says holds."""
     kept = [*found]
     holds = {(each.key, each.value.lower()) for each in kept if each.change == "holds"}
     followed = {key for key, _ in holds}

@@ -1,4 +1,4 @@
-"""What of a message its writer says in their own name: no code, no quotation, no pasted or invented text."""
+"""Reduces a message to what its writer says in their own name: no code, no quotation, no pasted or invented text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHORT = re.compile(r"(?!I\b|I'|i\b|my\b)[\w'.-]{1,30}(?: (?!am\b)[\w'.-]{1,30})
 _LINK = re.compile(r"(?:https?://|www\.)\S+", re.I)
 _SPACE = re.compile(r"[^\S\n]+")
 _BULLET = re.compile(r"^(?:[-*•·]|\d{1,2}[.)])\s+")
-# A line that goes on in the next one, as in text that was wrapped.
+# A line that continues in the next one, as in wrapped text.
 _WRAPPED = re.compile(r"(?<=[a-z,])\n(?=(?!i\b|i'|im\b|my\b)[a-z])")
 _EMOJI = re.compile(r"[\U0001F000-\U0001FAFF\u2600-\u27BF\uFE0F\u200D\u200B]+")
 

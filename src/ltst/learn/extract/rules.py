@@ -1,4 +1,4 @@
-"""What a rule for a fact is, and how rules are applied to a clause."""
+"""Defines a rule for a fact, and applies rules to a clause."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ltst.support.timeline import ANY
 
 _TABLE = Table(PACKAGE, "rules.txt")
 CONFIDENCE = 0.9
-# Said of today only these are no facts: "I'm working at a café today".
+# These are no facts if said only of today: "I'm working at a café today".
 _STEADY = frozenset(("home", "employer", "diet", "cloud_provider"))
 _FLEETING = _TABLE.pattern("fleeting", r"\b", r"\b")
 # "I'm at Acme" may be a visit; "I'm now at Acme" is a job.
@@ -28,14 +28,14 @@ _EXPERIENCE = re.compile(
 )
 _SINCE = re.compile(r"\b(?:since|for|now|lately|all my life|my whole life|ever|until now|so far)\b", re.I)
 _LASTING = frozenset(("home", "employer", "job", "diet", "partner"))
-# Said of several people these tell nothing of one of them.
+# Said of several people ("we"), these say nothing about any one of them.
 _PERSONAL = frozenset(("name", "age", "birthday", "job", "employer"))
 
 
 class Rule(NamedTuple):
     """How one key is said: the clause's opener, what follows it, and how the group `v` is read into values.
 
-    Groups that are named `relation` and `species` become details. With `dated`, a date in the clause is when it began.
+    Groups named `relation` and `species` become details. If `dated`, a date in the clause is when it began.
     """
 
     key: str
@@ -46,7 +46,7 @@ class Rule(NamedTuple):
     dated: bool = True
 
     def values(self, found: re.Match[str]) -> list[str]:
-        """Returns the values that the match holds; a pattern without one speaks of whatever is known."""
+        """Returns the values in the match; a pattern without the group `v` means whatever is known."""
         return self.reader(found["v"] or "") if "v" in self.pattern.groupindex else [ANY]
 
 
@@ -56,14 +56,14 @@ def ways(readers: Mapping[str, Reader]) -> Iterator[Rule]:
         for line in lines:
             openers, pattern = line.split(" ", 1)
             pattern = pattern.replace("<any>", "(?P<v>.+)").replace("<name>", "(?P<v>(?-i:[A-Z]|the [A-Z]).+)")
-            # Names begin with capitals of other alphabets too.
+            # Names may also begin with accented capitals.
             compiled = re.compile(pattern.replace("[A-Z]", "[A-ZÀ-ÖØ-ÞĀ-Ž]"), re.I)
             change = "ends" if "ends" in marks else "holds"
             yield Rule(key, tuple(openers.split(",")), compiled, readers[reader], change, "undated" not in marks)
 
 
 def by_opener(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
-    """Returns the rules under each opener, in their order."""
+    """Returns the rules grouped by opener, in their order."""
     found: dict[str, list[Rule]] = {}
     for each in rules:
         for opener in each.openers:
@@ -72,7 +72,7 @@ def by_opener(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
 
 
 def apply(rules: dict[str, list[Rule]], clause: Clause, said_at: datetime) -> Iterator[Claim]:
-    """Yields what the rules read in a clause; of each key and change, the first rule that reads something."""
+    """Yields the claims that rules read in a clause: for each key and change, those of the first rule that matches."""
     done: set[tuple[str, str]] = set()
     past_only = clause.opener == "have" and _EXPERIENCE.match(clause.rest) and not _SINCE.search(clause.whole)
     skipped = (_LASTING if past_only else frozenset()) | (_PERSONAL if clause.plural else frozenset())

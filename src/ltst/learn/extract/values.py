@@ -1,4 +1,4 @@
-"""From the words after a verb to a short value: each reader knows one kind of value and refuses everything else."""
+"""Reads a short value from the words after a verb: each reader knows one kind of value and refuses everything else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ltst.support.tables import Table
 
 PACKAGE = "ltst.learn.extract"
 _WORDS = Table(PACKAGE, "words.txt")
-# Closed lists that tell a job from a mood and a cat from a car.
+# Word lists that tell a job from a mood and a cat from a car.
 LISTS = {name: _WORDS.phrases(name) for name in _WORDS.lines}
 _TABLE = Table(PACKAGE, "values.txt", LISTS)
 
@@ -43,7 +43,7 @@ _NAMED_OTHERWISE = frozenset[str]().union(
 
 
 def cut(text: str) -> str:
-    """Up to where the value ends, without the articles before it."""
+    """Returns the text up to where the value ends, without leading articles."""
     text = text[: LONGEST * 2].strip()
     if found := _STOP.search(f" {text}"):
         text = text[: max(found.start() - 1, 0)]
@@ -51,7 +51,7 @@ def cut(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Without articles and outer punctuation."""
+    """Returns the text without leading articles and outer punctuation."""
     text = text.strip(_JUNK)
     for _ in range(3):
         if not (article := _ARTICLE.match(text)):
@@ -61,13 +61,13 @@ def bare(text: str) -> str:
 
 
 def verbatim(text: str) -> list[str]:
-    """Returns the words as they are, without outer punctuation and articles."""
+    """Returns the words as they are, without outer punctuation and leading articles."""
     value = bare(text)
     return [value] if 0 < len(value) <= LONGEST else []
 
 
 def members(name: str) -> Reader:
-    """Returns a reader for enumerations of words on a list, in the singular or the plural."""
+    """Returns a reader for enumerations of words from a list, in the singular or the plural."""
     known = frozenset(entry.lower() for entry in LISTS[name])
 
     def one(text: str) -> list[str]:
@@ -91,13 +91,13 @@ def members(name: str) -> Reader:
 
 
 def member(name: str) -> Reader:
-    """Returns the first of such an enumeration."""
+    """Returns a reader for the first item of such an enumeration."""
     read = members(name)
     return lambda text: read(text)[:1]
 
 
 def place(text: str) -> list[str]:
-    """Returns a place with a name of its own."""
+    """Returns a place that has a name of its own."""
     text = text[:LONGEST].strip()
     called = _CALLED.search(text) if _WITHIN.match(text) else None
     found = _PLACE.match(text[called.end() :] if called else text)
@@ -109,7 +109,7 @@ def place(text: str) -> list[str]:
 
 
 def person(text: str) -> list[str]:
-    """Returns a name."""
+    """Returns a person's name."""
     found = _NAME.match(text[:LONGEST].strip())
     if not found:
         return []
@@ -123,7 +123,7 @@ def person(text: str) -> list[str]:
 
 
 def names(text: str) -> list[str]:
-    """Returns one name or several: "Mia, Leo (4) and Tom"."""
+    """Returns one or several names: "Mia, Leo (4) and Tom"."""
     found: list[str] = []
     for part in re.split(r",? (?:and|&) |, ", _AGE.sub("", text[: LONGEST * 2]))[:MOST_LISTED]:
         value = person(part)
@@ -136,7 +136,7 @@ def names(text: str) -> list[str]:
 
 
 def organisation(text: str) -> list[str]:
-    """Returns a company by its name, or the kind of it: "hospital"."""
+    """Returns a company by its name, or by its kind: "hospital"."""
     text = text[:LONGEST].strip()
     if found := _PLACE.match(text):
         value = found[1].strip(_JUNK)
@@ -164,7 +164,7 @@ _NOT_REALLY = _TABLE.pattern("not_really")
 
 
 def occupation(text: str) -> list[str]:
-    """Returns a job: its last word is on the list of jobs, and it is nothing that one merely is."""
+    """Returns a job: its last word is on the list of jobs, and the whole is not another thing that one can be."""
     value = bare(_DESCRIBED.sub("", bare(cut(_DESCRIBED.sub("", bare(text[: LONGEST * 2]))))))
     if head := _HEAD.match(value):
         return [head[0]]
@@ -192,7 +192,7 @@ _ANIMAL = _TABLE.pattern("animal")
 
 
 def pets(text: str) -> list[str]:
-    """Animals by what they are: "cat", "two rabbits and a parrot"."""
+    """Returns animals by what they are: "cat", "two rabbits and a parrot"."""
     found: list[str] = []
     parts = re.split(r"(?:,| and|, and) (?=(?:an?|one|two|three|four|five|six|\d+|another)\b)", text[:LONGEST])
     for part in parts[:MOST_LISTED]:
@@ -205,7 +205,7 @@ def pets(text: str) -> list[str]:
 
 
 def number(text: str) -> list[str]:
-    """Returns an age, in digits."""
+    """Returns an age in digits."""
     found = re.match(r"(\d{1,3}|[a-z]+(?:-[a-z]+)?)\b", text.strip(), re.I)
     if not found:
         return []

@@ -1,8 +1,7 @@
-"""How the user wants to be answered: only what is asked for explicitly, of the assistant, and for good.
+"""Reads how the user wants to be answered: only what is asked of the assistant explicitly and for good.
 
-A wish on a matter that everybody has (how long, in which language, in which tone) is a preference under a key of its
-own, so that a later one takes its place. Any other standing order, and every one that holds under a condition only, is
-an instruction in the user's own words.
+A wish about something everybody has (length, language, tone of answers) is a preference under a key of its own, so that
+a later one replaces it. Any other standing order, and every conditional one, is an instruction in the user's own words.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from ltst.records import Claim
 from ltst.support.tables import Table
 
 LONGEST = 300
-SHORTEST = 3  # words of an instruction
-MOST_WORDS = 18  # of a sentence that says no more than a preference
+SHORTEST = 3  # fewest words of an instruction
+MOST_WORDS = 18  # most words of a sentence that is a preference and nothing else
 CONFIDENCE = 0.9
 
 _TABLE = Table(PACKAGE, "wishes.txt", LISTS)
@@ -67,7 +66,7 @@ def _order(text: str) -> Iterator[Claim]:
 
 
 def _condition(text: str) -> list[str]:
-    """Under which condition an order holds, in a form that two of them can be compared by."""
+    """Returns the condition under which an order holds, normalised so that two can be compared; empty if none."""
     found = _CONDITION.search(text) or _UNDER.search(text)
     if found is None:
         return []
@@ -77,7 +76,7 @@ def _condition(text: str) -> list[str]:
 
 
 def _led(text: str) -> Iterator[str]:
-    """Yields the sentence, and what is left of it after each thing that leads up to what is wanted."""
+    """Yields the sentence, and what remains of it after each phrase that leads up to the wish."""
     yield text
     for _ in range(8):
         if not (lead := _LEAD.match(text) or _CONDITION.match(text)):
@@ -87,7 +86,7 @@ def _led(text: str) -> Iterator[str]:
 
 
 def _ordered(text: str) -> bool:
-    """Returns whether something is asked for; nothing is in "from now on I sleep more"."""
+    """Returns whether something is asked for; "from now on I sleep more" asks for nothing."""
     *leads, order = _led(text)
     strong = any(_STRONG.match(each) for each in leads)
     return bool(_VERB.match(order) or (strong and _ANY_VERB.match(order)))

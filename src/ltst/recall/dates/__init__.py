@@ -1,1 +1,1 @@
-"""The grammar of dates in English; temporal.py is the way in."""
+"""The grammar of English dates; temporal.py is the entry point."""

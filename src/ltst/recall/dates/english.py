@@ -1,4 +1,4 @@
-"""The words and patterns by which English names dates and periods."""
+"""The words and patterns with which English names dates and periods."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Iterable
 
 
 def any_of(words: Iterable[str]) -> str:
-    """Return a pattern that matches any of the words, the longest first: "sept" would end at "sep"."""
+    """Returns a pattern for any of the words, the longest first, so that "sept" is not matched as "sep"."""
     return "|".join(sorted(words, key=len, reverse=True))
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the words of a list."""
+    """Returns the words of a space-separated list."""
     return frozenset(text.split())
 
 
 def numbered(text: str, first: int = 1) -> dict[str, int]:
-    """Return the number of each word of a list; words that a slash joins share theirs."""
+    """Numbers the words of a list; words joined by a slash share a number."""
     return {name: number for number, names in enumerate(text.split(), first) for name in names.split("/")}
 
 
-# One character for one, so that places in the plain text are places in the query.
+# Each character maps to one character, so that positions in the plain text are positions in the query.
 PLAIN = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ’‘–—−", "abcdefghijklmnopqrstuvwxyz''---")
 WORD = re.compile(r"\b(?:[a-z]+|[0-9]+)")
 
@@ -103,7 +103,7 @@ PLACE = re.compile(r"\s+(?:at|in|as|with)\b")
 TODAY = re.compile(r"(today|tonight|yesterday|tomorrow|now|present)\b")
 MORNING = re.compile(r"(this|last)\s+(morning|afternoon|evening|night)\b(?!\s+of\b)")
 QUANTITY = re.compile(
-    rf"(?:(about|roughly|approximately|nearly|almost|maybe)\s+)?{START}({COUNT})(?:(?:\s*-\s*|\s+(?:or|to)\s+)({COUNT}))?"
+    rf"(?:(about|roughly|approximately|nearly|almost|maybe|half)\s+)?{START}({COUNT})(?:(?:\s*-\s*|\s+(?:or|to)\s+)({COUNT}))?"
     rf"\s+({UNIT_NAMES})s?\b"
 )
 AGO = re.compile(r"\s+(?:ago(?:\s+(today))?|back(?=\s*(?:$|[?.!,;])))\b")
@@ -148,7 +148,7 @@ VERB = re.compile(
     r"\s+(?:be|have|not|also|well|even|still|never|or|only|need|want|seem|help|cause|take|make|get|go|come|look|lead"
     r"|affect|contain|include|require|become|happen|know|say|think|like|feel|work|find|use|end|start|change)\b"
 )
-# Read in the query as written: a name with a capital is no number of things.
+# Matched against the query as written: a capitalised name is not a count of things.
 COUNTED = re.compile(
     r"\s+(?:people|(?!(?:is|was|has|does|as|this|his|its|us|vs|versus|plus|always|perhaps|across|towards)\b)[a-z]+s)\b"
 )

@@ -1,4 +1,4 @@
-"""How words that name dates belong together: before and after them, from one to another, one within another."""
+"""Combines date words into periods: before and after a date, from one date to another, one period within another."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ltst.recall.dates import english
 from ltst.recall.dates.phrases import Phrase, Query, Spot
 from ltst.recall.dates.spans import DAY, EARLIEST, LATEST, hours_of
 
-# A period is named through a few others at most ("the end of the first week of last month").
+# How many periods may be nested ("the end of the first week of last month").
 DEEPEST = 4
 
 
 def phrases_in(asked: Query) -> Iterator[tuple[int, Phrase]]:
-    """Yield each period that the text names, and where its words begin."""
+    """Yields each period that the text names, with the position where its words begin."""
     reached, listed = 0, -1
     for word in english.WORD.finditer(asked.text):
         at = word.start()
@@ -33,7 +33,7 @@ def phrases_in(asked: Query) -> Iterator[tuple[int, Phrase]]:
 def _attempt(asked: Query, spot: Spot) -> Phrase | None:
     try:
         return _expression(asked, spot)
-    except (ValueError, OverflowError):  # June 31, a million years ago: words like a date that no calendar has
+    except (ValueError, OverflowError):  # June 31, a million years ago: words like a date that is in no calendar
         return None
 
 
@@ -71,7 +71,7 @@ def _range(asked: Query, spot: Spot, first: Phrase | None, joint: re.Pattern[str
     link = first and joint.match(asked.text, first.stop)
     if not first or not link:
         return None
-    # A dash may as well end a clause, so it makes no doubtful name a date.
+    # A dash may also end a clause, so it does not make an ambiguous name a date.
     second = period(asked, spot.inner(link.end(), "" if " -" in link[0] else "range"))
     if second is None:
         return None
@@ -83,7 +83,7 @@ def _range(asked: Query, spot: Spot, first: Phrase | None, joint: re.Pattern[str
 
 
 def _onward(asked: Query, phrase: Phrase | None) -> Phrase | None:
-    """From March on."""
+    """Reads "from March on"."""
     onward = phrase and english.ONWARD.match(asked.text, phrase.stop)
     if not phrase or not onward:
         return None
@@ -91,7 +91,7 @@ def _onward(asked: Query, phrase: Phrase | None) -> Phrase | None:
 
 
 def _single(asked: Query, spot: Spot, phrase: Phrase) -> Phrase:
-    """As read; of "March and April 2022", March takes the year of the other."""
+    """Returns the phrase as read; in "March and April 2022", March takes the year from April."""
     also = english.ALSO.match(asked.text, phrase.stop) if phrase.cycle else None
     other = period(asked, spot.inner(also.end(), "list")) if also else None
     if phrase.cycle and other and other.year and phrase.cycle.inside == "year":
@@ -100,13 +100,13 @@ def _single(asked: Query, spot: Spot, phrase: Phrase) -> Phrase:
 
 
 def period(asked: Query, spot: Spot) -> Phrase | None:
-    """Read a period with all that belongs to it; None where the words may mean something else."""
+    """Reads a period with everything that belongs to it; None if the words may mean something else."""
     phrase = _read(asked, spot)
     return phrase if phrase and phrase.sure else None
 
 
 def _read(asked: Query, spot: Spot) -> Phrase | None:
-    """Return a period with all that belongs to it, sure or not."""
+    """Reads a period with everything that belongs to it, certain or not."""
     phrase = base(asked, spot)
     if phrase and phrase.cycle:
         phrase = _in_parent(asked, spot, phrase)
@@ -118,7 +118,7 @@ def _read(asked: Query, spot: Spot) -> Phrase | None:
 
 
 def base(asked: Query, spot: Spot) -> Phrase | None:
-    """Read a period by the first rule that knows its words, without what follows them."""
+    """Reads a period by the first rule that knows its words, without the words that follow."""
     if spot.depth > DEEPEST:
         return None
     the = english.THE.match(asked.text, spot.at)
@@ -134,13 +134,13 @@ def base(asked: Query, spot: Spot) -> Phrase | None:
 
 
 def _in_parent(asked: Query, spot: Spot, phrase: Phrase) -> Phrase:
-    """May 2023, Tuesday of last week."""
+    """Settles a period by the one after it: May 2023, Tuesday of last week."""
     link = english.LINK.match(asked.text, phrase.stop)
     parent = base(asked, spot.inner(link.end(), "parent")) if link else None
     if not (link and parent and parent.sure and phrase.cycle and phrase.cycle.inside == parent.unit):
         return phrase
     number = asked.text[parent.stop - 1].isdigit()
-    # "May 2023" is no person, but "prices fall in 2023" names no season, nor "it may last a year" a month.
+    # "May 2023" is no person, but "prices fall in 2023" names no season, and "it may last a year" no month.
     if not phrase.sure and (link[1] == "in" or not (number or link[1] or asked.capital(spot.at))):
         return phrase
     closed = "(" in link[0] and asked.text.startswith(")", parent.stop)
@@ -149,7 +149,7 @@ def _in_parent(asked: Query, spot: Spot, phrase: Phrase) -> Phrase:
 
 
 def _with_child(asked: Query, spot: Spot, phrase: Phrase) -> Phrase:
-    """Last year in May, last week on Tuesday."""
+    """Narrows a period by the one after it: last year in May, last week on Tuesday."""
     link = english.INSIDE.match(asked.text, phrase.stop)
     child = base(asked, spot.inner(link.end(), link[1])) if link else None
     if child and child.sure and child.cycle and child.cycle.inside == phrase.unit:
@@ -158,7 +158,7 @@ def _with_child(asked: Query, spot: Spot, phrase: Phrase) -> Phrase:
 
 
 def _at_hours(asked: Query, phrase: Phrase) -> Phrase:
-    """Monday morning, yesterday evening."""
+    """Narrows a day by the part of it that follows: Monday morning, yesterday evening."""
     hours = english.HOURS_AFTER.match(asked.text, phrase.stop)
     if hours is None or not phrase.sure:
         return phrase

@@ -27,7 +27,7 @@ from ltst.recall.dates.spans import (
 
 
 def read_month(asked: Query, spot: Spot) -> Phrase | None:
-    """Read May, or May 5."""
+    """Reads May, or May 5."""
     found = english.MONTH.match(asked.text, spot.at)
     if found is None:
         return None
@@ -38,11 +38,11 @@ def read_month(asked: Query, spot: Spot) -> Phrase | None:
 
 
 def _month_day(asked: Query, spot: Spot, month: re.Match[str]) -> Phrase | None:
-    """May 5, May 5th, May 5-10."""
+    """Reads May 5, May 5th, May 5-10."""
     found = english.DAYS_AFTER.match(asked.text, month.end()) or english.DAY_AFTER.match(asked.text, month.end())
     if found is None or (month[1] == "may" and english.VERB.match(asked.text, found.end())):
         return None
-    # "May 5 people come?", "march 5 miles": a verb and a number of things.
+    # "May 5 people come?", "march 5 miles": a verb and a count, not a date.
     verbal = month[1] in ("may", "march") and not asked.titled(spot.at)
     things = (
         english.COUNTED.match(asked.query, found.end()) if verbal else english.MEASURED.match(asked.text, found.end())
@@ -54,7 +54,7 @@ def _month_day(asked: Query, spot: Spot, month: re.Match[str]) -> Phrase | None:
 
 
 def read_day_month(asked: Query, spot: Spot) -> Phrase | None:
-    """Read 5 May, 5th of May, 5-10 May, the fourth of July."""
+    """Reads 5 May, 5th of May, 5-10 May, the fourth of July."""
     found = english.DAY_MONTH.match(asked.text, spot.at)
     if found is None:
         return None
@@ -71,7 +71,7 @@ def read_day_month(asked: Query, spot: Spot) -> Phrase | None:
 
 
 def read_day_alone(asked: Query, spot: Spot) -> Phrase | None:
-    """Read on the 5th; but not on the 5th floor."""
+    """Reads on the 5th; but not on the 5th floor."""
     found = english.NTH.match(asked.text, spot.at)
     if found is None or not spot.the:
         return None
@@ -80,7 +80,7 @@ def read_day_alone(asked: Query, spot: Spot) -> Phrase | None:
 
 
 def read_numeric(asked: Query, spot: Spot) -> Phrase | None:
-    """Read 2023-05-05, 2023/05, 05/05/2023, 5.5.2023."""
+    """Reads 2023-05-05, 2023/05, 05/05/2023, 5.5.2023."""
     if found := english.YEAR_FIRST.match(asked.text, spot.at):
         return _date(found.end(), int(found[1]), int(found[3]), int(found[4]))
     if found := english.YEAR_MONTH.match(asked.text, spot.at):
@@ -88,7 +88,7 @@ def read_numeric(asked: Query, spot: Spot) -> Phrase | None:
         return Phrase(found.end(), start, shifted(start, 1, "month"), "month")
     if found := english.YEAR_LAST.match(asked.text, spot.at):
         month, day = int(found[1]), int(found[3])
-        # Slashes are read as in the United States, dots as in Europe, where the number leaves a choice.
+        # Where the numbers are ambiguous, slashes are read as in the United States, dots as in Europe.
         if month > 12 or (found[2] == "." and day <= 12):
             month, day = day, month
         return _date(found.end(), full_year(int(found[4]), asked.now), month, day)
@@ -104,14 +104,14 @@ def _date(stop: int, year: int, month: int, day: int) -> Phrase:
 
 
 def read_year(asked: Query, spot: Spot) -> Phrase | None:
-    """Read in 2022, summer of '22, in the 1990s; but not 2000 people."""
+    """Reads in 2022, summer of '22, in the 1990s; but not 2000 people."""
     found = english.YEAR.match(asked.text, spot.at)
     if found is None:
         return None
     number, stop = full_year(int(found[1] or found[3]), asked.now), found.end()
     if found[2]:
         return Phrase(stop, *years_from(number, 10), "decade") if number % 10 == 0 else None
-    # A round number is as often a number of things as a year.
+    # A round number is as often a count of things as a year.
     things = english.MEASURED.match(asked.text, stop) or (
         number % 100 == 0 and english.COUNTED.match(asked.query, stop)
     )
@@ -120,13 +120,13 @@ def read_year(asked: Query, spot: Spot) -> Phrase | None:
 
 
 def read_the_year(asked: Query, spot: Spot) -> Phrase | None:
-    """Read "the year 2022"."""
+    """Reads "the year 2022"."""
     found = english.THE_YEAR.match(asked.text, spot.at)
     return Phrase(found.end(), *years_from(int(found[1]), 1), "year", year=int(found[1])) if found else None
 
 
 def read_weekday(asked: Query, spot: Spot) -> Phrase | None:
-    """Read Tuesday, or Tuesday, May 5."""
+    """Reads Tuesday, or Tuesday, May 5."""
     found = english.WEEKDAY.match(asked.text, spot.at)
     if found is None or asked.before(spot.at) in english.NO_WEEKDAY:
         return None
@@ -135,14 +135,14 @@ def read_weekday(asked: Query, spot: Spot) -> Phrase | None:
     if dated and dated.unit == "day" and dated.sure and not (dated.cycle and dated.cycle.inside == "week"):
         return dated
     name, cycle = found[1], WEEKDAY_CYCLES[english.WEEKDAYS[found[1]]]
-    # "Sat" and "sun" are words of their own, so a short name needs a word before it, and these two a capital.
+    # Short names need a word before them, and "sat" and "sun", which are words of their own, also a capital.
     short = spot.cue in english.WEEKDAY_CUES and (name not in ("sat", "sun") or asked.capital(spot.at))
     sure = len(name) > 5 or short
     return Phrase(found.end(), *cycle.latest(asked.today, finished=True), "day", cycle, sure)
 
 
 def read_season(asked: Query, spot: Spot) -> Phrase | None:
-    """Read summer, or the fall of 2022."""
+    """Reads summer, or the fall of 2022."""
     found = english.SEASON.match(asked.text, spot.at)
     if found is None:
         return None
@@ -151,7 +151,7 @@ def read_season(asked: Query, spot: Spot) -> Phrase | None:
 
 
 def _is_season(asked: Query, spot: Spot, found: re.Match[str]) -> bool:
-    """Not the spring of a mattress, his winter coat, or what happened after the fall."""
+    """Returns whether it is a season: not the spring of a mattress, his winter coat, or what came after the fall."""
     if found[1] == "fall" and spot.the and spot.cue in english.MOMENTS:
         return False
     word = found[1] in english.DOUBTFUL and spot.cue not in ("in", "last", "next", "part", "range")
@@ -159,17 +159,17 @@ def _is_season(asked: Query, spot: Spot, found: re.Match[str]) -> bool:
 
 
 def read_holiday(asked: Query, spot: Spot) -> Phrase | None:
-    """Read Christmas, or New Year's Eve."""
+    """Reads Christmas, or New Year's Eve."""
     for pattern, cycle, plain in HOLIDAYS:
         if found := pattern.match(asked.text, spot.at):
-            # Christmas movies and Halloween costumes are no dates, Christmas Eve is.
+            # "Christmas" or "Halloween" alone may be an adjective (movies, costumes); "Christmas Eve" is a date.
             phrase = _recurring(asked, found.end(), cycle, "day", plain or spot.cue in english.HOLIDAY_CUES)
             return phrase if phrase.end - phrase.start == DAY else replace(phrase, unit="holiday")
     return None
 
 
 def read_quarter(asked: Query, spot: Spot) -> Phrase | None:
-    """Read Q1."""
+    """Reads Q1."""
     found = english.QUARTER.match(asked.text, spot.at)
     if found is None:
         return None
@@ -182,7 +182,7 @@ def _recurring(asked: Query, stop: int, cycle: Cycle, unit: str, sure: bool) -> 
 
 
 def _is_month(asked: Query, spot: Spot, found: re.Match[str]) -> bool:
-    """Return whether a name alone is the month: not the person May, not the verb march."""
+    """Returns whether the word alone is a month: not the person May, not the verb march."""
     name, small, stop = found[1], not asked.capital(spot.at), found.end()
     if name in english.SURE_MONTHS:
         return asked.before(spot.at) not in english.EVERY
@@ -199,7 +199,7 @@ def _is_month(asked: Query, spot: Spot, found: re.Match[str]) -> bool:
 
 
 def _is_bare_month(asked: Query, spot: Spot, name: str, small: bool, stop: int) -> bool:
-    """Tell whether a month is meant: the April meeting, "what happened april"; but not "what did April say"."""
+    """Returns whether a month without a cue is meant: "the April meeting", but not "what did April say"."""
     clause = english.CLAUSE.match(asked.text, stop) is not None
     if spot.the:
         return not clause and english.NOUN.match(asked.text, stop) is not None
@@ -214,7 +214,7 @@ SEASONS = {
     "fall": months_from(9, 3),
     "winter": months_from(12, 3),
 }
-# With the words, how it falls in a year, and whether the name alone is a date.
+# The words, how the holiday falls in a year, and whether the name alone is a date.
 HOLIDAYS = [
     (re.compile(words + r"\b"), cycle, plain)
     for words, cycle, plain in (

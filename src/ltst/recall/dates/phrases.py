@@ -1,4 +1,4 @@
-"""What is read of a question about time: its text, a place in it, and a period up to another place."""
+"""The types of the date grammar: the query, a position in it, and a period that was read up to another position."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ltst.recall.dates.spans import DAY, Cycle, Span
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The query as written, the same in small letters with plain quotes and dashes, and the time on the wall."""
+    """The query as written, the same in lower case with plain quotes and dashes, and the local time."""
 
     query: str
     text: str
@@ -21,26 +21,26 @@ class Query:
 
     @property
     def today(self) -> datetime:
-        """The midnight that today began with."""
+        """The midnight at which today began."""
         return self.now.replace(hour=0, minute=0, second=0, microsecond=0)
 
     def capital(self, at: int) -> bool:
-        """Return whether a capital stands at a place."""
+        """Returns whether there is a capital at a position."""
         return self.query[at].isupper()
 
     def before(self, at: int) -> str:
-        """Return the word before a place."""
+        """Returns the word before a position."""
         words = self.text[max(0, at - 24) : at].split()
         return words[-1] if words else ""
 
     def titled(self, at: int) -> bool:
-        """Return whether a word has a capital that its place in the sentence does not explain."""
+        """Returns whether a word is capitalised although it does not begin a sentence."""
         before = self.before(at)
         return self.query[at : at + 2].istitle() and before != "" and before[-1] not in ".?!:\"'("
 
 
 class Spot(NamedTuple):
-    """Where to read on, and the words before it that make a doubtful name a date: "in" May, "the" May trip."""
+    """Where to read on, and the words before it that make an ambiguous name a date: "in" May, "the" May trip."""
 
     at: int
     cue: str = ""
@@ -48,7 +48,7 @@ class Spot(NamedTuple):
     depth: int = 0
 
     def inner(self, at: int, cue: str) -> Spot:
-        """Return the place of a period that another one is named by."""
+        """Returns the position of a period nested in this one."""
         return Spot(at, cue, False, self.depth + 1)
 
 
@@ -66,11 +66,11 @@ class Phrase:
 
     @property
     def anchor(self) -> Span:
-        """What is before and after it: of the days around Christmas, the day itself."""
+        """The span that "before" and "after" refer to: for the days around Christmas, Christmas Day itself."""
         return (self.start + DAY, self.start + 2 * DAY) if self.unit == "holiday" else (self.start, self.end)
 
     def settled(self, span: Span, stop: int | None = None) -> Phrase:
-        """Return the phrase with its stretch of time decided."""
+        """Returns the phrase with its span decided."""
         return Phrase(self.stop if stop is None else stop, span[0], span[1], self.unit)
 
 
@@ -79,16 +79,16 @@ Rule = Callable[[Query, Spot], Phrase | None]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Which rules read a period, by its first word, and the other words that may stand before one."""
+    """Which rules read a period, by its first word, and the other words that may come before one."""
 
     by_word: Mapping[str, tuple[Rule, ...]]
     by_number: tuple[Rule, ...]
     leading: frozenset[str]
 
     def of(self, word: str) -> tuple[Rule, ...]:
-        """Return the rules to try on a period that begins with this word."""
+        """Returns the rules to try on a period that begins with this word."""
         return self.by_word.get(word) or (self.by_number if word[0] in "0123456789" else ())
 
     def may_begin(self, word: str) -> bool:
-        """Return whether something about time may begin with this word."""
+        """Returns whether something about time may begin with this word."""
         return word in self.leading or bool(self.of(word))

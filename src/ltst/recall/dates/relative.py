@@ -1,4 +1,4 @@
-"""Periods that are counted from now or from another one: yesterday, two weeks ago, the end of last year."""
+"""Reads periods relative to now or to another period: yesterday, two weeks ago, the end of last year."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ from ltst.recall.dates.spans import (
     vagueness,
 )
 
+HALF_A_YEAR = 6  # months
+
 
 def read_today(asked: Query, spot: Spot) -> Phrase | None:
-    """Read today, yesterday or tonight."""
+    """Reads today, yesterday or tonight."""
     found = english.TODAY.match(asked.text, spot.at)
-    # A capital in the middle of a sentence is a title: USA Today, Yesterday by the Beatles.
+    # A capital inside a sentence marks a title: USA Today, Yesterday by the Beatles.
     if found is None or asked.titled(spot.at) or (found[1] in ("now", "present") and spot.cue not in english.ENDS):
         return None
     if found[1] == "tonight":
@@ -37,7 +39,7 @@ def read_today(asked: Query, spot: Spot) -> Phrase | None:
 
 
 def read_this_morning(asked: Query, spot: Spot) -> Phrase | None:
-    """Read this morning, or last night."""
+    """Reads this morning, or last night."""
     found = english.MORNING.match(asked.text, spot.at)
     if found is None or spot.the:
         return None
@@ -46,22 +48,23 @@ def read_this_morning(asked: Query, spot: Spot) -> Phrase | None:
 
 
 def read_ago(asked: Query, spot: Spot) -> Phrase | None:
-    """Read two weeks ago, or a few hours back."""
+    """Reads two weeks ago, or a few hours back."""
     found = english.QUANTITY.match(asked.text, spot.at)
     tail = found and english.AGO.match(asked.text, found.end())
     if not found or not tail:
         return None
-    least, most, unit = _counts(found[2])[0], _counts(found[3] or found[2])[1], found[4]
+    least, most, unit = _quantity(found)
     if unit in ("minute", "hour"):
         return Phrase(tail.end(), *hours_ago(asked.now, least, most, unit))
-    # "A year ago today" is a day, "about a year ago" is anything.
-    slack = vagueness(most, unit) * (0 if tail[1] else 2 if found[1] or spot.cue == "around" else 1)
+    # "A year ago today" is one day, "about a year ago" is very vague.
+    vague = (found[1] and found[1] != "half") or spot.cue == "around"
+    slack = vagueness(most, unit) * (0 if tail[1] else 2 if vague else 1)
     start, end = shifted(asked.today, -most, unit), shifted(asked.today, -least, unit)
     return Phrase(tail.end(), start - slack, min(end + slack, asked.today) + DAY)
 
 
 def read_away(asked: Query, spot: Spot) -> Phrase | None:
-    """Read two weeks before Christmas, three days after May 5, a week from today."""
+    """Reads two weeks before Christmas, three days after May 5, a week from today."""
     found = english.QUANTITY.match(asked.text, spot.at)
     tail = found and english.AWAY.match(asked.text, found.end())
     if not found or not tail or found[4] in ("minute", "hour"):
@@ -70,18 +73,18 @@ def read_away(asked: Query, spot: Spot) -> Phrase | None:
     from_ = period(asked, spot.inner(tail.end(), "before" if back else "after"))
     if from_ is None:
         return None
-    least, most = _counts(found[2])[0], _counts(found[3] or found[2])[1]
-    slack = vagueness(most, found[4])
+    least, most, unit = _quantity(found)
+    slack = vagueness(most, unit)
     first, end = from_.anchor
     if back:
-        start, end = shifted(first, -most, found[4]), shifted(first, -least, found[4])
+        start, end = shifted(first, -most, unit), shifted(first, -least, unit)
     else:
-        start, end = shifted(end - DAY, least, found[4]), shifted(end - DAY, most, found[4])
+        start, end = shifted(end - DAY, least, unit), shifted(end - DAY, most, unit)
     return Phrase(from_.stop, start - slack, end + slack + DAY)
 
 
 def read_which(asked: Query, spot: Spot) -> Phrase | None:
-    """Read last week, the next few days, or this summer."""
+    """Reads last week, the next few days, or this summer."""
     found = english.WHICH.match(asked.text, spot.at)
     if found is None:
         return None
@@ -91,14 +94,14 @@ def read_which(asked: Query, spot: Spot) -> Phrase | None:
     if unit := english.UNIT.match(asked.text, found.end()):
         rolling = found[2] == "past" or (found[2] == "last" and (found[1] or spot.the))
         return _which_unit(asked, spot, "past" if rolling else which, unit)
-    # "Past" alone is as often a place: we walked past May's house.
+    # "Past" alone is as often a place: "we walked past May's house".
     if found[2] == "past" and not found[1] and not spot.the:
         return None
     return _which_named(asked, spot, which, found.end())
 
 
 def _which_named(asked: Query, spot: Spot, which: str, at: int) -> Phrase | None:
-    """Last May, next Monday, this summer; but not my last fall from a ladder."""
+    """Reads last May, next Monday, this summer; but not "my last fall from a ladder"."""
     named = base(asked, spot.inner(at, which))
     if named is None or not named.sure or named.cycle is None:
         return None
@@ -107,7 +110,7 @@ def _which_named(asked: Query, spot: Spot, which: str, at: int) -> Phrase | None
 
 
 def _rolling(asked: Query, spot: Spot, which: str, found: re.Match[str]) -> Phrase | None:
-    """Read the last two weeks, the next few days; but not "it may last two weeks"."""
+    """Reads the last two weeks, the next few days; but not "it may last two weeks"."""
     if (
         which == "this"
         or english.NOT_ROLLING.match(asked.text, found.end())
@@ -122,7 +125,7 @@ def _rolling(asked: Query, spot: Spot, which: str, found: re.Match[str]) -> Phra
 
 
 def _which_unit(asked: Query, spot: Spot, which: str, found: re.Match[str]) -> Phrase | None:
-    """Last week, this month; but not the last week of school, nor my last year at college."""
+    """Reads last week, this month; but not "the last week of school", nor "my last year at college"."""
     owned = asked.before(spot.at) in english.OWNERS and english.PLACE.match(asked.text, found.end())
     if owned or english.OF.match(asked.text, found.end()):
         return None
@@ -134,7 +137,7 @@ def _which_unit(asked: Query, spot: Spot, which: str, found: re.Match[str]) -> P
 
 
 def read_beside(asked: Query, spot: Spot) -> Phrase | None:
-    """Read the week of May 5, the day after Christmas, the morning of the 5th."""
+    """Reads the week of May 5, the day after Christmas, the morning of the 5th."""
     found = english.BESIDE.match(asked.text, spot.at)
     if found is None:
         return None
@@ -153,14 +156,15 @@ def read_beside(asked: Query, spot: Spot) -> Phrase | None:
 
 
 def _covering(unit: str, inner: Phrase) -> Phrase:
-    if inner.unit != "day" or unit in ("day", "month", "year"):
+    if inner.unit not in ("day", "holiday") or unit in ("day", "month", "year"):
         return inner
-    span = hours_of(inner.start, unit) if unit in HOURS else unit_around(inner.start, unit)
+    day = inner.anchor[0]
+    span = hours_of(day, unit) if unit in HOURS else unit_around(day, unit)
     return Phrase(inner.stop, *span, unit)
 
 
 def read_before_last(asked: Query, spot: Spot) -> Phrase | None:
-    """Read the week before last."""
+    """Reads the week before last."""
     found = english.BEFORE_LAST.match(asked.text, spot.at)
     if found is None:
         return None
@@ -169,7 +173,7 @@ def read_before_last(asked: Query, spot: Spot) -> Phrase | None:
 
 
 def read_weekend(asked: Query, spot: Spot) -> Phrase | None:
-    """Read over the weekend: the present one, or else the latest."""
+    """Reads "the weekend": the current one, or else the latest."""
     found = english.WEEKEND.match(asked.text, spot.at)
     if (
         found is None
@@ -183,7 +187,7 @@ def read_weekend(asked: Query, spot: Spot) -> Phrase | None:
 
 
 def read_part(asked: Query, spot: Spot) -> Phrase | None:
-    """Read early May, the end of last year."""
+    """Reads early May, the end of last year."""
     found = english.PART.match(asked.text, spot.at)
     whole = period(asked, spot.inner(found.end(), "part")) if found else None
     if found is None or whole is None:
@@ -191,14 +195,14 @@ def read_part(asked: Query, spot: Spot) -> Phrase | None:
     days = (whole.end - whole.start).days
     if days < 3:
         return whole
-    # The parts overlap: where the early days of a month end is for nobody to say.
+    # The parts overlap, since nobody can say where the early days of a month end.
     low, high = english.PARTS[found[1] or found[2]]
     start, end = whole.start + int(days * low) * DAY, whole.start + math.ceil(days * high) * DAY
     return Phrase(whole.stop, start, end, "part")
 
 
 def read_ordinal(asked: Query, spot: Spot) -> Phrase | None:
-    """Read the first week of May, the last Friday in March, the second half of 2022."""
+    """Reads the first week of May, the last Friday in March, the second half of 2022."""
     found = english.ORDINAL.match(asked.text, spot.at)
     whole = period(asked, spot.inner(found.end(), "part")) if found else None
     if found is None or whole is None or whole.unit not in english.WHOLES:
@@ -209,8 +213,15 @@ def read_ordinal(asked: Query, spot: Spot) -> Phrase | None:
     return Phrase(whole.stop, start, end, "day" if (end - start) == DAY else "part") if start < whole.end else None
 
 
+def _quantity(found: re.Match[str]) -> tuple[int, int, str]:
+    """Returns the least and the most of a quantity, and its unit; half a year counts as six months."""
+    if found[1] == "half" and found[4] == "year":
+        return HALF_A_YEAR, HALF_A_YEAR, "month"
+    return _counts(found[2])[0], _counts(found[3] or found[2])[1], found[4]
+
+
 def _counts(words: str) -> tuple[int, int]:
-    """At least and at most: a few are two to five."""
+    """Returns the least and the most that a count may mean: "a few" is two to five."""
     vague = next((english.VAGUE[word] for word in words.split() if word in english.VAGUE), None)
     number = english.NUMBERS.get(words) or (0 if vague else int(words))
     return vague or (number, number)

@@ -1,4 +1,4 @@
-"""Which rules read the periods that begin with which words."""
+"""The table of rules: which rules to try for a period, by the word that it begins with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TABLE = (
     (
         english.NUMBERS.keys()
         | english.VAGUE.keys()
-        | english.words_of("about roughly approximately nearly almost maybe"),
+        | english.words_of("about roughly approximately nearly almost maybe half"),
         (relative.read_ago, relative.read_away),
     ),
     (english.ORDINALS.keys() | {"final"}, (relative.read_ordinal, named.read_day_month)),

@@ -1,4 +1,4 @@
-"""Stretches of time: how far they reach, how to move them, and what comes again every year, month or week."""
+"""Spans of time: how long they are, how to move them, and which of them recur every year, month or week."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ LATEST = datetime(9998, 12, 31)
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """What comes again every year, month or week: how it falls in the nth of them, if it does."""
+    """Something that recurs every year, month or week; `fall` gives its span in the nth of them."""
 
     inside: str
     fall: Callable[[int], Span]
 
     def nth(self, number: int) -> Span | None:
-        """Return how it falls in the nth, or None where it does not."""
+        """Returns its span in the nth year, month or week, or None if it does not occur there."""
         try:
             return self.fall(number)
         except ValueError:  # February 29 in most years
             return None
 
     def number(self, day: datetime) -> int:
-        """Return which year, month or week a day is in."""
+        """Returns the number of the year, month or week that a day is in."""
         if self.inside == "year":
             return day.year
         return day.year * 12 + day.month - 1 if self.inside == "month" else (day.toordinal() - 1) // 7
 
     def latest(self, limit: datetime, *, finished: bool = False) -> Span:
-        """Return the last that has begun, or is over, by a moment."""
+        """Returns the last occurrence that has begun by a moment, or that is over by then if `finished`."""
         number = self.number(limit)
         for each in range(number + 1, number - 9, -1):
             span = self.nth(each)
@@ -47,7 +47,7 @@ class Cycle:
         raise ValueError("never")
 
     def first(self, limit: datetime) -> Span:
-        """Return the first that begins at a moment or later."""
+        """Returns the first occurrence that begins at a moment or later."""
         number = self.number(limit)
         for each in range(number - 1, number + 9):
             span = self.nth(each)
@@ -56,18 +56,18 @@ class Cycle:
         raise ValueError("never")
 
     def within(self, parent: datetime, now: datetime) -> Span:
-        """Return the one of a named year, month or week."""
+        """Returns the occurrence in a given year, month or week."""
         number = self.number(parent)
         span = self.nth(number)
         if span is None:
             raise ValueError("never")
-        # "Winter 2023" asked in that year's May is the winter that ended in it.
+        # "Winter 2023", asked in May of that year, is the winter that ended in it.
         straddles = self.inside == "year" and (span[1] - DAY).year > number
         return self.nth(number - 1) or span if straddles and span[0] > now else span
 
 
 def slice_of(whole: Span, place: int, count: int, unit: str) -> Span:
-    """Return the first, second or last so many units of a stretch, or one of its halves."""
+    """Returns the nth, or last, `count` units of a span, or one of its halves."""
     start, end = whole
     if unit == "half":
         middle = start + (end - start).days // 2 * DAY
@@ -86,7 +86,7 @@ def slice_of(whole: Span, place: int, count: int, unit: str) -> Span:
 
 
 def occurrence(cycle: Cycle, which: str, today: datetime) -> Span:
-    """Return the last, this or next time that something comes again."""
+    """Returns the last, this or next occurrence of a cycle."""
     if which == "last":
         return cycle.latest(today, finished=True)
     if which == "next":
@@ -96,7 +96,7 @@ def occurrence(cycle: Cycle, which: str, today: datetime) -> Span:
 
 
 def vagueness(count: int, unit: str) -> timedelta:
-    """Return how far off people are when they count back: little for days, a season for years."""
+    """Returns how far off people are when they count back: little for days, months for years."""
     days = {
         "day": (count + 2) // 5,
         "week": 3 + count // 3,
@@ -109,25 +109,25 @@ def vagueness(count: int, unit: str) -> timedelta:
 
 
 def hours_ago(now: datetime, low: int, high: int, unit: str) -> Span:
-    """Return the days of it: an hour ago may have been yesterday."""
+    """Returns the days that it may have been on: an hour ago may have been yesterday."""
     size = timedelta(hours=1) if unit == "hour" else timedelta(minutes=1)
     start, end = now - high * 1.5 * size, now - low * 0.5 * size
     return unit_around(start, "day")[0], unit_around(end, "day")[1]
 
 
 def hours_of(day: datetime, part: str) -> Span:
-    """Return the hours of a part of the day."""
+    """Returns the hours of a part of a day."""
     start, end = HOURS[part]
     return day + timedelta(hours=start), day + timedelta(hours=end)
 
 
 def days_back(today: datetime, count: int, unit: str) -> Span:
-    """Return the stretch from some units ago through today."""
+    """Returns the span from `count` units ago through today."""
     return shifted(today, -count, unit), today + DAY
 
 
 def shifted(day: datetime, count: int, unit: str) -> datetime:
-    """Return the day some units later; the month's last day where it has none of that number."""
+    """Returns the day `count` units later; the last day of the month where that has no such day."""
     size, of = SHIFTS.get(unit, (7, "day"))
     if of == "day":
         return day + timedelta(days=count * size)
@@ -136,7 +136,7 @@ def shifted(day: datetime, count: int, unit: str) -> datetime:
 
 
 def unit_around(day: datetime, unit: str) -> Span:
-    """Return the day, week, weekend, month, quarter or year that a time falls in."""
+    """Returns the day, week, weekend, month, quarter or year that a time falls in."""
     day = day.replace(hour=0, minute=0, second=0, microsecond=0)
     monday = day - day.weekday() * DAY
     if unit == "weekend":
@@ -151,19 +151,19 @@ def unit_around(day: datetime, unit: str) -> Span:
 
 
 def years_from(year: int, count: int) -> Span:
-    """Return so many whole years."""
+    """Returns the span of `count` whole years."""
     return datetime(year, 1, 1), datetime(year + count, 1, 1)
 
 
 def full_year(year: int, now: datetime) -> int:
-    """Of '23 and 5/5/23: this century up to next year, else the last one."""
+    """Returns a year of two digits, as in '23 or 5/5/23, in full: this century up to next year, else the last one."""
     if year > 99:
         return year
     return year + (now.year // 100 - (year > now.year % 100 + 1)) * 100
 
 
 def days_of(month: int, first: int, last: int) -> Cycle:
-    """Return the cycle of days that come every year."""
+    """Returns the yearly cycle of some days of a month."""
 
     def fall(year: int) -> Span:
         return datetime(year, month, first), datetime(year, month, last) + DAY
@@ -172,7 +172,7 @@ def days_of(month: int, first: int, last: int) -> Cycle:
 
 
 def months_from(month: int, count: int) -> Cycle:
-    """Return the cycle of months that come every year."""
+    """Returns the yearly cycle of `count` months from this one on."""
 
     def fall(year: int) -> Span:
         start = datetime(year, month, 1)
@@ -182,7 +182,7 @@ def months_from(month: int, count: int) -> Cycle:
 
 
 def day_cycle(day: int) -> Cycle:
-    """Return the cycle of a day that comes every month."""
+    """Returns the monthly cycle of a day."""
 
     def fall(number: int) -> Span:
         start = datetime(number // 12, number % 12 + 1, day)
@@ -192,7 +192,7 @@ def day_cycle(day: int) -> Cycle:
 
 
 def weekday_cycle(weekday: int) -> Cycle:
-    """Return the cycle of a weekday."""
+    """Returns the weekly cycle of a weekday."""
 
     def fall(number: int) -> Span:
         start = datetime.fromordinal(number * 7 + 1 + weekday)
@@ -202,12 +202,12 @@ def weekday_cycle(weekday: int) -> Cycle:
 
 
 def new_year(year: int) -> Span:
-    """Return the days around the turn into a year."""
+    """Returns the days around the turn into a year."""
     return datetime(year - 1, 12, 31), datetime(year, 1, 2)
 
 
 def thanksgiving(year: int) -> Span:
-    """Return the fourth Thursday of November."""
+    """Returns the fourth Thursday of November."""
     first = datetime(year, 11, 1)
     day = first + ((3 - first.weekday()) % 7 + 21) * DAY
     return day, day + DAY

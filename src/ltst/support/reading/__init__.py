@@ -1,1 +1,1 @@
-"""Reading: files and texts of several kinds, cut into chunks that respect their structure."""
+"""Reading: turns files and texts of several kinds into chunks that respect their structure."""

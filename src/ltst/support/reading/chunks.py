@@ -1,7 +1,7 @@
-"""Chunks: blocks of a text packed into pieces of a size that search likes; joined in order, they are the text again.
+"""Chunks: packs blocks of a text into pieces of a good size for search; joined in order, they are the text again.
 
-Where a chunk ends depends on the words before its end and on little else, so that a change in one place of a long text
-leaves the chunks of the other places as they are.
+Where a chunk ends depends on the words just before its end and on little else, so that a change in one place of a long
+text leaves the chunks of other places as they are.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 from ltst.support.text import cut, sha256
 
 LONGEST, LONGEST_HEADING = 1200, 120
-# From this part of the longest on a chunk may end, and does so the likelier the longer the piece is that it ends with.
+# A chunk may end from this share of LONGEST on; the longer its last piece, the likelier it ends there.
 EARLIEST, SPREAD = 0.5, 250
-# What is left over at the end of a section and is shorter than this part of the longest stays with what is before it.
+# A leftover at the end of a section that is shorter than this share of LONGEST joins the chunk before it.
 LEFTOVER = 0.2
-# A text of so many sections is no text that someone wrote: there, chunks go over the borders of sections.
+# Nobody writes a text with this many sections: beyond them, chunks cross the borders of sections.
 MOST_SECTIONS = 20_000
 
 SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]{0,3}\s+|[。！？]")
@@ -29,7 +29,7 @@ ROWS = (LINE_END, SENTENCE_END, WORD_END)
 
 
 class Block(NamedTuple):
-    """A paragraph, a heading (`title`), or lines that mean something one by one (`rows`: code, a table, a list)."""
+    """A paragraph, a heading (`title`), or lines with a meaning each (`rows`: code, a table, a list)."""
 
     text: str
     heading: str | None = None
@@ -38,14 +38,14 @@ class Block(NamedTuple):
 
 
 class Headings:
-    """The headings above the place where a reader is; `path` leads there, such as "Install > Linux"."""
+    """The headings above the current position; `path` leads there, such as "Install > Linux"."""
 
     def __init__(self) -> None:
         self._open: list[tuple[int, str]] = []
         self.path: str | None = None
 
     def enter(self, level: int, title: str) -> None:
-        """Go on behind a heading, which ends those of its own level and below."""
+        """Enters the section of a heading, which closes those of its own level and below."""
         shown = " ".join(title.split())[:LONGEST_HEADING]
         self._open = [each for each in self._open if each[0] < level]
         if shown:
@@ -54,7 +54,7 @@ class Headings:
 
 
 class Chunk(NamedTuple):
-    """A part of a text, and where in it that stands."""
+    """A part of a text, and where in the text it stands."""
 
     content: str
     metadata: Mapping[str, Any]
@@ -66,7 +66,7 @@ class Chunk(NamedTuple):
 
 
 def chunks(blocks: Iterable[Block], longest: int = LONGEST, *, page: int | None = None) -> Iterator[Chunk]:
-    """Pack blocks, all of one page if it has a number; a heading begins a chunk and stays with what follows."""
+    """Packs blocks into chunks, all with one page number if given; a heading begins a chunk with what follows it."""
     packing = _Packing(longest, page)
     for block in blocks:
         yield from packing.add(block)
@@ -87,7 +87,7 @@ class _Packing:
         self._has_body = False
 
     def add(self, block: Block) -> Iterator[Chunk]:
-        """Add a block; yield the chunks that are complete."""
+        """Adds a block; yields the chunks that are complete."""
         if block.title and self._sections < MOST_SECTIONS and (self._has_body or self._full):
             self._sections += 1
             yield from self.close()
@@ -108,7 +108,7 @@ class _Packing:
             yield from (chunk for chunk in (full, rest) if chunk)
 
     def _turn(self) -> Iterator[Chunk]:
-        """Begin another chunk of the section."""
+        """Begins another chunk of the section."""
         if self._full:
             yield self._full
         self._full = self._taken()
@@ -127,7 +127,7 @@ class _Packing:
         self._has_body = self._has_body or not (block.title or piece.isspace())
 
     def _cut(self, block: Block) -> Iterable[str]:
-        """Returns the block whole if it fits; prose is cut as well where it would otherwise leave its heading alone."""
+        """Returns the block whole if it fits. Prose is also cut if its heading would otherwise be left alone."""
         alone = self._has_body or block.rows
         room = self._longest - (0 if alone else self._size)
         return _fitting(block.text, room, self._longest, ROWS if block.rows else PROSE)
@@ -146,5 +146,5 @@ def _fitting(text: str, room: int, longest: int, ends: Sequence[re.Pattern[str]]
 
 
 def _ends_here(piece: str) -> bool:
-    """Returns whether a chunk ends here; the words of the piece decide it, so the same words end a chunk anywhere."""
+    """Returns whether a chunk ends here. The words of the piece decide, so the same words end a chunk anywhere."""
     return zlib.crc32(piece.strip().encode()) % SPREAD < len(piece)

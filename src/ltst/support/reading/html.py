@@ -1,4 +1,4 @@
-"""HTML: what a page says, in blocks with the headings that they stand under, without what only browsers need."""
+"""HTML: reads what a page says as blocks with the headings above them, without what only browsers need."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SKIPPED = frozenset(
     | {"style", "svg", "template", "textarea", "video"}
 )
 NAVIGATION = re.compile(r"\brole\s*=\s*[\"']?navigation\b", re.IGNORECASE)
-# A page may forget to end its navigation; here it is over in any case.
+# A page may forget to close its navigation; it ends here in any case.
 CONTENT = frozenset({"body", "main", "article"})
 TITLES = {f"h{level}": level for level in range(1, 7)}
 CELLS = frozenset({"td", "th"})
@@ -28,7 +28,7 @@ DEEPEST = 8
 
 
 def read(page: str) -> tuple[str | None, list[Block]]:
-    """Returns the title of a page and its blocks, which end with what stands between them."""
+    """Returns the title of a page and its blocks, each including the white space after it."""
     reader = _Reader()
     for part in parts(page.replace("\x00", "")):
         if isinstance(part, Tag):
@@ -46,29 +46,29 @@ def _spaced(blocks: list[Block]) -> Iterator[Block]:
 
 
 class _Reader:
-    """Gathers the text of a block until a tag ends it; knows no tree, so nothing can be too deep or unbalanced."""
+    """Collects the text of a block until a tag ends it. It builds no tree, so nothing can be too deep or unbalanced."""
 
     def __init__(self) -> None:
         self.title: str | None = None
         self.blocks: list[Block] = []
         self._headings = Headings()
         self._said: list[str] = []
-        self._lines: list[str] = []  # of a list or a table
+        self._lines: list[str] = []  # the lines of the open list or table
         self._cells: list[str] | None = None
-        self._level = 0  # of the heading that is open
-        self._lists: list[int | None] = []  # the number of the last item; none where items have no numbers
+        self._level = 0  # of the open heading, else 0
+        self._lists: list[int | None] = []  # the number of the last item, or None without numbers
         self._item: str | None = None
         self._preformatted = False
         self._in_title = False
         self._skipped: tuple[str, int] | None = None
 
     def text(self, text: str) -> None:
-        """Add text to the current block."""
+        """Adds text to the current block."""
         if self._skipped is None:
             self._said.append(text)
 
     def tag(self, tag: Tag) -> None:
-        """Handle a tag, which may end a block or begin one."""
+        """Handles a tag, which may end a block or begin one."""
         if self._skips(tag):
             return
         name = tag.name
@@ -94,7 +94,7 @@ class _Reader:
             self._paragraph()
 
     def finish(self) -> None:
-        """End all blocks at the end of the page."""
+        """Ends all blocks at the end of the page."""
         self._end_rows()
 
     def _skips(self, tag: Tag) -> bool:
@@ -122,7 +122,7 @@ class _Reader:
             self._end_rows()
 
     def _mark(self) -> str:
-        """Returns what stands before an item."""
+        """Returns the bullet or number of an item."""
         indent = "  " * (min(len(self._lists) or 1, DEEPEST) - 1)
         last = self._lists[-1] if self._lists else None
         if last is None:
@@ -141,7 +141,7 @@ class _Reader:
                 self._end_rows()
 
     def _paragraph(self) -> None:
-        """End a paragraph; inside a row it stays a part of the row."""
+        """Ends a paragraph; inside a row it stays part of the row."""
         if self._cells is not None or self._item is not None:
             self._said.append("\n")
         else:
@@ -155,7 +155,7 @@ class _Reader:
             self._lines.append(said)
 
     def _end_row(self) -> None:
-        """End a line of a list or a table, or a block between them."""
+        """Ends a line of a list or a table, or a block between them."""
         if self._cells is not None:
             self._end_cell()
             if self._cells:
@@ -206,7 +206,7 @@ class _Reader:
             self.blocks.append(Block(said, self._headings.path, rows=True))
 
     def _taken(self) -> str:
-        """Returns what was said since the last time, with white space as browsers show it."""
+        """Returns the text collected since the last call, with white space as browsers show it."""
         said = " ".join("".join(self._said).split())
         self._said = []
         return said

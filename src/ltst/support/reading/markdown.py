@@ -1,4 +1,4 @@
-"""Markdown and plain text: kept letter by letter, in blocks with the headings that they stand under."""
+"""Splits Markdown and plain text, kept letter by letter, into blocks with the headings above them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def paragraphs(text: str) -> Iterator[Block]:
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """Yields the blocks of a Markdown text, of which each ends with the blank lines behind it."""
+    """Yields the blocks of a Markdown text, each including the blank lines after it."""
     headings, lines = Headings(), _Lines(text)
     if lines.peek().rstrip() == "---":
         lines.take()
@@ -65,14 +65,14 @@ def _closes(line: str, fence: str) -> bool:
 
 
 def _title(rest: str) -> str:
-    """Returns the words of a heading, without the marks that may end it."""
+    """Returns the words of a heading, without closing marks."""
     title = rest.strip()
     bare = title.rstrip("#")
     return bare.rstrip() if not bare or bare[-1] in " \t" else title
 
 
 class _Lines:
-    """The lines of a text, one at a time: a text may have millions of them."""
+    """The lines of a text, read one at a time, since a text may have millions of them."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -81,28 +81,28 @@ class _Lines:
         self._next = LINE.match(text, 0)
 
     def peek(self) -> str:
-        """Returns the next line, or nothing at the end."""
+        """Returns the next line, or "" at the end."""
         return self._next[0] if self._next else ""
 
     def take(self) -> str:
-        """Take one line."""
+        """Takes and returns the next line."""
         line = self.peek()
         self._end += len(line)
         self._next = LINE.match(self._text, self._end)
         return line
 
     def take_while(self, wanted: Callable[[str], bool]) -> None:
-        """Take lines as long as they are wanted."""
+        """Takes lines as long as they are wanted."""
         while (line := self.peek()) and wanted(line):
             self.take()
 
     def take_until(self, last: Callable[[str], bool]) -> None:
-        """Take lines up to the last one, or to the end."""
+        """Takes lines up to and including the last one, or to the end."""
         while (line := self.take()) and not last(line):
             continue
 
     def taken(self) -> str:
-        """Returns all lines since the last time, with the blank lines behind them."""
+        """Returns all lines taken since the last call, with the blank lines after them."""
         self.take_while(str.isspace)
         start, self._start = self._start, self._end
         return self._text[start : self._end]

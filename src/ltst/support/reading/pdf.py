@@ -1,4 +1,4 @@
-"""PDF: the text of each page, by pypdf, which is imported when a PDF is first read."""
+"""PDF: the text of each page, read by pypdf, which is imported when a PDF is first read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ltst.support.text import PARAGRAPH_END, cut
 if TYPE_CHECKING:
     from pypdf import PdfReader
 
-# A word that a line ends in the middle of.
+# A word that is broken at the end of a line.
 BROKEN_WORD = re.compile(r"(?<=[a-zß-öø-ÿ])(?:-|\u00ad|\u2010)\n(?=[a-zß-öø-ÿ])")
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -25,7 +25,7 @@ class Pdf:
     """An open PDF."""
 
     def __init__(self, data: bytes, name: str, most_pages: int, most_unpacked: int) -> None:
-        """Open it, or raise Invalid: also if it has too many pages, or they unpack to too many bytes."""
+        """Opens it; raises Invalid if that fails, or if its pages are too many or unpack to too many bytes."""
         self._name = name
         with self._readable():
             self._reader = _opened(data)
@@ -50,7 +50,7 @@ class Pdf:
             raise Invalid(f"{self._name} holds no text: if it is a scan, let a program recognise its letters first")
 
     def _unpacked(self) -> Iterator[int]:
-        """Yields the bytes that the pages unpack to, one page more each time: many may share what is packed once."""
+        """Yields the unpacked size up to and including each page. Pages may share data that is packed once."""
         unpacked = 0
         for number in range(self.pages):
             with self._readable():
@@ -67,7 +67,7 @@ class Pdf:
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        """Turn any error that a broken file causes in the library into one that blames the file."""
+        """Turns any error that a broken file causes in the library into one that blames the file."""
         try:
             yield
         except (Invalid, MemoryError):
@@ -78,8 +78,8 @@ class Pdf:
 
 
 def _opened(data: bytes) -> PdfReader:
-    from pypdf import PdfReader  # late: it takes long to import
+    from pypdf import PdfReader  # imported late: it takes long
 
-    # What it finds odd about a file is of no use to whoever adds one; who wants to know can still listen.
+    # Its warnings about a file are of no use to whoever adds one; they can still be listened to.
     logging.getLogger("pypdf").addHandler(logging.NullHandler())
     return PdfReader(io.BytesIO(data))

@@ -1,4 +1,4 @@
-"""Sources: what a document is read from, a text or a file, and which kind of reader it needs."""
+"""Sources: the text or file that a document is read from, and the reader it needs."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ SUFFIXES = {
     **dict.fromkeys((".html", ".htm", ".xhtml"), HTML),
     ".pdf": PDF,
 }
-# A file may hold pictures beside its text.
+# A file may hold pictures besides its text.
 LARGEST_FILE = 512 * 1024**2
 LARGEST_TEXT = 64 * 1024**2
 CHUNKS_AT_ONCE = 500
-# Counted up when a reader changes what it makes of a file, so that files are then read anew.
+# Incremented when a reader changes its output, so that files are then read again.
 EDITION = 1
 
 SNIFFED = 2048
@@ -40,7 +40,7 @@ KNOWN_ENCODING = re.compile(r"(?:iso-8859-|windows-|cp125|latin|koi8-|gb|big5|sh
 
 
 class DocumentSource(NamedTuple):
-    """What was given: a text, or the bytes of a file with its name, its address and their hash."""
+    """What was given: a text, or the bytes of a file with its name, its URI and their hash."""
 
     given: str | bytes
     media_type: str
@@ -50,21 +50,21 @@ class DocumentSource(NamedTuple):
 
 
 class SourceDetails(NamedTuple):
-    """A source that is open: so many pages, if it has pages, and its title, if it has one."""
+    """What is known of an open source: its number of pages and its title, if it has them."""
 
     pages: int = 0
     title: str | None = None
 
 
 def of_text(text: str, media_type: str | None) -> DocumentSource:
-    """Returns a text as a source, taken as it is unless it is said to be HTML."""
+    """Returns a text as a source, as Markdown if it looks like it, unless a media type is given."""
     if media_type == PDF:
         raise Invalid("a PDF is no text: give its path as a Path")
     return DocumentSource(text, media_type or (MARKDOWN if markdown.is_markdown(text[:SNIFFED_FOR_MARKS]) else TEXT))
 
 
 def of_file(file: Path, media_type: str | None) -> DocumentSource:
-    """Returns the file, read whole; its kind is told by its suffix, else by how it begins."""
+    """Reads a file as a source; its suffix, else its beginning, tells its media type."""
     try:
         data, uri = _bytes(file), file.resolve().as_uri()
     except (OSError, ValueError) as problem:
@@ -77,7 +77,7 @@ def of_file(file: Path, media_type: str | None) -> DocumentSource:
 
 
 def of_bytes(data: bytes, media_type: str | None) -> DocumentSource:
-    """Returns what a file holds, without the file."""
+    """Returns the content of a file as a source, without the file."""
     if not data or len(data) > LARGEST_FILE:
         raise Invalid(f"a document must have 1 to {LARGEST_FILE:,} bytes, not {len(data):,}")
     kind = media_type or _sniffed(data, suffix="")
@@ -89,9 +89,9 @@ def _digest(kind: str, data: bytes) -> str:
 
 
 def read(source: DocumentSource, most_pages: int, most_unpacked: int) -> Iterator[SourceDetails | list[Chunk]]:
-    """Read a source: what is known of it at first, then its chunks, those of each page by themselves.
+    """Yields the details of a source, then its chunks, those of each page by themselves.
 
-    A stranger's file can make this take as long and as much memory as there is: call it in a process that can be ended.
+    An untrusted file can make this take any amount of time and memory: call it in a process that can be killed.
     """
     name = source.name or "the document"
     if source.media_type == PDF:
@@ -109,7 +109,7 @@ def read(source: DocumentSource, most_pages: int, most_unpacked: int) -> Iterato
 
 
 def checked(text: object) -> str:
-    """Returns a text that can be kept as a document."""
+    """Returns a text that can be stored as a document; raises Invalid otherwise."""
     return validate.content(text, "the document", LARGEST_TEXT)
 
 
@@ -123,7 +123,7 @@ def _blocks(text: str, media_type: str, name: str) -> tuple[str | None, Iterable
 
 
 def _bytes(file: Path) -> bytes:
-    # A device or a pipe may have no end.
+    # A device or a pipe may never end.
     if not stat.S_ISREG(file.stat().st_mode):
         raise ValueError("it is not a regular file")
     with file.open("rb") as opened:
@@ -139,7 +139,7 @@ def _sniffed(data: bytes, suffix: str) -> str:
         return PDF
     if PAGE_BEGINS.match(begin):
         return HTML
-    # A script with a suffix of its own has comments that look like headings.
+    # A script with its own suffix may have comments that look like headings.
     return MARKDOWN if not suffix and markdown.is_markdown(data[:SNIFFED_FOR_MARKS].decode(errors="ignore")) else TEXT
 
 

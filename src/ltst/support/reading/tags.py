@@ -1,6 +1,6 @@
-"""Tags: HTML taken apart into tags and text, in time that grows with its length and no faster, however broken it is.
+"""Tags: splits HTML into tags and text in linear time, however broken it is.
 
-The parser of the standard library takes minutes for some pages of a few hundred kilobytes, and does not survive others.
+The standard library's parser takes minutes for some pages of a few hundred kilobytes, and crashes on others.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 MARKUP = re.compile(r"<(?:!--|[!?]|/?[a-zA-Z])")
 TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*+)((?:[^>"']++|"[^"]*"|'[^']*')*+)>""")
 HASTY_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*+)([^>]*+)>")
-# What stands in them is text to the end tag, whatever it looks like.
+# Everything inside these is text up to the end tag, whatever it looks like.
 RAW = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in ("script", "style", "textarea", "title")}
 
 
@@ -26,7 +26,7 @@ class Tag(NamedTuple):
 
 
 def parts(page: str) -> Iterator[Tag | str]:
-    """Yield tags and texts in their order, without comments and declarations."""
+    """Yields tags and texts in order, without comments and declarations."""
     at, tag = 0, TAG
     while found := MARKUP.search(page, at):
         if found.start() > at:
@@ -36,7 +36,8 @@ def parts(page: str) -> Iterator[Tag | str]:
             continue
         whole = tag.match(page, found.start())
         if whole is None and tag is TAG:
-            # A quotation mark is missing somewhere; from here on none is believed, or each tag would look to the end.
+            # A quotation mark is missing somewhere; from here on quotes are ignored, or each tag would search to the
+            # end.
             tag = HASTY_TAG
             whole = tag.match(page, found.start())
         if whole is None:

@@ -1,4 +1,4 @@
-"""Looking after a server: whether it lives, what it counts and, with an admin's key, keys, users and maintenance."""
+"""Operation of a server: liveness, metrics and, with an admin's key, keys, users and maintenance."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ltst.verbs import shapes
 from ltst.verbs.shapes import Page
 from ltst.verbs.wire import Id, Limit, Moment, Shape, text_schema
 
-# Who watches does not wait until a database that restarts is back.
+# Monitoring does not wait until a restarting database is back.
 READY_SECONDS = 2.0
 
 open_router = APIRouter(tags=["operations"])

@@ -1,4 +1,4 @@
-"""What routes have in common: ids in paths, headers, streams of events, problems, and answers without a body."""
+"""Shared by the routes: ids in paths, headers, event streams, problems, and answers without a body."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def gone(done: bool, what: str) -> Response:
 
 
 class Segment(Convertor[str]):
-    """An id or a key in a path: any character, slashes too, percent-encoded, and decoded once the route is found."""
+    """An id or key in a path: any characters, percent-encoded, decoded once the route is found."""
 
     regex = "[^/]+"
 

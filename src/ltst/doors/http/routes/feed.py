@@ -1,4 +1,4 @@
-"""The change feed over HTTP: the ledger by cursor, or as events that a server sends while they happen."""
+"""The change feed over HTTP: pages of the ledger by cursor, or a stream of events as they happen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ltst.verbs.wire import Limit
 
 router = APIRouter(route_class=Guarded, tags=["events"])
 
-# A comment now and then keeps proxies from closing a line on which nothing happens.
+# A regular comment keeps proxies from closing an idle connection.
 KEEP_ALIVE_SECONDS = 15.0
 BATCH = 500
 POLL_SECONDS = 0.5
@@ -52,7 +52,7 @@ class EventFeed(BaseModel):
 
 
 class Asked(NamedTuple):
-    """Where a reader is, how much it takes, and whether it is told as it happens."""
+    """The position of a reader, the size of a page, and whether it wants a stream."""
 
     after: str
     limit: int
@@ -93,7 +93,7 @@ async def list_events_of_all_users(request: Request, memory: Administered, asked
 async def _answer(request: Request, read: Read, asked: Asked, user_id: str | None) -> Response | dict[str, Any]:
     place: int | str = int(asked.after) if asked.after.isdecimal() else asked.after
     if asked.streamed:
-        await read(after=place, limit=1)  # a place that is not of this ledger is refused before the stream begins
+        await read(after=place, limit=1)  # refuses a cursor of another ledger before the stream begins
         events = _stream(request, read, place, user_id)
         return StreamingResponse(events, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
     found = await read(after=place, limit=asked.limit)
@@ -110,12 +110,12 @@ async def _stream(request: Request, read: Read, place: int | str, user_id: str |
             news.clear()
             try:
                 found = await read(after=place, limit=BATCH)
-            except LtstError as problem:  # the listener comes back with the last id, and is told by a status
+            except LtstError as problem:  # the listener reconnects with the last id and then gets a status
                 yield event(problems.of_error(problem, request.state.request_id), name="error")
                 return
             if found:
                 place = found[-1].cursor
-                # In one piece: a listener who has left is noticed between two of them, not before.
+                # In one piece, because a listener who has left is only noticed between two of them.
                 yield "".join(map(_written, found))
             if len(found) < BATCH and not await _heard(news):
                 yield ": still here\n\n"
@@ -135,9 +135,9 @@ async def _heard(news: asyncio.Event) -> bool:
 
 
 class Listeners:
-    """Wakes the streams whose users' memories changed, with one question to the database for all of them.
+    """Wakes the streams of users whose memories changed, with one query for all of them.
 
-    It costs nothing while nobody listens.
+    Costs nothing while nobody listens.
     """
 
     def __init__(self, memory: AsyncMemory, stopping: asyncio.Event) -> None:
@@ -166,7 +166,7 @@ class Listeners:
         while not self._stopping.is_set():
             try:
                 place = await self._look(place)
-            except LtstError as problem:  # it may be back at the next look
+            except LtstError as problem:  # it may be back next time
                 LOGGER.warning("changes cannot be read", extra={"reason": str(problem)})
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), POLL_SECONDS)
@@ -174,7 +174,7 @@ class Listeners:
 
     async def _look(self, place: str | None) -> str:
         found = await self._memory.changed(place)
-        # In the beginning and after a restore, what listeners read before may be older than the place.
+        # At the start and after a restore, listeners may have read up to an older position.
         if place is None or _epoch(place) != _epoch(found.cursor):
             self._wake(None)
         elif found.user_ids:

@@ -1,4 +1,4 @@
-"""What is no plain verb: what comes in from elsewhere as a whole, copies, messages with their vectors, an erasure."""
+"""Routes that are not plain verbs: imports, forks, messages with their vectors, and erasure."""
 
 from __future__ import annotations
 

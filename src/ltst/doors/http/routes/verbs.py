@@ -1,4 +1,4 @@
-"""The verbs of the catalog over HTTP: of each a route is made, which reads a request and answers it."""
+"""Makes an HTTP route for each verb of the catalog."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ router = APIRouter(route_class=Guarded)
 
 
 def _add(verb: Verb, tag: str) -> None:
-    """Give a verb its route."""
+    """Adds the route of a verb."""
     method, _, path = verb.http.partition(" ")
     answer: dict[str, Any] = {"status_code": 204, "response_class": Response}
     if verb.shape is not None:
@@ -54,7 +54,7 @@ def _parameters(verb: Verb) -> Iterator[inspect.Parameter]:
     """Yield a parameter for each argument: in the path, the body, the query or a header."""
     path = {name: verb.renamed.get(name, name) for name in NAMED.findall(verb.http)}
     rest = {name: each for name, each in verb.arguments.items() if name not in (*path.values(), HEADER)}
-    # What may begin a conversation says of it in the address; what only reads one has it in its question.
+    # Options of a new conversation go into the address; a verb that only reads has them in its body.
     opening = () if verb.effect.reads else OPENING
     asked = [each for each in rest.values() if not verb.body or each.name in opening]
     yield _parameter("user", User)
@@ -74,7 +74,7 @@ def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empt
 
 def _body(verb: Verb, arguments: list[Argument]) -> type[BaseModel]:
     if verb.body == NewMessage.__name__:
-        return NewMessage  # type: ignore[no-any-return] # of which batches are made too
+        return NewMessage  # type: ignore[no-any-return] # batches use this model too
     return model(verb.body, arguments, about=verb.about, some=verb.some)
 
 

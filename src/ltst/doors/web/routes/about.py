@@ -1,4 +1,4 @@
-"""About me: what is known now, where it is from and what changed; each can be corrected, and that undone."""
+"""About me: what is known, where it comes from and what changed; everything can be corrected and undone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST = 1000
 
 
 class Change(NamedTuple):
-    """One point on the line of time."""
+    """One point on the timeline."""
 
     at: datetime
     what: str
@@ -96,7 +96,7 @@ async def reject_statement(visit: Visited) -> Response:
 
 
 async def _done(visit: Visit, verb: Callable[..., Awaitable[object]], told: str, *given: str) -> Response:
-    """Do something to a key, and tell so after its name."""
+    """Applies a verb to a key and shows what was done."""
     key, about = visit.need("key"), visit.asked("about", ME)
     before = await viewing.kept(visit.desk, key, about)
     await verb(key, *given, about=about)
@@ -104,14 +104,14 @@ async def _done(visit: Visit, verb: Callable[..., Awaitable[object]], told: str,
 
 
 async def _answered(visit: Visit, key: str, about: str, done: str, before: dict[str, Any]) -> Response:
-    """Returns what a change of a key changes on the page: its line alone, if that is what htmx puts in place."""
+    """Returns what a change of a key updates on the page: only its line, if htmx replaces just that."""
     notice = _notice(done, before)
     if not visit.in_line:
         return await _shown(visit, notice)
     facts = await viewing.of_key(visit.desk, key, about)
     shown = await _details(visit, facts)
     answer = line(visit, "about_line.html", notice, shown=bool(facts), facts=facts, **shown)
-    answer.headers["HX-Trigger"] = "corrected"  # what changed, further down on the page, asks for itself then
+    answer.headers["HX-Trigger"] = "corrected"  # makes the list of changes below reload
     return answer
 
 
@@ -120,7 +120,7 @@ def _notice(done: str, before: dict[str, Any] | None = None) -> Notice:
 
 
 async def _shown(visit: Visit, notice: Notice | None = None) -> Response:
-    """Returns the page, or for htmx what changes of it."""
+    """Returns the page, or only the part that htmx replaces."""
     user, known, said = visit.user, visit.number("known", 0), visit.number("said", 0)
     facts, stated, changed = await asyncio.gather(
         user.facts.list(),
@@ -138,7 +138,7 @@ async def _shown(visit: Visit, notice: Notice | None = None) -> Response:
 
 
 async def _details(visit: Visit, facts: Sequence[Fact]) -> dict[str, Any]:
-    """Returns what each of some facts took the place of, and the words it comes from."""
+    """Returns the fact that each of these facts replaced, and the messages they come from."""
     replaced, sources = await asyncio.gather(
         viewing.replaced(visit.desk, (each.fact_id for each in facts)),
         viewing.said(visit.desk, (each.source_message_id for each in facts)),
@@ -147,7 +147,7 @@ async def _details(visit: Visit, facts: Sequence[Fact]) -> dict[str, Any]:
 
 
 async def _changes(visit: Visit) -> dict[str, Any]:
-    """Returns what changed, the latest first, and what statements took the place of."""
+    """Returns what changed, the latest first, and the outdated statements by what replaced them."""
     offset = visit.number("changed", 0)
     changed, over = await asyncio.gather(
         viewing.changes(visit.desk, limit=min(offset + CHANGES + 1, MOST)),
@@ -162,7 +162,7 @@ async def _changes(visit: Visit) -> dict[str, Any]:
 def _by_subject(
     facts: Iterable[Fact], said: Iterable[Statement]
 ) -> list[tuple[str, list[list[Fact]], list[Statement]]]:
-    """Returns what is known of each person, the user first; the values of a key together."""
+    """Returns what is known about each person, the user first, with the values of a key together."""
     known = {about: [*each] for about, each in groupby(sorted(facts, key=_subject), key=_subject)}
     stated = {about: [*each] for about, each in groupby(sorted(said, key=_subject), key=_subject)}
     people = sorted(known.keys() | stated.keys(), key=lambda name: (name != ME, name.lower()))

@@ -1,4 +1,4 @@
-"""Bring and take: exports of other programs in, everything out, how long things stay, and an erasure with its proof."""
+"""Import and export on the page, retention of conversations, and erasure with its receipt."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 router = APIRouter(route_class=Shown)
 
 T = TypeVar("T")
-MOST_KEPT = 20  # imports whose end is still told
+MOST_KEPT = 20  # finished imports whose result is still shown
 
 
 @dataclass(slots=True)
 class Import:
-    """An import that is under way or over."""
+    """An import that is running or done."""
 
     user_id: str
     name: str
@@ -47,16 +47,16 @@ class Import:
 
     @property
     def over(self) -> bool:
-        """Returns whether nothing more comes."""
+        """Returns whether the import is done."""
         return self.report is not None or self.problem is not None
 
     def tell(self, stage: str, done: int, total: int) -> None:
-        """Note how far it is."""
+        """Records the progress."""
         self.stage, self.done, self.total = stage, done, total
 
 
 class Bridged:
-    """A handle of the server's own loop, for a thread that writes beside it."""
+    """Wraps a handle of the server's event loop for use in another thread."""
 
     def __init__(self, handle: Any, loop: asyncio.AbstractEventLoop) -> None:
         self._handle, self._loop = handle, loop
@@ -132,7 +132,7 @@ async def erase(visit: Visited) -> Response:
     verified = await visit.memory.verify(receipt)
     answer = page(visit, "receipt.html", receipt=receipt, verified=verified, written=_written(receipt))
     if visit.caller is not None and not visit.caller.admin:
-        answer.delete_cookie(KEY)  # it went with the memory
+        answer.delete_cookie(KEY)  # the key was erased with the memory
     answer.delete_cookie(USER)
     return answer
 
@@ -151,7 +151,7 @@ async def _overview(visit: Visit, job: Import | None = None, job_id: str | None 
 
 
 async def _imported(visit: Visit, job: Import, file: SentFile) -> None:
-    """Import a file beside everything else; what becomes of it is told by the page."""
+    """Imports a file in the background; the page shows the result."""
     loop = asyncio.get_running_loop()
     try:
         job.report = await asyncio.to_thread(_write, visit.user, job, file, loop)
@@ -170,7 +170,7 @@ def _write(user: AsyncUser, job: Import, file: SentFile, loop: asyncio.AbstractE
         most = user._desk.settings.max_content_bytes
         told = read_export([kept], max_content_bytes=most, progress=lambda *far: job.tell("Reading", *far))
         with told as export:
-            writer = cast("User", Bridged(user, loop))  # which is all that it calls
+            writer = cast("User", Bridged(user, loop))  # it has all the methods that an export calls
             return export.write(writer, progress=lambda *far: job.tell("Writing", *far))
 
 

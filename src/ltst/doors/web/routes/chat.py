@@ -1,4 +1,4 @@
-"""Chat on the page: what is said, streamed, and beside it what was recalled, what was learnt and the prompt."""
+"""Chat on the page: streams answers, and shows beside them what was recalled and learned, and the prompt."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _chat(visit: Visit, session: Any, shown: Sequence[ConversationMessage]) -> d
 
 
 async def _told(visit: Visit, turn: Turn) -> AsyncIterator[str]:
-    """Yields the turn as events; the last one is what stands beside the chat, or what went wrong."""
+    """Yields the turn as events; the last one is the panel beside the chat, or an error."""
     yield _event("start", chat_id=turn.chat_id, address=address("/chat", id=turn.chat_id))
     try:
         async for piece in turn.pieces():
@@ -94,7 +94,7 @@ def _event(name: str, **data: str) -> str:
 async def _last(
     visit: Visit, session: ConversationSession, shown: Sequence[ConversationMessage]
 ) -> dict[str, Any] | None:
-    """Returns what stands beside the last answer, looked up again."""
+    """Returns the panel beside the last answer, rebuilt."""
     said = [each for each in shown if each.role == "human"]
     if not said:
         return None
@@ -108,7 +108,7 @@ async def _last(
 
 
 async def _recalled(visit: Visit, noted: Mapping[str, Any]) -> list[Memory]:
-    """Returns what an answer rests on, of which it notes kinds and ids."""
+    """Returns the memories that an answer rests on, from the kinds and ids stored with it."""
     kept = noted.get("memories")
     wanted = [each for each in kept if isinstance(each, dict)] if isinstance(kept, list) else []
     facts = {each.fact_id: each for each in await visit.user.facts.list()}
@@ -141,7 +141,7 @@ async def _beside(
 
 
 async def _learnt(visit: Visit, said: ConversationMessage) -> list[tuple[str, str]]:
-    """Returns what is known from this message alone, each with what kind of thing it is."""
+    """Returns what was learned from this message, each with its kind."""
     user, source = visit.user, said.message_id
     facts = [(each.label, each.value) for each in await user.facts.list() if each.source_message_id == source]
     stated = await user.statements.list(session_id=said.session_id, limit=SHOWN)

@@ -1,4 +1,4 @@
-"""Conversations: list, search and read them; change them; what was learnt from each."""
+"""Conversations on the page: lists, searches, shows and changes them, and shows what was learned from each."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ async def delete(visit: Visited) -> Response:
 async def _read(
     visit: Visit, session: ConversationSession, done: str | None, before: ConversationMessage | None = None
 ) -> Response:
-    """Returns a conversation; `before` is a message as it was, to be put back with a click."""
+    """Returns a conversation; `before` is a message as it was, which a click can restore."""
     session_id, at = session.session_id, visit.number("at", 0, 2**31 - 1)
     newest = max(0, (session.session_length or 0) - READ)
     offset = visit.number("offset", min(max(0, at - READ // 2), newest))
@@ -139,7 +139,7 @@ async def _session(visit: Visit) -> ConversationSession:
 
 
 async def _learnt(visit: Visit, session_id: str) -> list[Fact]:
-    """Returns the facts whose words stand in a conversation."""
+    """Returns the facts that were learned from messages of a conversation."""
     facts = await visit.user.facts.list()
     sources = await viewing.said(visit.desk, (each.source_message_id for each in facts))
     here = {each.message_id for each in sources.values() if each.session_id == session_id}

@@ -1,4 +1,4 @@
-"""The example: a user with a year of conversations, made at a click and thrown away at another."""
+"""The example: a user with a year of conversations, created and deleted with one click each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents on the page: a file is dropped, and shown as the chunks that are searched."""
+"""Documents on the page: uploads files, and shows them as the chunks that searches find."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The entrance: coming in with a key, choosing whose memory to look at, and the files that pages load."""
+"""The entrance: logging in with a key, choosing whose memory to see, and the static files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ router = APIRouter(route_class=Shown)
 open_router = APIRouter(route_class=Welcoming)
 
 USERS_SHOWN = 100
-PLACE = re.compile(r"/[a-z]*", re.ASCII)  # a place of this page, and no other site
+PLACE = re.compile(r"/[a-z]*", re.ASCII)  # a place of this page, never another site
 YEAR = "public, max-age=31536000, immutable"
 
 

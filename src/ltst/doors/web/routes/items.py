@@ -1,4 +1,4 @@
-"""Items on the page: what programs keep, browsed by namespace, found by words, and removed."""
+"""Items on the page: what programs store, browsed by namespace, searched and removed."""
 
 from __future__ import annotations
 

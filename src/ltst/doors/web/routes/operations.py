@@ -1,4 +1,4 @@
-"""Operations, for admins: users, keys, health, work that waits or failed, how fast everything is, and the ledger."""
+"""Operations on the page, for admins: users, keys, health, background work, performance and the ledger."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ router = APIRouter(route_class=Shown, prefix="/operations")
 
 LISTED, EVENTS, NEWEST = 50, 100, 15
 DONE = {"revoked": "The key opens nothing any more.", "retried": "What failed is tried again."}
-# How far the plots go back, and the step between two of their points.
+# The time span of each plot, and the interval between its points.
 SPANS = {"day": (timedelta(days=1), timedelta(minutes=15)), "week": (timedelta(days=7), timedelta(hours=2))}
 
 

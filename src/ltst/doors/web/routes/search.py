@@ -1,4 +1,4 @@
-"""Search: hits with the parts of their scores, why something is not among them, and the context of a question."""
+"""Search on the page: hits with the parts of their scores, why something is missing, and the context of a query."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNLIKE = ("unlike", "It has too little to do with the question to be a candidate
 
 
 class Reason(NamedTuple):
-    """What was missed, and why it is not there: in a word, and in a sentence."""
+    """Something that was missed, and why: in a word, and in a sentence."""
 
     content: str
     word: str
@@ -63,7 +63,7 @@ async def context(visit: Visited) -> Response:
 
 
 async def _recent(visit: Visit) -> dict[str, str]:
-    """Returns the latest conversations by their ids, each with what to call it."""
+    """Returns the latest conversations by id, each with its title."""
     recent = [each.session_id for each in await visit.user.sessions.list(limit=RECENT)]
     titles = await viewing.titles(visit.desk, recent)
     return {each: titles[each] for each in recent}
@@ -81,7 +81,7 @@ def _filters(visit: Visit) -> SearchFilters:
 
 
 async def _reasons(visit: Visit, query: str, missed: str, hits: Sequence[Hit], filters: SearchFilters) -> list[Reason]:
-    """Returns what holds the words that were missed, each with why it is not among the hits."""
+    """Returns what contains the missed words, each with the reason why it is not among the hits."""
     asked, user = filters.get("kinds") or SEARCHED, visit.user
     every = tuple({**dict.fromkeys(SEARCHED), **dict.fromkeys(asked), "item": None})
     unfloored: SearchFilters = {**filters, "floor": 0.0}
@@ -116,7 +116,7 @@ def _ranked(hit: Hit, hits: Sequence[Hit], place: int) -> tuple[str, str]:
 
 
 def _left_out(hit: Hit, kinds: Iterable[str], filters: SearchFilters) -> str | None:
-    """Returns which filter leaves a hit out; None if all let it through."""
+    """Returns which filter excludes a hit, or None if all accept it."""
     since, until, at = filters.get("since"), filters.get("until"), hit.occurred_at
     if hit.kind not in kinds:
         return f"Its kind, {hit.kind}, is not among those that are searched: {', '.join(kinds)}."

@@ -1,4 +1,4 @@
-"""Wishes: preferences, what is learnt, and instructions to agents with their versions."""
+"""Wishes on the page: preferences, what is learned, and instructions for agents with their versions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def forget(visit: Visited) -> Response:
     before = await _kept(visit, key)
     await visit.user.preferences.forget(key)
     notice = _notice(f"{key} is forgotten.", before)
-    # A default may hold again.
+    # The default may apply again.
     return _line(visit, await visit.user.preferences.get(key), notice) if visit.in_line else await _shown(visit, notice)
 
 
@@ -119,7 +119,7 @@ async def _shown(visit: Visit, notice: Notice | None = None) -> Response:
 
 
 async def _kept(visit: Visit, key: str) -> dict[str, Any] | None:
-    """Returns a preference as it is, ready for JSON, without a value if there is none; None if it cannot be read."""
+    """Returns a preference as JSON fields for undo, without a value if there is none; None if it is unreadable."""
     known = await visit.user.preferences.get(key)
     if known is None or known.user_id != visit.user_id:  # a default
         return {**dict.fromkeys(KEPT), "key": key}
@@ -130,7 +130,7 @@ async def _kept(visit: Visit, key: str) -> dict[str, Any] | None:
 
 
 def _compared(old: str, new: str) -> list[tuple[str, str]]:
-    """Returns the lines of both versions, each with whether it went, came or stayed."""
+    """Returns the lines of both versions, each marked as gone, come or same."""
     kinds = {"- ": "gone", "+ ": "come", "  ": "same"}
     lines = ndiff(old.splitlines(), new.splitlines())
     return [(kinds[line[:2]], line[2:]) for line in lines if line[:2] in kinds]

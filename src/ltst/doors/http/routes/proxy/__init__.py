@@ -1,4 +1,4 @@
-"""The proxy: an OpenAI client that changes its base URL gets memory, from its own model or an agent of this server."""
+"""The proxy: gives OpenAI clients that change their base URL a memory, with their model or an agent of this server."""
 
 from ltst.doors.http.routes.proxy import completions, embeddings, models, responses
 from ltst.doors.http.routes.proxy.common import router

@@ -1,4 +1,4 @@
-"""What the routes of the proxy share: errors in OpenAI's words, whose memory it is, and the agents of this server."""
+"""Shared by the proxy's routes: errors in OpenAI's format, the user, and the agents of this server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ltst.verbs.wire import Id
 
 
 class WordedRoute(APIRoute):
-    """A route whose errors come in OpenAI's words, which its clients read."""
+    """A route whose errors are in OpenAI's format, which its clients understand."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Answer, or say what went wrong."""
@@ -54,7 +54,7 @@ router = APIRouter(prefix="/v1", tags=["OpenAI-compatible proxy"], route_class=W
 
 Body = Mapping[str, Any]
 
-# A model of this name is an agent of this server.
+# Prefix of model names that stand for agents of this server.
 OWN = "ltst/"
 ROLES = (*LEADING, *STORED_AS)
 CHAT_HEADER = "X-Chat-Id"
@@ -75,7 +75,7 @@ WHOLE: dict[int | str, dict[str, Any]] = {
 
 
 def described(required: Sequence[str], properties: Mapping[str, Any], example: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document of a request, of which only some fields are read here."""
+    """Returns the documentation of a request of which only some fields are read here."""
     schema = {
         "type": "object",
         "description": "As OpenAI describes it. What is not named here is passed on untouched.",
@@ -87,7 +87,7 @@ def described(required: Sequence[str], properties: Mapping[str, Any], example: M
 
 
 async def read(request: Request) -> Any:
-    """Return the JSON of a request; None, which no route takes, where it is none."""
+    """Returns the JSON body of a request, or None, which no route accepts, if it is not JSON."""
     try:
         return json.loads(await request.body())
     except ValueError:
@@ -96,7 +96,7 @@ async def read(request: Request) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How an agent of this server answers in the words of one of OpenAI's APIs: at once, or as events."""
+    """How an agent of this server answers in one of OpenAI's formats: at once, or as events."""
 
     api: Api
     whole: Callable[[Turn, Body, str], dict[str, Any]]
@@ -106,7 +106,7 @@ class Wording:
 async def answer(
     wording: Wording, request: Request, caller: Caller, chat_id: str | None, agent: str | None, key: str | None
 ) -> Response:
-    """Answer a request: the model behind this server does, or an agent of its own if it is named as the model."""
+    """Answers a request: with the model behind this server, or with one of its agents if the model names it."""
     api = wording.api
     body = api.checked(await read(request))
     user = memory_of(request, _acting(request, caller, body))
@@ -135,12 +135,12 @@ def _acting(request: Request, caller: Caller, body: Body) -> Caller:
 
 
 def is_own(model: object) -> bool:
-    """Return whether a model is this server's own."""
+    """Returns whether a model name stands for an agent of this server."""
     return isinstance(model, str) and model.startswith(OWN)
 
 
 def relay_for(request: Request, model: object) -> Relay:
-    """Return the way to the models behind this server; NotFound where there are none."""
+    """Returns the relay to the models behind this server; raises NotFound if there are none."""
     relay: Relay = request.app.state.relay
     if not relay.leads_somewhere:
         others = f"ask for {OWN}recall, or set LTST_PROXY_BASE_URL or LTST_LLM_MODEL"
@@ -151,13 +151,13 @@ def relay_for(request: Request, model: object) -> Relay:
 
 
 def _passed(relayed: Relayed) -> Response:
-    """Return the answer of a model as it comes."""
+    """Returns a model's answer as it arrives."""
     headers = {**relayed.headers, CHAT_HEADER: relayed.chat_id}
     return StreamingResponse(relayed.aiter_bytes(), relayed.status, headers=headers)
 
 
 async def passed_whole(passage: EndpointAnswer) -> Response:
-    """Return any other answer, read to its end."""
+    """Returns any other answer, read to its end."""
     try:
         return Response(await passage.read(), passage.status, headers=dict(passage.headers))
     finally:
@@ -165,7 +165,7 @@ async def passed_whole(passage: EndpointAnswer) -> Response:
 
 
 async def _begin(request: Request, user: AsyncUser, api: Api, place: PlacedRequest, key: str | None) -> Turn:
-    """Have an agent of this server answer, which knows the turns before the newest from the memory."""
+    """Lets an agent of this server answer; it takes earlier turns from the memory."""
     messages = api.messages(place.body)
     if unknown := [each["role"] for each in messages if each["role"] not in ROLES]:
         raise Invalid(f"the role of a message must be one of {', '.join(ROLES)}, not {unknown[0]!r}")
@@ -180,7 +180,7 @@ async def _begin(request: Request, user: AsyncUser, api: Api, place: PlacedReque
 
 
 def worded(problem: LtstError, request_id: str) -> dict[str, Any]:
-    """Return a problem as OpenAI's clients read it."""
+    """Returns an error in OpenAI's format."""
     document = problems.of_error(problem, request_id)
     code = document["type"].rpartition(":")[2].replace("-", "_")
     return {"error": {"message": document.pop("detail"), "code": code, "param": None, **document}}
@@ -192,5 +192,5 @@ def _refusal(problem: LtstError, request_id: str) -> Response:
 
 
 def answered(body: Body, headers: Mapping[str, str] | None = None) -> Response:
-    """Return an answer of this server's own, as JSON."""
+    """Returns this server's own answer as JSON."""
     return Response(json.dumps(body), media_type="application/json", headers=headers)

@@ -1,4 +1,4 @@
-"""Chat completions, from the model behind this server or an agent of its own."""
+"""The chat completions API, answered by the model behind this server or by one of its agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Embeddings, by the model whose vectors the database holds, or by one behind this server."""
+"""The embeddings API, answered by the database's embedding model or by a model behind this server."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def create_embeddings(request: Request, caller: Calling) -> Response:
 
 
 async def _elsewhere(request: Request, model: str) -> Response:
-    """Return the vectors of a model behind this server, as they are."""
+    """Returns the vectors of a model behind this server, unchanged."""
     relay: Relay = request.app.state.relay
     if is_own(model) or not relay.leads_somewhere:
         raise NotFound(f"there is no embedding model {model!r} here: ask for {EMBEDDER}")

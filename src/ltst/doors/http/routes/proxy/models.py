@@ -1,4 +1,4 @@
-"""The models to choose from: those behind this server, and its own agents."""
+"""The models API: lists the models behind this server and its own agents."""
 
 from __future__ import annotations
 

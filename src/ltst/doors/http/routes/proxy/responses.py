@@ -1,4 +1,4 @@
-"""Responses, from the model behind this server or an agent of its own."""
+"""The responses API, answered by the model behind this server or by one of its agents."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def _streamed(begun: Turn, body: Body, request_id: str) -> AsyncIterator[s
 
 
 def _response(begun: Turn, body: Body, reply: str | None = None) -> dict[str, Any]:
-    """Return a response as OpenAI's clients read it; without a reply it is under way."""
+    """Returns a response in OpenAI's format; without a reply it is in progress."""
     return {
         "id": f"{PREFIX}{begun.message_id}",
         "object": "response",
