@@ -400,7 +400,7 @@ async def test_indexing_that_waited_for_an_erasure_writes_nothing(settings: Sett
     url = str(settings.database_url)
     async with AsyncMemory(settings=settings) as memory:
         await memory.user("ana").chat("one").add("user", "hello")
-        with psycopg.connect(url) as erasing, superuser(url) as probe:
+        with psycopg.connect(by_hand(url)) as erasing, superuser(url) as probe:
             erasing.execute("SELECT pg_advisory_xact_lock(hashtextextended('ana', 2))")
             indexing = asyncio.create_task(index_words(memory._core.database, "ana"))
             await soon(lambda: value(probe, waiting) > 0)
