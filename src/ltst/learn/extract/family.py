@@ -28,13 +28,13 @@ _PRONAMED = _TABLE.pattern("pronamed")
 def named(text: str, said_at: datetime) -> Iterator[Claim]:
     """Yields relatives and pets that the sentence names anywhere: "my daughter Mia starts school"."""
     for found in _RELATIVE.finditer(text):
-        led = found[0][: found.start("names") - found.start()]
         # "Is my dog called Rex?" asks for the name; "food for my dog Rex?" knows it.
-        if text.endswith("?") and re.search(r"\b(?:called|named|name|is|are)\b", led, re.I):
+        if text.endswith("?") and re.search(r"\b(?:called|named|name|is|are)\b", found[0], re.I):
             continue
+        announced = "nam" in found[0] or "called" in found[0]
         # A name must stand alone or be announced, so that "my mom Sunday" is not read as one.
-        if found["many"] or "nam" in found[0] or "called" in found[0] or _APPOSED.match(found["names"]):
-            read = values.names if found["many"] else values.person
+        if found["many"] or announced or _APPOSED.match(found["names"]):
+            read = values.names if found["many"] else values.called if announced else values.person
             yield from _relatives(found, read(found["names"]), text, said_at)
     for found in _REVERSED.finditer(text):
         yield from _relatives(found, values.person(found["names"]), text, said_at)
