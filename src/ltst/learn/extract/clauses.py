@@ -77,6 +77,11 @@ def sentences(text: str) -> Iterator[ParsedSentence]:
             yield _sentence(sentence[:LONGEST_SENTENCE])
 
 
+def first_sentence(text: str) -> str:
+    """Returns the first sentence of the writer's own words."""
+    return _END.split(text, maxsplit=1)[0].strip()
+
+
 def _sentence(text: str) -> ParsedSentence:
     asks = text.endswith("?") or bool(_ASKING.match(text))
     unstated = bool(_PAST.search(text) or _REPORTED.search(text.rstrip(" .!?…"))) or _is_sarcastic(text)

@@ -17,6 +17,7 @@ _RELATIVE = _TABLE.pattern("relative")
 _APPOSED = _TABLE.pattern("apposed", flags=0)
 _REVERSED = _TABLE.pattern("reversed")
 _GONE = _TABLE.pattern("gone")
+_DIED = _TABLE.pattern("died")
 _LOST = _TABLE.pattern("lost", r"\b", " $")
 _LEFT = _TABLE.pattern("left", r"\b", " $")
 _OTHERS = re.compile(r"\b(?:ex|friend|cousin|colleague|first|former)[- ]$", re.I)
@@ -61,6 +62,13 @@ def together(text: str, said_at: datetime) -> Iterator[Claim]:
     name = values.person(found["name"]) if found and not _OTHERS.search(text[: found.start()]) else []
     if found and name:
         yield fact("partner", name[0], "holds" if found["met"] else "ends", when.since(text, said_at))
+
+
+def died(text: str, said_at: datetime) -> Iterator[Claim]:
+    """Yields the end of somebody known only by name, without a key: who it is depends on whom the user has."""
+    if found := _DIED.search(text):
+        for name in values.called(found["a"] or found["b"])[:1]:
+            yield fact("", name, "ends", when.since(text, said_at))
 
 
 def pronamed(text: str) -> list[str]:
