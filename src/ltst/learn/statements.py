@@ -36,7 +36,7 @@ _INVENTED = re.compile(
     r"|you are now|from now on you are|i want you to (?:be|act|play|pretend|respond as)|stay in character"
     r"|(?:if i were|if i was|if i had|i wish i)\b"
     # With what would be so: "if I won the lottery I'd live in Hawaii".
-    r"|if (?:i|we) (?:ever )?(?:won|could|lived|owned|got|became|inherited|quit)\b[^.!?\n]{0,80}? (?:i|we)"
+    r"|if (?:i|we) (?:ever )?(?:won|could|lived|owned|became|inherited)\b[^.!?\n]{0,80}? (?:i|we)"
     r"(?:'d| would)\b"
     r"|(?:write|compose|draft|generate|invent|make up|create|sing|rewrite|continue)(?: me| us| my)? (?:an?|some|the"
     r"|another|this) (?:[\w-]{1,30} ){0,3}(?:story|poem|song|lyrics|script|screenplay|scene|dialogue|monologue|essay"
@@ -94,9 +94,10 @@ _ASKS = re.compile(
 )
 # Goes on since a while ago, although a word for plans is in it: "I'm learning to play the cello since May".
 _GOES_ON = re.compile(
-    r"\b(?:i'm|im|i am|we're|we are|been) (?!going|planning|thinking|looking|hoping|considering|trying|waiting)"
-    r"\w{2,20}ing\b[^.!?\n]{0,100}? (?:since|for (?:years|months|weeks|ages"
-    r"|(?:an?|\d{1,2}|two|three|four|five|six) (?:year|month|week)s?))\b",
+    r"(?:i'm|im|i am|we're|we are|i've been|we've been) (?!going|planning|thinking|looking|hoping|considering|trying"
+    r"|waiting|meaning|wanting|leaning|putting|wondering|dying|eyeing)\w{2,20}ing\b[^,;.!?\n]{0,60}?"
+    r" (?:since (?=\d|last|this|the|(?-i:(?!I\b)[A-Z]))|for (?:ages|(?:[\w ]{1,12} )?(?:year|month|week)s?)\b)"
+    r"[^,;\n]{0,30}$",
     re.I,
 )
 _SELF = re.compile(r"(?:i|i'\w{1,2}|im|ive|we|we'\w{1,2}|my|our|ich|wir)\b", re.I)
@@ -122,7 +123,7 @@ def read(text: str, said_at: datetime, before: str = "") -> list[Stated]:
         sentence = text[start:end]
         if judged is None or asks(sentence):
             continue
-        kind = "activity" if judged.kind == "plan" and _GOES_ON.search(sentence) else judged.kind
+        kind = "activity" if judged.kind == "plan" and _begins(_GOES_ON, sentence) else judged.kind
         person = about(sentence, kind, person)
         sure = round(judged.probability, 3)
         found.append(Stated(start, end, kind, person, sure, *lasts(sentence, kind, said_at)))
@@ -131,8 +132,12 @@ def read(text: str, said_at: datetime, before: str = "") -> list[Stated]:
 
 def asks(sentence: str) -> bool:
     """Returns whether a sentence is a question and says nothing else, even if it lacks its mark."""
-    begins = _OPENING.match(sentence)
-    return _ASKS.match(sentence, begins.end() if begins else 0) is not None
+    return _begins(_ASKS, sentence)
+
+
+def _begins(pattern: re.Pattern[str], sentence: str) -> bool:
+    opening = _OPENING.match(sentence)
+    return pattern.match(sentence, opening.end() if opening else 0) is not None
 
 
 def lasts(sentence: str, kind: str, said_at: datetime) -> tuple[datetime | None, datetime | None]:
