@@ -87,7 +87,7 @@ _BE = r"(?:is|are|was|were|do|does|did|am|has|have|will|would|should|can|could)"
 _ALONE = r"\b(?:(?!\bi\b|\bwe\b)[^,;:—–()\n]){0,200}+$"
 _ASKS = re.compile(
     rf"(?:(?:where|when|who|whom|why|how|what)(?:'s| {_BE})"
-    rf"|(?:which|whose|what|how) [\w'-]{{1,20}}(?: [\w'-]{{1,20}})? {_BE}) "
+    rf"|(?:which|whose|what|how)(?: (?!i\b|we\b|my\b|an?\b)[\w'-]{{1,20}}){{1,2}} {_BE}) "
     r"(?:i|we|you|he|she|they|it|my|our|his|her|their|your|the|that|this|there|(?-i:[A-Z])[\w'-]{0,30})"
     rf"{_ALONE}|(?:do|does|did|have|am) (?:i|we){_ALONE}|(?:does|has|is) (?:my|our){_ALONE}",
     re.I,

@@ -20,7 +20,9 @@ _GONE = _TABLE.pattern("gone")
 _DIED = _TABLE.pattern("died")
 _LOST = _TABLE.pattern("lost", r"\b", " $")
 _LEFT = _TABLE.pattern("left", r"\b", " $")
-_OTHERS = re.compile(r"\b(?:ex|friend|cousin|colleague|first|former)[- ]$", re.I)
+_OTHERS = re.compile(
+    r"\b(?:ex|friend|cousin|colleague|first|former|says?|said|thinks?|thought|wish|hope|pretend|whether|if)[- ]$", re.I
+)
 _KEYS = ("partner", "child", "pet")
 _TOGETHER = _TABLE.pattern("together")
 _PRONAMED = _TABLE.pattern("pronamed")
@@ -35,8 +37,9 @@ def named(text: str, said_at: datetime) -> Iterator[Claim]:
         announced = "nam" in found[0] or "called" in found[0]
         # A name must stand alone or be announced, so that "my mom Sunday" is not read as one.
         if found["many"] or announced or _APPOSED.match(found["names"]):
-            read = values.names if found["many"] else values.called if announced else values.person
-            yield from _relatives(found, read(found["names"]), text, said_at)
+            many, one = (values.names, values.called) if announced else (values.names_beside, values.person)
+            given = (many if found["many"] else one)(found["names"])
+            yield from _relatives(found, given, text, said_at)
     for found in _REVERSED.finditer(text):
         yield from _relatives(found, values.person(found["names"]), text, said_at)
 
@@ -81,4 +84,9 @@ def _children(text: str) -> list[str]:
     return [re.sub(r"^(?:two|three|four|five|six|\d)$", r"\g<0> children", values.bare(text))]
 
 
-READERS: dict[str, values.Reader] = {"names": values.names, "children": _children, "pets": values.pets}
+READERS: dict[str, values.Reader] = {
+    "names": values.names,
+    "names_beside": values.names_beside,
+    "children": _children,
+    "pets": values.pets,
+}

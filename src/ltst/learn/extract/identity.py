@@ -27,7 +27,8 @@ def own_name(text: str) -> list[str]:
     found = values.person(text)
     if not found or len(found[0].split()) > 3 or not _ENDS_NAME.match(text[text.find(found[0]) + len(found[0]) :]):
         return []
-    if values.is_ambiguous(found[0]) and not _INTRODUCES.match(text[len(found[0]) :]):
+    # "I'm Christian" tells a faith.
+    if found[0] == "Christian" or (values.is_ambiguous(found[0]) and not _INTRODUCES.match(text[len(found[0]) :])):
         return []
     lowered = found[0].lower()
     otherwise = lowered in LISTS["languages"] | LISTS["diets"] | LISTS["cities"] or lowered.isdigit()

@@ -44,8 +44,7 @@ _NAMED_OTHERWISE = frozenset[str]().union(
     *(LISTS[name] for name in ("not_names", "programming", "software", "clouds", "languages", "demonyms"))
 )
 # "My name is Arabic" tells where it comes from.
-_UNNAMED = (LISTS["not_names"] | LISTS["demonyms"] | LISTS["languages"]) - LISTS["first_names"]
-# After a first name that is also a month or a verb: "June 3", "Will be there".
+_UNNAMED = (LISTS["not_names"] | LISTS["demonyms"] | LISTS["languages"]) - LISTS["first_names"] - LISTS["odd_names"]
 _NO_NAME_AFTER = _TABLE.pattern("no_name_after", " ", r"\b")
 
 
@@ -117,33 +116,51 @@ def place(text: str) -> list[str]:
 
 def person(text: str) -> list[str]:
     """Returns a person's name; a word that means something else only if it is a usual first name, such as Ruby."""
-    text = text[:LONGEST].strip()
-    found = called(text)
-    if found and is_ambiguous(found[0]):
-        return [] if _NO_NAME_AFTER.match(text[len(found[0]) :]) else found
-    return [] if found and found[0].lower() in _NAMED_OTHERWISE else found
+    found = apposed(text)
+    return [] if found and found[0].lower() in _NAMED_OTHERWISE - LISTS["first_names"] else found
+
+
+def apposed(text: str) -> list[str]:
+    """Returns the name beside somebody, who may be called like a product, but not like a day: "two cats, Sunday"."""
+    return [each for each in called(text) if _first(each) not in LISTS["odd_names"] - LISTS["first_names"]]
 
 
 def called(text: str) -> list[str]:
-    """Returns the name after words that announce one, such as "called"; there it may also be that of a product."""
-    found = _NAME.match(text[:LONGEST].strip())
+    """Returns the name after words that announce one, such as "called": there nearly everything is a name."""
+    text = text[:LONGEST].strip()
+    found = _NAME.match(text)
     if not found:
         return []
     value = re.sub(r"'s$", "", found[1].strip(_JUNK))
-    first = _TITLE.sub("", value).split(" ")[0].lower()
-    return [] if value.lower() in LISTS["jokes"] or first in _UNNAMED else [value]
+    # "June 3", "Will be there".
+    if is_ambiguous(value) and _NO_NAME_AFTER.match(text[len(value) :]):
+        return []
+    return [] if value.lower() in LISTS["jokes"] or _first(value) in _UNNAMED else [value]
+
+
+def _first(name: str) -> str:
+    return _TITLE.sub("", name).split(" ")[0].lower()
 
 
 def is_ambiguous(name: str) -> bool:
     """Returns whether a name begins with a first name that also means something else."""
-    return name.split(" ")[0].lower() in LISTS["first_names"]
+    return _first(name) in LISTS["first_names"]
 
 
 def names(text: str) -> list[str]:
-    """Returns one or several names: "Mia, Leo (4) and Tom"."""
+    """Returns one or several names that were announced: "called Mia, Leo (4) and Tom"."""
+    return _listed(text, called)
+
+
+def names_beside(text: str) -> list[str]:
+    """Returns one or several names that stand beside whom they name: "two kids, Mia and Leo"."""
+    return _listed(text, apposed)
+
+
+def _listed(text: str, read: Reader) -> list[str]:
     found: list[str] = []
     for part in re.split(r",? (?:and|&) |, ", _AGE.sub("", text[: LONGEST * 2]))[:MOST_LISTED]:
-        value = called(part)
+        value = read(part)
         found += value
         # A word that is no name does not end the list, unless more than a name stands there.
         if len(part.strip(_JUNK)) > len(value[0] if value else part.split(" ")[0]) or not _NAME.match(part.strip()):
