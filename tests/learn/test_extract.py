@@ -444,6 +444,7 @@ Nadja and I are a couple now. => partner = Nadja
 I was born on 14 March 1988 => birthday = 14 March 1988
 I was born on March 14th, 1988, in Kassel => birthday = March 14, 1988
 I live in Munich, my brother says hi => home = Munich
+I moved to Munich, told my boss and said my goodbyes => home = Munich
 """
 
 SILENT = """

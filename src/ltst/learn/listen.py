@@ -10,7 +10,7 @@ from itertools import pairwise, takewhile
 from ltst.db.pool import Database, SingleCall, Transaction, user_scope
 from ltst.learn import keys
 from ltst.learn.rules import read_message
-from ltst.learn.weigh import NO_AGENT, weigh
+from ltst.learn.weigh import NO_AGENT, hold, weigh
 from ltst.records import ME, Claim, ConversationMessage, Earlier, Learnt
 from ltst.rooms import claims, events, facts, messages, sessions, statements, work
 from ltst.rooms.claims import SourcedClaim
@@ -89,9 +89,14 @@ async def _heard(
 async def _keep(tx: Transaction, heard: Sequence[tuple[ConversationMessage, Learnt]], agent: str | None) -> None:
     """Stores what was heard, and folds the claims into what is known."""
     said = [_said_in(message, addressed(claim, agent)) for message, learnt in heard for claim in learnt.claims]
-    await weigh(tx, await claims.add(tx, [each for each in said if each.claim.key], reader=LOCAL))
+    keyed, by_name = [each for each in said if each.claim.key], [each for each in said if not each.claim.key]
+    if by_name:
+        # All at once, because folding twice would lock them in another order than other callers do.
+        named = [("fact", key) for key in keys.NAMED]
+        await hold(tx, [*((each.claim.noun, each.claim.key) for each in keyed), *named])
+    await weigh(tx, await claims.add(tx, keyed, reader=LOCAL))
     # Only now, because the same messages may have introduced whoever is gone.
-    gone = [each for given in said if not given.claim.key for each in await _known_by_name(tx, given)]
+    gone = [each for given in by_name for each in await _known_by_name(tx, given)]
     await weigh(tx, await claims.add(tx, gone, reader=LOCAL))
     spans = [SpanOf(str(message.message_id), each) for message, learnt in heard for each in learnt.statements]
     new = await statements.add(tx, spans)
