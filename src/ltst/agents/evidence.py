@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -15,10 +15,10 @@ from ltst.agents.intents import (
     FORMERLY,
     QUESTION_MARK,
     capabilities,
-    is_question,
     to_forget,
 )
-from ltst.agents.passages import FILLERS, LONGEST_TEXT, Question, answering, covered, rarity, sentences
+from ltst.agents.parts import LONGEST_TEXT, parts
+from ltst.agents.passages import FILLERS, Question, answering, covered, rarity, sentences
 from ltst.recall.temporal import Interval, intervals
 from ltst.records import ConversationMessage, Hit
 from ltst.support.terms import terms
@@ -54,12 +54,16 @@ REQUESTING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A memory that may answer a question: the passage that does, its strength, and the question's terms in it."""
+    """A memory that may answer a question: the passage that does, its strength, and the question's terms in it.
+
+    `pasted` tells that the passage is from a text that the user pasted, so that somebody else may have written it.
+    """
 
     hit: Hit
     passage: str
     strength: float
     shared: frozenset[str]
+    pasted: bool = False
 
     @property
     def date(self) -> float:
@@ -141,7 +145,8 @@ def resting_on(question: Question, said: ConversationMessage) -> Evidence:
         "message", said_id, words, 0.0, {}, said.timestamp, said.session_id, said.role, (said_id,), trusted=said.trusted
     )
     shared = question.terms & frozenset(terms(words[:LONGEST_TEXT]))
-    return Evidence(hit, answering(question, words, dict.fromkeys(question.terms, 1.0)), math.inf, shared)
+    told = parts(words).told or words
+    return Evidence(hit, answering(question, told, dict.fromkeys(question.terms, 1.0)), math.inf, shared)
 
 
 def is_version(question: Question, first: Evidence, other: Evidence) -> bool:
@@ -160,16 +165,14 @@ def _alike(question: Question, first: Evidence, other: Evidence) -> bool:
 def _weighed(question: Question, found: Sequence[Hit]) -> list[Evidence]:
     top = max((hit.score for hit in found), default=0.0)
     weights = rarity(question, [hit.content for hit in found])
-    usable = [hit for hit in found if _quotable(hit, question.text)]
-    return [
-        Evidence(
-            hit,
-            answering(question, hit.content, weights),
-            _strength(question, hit, top, covered(question, hit.content, weights)),
-            question.terms & frozenset(terms(hit.content[:LONGEST_TEXT])),
-        )
-        for hit in usable
-    ]
+    weighed = []
+    for hit in found:
+        words, pasted = _quotable(question, hit, weights)
+        if words:
+            strength = _strength(question, hit, top, covered(question, words, weights))
+            shared = question.terms & frozenset(terms(words[:LONGEST_TEXT]))
+            weighed.append(Evidence(hit, answering(question, words, weights), strength, shared, pasted))
+    return weighed
 
 
 def _strength(question: Question, hit: Hit, top: float, words: float) -> float:
@@ -208,11 +211,19 @@ def _mends(first: Evidence, other: Evidence) -> bool:
     return soon and bool(MENDING.match(other.hit.content))
 
 
-def _quotable(hit: Hit, question: str) -> bool:
-    """Returns whether a hit may be quoted: not if it retells, or is a question unless the user asks about questions."""
+def _quotable(question: Question, hit: Hit, weights: Mapping[str, float]) -> tuple[str, bool]:
+    """Returns the words of a hit that may be quoted, and whether they were pasted; no words if it only retells or asks.
+
+    A pasted text says nothing of the user, so it does not answer a question like "Where do I live?".
+    """
     if wording.is_own(hit) or (hit.kind == "entry" and hit.sources):
-        return False
-    if hit.kind != "message" or hit.role != "human":
-        return True
-    asks = is_question(hit.content) or to_forget(hit.content) is not None or capabilities(hit.content) is not None
-    return not asks or bool(ABOUT_ASKING.search(question))
+        return "", False
+    if hit.kind != "message" or hit.role != "human" or ABOUT_ASKING.search(question.text):
+        return hit.content, False
+    if to_forget(hit.content) is not None or capabilities(hit.content) is not None:
+        return "", False
+    said = parts(hit.content)
+    own = covered(question, said.told, weights) if said.told else -1.0
+    if not said.pasted or question.of_user or own >= covered(question, said.pasted, weights):
+        return said.told, False
+    return said.pasted, True

@@ -13,6 +13,7 @@ from typing import Any
 from ltst.agents import intents, wording
 from ltst.agents.known import is_about
 from ltst.agents.memories import Memory, plain, plain_fact, plain_message
+from ltst.agents.parts import parts
 from ltst.agents.passages import Question, answering, covered, rarity
 from ltst.agents.wording import Reply
 from ltst.errors import NotFound
@@ -133,7 +134,8 @@ async def _saying(user: AsyncUser, message: ConversationMessage, topic: str, bes
 
 
 def _states(hit: Hit) -> bool:
-    asks = intents.is_question(hit.content) or intents.to_forget(hit.content) is not None
+    said = parts(hit.content)
+    asks = not (said.told or said.pasted) or intents.to_forget(hit.content) is not None
     return not asks and intents.courtesy(hit.content) is None and not wording.is_own(hit)
 
 

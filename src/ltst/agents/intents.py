@@ -25,6 +25,11 @@ OPENING = re.compile(
 )
 ASKING = _TABLE.pattern("asking")
 TELLING = _TABLE.pattern("telling")
+# What looks like a question beside something told and asks nothing, and what looks told and only asks.
+TAG = _TABLE.pattern("tag", after=r"[?!.\s]*$")
+PHATIC = _TABLE.pattern("phatic", after=r"[?!.\s]*$")
+WONDERING = _TABLE.pattern("wondering", after=r"\b")
+SUBORDINATE = _TABLE.pattern("subordinate", after=r"\b")
 ABOUT_ME = _TABLE.pattern("about_me")
 ABOUT_ASKING = re.compile(r"\b(?:ask|asked|asking|question|questions|gefragt|frage|fragen)\b", re.IGNORECASE)
 ABOUT_THE_ASSISTANT = _TABLE.pattern("about_the_assistant")
@@ -63,7 +68,7 @@ _ABILITIES, _ABILITIES_IN_GERMAN = (
     _TABLE.pattern("abilities", after=_END),
     _TABLE.pattern("german_abilities", after=_END),
 )
-_STATING = _TABLE.pattern("stating")
+STATING = _TABLE.pattern("stating")
 
 
 def is_question(text: str) -> bool:
@@ -75,7 +80,7 @@ def is_question(text: str) -> bool:
 def is_lookup(text: str) -> bool:
     """Returns whether a message is a few lower-case words without a verb, as typed to look something up."""
     text = text.strip()
-    return 1 < len(text[:200].split()) <= LONGEST_LOOKUP and text == text.lower() and not _STATING.search(text[:200])
+    return 1 < len(text[:200].split()) <= LONGEST_LOOKUP and text == text.lower() and not STATING.search(text[:200])
 
 
 def courtesy(text: str) -> str | None:

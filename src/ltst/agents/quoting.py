@@ -19,9 +19,10 @@ from ltst.agents.evidence import (
     resting_on,
 )
 from ltst.agents.memories import Memory, distinct, plain, plain_fact, plain_message, plain_preference
+from ltst.agents.parts import Parts, parts
 from ltst.agents.passages import Question, answering, sentences
 from ltst.agents.people import introduced, is_meant, is_of_somebody, speaks_on
-from ltst.agents.wording import KNOWN, NOTED, NOTHING, Reply
+from ltst.agents.wording import KNOWN, NOTED, NOTHING, UNANSWERED, Reply
 from ltst.handles import viewing
 from ltst.memory import AsyncUser
 from ltst.records import ME, ConversationMessage, Fact, Hit
@@ -51,11 +52,32 @@ async def answer(user: AsyncUser, message: ConversationMessage) -> Reply:
     if (topic := intents.to_forget(text)) is not None:
         best = await _chosen(user, Question.of(topic), message) if topic else []
         return await forgetting.offer(user, message, topic, [each.hit for each in best])
-    if not (intents.is_question(text) or intents.is_lookup(text)):
+    said = parts(text)
+    asked = text if intents.is_lookup(text) else said.asked
+    if not asked:
         return await _noted(user, message)
-    if intents.ABOUT_ME.search(text) and (everything := await _everything(user)):
+    if not said.told or asked == text:
+        return await _answer_to(user, message, text if not said.pasted else asked)
+    return await _both(user, message, said)
+
+
+async def _both(user: AsyncUser, message: ConversationMessage, said: Parts) -> Reply:
+    """Returns the reply to a message that tells something and asks something."""
+    noted = await _noted(user, message)
+    # "Her" or "there" is somebody or somewhere of the part that tells.
+    text = message.content if speaks_on(said.asked) else said.asked
+    answer = await _answer_to(user, message, text, said.asked)
+    told = UNANSWERED if answer.text == NOTHING else answer.text
+    return Reply(f"{noted.text} {told}", tuple(distinct([*noted.memories, *answer.memories])))
+
+
+async def _answer_to(user: AsyncUser, message: ConversationMessage, text: str, asked: str | None = None) -> Reply:
+    """Returns the answer to a question; `asked` is the part of it of which an answer must hold a word."""
+    if (able := intents.capabilities(asked or text)) is not None:
+        return Reply(able)
+    if intents.ABOUT_ME.search(asked or text) and (everything := await _everything(user)):
         return everything
-    return await _answered(user, message)
+    return await _answered(user, message, text, asked)
 
 
 async def _decided(user: AsyncUser, message: ConversationMessage) -> Reply | None:
@@ -94,12 +116,14 @@ async def _everything(user: AsyncUser) -> Reply | None:
     return Reply(text, tuple(memory for *_, memories in latest for memory in memories))
 
 
-async def _answered(user: AsyncUser, message: ConversationMessage) -> Reply:
+async def _answered(user: AsyncUser, message: ConversationMessage, text: str, asked: str | None) -> Reply:
     """Returns the facts that a question asks for, followed by quotes of the best memories, current ones first."""
     now = _now(message)
-    question = await known.regarding(user, Question.of(message.content), now)
+    question = await known.regarding(user, Question.of(text), now)
     facts = await known.asked_for(user, question, now)
     chosen = await _chosen(user, question, message)
+    if asked is not None:
+        chosen = [each for each in chosen if each.shared & Question.of(asked).terms]
     chosen = distinct_words(await _beside(user, question, facts, chosen))
     sentences = await known.sentences(user, facts, question, now, bool(chosen))
     memories: list[Memory] = [*map(plain_fact, facts), *(plain(each.hit) for each in chosen)]
@@ -161,7 +185,7 @@ async def _reply_to(user: AsyncUser, question: Question, found: Sequence[Hit]) -
     if asked is None or turn is None or not turn.message_index:
         return None
     later = await viewing.following(user._desk, turn.session_id, turn.message_index, 1)
-    replies = [each for each in later if each.role == "human" and not intents.is_question(each.content)]
+    replies = [each for each in later if each.role == "human" and parts(each.content).told]
     return replied(question, asked, replies[0]) if replies else None
 
 
@@ -193,6 +217,8 @@ async def _titles(user: AsyncUser, chosen: Sequence[Evidence]) -> dict[str, str]
 
 def _lead(question: Question, first: Evidence, each: Evidence, titles: Mapping[str, str]) -> str:
     """Returns the words before a quote: a full attribution for the first, a short one for the user's further words."""
+    if each.pasted:
+        return wording.pasted(each.hit)
     if each is first or not wording.is_the_users(each.hit) or each.hit.occurred_at is None:
         return wording.attribution(each.hit, titles)
     on = wording.day(each.hit.occurred_at)
@@ -224,5 +250,5 @@ def _quotation(lead: str, each: Evidence, before: ConversationMessage | None, qu
     if before.role == "ai":
         asked = [part for part in sentences(before.content) if intents.QUESTION_MARK.search(part)]
         return f"{lead}, when asked {wording.quoted(asked[-1])}: {quote}"
-    said = answering(question, before.content, dict.fromkeys(question.terms, 1.0))
+    said = answering(question, parts(before.content).told or before.content, dict.fromkeys(question.terms, 1.0))
     return f"{lead}: {wording.quoted(said)}, then {quote}"

@@ -15,6 +15,7 @@ from ltst.records import ME, Fact, Hit, UserPreference
 
 NOTHING = "I don't know that; you never told me."
 NOTED = "Noted."
+UNANSWERED = "I don't know the answer to your question; you never told me."
 KNOWN = "This is what I know about you:"
 TOLD = "You told me"
 OFFER = "I would forget"
@@ -156,6 +157,12 @@ def attribution(hit: Hit, titles: Mapping[str, str]) -> str:
         return f"{TOLD}{when}"
     speakers = {"Assistant": "The assistant", "System": "The system"}
     return f"{speakers.get(hit.speaker or '', hit.speaker or 'Someone')} said{when}"
+
+
+def pasted(hit: Hit) -> str:
+    """Returns the words before a quote from a text that a message holds, which somebody else may have written."""
+    whose = "your message" if is_the_users(hit) else "a message"
+    return f"A text in {whose}{_of(hit)} says"
 
 
 def is_the_users(hit: Hit) -> bool:
