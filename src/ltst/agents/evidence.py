@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ltst.agents import wording
 from ltst.agents.intents import (
@@ -43,8 +43,10 @@ TERSE_WORDS = 3
 # Share of a question that an assistant's question must contain to count as the same question.
 ASKED = 0.7
 
-MENDED_WITHIN = 600  # seconds
-MENDING = re.compile(r"(?:sorry|no|wait|actually|oops|correction|i mean|i meant|nein|doch|moment)\b", re.IGNORECASE)
+# Words for what was before the time that a sentence names.
+EARLIER = re.compile(
+    r"\b(?:until|till|before|from|used\s+to|previously|formerly|bis|von|aus|vorher|früher)\b", re.IGNORECASE
+)
 REQUESTING = re.compile(
     r"(?:(?:please|pls|bitte|now|ok|okay)[\s,]{1,9}){0,2}(?:explain|help|write|draft|compare|review|translate|summari[sz]e|check"
     r"|practi[cs]e|erklär|schreib|hilf|gib|übersetz|rechne)\w{0,2}\b",
@@ -56,7 +58,8 @@ REQUESTING = re.compile(
 class Evidence:
     """A memory that may answer a question: the passage that does, its strength, and the question's terms in it.
 
-    `pasted` tells that the passage is from a text that the user pasted, so that somebody else may have written it.
+    `pasted` tells that the passage is from a text that the user pasted, so that somebody else may have written it;
+    `corrected` that the user corrected it a moment later.
     """
 
     hit: Hit
@@ -64,6 +67,7 @@ class Evidence:
     strength: float
     shared: frozenset[str]
     pasted: bool = False
+    corrected: bool = False
 
     @property
     def date(self) -> float:
@@ -72,8 +76,8 @@ class Evidence:
 
 
 def past(question: str, now: datetime) -> datetime | None:
-    """Returns the end of the past period that a question names, or None if it is about the present."""
-    return max((each.end for each in _past_periods(question, now)), default=None)
+    """Returns the last moment of the past period that a question names, or None if it is about the present."""
+    return max((each.end - timedelta(microseconds=1) for each in _past_periods(question, now)), default=None)
 
 
 def _past_periods(question: str, now: datetime) -> list[Interval]:
@@ -89,13 +93,24 @@ def _tells_of(each: Evidence, periods: Sequence[Interval], now: datetime) -> boo
     return any(period.start < other.end and other.start < period.end for period in periods for other in named)
 
 
+def _begins_later(each: Evidence, periods: Sequence[Interval], now: datetime) -> bool:
+    """Returns whether something said later only tells of times after those in question, as "in 2020" does for 2019."""
+    said_at = each.hit.occurred_at or now
+    limit = max((period.end for period in periods), default=now)
+    if not periods or said_at < limit or EARLIER.search(each.passage):
+        return False
+    named = intervals(each.passage, said_at)
+    return bool(named) and all(other.start >= limit for other in named)
+
+
 def choose(question: Question, found: Sequence[Hit], now: datetime) -> list[Evidence]:
     """Returns the hits that answer, in the order to tell them; none if even the best is too far from the question."""
     if max((hit.score for hit in found), default=0.0) < LEAST_RELEVANCE and not any(
         _is_all(question, hit) for hit in found
     ):
         return []
-    weighed, periods = _weighed(question, found), _past_periods(question.text, now)
+    periods = _past_periods(question.text, now)
+    weighed = [each for each in _weighed(question, found) if not _begins_later(each, periods, now)]
     told = {each.hit.id for each in weighed if _tells_of(each, periods, now)}
     best = sorted(weighed, key=lambda each: -each.strength - THEN * (each.hit.id in told))[:MOST]
     near = [each for each in best if each.strength >= NEAR * best[0].strength]
@@ -109,7 +124,7 @@ def choose(question: Question, found: Sequence[Hit], now: datetime) -> list[Evid
     elif not FORMERLY.search(question.text):
         same.sort(key=lambda each: -each.date)
     others = [each for each in near if each not in same]
-    return [*same, *(each for each in others if each.strength >= ALSO * best[0].strength or _mends(best[0], each))]
+    return [*same, *(each for each in others if each.strength >= ALSO * best[0].strength)]
 
 
 def _is_all(question: Question, hit: Hit) -> bool:
@@ -203,12 +218,6 @@ def _on_the_same(question: Question, first: Evidence, other: Evidence) -> bool:
     shared, also = first.shared & question.topic, other.shared & question.topic
     near = other.strength >= SAME * first.strength and bool(shared & also)
     return near or (bool(shared) and also >= shared) or _alike(question, first, other)
-
-
-def _mends(first: Evidence, other: Evidence) -> bool:
-    """Returns whether one soon corrects the other in the same chat, as in "Sorry, I meant Friday"."""
-    soon = 0 < other.date - first.date < MENDED_WITHIN and other.hit.session_id == first.hit.session_id
-    return soon and bool(MENDING.match(other.hit.content))
 
 
 def _quotable(question: Question, hit: Hit, weights: Mapping[str, float]) -> tuple[str, bool]:
