@@ -48,7 +48,7 @@ EVERYTHING = WHOLE | _TABLE.words("me")
 POINTING = _TABLE.words("pointing")
 
 # "My cat and the hamster" are two topics.
-AND = re.compile(r",\s+|\s+(?:and|or|und|oder)\s+", re.IGNORECASE)
+AND = re.compile(r",\s|\s(?:and|or|und|oder)\s", re.IGNORECASE)
 
 AGREEING, AGREEMENT, REFUSING = map(_TABLE.words, ("agreeing", "agreement", "refusing"))
 TAKING_NOTE = _TABLE.words("taking_note")
@@ -88,12 +88,6 @@ _CHATTING, _CHATTING_IN_GERMAN = (
 _TODAY = _TABLE.pattern("today", after=_END)
 STATING = _TABLE.pattern("stating")
 CORRECTION, OOPS = _TABLE.pattern("correction"), _TABLE.pattern("oops")
-
-
-def is_question(text: str) -> bool:
-    """Returns whether a message is a question: by a question mark, or by how it begins in English or German."""
-    begun = OPENING.sub("", text.strip())
-    return not TELLING.match(begun) and bool(QUESTION_MARK.search(text) or ASKING.match(begun))
 
 
 def is_lookup(text: str) -> bool:

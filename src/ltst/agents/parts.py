@@ -6,24 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ltst.agents.intents import (
-    ASKING,
-    OPENING,
-    PHATIC,
-    QUESTION_MARK,
-    STATING,
-    SUBORDINATE,
-    TAG,
-    TELLING,
-    WONDERING,
-    courtesy,
-)
+from ltst.agents import intents
 from ltst.learn.pasted import own_spans
 from ltst.support.terms import UNSPACED
 from ltst.support.text import cut
 
 # Only the beginning of a very long text is read.
 LONGEST_TEXT, LONGEST_SENTENCE = 20_000, 600
+SHORT = 100
 # As many words tell something even if none of them is a verb that is known here: "dinner with Tom on Friday".
 TELLING_WORDS = 4
 
@@ -45,7 +35,7 @@ class Parts:
 
 def parts(text: str) -> Parts:
     """Returns the parts of a message. A message that asks nothing is told as a whole."""
-    text = text[:LONGEST_TEXT]
+    text = text[:LONGEST_TEXT].replace("\r\n", " \n").replace("\r", "\n")
     own, pasted = _own(text)
     told, asked = list[str](), list[str]()
     for sentence in pieces(own):
@@ -62,7 +52,7 @@ def pieces(text: str) -> Iterator[str]:
     found = ""
     for piece in cut(text, SENTENCE_END):
         line = " ".join(piece.split())
-        if _NUMBER.search(found[-8:]) and ASKING.match(line):
+        if _NUMBER.search(found[-8:]) and intents.ASKING.match(line):
             yield found
             found = ""
         found = f"{found} {line}".strip()
@@ -74,27 +64,34 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def _own(text: str) -> tuple[str, str]:
-    """Returns the writer's own words and what was pasted. One line alone is never only a paste."""
+    """Returns the writer's own words, and the lines that hold others.
+
+    A short line alone is its writer's, even if it looks like somebody's in a chat: "Wifi: tulip".
+    """
     spans = own_spans(text)
-    if not spans and "\n" not in text.strip():
+    if not spans and "\n" not in text.strip() and len(text) <= SHORT:
         return text, ""
-    starts, ends = [start for start, _ in spans], [end for _, end in spans]
-    between = (text[end:start].strip() for end, start in zip([0, *ends], [*starts, len(text)], strict=True))
-    pasted = "\n".join(each for each in between if each)
-    return ("\n".join(text[start:end] for start, end in spans) if pasted else text), pasted
+    others, pasted, start = bytearray(b"\1" * len(text)), list[str](), 0
+    for at, stop in spans:
+        others[at:stop] = bytes(stop - at)
+    for line in text.split("\n"):
+        if any(others[start : start + len(line.rstrip())]):
+            pasted.append(line.rstrip())
+        start += len(line) + 1
+    return ("\n".join(text[at:stop] for at, stop in spans) if pasted else text), "\n".join(pasted)
 
 
 def _read(sentence: str, *, first: bool) -> tuple[str, str]:
     """Returns what a sentence tells and what it asks; without a question mark only the first one may ask."""
-    begun = OPENING.sub("", sentence)
-    marked = QUESTION_MARK.search(sentence) is not None
-    if request := TELLING.match(begun):
+    begun = intents.OPENING.sub("", sentence)
+    marked = intents.QUESTION_MARK.search(sentence) is not None
+    if request := intents.TELLING.match(begun):
         return (begun[request.end() :].strip(" ,:?") if marked else sentence), ""
-    if not marked and not (first and ASKING.match(begun) and not sentence.endswith("!")):
+    if not marked and not (first and intents.ASKING.match(begun) and not sentence.endswith("!")):
         return sentence, ""
-    if PHATIC.match(begun):
+    if intents.PHATIC.match(begun) or (not first and intents.TAG.match(sentence)):
         return "", ""
-    if ASKING.match(begun) or SUBORDINATE.match(begun):
+    if intents.ASKING.match(begun) or intents.SUBORDINATE.match(begun):
         return "", sentence
     return _tagged(sentence)
 
@@ -104,17 +101,17 @@ def _tagged(sentence: str) -> tuple[str, str]:
     # Every comma reads the sentence again, so a very long one is not searched.
     for comma in _COMMA.finditer(sentence if len(sentence) <= LONGEST_SENTENCE else ""):
         said, rest = sentence[: comma.start()], sentence[comma.end() :]
-        if _is_telling(said) and STATING.search(said):
-            if TAG.match(rest):
+        if _is_telling(said) and intents.STATING.search(said):
+            if intents.TAG.match(rest):
                 return said, ""
-            if ASKING.match(OPENING.sub("", rest)):
+            if intents.ASKING.match(intents.OPENING.sub("", rest)):
                 return said, rest
     return "", sentence
 
 
 def _is_telling(sentence: str) -> bool:
     """Returns whether a sentence beside a question tells something, unlike "Thanks!" or "I don't remember"."""
-    begun = OPENING.sub("", sentence).strip(" .!?,:;")
-    if courtesy(sentence) is not None or WONDERING.match(begun):
+    begun = intents.OPENING.sub("", sentence).strip(" .!?,:;")
+    if intents.courtesy(sentence) is not None or intents.WONDERING.match(begun):
         return False
-    return len(begun.split()) >= TELLING_WORDS or bool(STATING.search(begun[:200]) or UNSPACED.search(begun))
+    return len(begun.split()) >= TELLING_WORDS or bool(intents.STATING.search(begun[:200]) or UNSPACED.search(begun))

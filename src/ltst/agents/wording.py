@@ -181,7 +181,7 @@ def clock(when: datetime) -> str:
 
 def instruction_sentence(content: str) -> str:
     """Returns an instruction to an agent as a sentence."""
-    return f"You want: {quotable(content)}"
+    return f"You want: {ended(quoted(content))}"
 
 
 def attribution(hit: Hit, titles: Mapping[str, str]) -> str:
