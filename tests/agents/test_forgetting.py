@@ -266,6 +266,8 @@ async def test_one_pet_goes_and_neither_another_nor_a_pasted_mail(recall: Turns,
     offer = (await say(recall, ana, "Forget my cat")).reply
     assert "“pet: Mia”" in offer and "Bo" not in offer and "yard" not in offer
     assert "Mia" not in (await say(recall, ana, "Forget my hamster")).reply
+    for asked in ("Forget the mail from my landlord", "Forget my landlord's mail"):
+        assert "Here's the mail I got from my landlord" in (await say(recall, ana, asked)).reply
 
 
 async def test_after_a_question_what_its_answer_told_is_meant(recall: Turns, ana: AsyncUser) -> None:

@@ -39,6 +39,7 @@ def test_what_tells_and_asks(text: str, told: str, asked: str) -> None:
         ("Guess what? I passed my driving test!", "I passed my driving test!"),
         ("Could you please remember my locker number is 88?", "my locker number is 88"),
         ("Can you remember that I live in Porto?", "I live in Porto"),
+        ("Please answer in German, ok?", "Please answer in German"),
         ("How lovely! I passed.", "How lovely! I passed."),
         ("Wifi: tulip", "Wifi: tulip"),
     ],

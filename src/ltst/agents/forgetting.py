@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from ltst.agents import intents, wording
-from ltst.agents.known import ABOUT_ME, is_about
+from ltst.agents.known import is_about
 from ltst.agents.memories import Memory, plain, plain_fact, plain_message
 from ltst.agents.parts import parts
 from ltst.agents.passages import Question, answering, covered, rarity
@@ -22,6 +22,7 @@ from ltst.handles.forgetting import Value, drop, repeating, saying, told_in
 from ltst.memory import AsyncUser
 from ltst.records import ME, ConversationMessage, Fact, Hit
 from ltst.rooms.claims import Heard
+from ltst.support.terms import terms
 from ltst.support.timeline import same
 
 OFFERED = "forgets"  # the key in the metadata of the offering reply
@@ -177,14 +178,17 @@ async def _telling(user: AsyncUser, message: ConversationMessage, topic: str) ->
 def _words(hit: Hit, topic: str) -> str:
     """Returns the words of a hit that may be on a topic: none of a question, of politeness and of retold words.
 
-    A pasted text is not on "my cat": whoever wrote it has another one.
+    A pasted text is not on "my cat", for whoever wrote it has another one; the line that announces it may be.
     """
     if wording.is_own(hit) or not _is_said(hit.content):
         return ""
     if hit.kind != "message" or hit.role != "human":
         return hit.content
     said = parts(hit.content)
-    return said.told if ABOUT_ME.search(topic) else f"{said.told}\n{said.pasted}".strip()
+    if not wording.MY.match(topic):
+        return f"{said.told}\n{said.pasted}".strip()
+    announced = said.pasted.partition("\n")[0]
+    return said.told if set(terms(announced)).isdisjoint(terms(topic)) else f"{said.told}\n{announced}".strip()
 
 
 async def _earlier(user: AsyncUser, message: ConversationMessage) -> list[ConversationMessage]:

@@ -16,6 +16,8 @@ LONGEST_TEXT, LONGEST_SENTENCE = 20_000, 600
 SHORT = 100
 # As many words tell something even if none of them is a verb that is known here: "dinner with Tom on Friday".
 TELLING_WORDS = 4
+# As many are a request before "ok?": "answer in German, ok?".
+REQUESTING_WORDS = 3
 
 SENTENCE_END = re.compile(r"[.!?…][\"'”’»)]?\s+|[。！？]|\n+")
 _ABBREVIATION = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|No|vs|e\.g|i\.e|z\.B|bzw|ca|Nr|Std|\d{1,2})\.$", re.IGNORECASE)
@@ -101,11 +103,10 @@ def _tagged(sentence: str) -> tuple[str, str]:
     # Every comma reads the sentence again, so a very long one is not searched.
     for comma in _COMMA.finditer(sentence if len(sentence) <= LONGEST_SENTENCE else ""):
         said, rest = sentence[: comma.start()], sentence[comma.end() :]
-        if _is_telling(said) and intents.STATING.search(said):
-            if intents.TAG.match(rest):
-                return said, ""
-            if intents.ASKING.match(intents.OPENING.sub("", rest)):
-                return said, rest
+        if intents.TAG.match(rest) and len(said.split()) >= REQUESTING_WORDS:
+            return said, ""
+        if _is_telling(said) and intents.STATING.search(said) and intents.ASKING.match(intents.OPENING.sub("", rest)):
+            return said, rest
     return "", sentence
 
 
@@ -114,4 +115,4 @@ def _is_telling(sentence: str) -> bool:
     begun = intents.OPENING.sub("", sentence).strip(" .!?,:;")
     if intents.courtesy(sentence) is not None or intents.WONDERING.match(begun):
         return False
-    return len(begun.split()) >= TELLING_WORDS or bool(intents.STATING.search(begun[:200]) or UNSPACED.search(begun))
+    return len(sentence.split()) >= TELLING_WORDS or bool(intents.STATING.search(begun[:200]) or UNSPACED.search(begun))

@@ -58,9 +58,14 @@ async def answer(user: AsyncUser, message: ConversationMessage) -> Reply:
     asked = text if intents.is_lookup(text) else said.asked
     if not asked:
         return await _noted(user, message)
-    if not said.told or asked == text:
-        return await _answer_to(user, message, text if not said.pasted else asked)
-    return await _both(user, message, said)
+    if said.told and asked != text:
+        return await _both(user, message, said)
+    answer = await _answer_to(user, message, asked if said.pasted else text)
+    if answer.text != NOTHING:
+        return answer
+    # "Could you call me Bo?" asks for nothing that is known, and tells what is wanted.
+    noted = await _noted(user, message)
+    return answer if noted.text == NOTED else noted
 
 
 def _without_memory(text: str, message: ConversationMessage) -> str | None:
