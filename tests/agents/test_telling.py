@@ -9,8 +9,10 @@ import pytest
 
 from helpers.chats import say
 from ltst import AsyncMemory, AsyncUser
+from ltst.agents import quoting
 from ltst.agents.intents import COMPANY, COMPANY_IN_GERMAN
 from ltst.agents.memories import LONGEST_CONTENT
+from ltst.agents.quoting import LISTED
 from ltst.agents.turns import Turns
 from ltst.agents.wording import KNOWN, NOTED, NOTHING, UNANSWERED
 
@@ -95,7 +97,8 @@ async def test_all_values_of_a_key_are_told_in_the_order_they_were_said(recall: 
 
 
 async def test_names_stand_in_the_order_said_and_are_counted(recall: Turns, ana: AsyncUser) -> None:
-    await say(recall, ana, "My kids are Zoe, Adam and Mia.")
+    noted = (await say(recall, ana, "My kids are Zoe, Adam and Mia.")).reply
+    assert noted == f"{NOTED} I now know: child: Zoe; child: Adam; child: Mia."
     assert (await say(recall, ana, "What are my kids called?")).reply.startswith("Your children are Zoe, Adam and Mia.")
     counted = (await say(recall, ana, "How many children do I have?")).reply
     assert counted.startswith("I know of 3: your children are Zoe, Adam and Mia.")
@@ -183,3 +186,21 @@ async def test_a_long_message_is_cut_in_the_memories_of_an_answer(recall: Turns,
     await say(recall, ana, "My locker code is 4417. " + "The weather was awful on the whole way there. " * 2000)
     (memory,) = (await say(recall, ana, "What is my locker code?")).memories
     assert len(memory["content"]) == LONGEST_CONTENT and memory["content"].endswith("…")
+
+
+async def test_that_more_is_known_than_is_listed_is_said(recall: Turns, ana: AsyncUser) -> None:
+    for number in range(LISTED + 2):
+        await ana.facts.set(f"code_{number}", str(number))
+    lines = (await say(recall, ana, "What do you know about me?")).reply.splitlines()
+    assert len(lines) == LISTED + 2 and lines[-1] == "- And 2 more: ask me about them."
+
+
+async def test_a_question_does_not_wait_for_all_that_is_to_be_learned(
+    recall: Turns, ana: AsyncUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(30):
+        await ana.chat(f"chat-{number}").add("user", f"I live in Town{number}.")
+    monkeypatch.setattr(quoting, "PATIENCE", 0.005)
+    assert (await say(recall, ana, "What is the vault code?")).reply == NOTHING
+    monkeypatch.undo()
+    assert (await say(recall, ana, "Where do I live?")).reply.startswith("Your home is Town29.")

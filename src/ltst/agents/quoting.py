@@ -115,8 +115,10 @@ async def _decided(user: AsyncUser, message: ConversationMessage) -> Reply | Non
 async def _noted(user: AsyncUser, message: ConversationMessage) -> Reply:
     """Returns an acknowledgement that lists what was learned from a stored message, so that the user can correct it."""
     await user.learning.catch_up(message.session_id)
-    memories = [*map(plain_fact, await user.facts.list()), *map(plain_preference, await user.preferences.list())]
-    new = [each for each in memories if message.message_id in each["sources"]]
+    facts = [each for each in await user.facts.list() if each.source_message_id == message.message_id]
+    preferences = [plain_preference(each) for each in await user.preferences.list()]
+    new = [*map(plain_fact, await known.as_said(user, facts))]
+    new += [each for each in preferences if message.message_id in each["sources"]]
     learnt = [str(each["content"]) for each in new]
     heard = await told_in(user._desk, [str(message.message_id)])
     learnt += [f"instruction: {each.claim_value}".rstrip(".") for each in heard if each.noun == "instruction"]
@@ -141,7 +143,8 @@ async def _everything(user: AsyncUser) -> Reply | None:
     latest = sorted(lines, key=lambda line: line[0], reverse=True)[:LISTED]
     if not latest:
         return None
-    text = "\n".join([KNOWN, *(f"- {sentence}" for _, sentence, _ in latest)])
+    more = [f"- And {len(lines) - LISTED} more: ask me about them."] if len(lines) > LISTED else []
+    text = "\n".join([KNOWN, *(f"- {sentence}" for _, sentence, _ in latest), *more])
     return Reply(text, tuple(memory for *_, memories in latest for memory in memories))
 
 
