@@ -128,6 +128,16 @@ async def test_a_year_ends_before_the_next_one_begins(recall: Turns, ana: AsyncU
     assert (await say(recall, ana, "Where do I live?")).reply.startswith("Your home is Graz, since 2020. You told me")
 
 
+async def test_several_values_of_a_past_time(recall: Turns, ana: AsyncUser) -> None:
+    since = datetime(2020, 5, 1, tzinfo=UTC)
+    for pet in ("Mia", "Bo"):
+        await ana.facts.set("pet", pet, valid_from=since, single_valued=False)
+    assert (await say(recall, ana, "What pets did I have in 2021?")).reply == "Your pets were Mia and Bo then."
+    await ana.facts.end("pet", "Bo", at=datetime(2023, 6, 1, tzinfo=UTC))
+    reply = (await say(recall, ana, "What pets did I have in 2021?")).reply
+    assert reply == "Your pet was Mia then. Your pet was Bo, until June 2023."
+
+
 async def test_a_month_that_was_said_is_told(recall: Turns, ana: AsyncUser) -> None:
     await say(recall, ana, "I started at Bosch in January 2016.")
     assert (await say(recall, ana, "Where do I work?")).reply.startswith("You work for Bosch, since January 2016.")

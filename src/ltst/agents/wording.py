@@ -65,7 +65,7 @@ def fact_sentence(fact: Fact, *, then: bool = False) -> str:
 
     What is over is told as such, and with `then`, what held at the time in question: "Your home was Porto then.".
     """
-    return f"{_capital(_said(fact, quotable(fact.value), then=then))}{_dated(fact, then=then)}."
+    return f"{_capital(_said(fact, quotable(fact.value), then=then))}{_dated(fact, then=then)}{_then(fact, then)}."
 
 
 def fact_sentences(facts: Sequence[Fact], *, then: bool = False) -> list[tuple[str, list[Fact]]]:
@@ -92,7 +92,9 @@ def is_over(fact: Fact) -> bool:
 def _listed(facts: Sequence[Fact], then: bool) -> str:
     """Returns several values of one key as a sentence: "Your children are Ben and Mia."."""
     *others, last = (quotable(each.value) + _dated(each, " ({} {})", then=then) for each in facts)
-    return _capital(_said(facts[0], f"{', '.join(others)} and {last}", many=True, then=then)) + "."
+    return (
+        _capital(_said(facts[0], f"{', '.join(others)} and {last}", many=True, then=then)) + _then(facts[0], then) + "."
+    )
 
 
 def _said(fact: Fact, value: str, *, many: bool = False, then: bool = False) -> str:
@@ -100,11 +102,8 @@ def _said(fact: Fact, value: str, *, many: bool = False, then: bool = False) -> 
     past = then or is_over(fact)
     if fact.key in VERBS:
         yours, others, over = VERBS[fact.key]
-        return (
-            f"you {over if past else yours} {value}"
-            if fact.about == ME
-            else (f"{_called(fact.about)} {over if past else others} {value}")
-        )
+        who, verb = ("you", yours) if fact.about == ME else (_called(fact.about), others)
+        return f"{who} {over if past else verb} {value}"
     noun = spoken(fact.key)
     if many:
         return f"{_possessive(fact)} {PLURALS.get(noun, f'{noun}s')} {'were' if past else 'are'} {value}"
@@ -118,13 +117,16 @@ def _dated(fact: Fact, form: str = ", {} {}", *, then: bool = False) -> str:
     """
     if fact.key in LASTING:
         return ""
-    if is_over(fact) and fact.valid_to is not None:
+    if fact.valid_to is not None and is_over(fact):
         return form.format("until", moment(fact.valid_to))
     only_told = fact.learned and (fact.valid_from.hour, fact.valid_from.minute, fact.valid_from.second) != (0, 0, 0)
-    if then:
-        return " then"
     since = f"{fact.valid_from:%Y}" if fact.metadata.get(ONLY_YEAR) else moment(fact.valid_from)
-    return "" if only_told else form.format("since", since)
+    return "" if only_told or then else form.format("since", since)
+
+
+def _then(fact: Fact, then: bool) -> str:
+    """Returns the word for the time in question, which an end makes needless."""
+    return " then" if then and (fact.key in LASTING or not is_over(fact)) else ""
 
 
 def former_sentence(fact: Fact) -> str:
