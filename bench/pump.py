@@ -32,7 +32,7 @@ from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import ltst
-from ltst.agents import intents, passages
+from ltst.agents import intents, parts, passages
 from ltst.importers import words
 from ltst.learn import extract, grounding, model, pasted, statements
 from ltst.learn.transcript import LONGEST_TURN
@@ -500,7 +500,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "grounds of a fact": lambda text: grounding.says_fact(text[:LONGEST_TURN], "home", "Porto", "holds"),
     "importance": importance,
     "times in a question": lambda text: temporal.intervals(text, _NOW),
-    "a question": intents.is_question,
+    "what a message tells and asks": parts.parts,
     "a courtesy": intents.courtesy,
     "a topic to forget": intents.to_forget,
     "the sentences of a quote": passages.sentences,

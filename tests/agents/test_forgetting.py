@@ -8,7 +8,7 @@ import pytest
 
 from helpers.chats import say
 from ltst import AsyncMemory, AsyncUser
-from ltst.agents.forgetting import ALL, KEPT, MOST, NOT_KNOWN, NOT_OFFERED
+from ltst.agents.forgetting import ALL, KEPT, MOST, NOT_KNOWN, NOT_OFFERED, UNNAMED
 from ltst.agents.turns import Turns
 from ltst.agents.wording import NOTHING
 
@@ -231,3 +231,53 @@ async def test_what_is_known_of_somebody_goes_and_what_is_known_of_the_user_stay
     assert "“Dani: allergy: nuts”" in offer.reply and "penicillin" not in offer.reply
     await say(recall, ana, "yes")
     assert [each.line for each in await ana.facts.list()] == ["allergy: penicillin"]
+
+
+async def test_everything_about_somebody_goes(recall: Turns, ana: AsyncUser) -> None:
+    about = (
+        "Tom is my best friend.",
+        "I met Tom at the climbing gym.",
+        "Tom owes me 40 euros.",
+        "Tom and I like chess.",
+    )
+    for said in (*about, "The weather was bad."):
+        await say(recall, ana, said, "monday")
+    offer = (await say(recall, ana, "Forget everything about Tom")).reply
+    assert all(f"“{said}”" in offer for said in about)
+    await say(recall, ana, "yes")
+    left = await words(ana, "monday")
+    assert "Tom" not in left and "The weather was bad." in left
+
+
+async def test_each_of_several_topics_goes(recall: Turns, ana: AsyncUser) -> None:
+    for said in ("I saw Big Thief live in Berlin.", "I play the cello.", "I like tea."):
+        await say(recall, ana, said, "monday")
+    offer = (await say(recall, ana, "Forget what I said about Big Thief and the cello")).reply
+    assert "“I saw Big Thief live in Berlin.”" in offer and "“I play the cello.”" in offer and "tea" not in offer
+    await say(recall, ana, "yes")
+    left = await words(ana, "monday")
+    assert "Thief" not in left and "cello" not in left and "tea" in left
+
+
+async def test_one_pet_goes_and_neither_another_nor_a_pasted_mail(recall: Turns, ana: AsyncUser) -> None:
+    mail = "Here's the mail I got from my landlord:\n\nDear tenant,\nmy cat was in the yard again.\nBest, Harald"
+    for said in ("My cat is called Mia.", "My hamster is called Bo.", mail):
+        await say(recall, ana, said, "monday")
+    offer = (await say(recall, ana, "Forget my cat")).reply
+    assert "“pet: Mia”" in offer and "Bo" not in offer and "yard" not in offer
+    assert "Mia" not in (await say(recall, ana, "Forget my hamster")).reply
+    for asked in ("Forget the mail from my landlord", "Forget my landlord's mail"):
+        assert "Here's the mail I got from my landlord" in (await say(recall, ana, asked)).reply
+
+
+async def test_after_a_question_what_its_answer_told_is_meant(recall: Turns, ana: AsyncUser) -> None:
+    await say(recall, ana, "The vault opens with 9931.", "monday")
+    await say(recall, ana, "Where is the lighthouse?")
+    assert (await say(recall, ana, "Forget that.")).reply == UNNAMED
+    await say(recall, ana, "What does the vault open with?")
+    assert "“The vault opens with 9931.”" in (await say(recall, ana, "Forget that.")).reply
+    await say(recall, ana, "yes")
+    assert "9931" not in await words(ana, "monday", "today")
+    await say(recall, ana, "I live in Bonn.")
+    await say(recall, ana, "What do you know about me?")
+    assert (await say(recall, ana, "Forget that.")).reply == ALL

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ltst.agents.intents import agrees, courtesy, is_everything, is_lookup, is_question, refuses, to_forget
+from ltst.agents.intents import agrees, courtesy, is_everything, is_lookup, refuses, to_forget
+from ltst.agents.parts import parts
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,7 @@ from ltst.agents.intents import agrees, courtesy, is_everything, is_lookup, is_q
     ],
 )
 def test_questions(text: str) -> None:
-    assert is_question(text)
+    assert parts(text).asked
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def test_questions(text: str) -> None:
     ],
 )
 def test_statements(text: str) -> None:
-    assert not is_question(text)
+    assert not parts(text).asked
 
 
 @pytest.mark.parametrize("text", ["zebra crossing quarterly", "wifi password", "my locker code"])

@@ -45,6 +45,13 @@ CORRECTIONS = [
     ("I'm vegan.", "Actually vegetarian.", "diet", "vegetarian"),
     ("My birthday is May 3.", "Actually it's May 4.", "birthday", "May 4"),
     ("I'm allergic to peanuts.", "Sorry, I meant walnuts.", "allergy", "walnuts"),
+    ("I live in Cologne.", "Actually it's Bonn. Cologne is where I work.", "home", "Bonn"),
+    (
+        HOME,
+        "Sorry, I meant Porto. My head is not with me today, it was a very long week at the office.",
+        "home",
+        "Porto",
+    ),
 ]
 # What is said, and what corrects nothing of it.
 NONE = [
@@ -53,6 +60,8 @@ NONE = [
     *((HOME, each) for each in ("Hamburg", "It's Hamburg.", "Actually it's Berlin.", "It's York, not Leeds.")),
     *((HOME, each) for each in ("No, her name is Luna.", "No, it's 5.", "Actually it's Python.", "No, not Hamburg.")),
     *((HOME, each) for each in ("Actually, what about Hamburg?", "Is it Hamburg, sorry?", "No, ask Tom.")),
+    *((HOME, each) for each in ("Sorry. Claude is great.", "Actually it's fine. Hamburg is nice.")),
+    (HOME, "The weather is fine. Actually it's Hamburg."),
     *((HOME, each) for each in ("I meant Hamburg and Munich.", "Actually it's Hamburg or Munich.")),
     (HOME, "Actually it's Hamburg that everybody likes best, which I never understood at all, do you?"),
     ("I live in Berlin and work at Acme.", "Actually it's Hamburg."),
@@ -80,6 +89,12 @@ def test_a_value_alone_corrects_what_was_just_said(first: str, then: str, key: s
 @pytest.mark.parametrize(("first", "then"), NONE, ids=[f"{a[:40]} {b}" for a, b in NONE])
 def test_in_doubt_nothing_is_corrected(first: str, then: str) -> None:
     assert read(first, then) == []
+
+
+def test_what_else_is_said_is_read_too() -> None:
+    found = read("I live in Cologne.", "Actually it's Bonn. I work at Acme.")
+    assert found == [("home", "Bonn"), ("employer", "Acme")]
+    assert read(HOME, "Actually it's Bonn. I live in Ulm.") == [("home", "Ulm")]
 
 
 def test_what_may_answer_a_question_of_the_agent_corrects_nothing() -> None:

@@ -388,9 +388,113 @@ Before each session, remind me of my goals => instruction = Before each session,
 Whenever I'm vague, ask a follow-up question => instruction = Whenever I'm vague, ask a follow-up question
 from today on, call out my mistakes => instruction = from today on, call out my mistakes
 Always tell me the source => instruction = Always tell me the source
+My name is Julia. => name = Julia
+my name is April => name = April
+I'm Ruby => name = Ruby
+I'm Ruby, nice to meet you => name = Ruby
+Hi, I'm Will! => name = Will
+I'm June and I live in Ghent => name = June; home = Ghent
+I'm Finn, from Leipzig => name = Finn
+call me April => P:address_as = April
+My daughter is called Julia. => child = Julia
+My husband is called Will. => partner = Will
+my husband Will drives a bus => partner = Will
+My son Dane starts school => child = Dane
+My son is called Christian. => child = Christian
+My daughter April is four => child = April
+My wife Julia loves sushi => partner = Julia
+I'm married to Ruby => partner = Ruby
+My dog is called Python => pet = Python
+our cat is called Friday => pet = Friday
+I have three kids: Paula, Ole and Finn. => child = Paula; child = Ole; child = Finn
+I have three kids: Finn, Ole and Paula. => child = Finn; child = Ole; child = Paula
+My kids are called June, Max and Maya. => child = June; child = Max; child = Maya
+I moved to Ulm on Sunday. => home = Ulm @ 2026-11-15
+We moved to Paris on March 3. => home = Paris @ 2026-03-03
+We moved to Paris March 3. => home = Paris @ 2026-03-03
+I moved to Stratford on Avon last year => home = Stratford on Avon @ 2025-01-01
+I joined Bosch on Friday. => employer = Bosch @ 2026-11-13
+I started a new job at Zalando on Tuesday. => employer = Zalando @ 2026-11-10
+I have two children, Ben and Mia => child = Ben; child = Mia
+I have two daughters, Ruby and Crystal. => child = Ruby; child = Crystal
+I have 2 sons, Finn and Max, and a daughter, Zoe. => child = Finn; child = Max; child = Zoe
+I have two sons (Max and Finn) => child = Max; child = Finn
+I have four cats: Tic, Tac, Toe and Zoe. => pet = Tic; pet = Tac; pet = Toe; pet = Zoe
+My daughter's name is Emma and my son is called Noah. => child = Emma; child = Noah
+I have a cat called Schnitzel and a dog, Bruno => pet = Schnitzel; pet = Bruno
+We adopted a cat and a dog, Bruno, last week => pet = cat @ 2026-11-09; pet = Bruno @ 2026-11-09
+I have two kids and a dog => child = two kids; pet = dog
+I'm vegetarian and allergic to peanuts. => diet = vegetarian; allergy = peanuts
+I'm allergic to peanuts and vegetarian. => diet = vegetarian; allergy = peanuts
+I'm a nurse, vegan and lactose intolerant => job = nurse; diet = vegan; allergy = lactose
+I'm fully vegan since October => diet = vegan @ 2026-10-01
+I'm vegan now => diet = vegan
+I've gone completely vegan => diet = vegan
+Rex died yesterday. => -fact = Rex @ 2026-11-15
+Luna is dead. => -fact = Luna
+I'm so sad, Rex passed away last week => -fact = Rex @ 2026-11-09
+We had to put Rusty down on Saturday => -fact = Rusty @ 2026-11-14
+My husband Tom is late again => partner = Tom
+I'm starting at Trivago on June 1 => employer = Trivago @ 2027-06-01
+I'm starting my new job at Trivago on Monday => employer = Trivago @ 2026-11-23
+I'll start at Bosch in December => employer = Bosch @ 2026-12-01
+From August 1st I'll be working at a school in Oldenburg => employer = school @ 2027-08-01
+I'll be working for Siemens from January 1 on. => employer = Siemens @ 2027-01-01
+Nadja and I are a couple now. => partner = Nadja
+I was born on 14 March 1988 => birthday = 14 March 1988
+I was born on March 14th, 1988, in Kassel => birthday = March 14, 1988
+I live in Munich, my brother says hi => home = Munich
+I moved to Munich, told my boss and said my goodbyes => home = Munich
 """
 
 SILENT = """
+I'm German
+I'm Dutch.
+I'm Christian
+I'm Java
+I'm Ruby, Python and SQL all the way
+I'm Claude, an AI assistant
+My name is Irish, my mother is from Cork
+My name is Hebrew for joy
+My name is Not important
+my daughter June 12 exam
+My partner Will be late
+my wife May come later
+my kids April break starts soon
+call me Monday
+call me June 3
+I want a cat called Rex and a dog
+If I had two sons, Finn and Max, and a daughter, Zoe
+I have a neighbour who has two cats and a dog, Rex
+I have a friend with a cat and a dog
+I have a picture of a cat and a dog, Bruno
+I'm dating someone vegetarian and allergic to peanuts
+I'm not vegetarian and allergic to peanuts
+I'm cooking for a vegan and allergic guest
+I'm tired and allergic to Mondays
+I'm almost fully vegan
+I'm not fully vegan
+My phone died yesterday.
+Rex died in my dream.
+Rex nearly died yesterday
+Did Rex die yesterday?
+I dreamt that Rex died yesterday
+If Rex died yesterday, I would cry
+I'm starting at 9 on Monday
+I'm starting at Level 3 on Monday
+I'm starting at Oxford University in October
+I'm starting at Trivago soon
+Maybe I'm starting at Trivago on June 1
+My brother is starting at Trivago on June 1
+I'll be working at a café tomorrow
+I'll be working at Bosch until March
+Nadja and I are a couple of idiots
+Tom and Nadja are a couple now
+He says Nadja and I are a couple
+I live in Munich, said my brother.
+I live in Munich, my brother said.
+I live in Munich, said nobody ever
+I'm vegan, she said.
 please be concise
 Please reply in Portuguese
 be more formal

@@ -104,6 +104,86 @@ class TestLearning:
         assert await values(user, "home") == ["Porto"]
 
 
+class TestNames:
+    DOGS = "We have two dogs, Rex and Bello."
+
+    @pytest.mark.parametrize("gone", ["Rex died yesterday.", "Sadly, Rex is dead.", "We had to put Rex down today."])
+    async def test_whoever_dies_by_name_is_no_longer_there(
+        self, shared: AsyncMemory, user: AsyncUser, gone: str
+    ) -> None:
+        await taught(shared, user, "monday", self.DOGS, at=day(1))
+        await taught(shared, user, "tuesday", gone, at=day(9))
+        assert await values(user, "pet", as_of=day(7)) == ["Bello", "Rex"]
+        assert await values(user, "pet") == ["Bello"]
+
+    async def test_even_if_both_are_said_at_once(self, shared: AsyncMemory, user: AsyncUser) -> None:
+        await taught(shared, user, "monday", self.DOGS, "My son is called Max.", "Rex died today.", at=day(1))
+        assert await values(user, "pet") == ["Bello"]
+        assert await values(user, "child") == ["Max"]
+        await user.learning.restart()
+        await shared.settle(user.user_id)
+        assert await values(user, "pet") == ["Bello"]
+
+    async def test_a_first_name_is_enough(self, shared: AsyncMemory, user: AsyncUser) -> None:
+        await taught(shared, user, "monday", "My husband is called Jonas Brandt.", "Jonas died on Friday.", at=day(9))
+        assert await values(user, "partner") == []
+
+    async def test_a_stranger_or_a_name_that_two_have_ends_nothing(self, shared: AsyncMemory, user: AsyncUser) -> None:
+        await taught(shared, user, "monday", self.DOGS, "My son is called Rex.", at=day(1))
+        await taught(shared, user, "tuesday", "Rex died yesterday.", "Elvis died yesterday.", at=day(9))
+        assert (await values(user, "pet"), await values(user, "child")) == (["Bello", "Rex"], ["Rex"])
+        assert rows(shared, user)["claims"] == 3
+
+    async def test_with_the_words_the_end_goes(self, shared: AsyncMemory, user: AsyncUser) -> None:
+        await taught(shared, user, "monday", self.DOGS, at=day(1))
+        (gone,) = await taught(shared, user, "tuesday", "Rex died yesterday.", at=day(9))
+        await user.chat("tuesday").replace(gone, "Bello died yesterday.")
+        await shared.settle(user.user_id)
+        assert await values(user, "pet") == ["Rex"]
+        await user.chat("tuesday").remove(gone)
+        assert await values(user, "pet") == ["Bello", "Rex"]
+
+    async def test_a_longer_form_of_a_name_is_no_change(self, shared: AsyncMemory, user: AsyncUser) -> None:
+        await taught(shared, user, "monday", "My husband Jonas loves sushi.", at=day(1))
+        await taught(shared, user, "tuesday", "My husband's name is Jonas Brandt.", at=day(9))
+        await taught(shared, user, "wednesday", "My husband Jonas is ill.", at=day(12))
+        assert await timeline(user, "partner") == [("Jonas Brandt", day(1), None)]
+        assert len(await user.facts.history("partner")) == 1
+
+    async def test_nor_is_a_birthday_without_its_year(self, shared: AsyncMemory, user: AsyncUser) -> None:
+        await taught(shared, user, "monday", "I was born on 14 March 1988.", at=day(1))
+        await taught(shared, user, "tuesday", "My birthday is on March 14.", at=day(9))
+        assert await timeline(user, "birthday") == [("14 March 1988", day(1), None)]
+
+    async def test_another_name_is_one(self, shared: AsyncMemory, user: AsyncUser) -> None:
+        await taught(shared, user, "monday", "My husband is called Jon.", at=day(1))
+        await taught(shared, user, "tuesday", "My husband is called Jonas.", at=day(9))
+        assert [value for value, *_ in await timeline(user, "partner")] == ["Jon", "Jonas"]
+
+    async def test_two_who_are_named_together_stay_two(self, shared: AsyncMemory, user: AsyncUser) -> None:
+        await taught(shared, user, "monday", "We have two dogs, Rex and Rex Junior.", at=day(1))
+        assert await values(user, "pet") == ["Rex", "Rex Junior"]
+
+    async def test_a_shorter_name_may_correct_a_longer_one(self, shared: AsyncMemory, user: AsyncUser) -> None:
+        await taught(shared, user, "monday", "My wife is called Anna Maria.", "No, her name is Anna.", at=day(1))
+        assert await values(user, "partner") == ["Anna"]
+
+
+class TestPlans:
+    async def test_an_employer_to_come_holds_from_that_day_on(self, shared: AsyncMemory, user: AsyncUser) -> None:
+        await taught(shared, user, "monday", "I work at Acme.", "I'm starting at Trivago on June 1.", at=day(1))
+        first = datetime(2025, 6, 1, tzinfo=UTC)
+        assert await timeline(user, "employer") == [("Acme", day(1), first), ("Trivago", first, None)]
+        assert await values(user, "employer", as_of=day(20)) == ["Acme"]
+        assert await values(user, "employer") == ["Trivago"]
+
+    async def test_diets_change(self, shared: AsyncMemory, user: AsyncUser) -> None:
+        await taught(shared, user, "monday", "I'm vegetarian and allergic to peanuts.", at=day(1))
+        await taught(shared, user, "tuesday", "I'm fully vegan now.", at=day(9))
+        assert await timeline(user, "diet") == [("vegetarian", day(1), day(9)), ("vegan", day(9), None)]
+        assert await values(user, "allergy") == ["peanuts"]
+
+
 class TestByHand:
     async def test_what_was_set_is_not_moved_by_what_was_said_of_an_earlier_time(
         self, shared: AsyncMemory, user: AsyncUser

@@ -28,6 +28,7 @@ INVENTED = [
     "I'm the queen of England, just kidding.",
     "I won the lottery and bought a yacht! Haha, not really.",
     "If I were rich I would buy a house in Malibu.",
+    "If I won the lottery I'd live in Hawaii, haha.",
     "Suppose I have three kids and earn 50k a year. How much tax do I pay?",
     "Imagine I live in Japan and have a cat.",
     "What if I moved to Canada next year?",
@@ -65,6 +66,12 @@ ASKED = [
     "Good morning! How are you?",
     "Wow, that sounds amazing.",
     "Explain how photosynthesis works.",
+    "Where does Tom live",
+    "Where does my sister Jo live?",
+    "what's my sister's name",
+    "Which diet am I on",
+    "why am I working less",
+    "does my building have an elevator",
 ]
 TOLD = [
     "I live in Porto with my husband and our two kids.",
@@ -74,6 +81,9 @@ TOLD = [
     "Last week I bought a red bicycle.",
     "We're planning to move to Lisbon next spring.",
     "I love hiking in the mountains.",
+    "What helps me most is yoga with my sister.",
+    "How lucky I am that my sister moved to Porto.",
+    "did my first 10k in 58 min",
 ]
 
 
@@ -107,6 +117,9 @@ def test_what_is_pasted_is_not(paste: Paste) -> None:
         ("I live in Porto.", "about_me", "me"),
         ("My sister Jo lives in Ghent.", "person", "my sister Jo"),
         ("By the way, my older brother is a nurse.", "person", "my older brother"),
+        ("My brother-in-law Paul works in Ulm.", "person", "my brother-in-law Paul"),
+        ("Our neighbour Mrs. Yilmaz has a key to our flat.", "person", "our neighbour Mrs. Yilmaz"),
+        ("My neighbour Mr Ackroyd is 80.", "person", "my neighbour Mr Ackroyd"),
         ("Dani got a new job.", "person", "Dani"),
         ("Yesterday was a long day.", "event", "me"),
         ("I had lunch with my aunt.", "event", "me"),

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from ltst.learn.statements import read
-from ltst.learn.when import began
+from ltst.learn.when import began, over, starts
 
 NOW = datetime(2025, 6, 18, 15, tzinfo=UTC)  # a Wednesday
 
@@ -84,3 +84,31 @@ def test_statements_know_it_and_plans_do_not() -> None:
     bought, plans = read("I bought a red bicycle last week. I'm flying to Rome with my wife tomorrow.", NOW)
     assert (bought.since, bought.until) == (at(2025, 6, 9), None)
     assert (plans.kind, plans.since, plans.until) == ("plan", None, at(2025, 6, 20))
+
+
+@pytest.mark.parametrize(
+    ("plan", "moment"),
+    [
+        ("I start on June 20.", at(2025, 6, 20)),
+        ("I start on June 1.", at(2026, 6)),
+        ("I start on Wednesday.", at(2025, 6, 25)),
+        ("I start on Thursday.", at(2025, 6, 19)),
+        ("I start in July.", at(2025, 7)),
+        ("I start in May.", at(2026, 5)),
+        ("I start tomorrow.", at(2025, 6, 19)),
+        ("I start on the first of September.", at(2025, 9)),
+        ("I start soon.", None),
+        ("I work there until July.", None),
+        ("I work there for two weeks in July.", None),
+        ("I start in 2019.", None),
+        ("I start in July or in August.", None),
+    ],
+)
+def test_a_plan_holds_from_the_only_day_to_come_that_it_names(plan: str, moment: datetime | None) -> None:
+    assert starts(plan, NOW) == moment
+
+
+def test_what_goes_on_is_no_plan_and_has_no_end() -> None:
+    (stated,) = read("I'm learning to play the cello since January.", NOW)
+    assert (stated.kind, stated.since, stated.until) == ("activity", at(2025), None)
+    assert over("I'm selling my tripod, which I've had since 2018.", NOW) is None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ltst.agents import wording
 from ltst.agents.intents import (
@@ -15,10 +15,10 @@ from ltst.agents.intents import (
     FORMERLY,
     QUESTION_MARK,
     capabilities,
-    is_question,
     to_forget,
 )
-from ltst.agents.passages import FILLERS, LONGEST_TEXT, Question, answering, covered, rarity, sentences
+from ltst.agents.parts import LONGEST_TEXT, parts
+from ltst.agents.passages import FILLERS, Question, answering, covered, rarity, sentences
 from ltst.recall.temporal import Interval, intervals
 from ltst.records import ConversationMessage, Hit
 from ltst.support.terms import terms
@@ -43,8 +43,10 @@ TERSE_WORDS = 3
 # Share of a question that an assistant's question must contain to count as the same question.
 ASKED = 0.7
 
-MENDED_WITHIN = 600  # seconds
-MENDING = re.compile(r"(?:sorry|no|wait|actually|oops|correction|i mean|i meant|nein|doch|moment)\b", re.IGNORECASE)
+# Words for what was before the time that a sentence names.
+EARLIER = re.compile(
+    r"\b(?:until|till|before|from|used\s+to|previously|formerly|bis|von|aus|vorher|früher)\b", re.IGNORECASE
+)
 REQUESTING = re.compile(
     r"(?:(?:please|pls|bitte|now|ok|okay)[\s,]{1,9}){0,2}(?:explain|help|write|draft|compare|review|translate|summari[sz]e|check"
     r"|practi[cs]e|erklär|schreib|hilf|gib|übersetz|rechne)\w{0,2}\b",
@@ -54,12 +56,18 @@ REQUESTING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A memory that may answer a question: the passage that does, its strength, and the question's terms in it."""
+    """A memory that may answer a question: the passage that does, its strength, and the question's terms in it.
+
+    `pasted` tells that the passage is from a text that the user pasted, so that somebody else may have written it;
+    `corrected` that the user corrected it a moment later.
+    """
 
     hit: Hit
     passage: str
     strength: float
     shared: frozenset[str]
+    pasted: bool = False
+    corrected: bool = False
 
     @property
     def date(self) -> float:
@@ -68,8 +76,8 @@ class Evidence:
 
 
 def past(question: str, now: datetime) -> datetime | None:
-    """Returns the end of the past period that a question names, or None if it is about the present."""
-    return max((each.end for each in _past_periods(question, now)), default=None)
+    """Returns the last moment of the past period that a question names, or None if it is about the present."""
+    return max((each.end - timedelta(microseconds=1) for each in _past_periods(question, now)), default=None)
 
 
 def _past_periods(question: str, now: datetime) -> list[Interval]:
@@ -85,13 +93,24 @@ def _tells_of(each: Evidence, periods: Sequence[Interval], now: datetime) -> boo
     return any(period.start < other.end and other.start < period.end for period in periods for other in named)
 
 
+def _begins_later(each: Evidence, periods: Sequence[Interval], now: datetime) -> bool:
+    """Returns whether something said later only tells of times after those in question, as "in 2020" does for 2019."""
+    said_at = each.hit.occurred_at or now
+    limit = max((period.end for period in periods), default=now)
+    if not periods or said_at < limit or EARLIER.search(each.passage):
+        return False
+    named = intervals(each.passage, said_at)
+    return bool(named) and all(other.start >= limit for other in named)
+
+
 def choose(question: Question, found: Sequence[Hit], now: datetime) -> list[Evidence]:
     """Returns the hits that answer, in the order to tell them; none if even the best is too far from the question."""
     if max((hit.score for hit in found), default=0.0) < LEAST_RELEVANCE and not any(
         _is_all(question, hit) for hit in found
     ):
         return []
-    weighed, periods = _weighed(question, found), _past_periods(question.text, now)
+    periods = _past_periods(question.text, now)
+    weighed = [each for each in _weighed(question, found) if not _begins_later(each, periods, now)]
     told = {each.hit.id for each in weighed if _tells_of(each, periods, now)}
     best = sorted(weighed, key=lambda each: -each.strength - THEN * (each.hit.id in told))[:MOST]
     near = [each for each in best if each.strength >= NEAR * best[0].strength]
@@ -105,7 +124,7 @@ def choose(question: Question, found: Sequence[Hit], now: datetime) -> list[Evid
     elif not FORMERLY.search(question.text):
         same.sort(key=lambda each: -each.date)
     others = [each for each in near if each not in same]
-    return [*same, *(each for each in others if each.strength >= ALSO * best[0].strength or _mends(best[0], each))]
+    return [*same, *(each for each in others if each.strength >= ALSO * best[0].strength)]
 
 
 def _is_all(question: Question, hit: Hit) -> bool:
@@ -141,7 +160,8 @@ def resting_on(question: Question, said: ConversationMessage) -> Evidence:
         "message", said_id, words, 0.0, {}, said.timestamp, said.session_id, said.role, (said_id,), trusted=said.trusted
     )
     shared = question.terms & frozenset(terms(words[:LONGEST_TEXT]))
-    return Evidence(hit, answering(question, words, dict.fromkeys(question.terms, 1.0)), math.inf, shared)
+    told = parts(words).told or words
+    return Evidence(hit, answering(question, told, dict.fromkeys(question.terms, 1.0)), math.inf, shared)
 
 
 def is_version(question: Question, first: Evidence, other: Evidence) -> bool:
@@ -160,16 +180,14 @@ def _alike(question: Question, first: Evidence, other: Evidence) -> bool:
 def _weighed(question: Question, found: Sequence[Hit]) -> list[Evidence]:
     top = max((hit.score for hit in found), default=0.0)
     weights = rarity(question, [hit.content for hit in found])
-    usable = [hit for hit in found if _quotable(hit, question.text)]
-    return [
-        Evidence(
-            hit,
-            answering(question, hit.content, weights),
-            _strength(question, hit, top, covered(question, hit.content, weights)),
-            question.terms & frozenset(terms(hit.content[:LONGEST_TEXT])),
-        )
-        for hit in usable
-    ]
+    weighed = []
+    for hit in found:
+        words, pasted = _quotable(question, hit, weights)
+        if words:
+            strength = _strength(question, hit, top, covered(question, words, weights))
+            shared = question.terms & frozenset(terms(words[:LONGEST_TEXT]))
+            weighed.append(Evidence(hit, answering(question, words, weights), strength, shared, pasted))
+    return weighed
 
 
 def _strength(question: Question, hit: Hit, top: float, words: float) -> float:
@@ -202,17 +220,19 @@ def _on_the_same(question: Question, first: Evidence, other: Evidence) -> bool:
     return near or (bool(shared) and also >= shared) or _alike(question, first, other)
 
 
-def _mends(first: Evidence, other: Evidence) -> bool:
-    """Returns whether one soon corrects the other in the same chat, as in "Sorry, I meant Friday"."""
-    soon = 0 < other.date - first.date < MENDED_WITHIN and other.hit.session_id == first.hit.session_id
-    return soon and bool(MENDING.match(other.hit.content))
+def _quotable(question: Question, hit: Hit, weights: Mapping[str, float]) -> tuple[str, bool]:
+    """Returns the words of a hit that may be quoted, and whether they were pasted; no words if it only retells or asks.
 
-
-def _quotable(hit: Hit, question: str) -> bool:
-    """Returns whether a hit may be quoted: not if it retells, or is a question unless the user asks about questions."""
+    A pasted text says nothing of the user, so it does not answer a question like "Where do I live?".
+    """
     if wording.is_own(hit) or (hit.kind == "entry" and hit.sources):
-        return False
-    if hit.kind != "message" or hit.role != "human":
-        return True
-    asks = is_question(hit.content) or to_forget(hit.content) is not None or capabilities(hit.content) is not None
-    return not asks or bool(ABOUT_ASKING.search(question))
+        return "", False
+    if hit.kind != "message" or hit.role != "human" or ABOUT_ASKING.search(question.text):
+        return hit.content, False
+    if to_forget(hit.content) is not None or capabilities(hit.content) is not None:
+        return "", False
+    said = parts(hit.content)
+    own = covered(question, said.told, weights) if said.told else -1.0
+    if not said.pasted or question.of_user or own >= covered(question, said.pasted, weights):
+        return said.told, False
+    return said.pasted, True

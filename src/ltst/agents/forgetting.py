@@ -5,7 +5,7 @@ The offer is stored in the metadata of the reply that made it, so that any proce
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from ltst.agents import intents, wording
 from ltst.agents.known import is_about
 from ltst.agents.memories import Memory, plain, plain_fact, plain_message
+from ltst.agents.parts import parts
 from ltst.agents.passages import Question, answering, covered, rarity
 from ltst.agents.wording import Reply
 from ltst.errors import NotFound
@@ -21,11 +22,13 @@ from ltst.handles.forgetting import Value, drop, repeating, saying, told_in
 from ltst.memory import AsyncUser
 from ltst.records import ME, ConversationMessage, Fact, Hit
 from ltst.rooms.claims import Heard
+from ltst.support.terms import terms
 from ltst.support.timeline import same
 
 OFFERED = "forgets"  # the key in the metadata of the offering reply
 NOT_KNOWN = "There is nothing to forget: you never told me that."
 ALL = "That is all that I know of you: `ltst erase` or POST /v1/erase removes it; I do not do that in a chat."
+UNNAMED = "I am not sure what you mean: say “forget” and what it is about."
 KEPT = "All right, I keep it."
 DONE = "Done: I have forgotten it."
 NOT_OFFERED = "All right, but there is nothing to confirm in this chat: nothing was changed."
@@ -39,6 +42,10 @@ KINDS = ("message", "entry")
 SHARE = 0.75
 # Fewer words may coincide by chance and do not count as a quote.
 QUOTED_WORDS = 4
+
+
+# Finds the hits that would answer a question about a topic.
+Best = Callable[[str], Awaitable[Sequence[Hit]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +63,46 @@ class Going:
         return *map(plain_fact, self.facts), *map(plain, self.entries), *map(plain_message, self.messages)
 
 
-async def offer(user: AsyncUser, message: ConversationMessage, topic: str, best: Sequence[Hit]) -> Reply:
-    """Returns a reply that shows what would be forgotten; `best` are the hits that would answer a question about it.
+async def offer(user: AsyncUser, message: ConversationMessage, topic: str, best: Best) -> Reply:
+    """Returns a reply that shows what would be forgotten; `best` finds the hits that answer a question about a topic.
 
-    An empty topic means the user's previous message in the same chat.
+    An empty topic means what was said last in the same chat.
     """
     if intents.is_everything(topic):
         return Reply(ALL)
     await user.learning.catch_up()
-    if topic:
-        going = await _going(user, await _facts(user, topic), await _saying(user, message, topic, best))
-    else:
-        going = Going((), (), [each for each in await _earlier(user, message) if each.role == "human"][-1:])
+    if not topic:
+        return await _pointed_at(user, message)
+    facts, hits = await _found(user, message, topic, best)
+    going = await _going(user, facts, hits)
     return await _offering(user, topic, going) if going.memories else Reply(NOT_KNOWN)
+
+
+async def _pointed_at(user: AsyncUser, message: ConversationMessage) -> Reply:
+    """Returns an offer to forget what the user said last, or, after a question, what the answer to it told."""
+    earlier = await _earlier(user, message)
+    said = [each for each in earlier if each.role == "human" and _is_said(each.content)][-1:]
+    if said and _tells(said[0].content):
+        return await _offering(user, "", Going((), (), said))
+    replies = [each for each in earlier if each.role == "ai" and said and each.parent_message_id == said[0].message_id]
+    if any(each.content.startswith(wording.KNOWN) for each in replies):
+        return Reply(ALL)
+    ids = {str(memory["id"]) for each in replies for memory in each.metadata.get("memories") or ()}
+    facts = [each for each in await viewing.changes(user._desk, limit=KNOWN) if each.fact_id in ids]
+    found = [each for each in (await viewing.said(user._desk, ids)).values() if each.role == "human"]
+    going = await _going(user, facts, (), [str(each.message_id) for each in found])
+    return await _offering(user, "", going) if going.memories else Reply(UNNAMED)
+
+
+def _is_said(text: str) -> bool:
+    """Returns whether a message says or asks something, besides a request to forget and politeness."""
+    polite = intents.agrees(text) or intents.refuses(text) or intents.courtesy(text) is not None
+    return not polite and intents.to_forget(text) is None
+
+
+def _tells(text: str) -> bool:
+    said = parts(text)
+    return bool(said.told or said.pasted)
 
 
 async def offered(user: AsyncUser, message: ConversationMessage) -> ConversationMessage | None:
@@ -121,20 +155,40 @@ async def _facts(user: AsyncUser, topic: str) -> list[Fact]:
     return [*{_value(each): each for each in wanted}.values()][::-1]
 
 
-async def _saying(user: AsyncUser, message: ConversationMessage, topic: str, best: Sequence[Hit]) -> list[Hit]:
-    """Returns hits that contain nearly all words of the topic, and the one that would answer a question about it."""
+async def _found(user: AsyncUser, message: ConversationMessage, topic: str, best: Best) -> tuple[list[Fact], list[Hit]]:
+    """Returns the facts and hits on a topic; those on each of several topics if nothing is on all of them."""
+    facts, telling = await _facts(user, topic), await _telling(user, message, topic)
+    several = intents.topics(topic)
+    if not facts and not telling and len(several) > 1:
+        found = [await _found(user, message, each, best) for each in several]
+        return [fact for own, _ in found for fact in own], [hit for _, own in found for hit in own]
+    known = {hit.id for hit in telling}
+    told = [hit for hit in (await best(topic))[:1] if hit.kind in KINDS and hit.id not in known and _words(hit, topic)]
+    return facts, [*telling, *told]
+
+
+async def _telling(user: AsyncUser, message: ConversationMessage, topic: str) -> list[Hit]:
+    """Returns hits that contain nearly all words of the topic."""
     question = Question.of(topic)
     found = await user.search(topic, kinds=KINDS, limit=SEARCHED, without=message.content)
     weights = rarity(question, [hit.content for hit in found])
-    telling = [hit for hit in found if _states(hit) and covered(question, hit.content, weights) >= SHARE]
-    known = {hit.id for hit in telling}
-    told = [hit for hit in best[:1] if hit.kind in KINDS and hit.id not in known and _states(hit)]
-    return [*telling, *told][:MOST]
+    return [hit for hit in found if covered(question, _words(hit, topic), weights) >= SHARE]
 
 
-def _states(hit: Hit) -> bool:
-    asks = intents.is_question(hit.content) or intents.to_forget(hit.content) is not None
-    return not asks and intents.courtesy(hit.content) is None and not wording.is_own(hit)
+def _words(hit: Hit, topic: str) -> str:
+    """Returns the words of a hit that may be on a topic: none of a question, of politeness and of retold words.
+
+    A pasted text is not on "my cat", for whoever wrote it has another one; the line that announces it may be.
+    """
+    if wording.is_own(hit) or not _is_said(hit.content):
+        return ""
+    if hit.kind != "message" or hit.role != "human":
+        return hit.content
+    said = parts(hit.content)
+    if not wording.MY.match(topic):
+        return f"{said.told}\n{said.pasted}".strip()
+    announced = said.pasted.partition("\n")[0]
+    return said.told if set(terms(announced)).isdisjoint(terms(topic)) else f"{said.told}\n{announced}".strip()
 
 
 async def _earlier(user: AsyncUser, message: ConversationMessage) -> list[ConversationMessage]:
@@ -143,20 +197,20 @@ async def _earlier(user: AsyncUser, message: ConversationMessage) -> list[Conver
     return [each for each in recent if (each.message_index or 0) < (message.message_index or 0)]
 
 
-async def _going(user: AsyncUser, facts: Sequence[Fact], hits: Sequence[Hit]) -> Going:
-    """Returns what to remove for some facts and hits, with as many of their messages as can be shown.
+async def _going(user: AsyncUser, facts: Sequence[Fact], hits: Sequence[Hit], also: Sequence[str] = ()) -> Going:
+    """Returns what to remove for some facts, hits and messages, with as many messages as can be shown.
 
     A fact is included only with all messages that state it; the others would let it be learned again.
     """
     said = {each.fact_id: await saying(user._desk, _value(each)) for each in facts}
     ids = dict.fromkeys(
-        [each for ids in said.values() for each in ids] + [each for hit in hits for each in hit.sources]
+        [each for ids in said.values() for each in ids] + [each for hit in hits for each in hit.sources] + [*also]
     )
     shown = [*ids][:MOST]
     found = [await user.message(each) for each in shown]
     return Going(
         [each for each in facts if {*said[each.fact_id]} <= {*shown}],
-        [hit for hit in hits if hit.kind == "entry"],
+        [hit for hit in hits if hit.kind == "entry"][:MOST],
         [each for each in found if each is not None],
         len(ids) - len(shown),
     )

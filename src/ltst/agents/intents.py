@@ -6,6 +6,7 @@ Uses rules for English and German; a question mark counts in any language.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import islice
 
 from ltst.support.tables import Table
@@ -14,6 +15,8 @@ _TABLE = Table("ltst.agents", "intents.txt")
 
 # Greetings, thanks and goodbyes consist of a few such words only.
 LONGEST_COURTESY = 12
+LONGEST_TOPIC = 300
+LONGEST_CORRECTION = 15
 # A few words without a verb are a lookup: "wifi password".
 LONGEST_LOOKUP = 4
 _END = r"(?:\s+(?:here|then|exactly|so|eigentlich|denn|alles|hier))?\s{0,9}[?!.]{0,3}$"
@@ -25,6 +28,11 @@ OPENING = re.compile(
 )
 ASKING = _TABLE.pattern("asking")
 TELLING = _TABLE.pattern("telling")
+# What looks like a question beside something told and asks nothing, and what looks told and only asks.
+TAG = _TABLE.pattern("tag", after=r"[?!.\s]*$")
+PHATIC = _TABLE.pattern("phatic", after=r"[?!.\s]*$")
+WONDERING = _TABLE.pattern("wondering", after=r"\b")
+SUBORDINATE = _TABLE.pattern("subordinate", after=r"\b")
 ABOUT_ME = _TABLE.pattern("about_me")
 ABOUT_ASKING = re.compile(r"\b(?:ask|asked|asking|question|questions|gefragt|frage|fragen)\b", re.IGNORECASE)
 ABOUT_THE_ASSISTANT = _TABLE.pattern("about_the_assistant")
@@ -35,10 +43,15 @@ OVER = _TABLE.pattern("over", r"\b", r"\b")
 FORGET = _TABLE.pattern("forget", flags=re.I | re.S)
 SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 WHOLE = _TABLE.words("whole")
+TOPIC_OF = _TABLE.pattern("topic_of")
 EVERYTHING = WHOLE | _TABLE.words("me")
 POINTING = _TABLE.words("pointing")
 
+# "My cat and the hamster" are two topics.
+AND = re.compile(r",\s|\s(?:and|or|und|oder)\s", re.IGNORECASE)
+
 AGREEING, AGREEMENT, REFUSING = map(_TABLE.words, ("agreeing", "agreement", "refusing"))
+TAKING_NOTE = _TABLE.words("taking_note")
 _GREETINGS, _THANKS, _LEAVING, _NIGHT = map(_TABLE.words, ("greetings", "thanks", "leaving", "night"))
 _GERMAN, _POLITE = _TABLE.words("german"), _TABLE.words("polite")
 COURTESIES = _GREETINGS | _THANKS | _LEAVING | _NIGHT | _POLITE
@@ -59,23 +72,28 @@ ABLE_IN_GERMAN = (
     "Frag, was ich über dich weiß; in `ltst chat` zeigt /why, worauf eine Antwort beruht. Sag „vergiss …“, und es geht."
 )
 
+COMPANY = "I am only a memory: I note what you tell me, and answer from it. Tell me something, or ask me."
+COMPANY_IN_GERMAN = (
+    "Ich bin nur ein Gedächtnis: Ich merke mir, was du erzählst, und antworte daraus. Erzähl, oder frag."
+)
+
 _ABILITIES, _ABILITIES_IN_GERMAN = (
     _TABLE.pattern("abilities", after=_END),
     _TABLE.pattern("german_abilities", after=_END),
 )
-_STATING = _TABLE.pattern("stating")
-
-
-def is_question(text: str) -> bool:
-    """Returns whether a message is a question: by a question mark, or by how it begins in English or German."""
-    begun = OPENING.sub("", text.strip())
-    return not TELLING.match(begun) and bool(QUESTION_MARK.search(text) or ASKING.match(begun))
+_CHATTING, _CHATTING_IN_GERMAN = (
+    _TABLE.pattern("chatting", after=_END),
+    _TABLE.pattern("german_chatting", after=_END),
+)
+_TODAY = _TABLE.pattern("today", after=_END)
+STATING = _TABLE.pattern("stating")
+CORRECTION, OOPS = _TABLE.pattern("correction"), _TABLE.pattern("oops")
 
 
 def is_lookup(text: str) -> bool:
     """Returns whether a message is a few lower-case words without a verb, as typed to look something up."""
     text = text.strip()
-    return 1 < len(text[:200].split()) <= LONGEST_LOOKUP and text == text.lower() and not _STATING.search(text[:200])
+    return 1 < len(text[:200].split()) <= LONGEST_LOOKUP and text == text.lower() and not STATING.search(text[:200])
 
 
 def courtesy(text: str) -> str | None:
@@ -98,13 +116,51 @@ def capabilities(text: str) -> str | None:
     return ABLE_IN_GERMAN if _ABILITIES_IN_GERMAN.match(begun) else None
 
 
+def company(text: str) -> str | None:
+    """Returns the answer to what is asked only for company ("How are you?"), else None."""
+    begun = OPENING.sub("", text.strip())
+    if _CHATTING.match(begun):
+        return COMPANY
+    return COMPANY_IN_GERMAN if _CHATTING_IN_GERMAN.match(begun) else None
+
+
+def asks_for_today(text: str) -> bool:
+    """Returns whether a message asks only for the day or the time."""
+    return bool(_TODAY.match(OPENING.sub("", text.strip())))
+
+
+def takes_note(text: str) -> bool:
+    """Returns whether a message only takes note of something: "ok"."""
+    return TAKING_NOTE.issuperset(_first_words(text, 8))
+
+
+def corrects(text: str, shapes: Sequence[re.Pattern[str]]) -> bool:
+    """Returns whether a short message corrects what was said before it; `shapes` are the kinds of answer asked for."""
+    words = text[:LONGEST_TOPIC].split()
+    if CORRECTION.match(text):
+        return len(words) <= LONGEST_CORRECTION
+    begun = OOPS.match(text)
+    return (
+        begun is not None
+        and len(words) <= LONGEST_COURTESY // 2
+        and any(each.search(text, begun.end()) for each in shapes)
+    )
+
+
 def to_forget(text: str) -> str | None:
     """Returns what a message asks to forget; "" if it points to the previous message, None if it asks no such thing."""
     found = FORGET.match(OPENING.sub("", text.strip()))
     if found is None:
         return None
     topic = SENTENCE_END.split(found["topic"], maxsplit=1)[0].strip(" .!?,")
+    named = TOPIC_OF.match(topic)
+    topic = topic[named.end() :] if named else topic
     return "" if POINTING.issuperset(_first_words(topic, 20)) else topic
+
+
+def topics(topic: str) -> list[str]:
+    """Returns the topics that are listed in one: "Big Thief and the cello" are two."""
+    return [each.strip() for each in AND.split(topic[:LONGEST_TOPIC]) if each.strip()]
 
 
 def is_everything(topic: str) -> bool:

@@ -10,21 +10,27 @@ from datetime import datetime
 from ltst.agents import wording
 from ltst.agents.evidence import past
 from ltst.agents.intents import FORMERLY
+from ltst.agents.parts import LONGEST_TEXT
 from ltst.agents.passages import FILLERS, Question
-from ltst.agents.people import Person
+from ltst.agents.people import Person, kinds
+from ltst.handles import viewing
 from ltst.memory import AsyncUser
 from ltst.recall.temporal import intervals
-from ltst.records import ME, Fact
+from ltst.records import ME, ConversationMessage, Fact
 from ltst.support.tables import Table
 from ltst.support.terms import terms
 
+# How many keys are told, each with all of its values.
 MOST = 3
 SEARCHED = 5
+CHANGES = 1000
 # A fact this relevant answers even if it shares no word with the question.
 LEAST_RELEVANCE = 0.23
 ABOUT_ME = re.compile(
     r"\b(?:i|i['’]m|my|me|mine|we|our|us|ich|mein\w{0,2}|mir|mich|wir|unser\w{0,2}|uns)\b", re.IGNORECASE
 )
+HOW_MANY = re.compile(r"\b(?:how\s+many|wie\s*viele?)\b", re.IGNORECASE)
+JANUARY = re.compile(r"\bjan(?:uary|uar|\b)|\b0?1[./-]|-01\b|new\s+year|neujahr|jahreswechsel", re.IGNORECASE)
 # The words that questions use for each key.
 CALLED = Table("ltst.agents", "known.txt")
 
@@ -42,21 +48,73 @@ async def regarding(user: AsyncUser, question: Question, now: datetime) -> Quest
 
 
 async def asked_for(user: AsyncUser, question: Question, now: datetime) -> list[Fact]:
-    """Returns the facts that a question asks for, as they were at the time it is about."""
+    """Returns the facts that a question asks for, as they were at the time it is about.
+
+    If none holds, what the user said to be over is told instead.
+    """
     until, question = past(question.text, now), _timeless(question, now)
     hits = await user.search(question.text, kinds=("fact",), limit=SEARCHED)
     near = [hit.id for hit in hits if hit.score >= LEAST_RELEVANCE]
-    known = await user.facts.list(as_of=until)
+    asked = _asked(question, await user.facts.list(as_of=until), near)
+    if until is None and (not asked or FORMERLY.search(question.text)):
+        over = _asked(question, [each for each in await _changes(user) if _is_ended(each)], ())
+        asked += [each for each in over if not asked or not each.single_valued]
+    labels = [*dict.fromkeys(each.label for each in asked)][:MOST]
+    return await as_said(user, [each for label in labels for each in asked if each.label == label])
+
+
+async def as_said(user: AsyncUser, facts: Sequence[Fact]) -> list[Fact]:
+    """Returns facts with the values of each key in the order in which they were said.
+
+    Those of whose beginning only the year was said are marked: they are stored as if they began on 1 January.
+    """
+    messages = await viewing.said(user._desk, [each.source_message_id for each in facts])
+    said = {each.fact_id: messages.get(each.source_message_id or "") for each in facts}
+    labels = [*dict.fromkeys(each.label for each in facts)]
+
+    def place(fact: Fact) -> tuple[int, datetime, int]:
+        source = said[fact.fact_id]
+        at = (source.timestamp if source else None) or fact.valid_from
+        return labels.index(fact.label), at, source.content.lower().find(fact.value.lower()) if source else 0
+
+    marked = [_marked(each, said[each.fact_id]) for each in facts]
+    return sorted(marked, key=place)
+
+
+def _marked(fact: Fact, source: ConversationMessage | None) -> Fact:
+    """Returns a fact that begins on 1 January marked if its source does not speak of January."""
+    began = fact.valid_from
+    is_new_year = (began.month, began.day, began.hour, began.minute, began.second) == (1, 1, 0, 0, 0)
+    if source is None or not is_new_year or JANUARY.search(source.content[:LONGEST_TEXT]):
+        return fact
+    return replace(fact, metadata={**fact.metadata, wording.ONLY_YEAR: True})
+
+
+def _asked(question: Question, known: Sequence[Fact], near: Sequence[str]) -> list[Fact]:
     people = [each for each in known if _names(question, each.about)]
-    asked = _of_people(question, people, near) if people else _of_user(question, known, near)
-    return asked[:MOST]
+    return _of_people(question, people, near) if people else _of_user(question, known, near)
+
+
+def _is_ended(fact: Fact) -> bool:
+    """Returns whether a fact was said to be over; one that was replaced or corrected is not."""
+    held = fact.valid_to is not None and fact.valid_to > fact.valid_from
+    return held and fact.superseded_by is None and wording.is_over(fact)
+
+
+async def _changes(user: AsyncUser) -> list[Fact]:
+    """Returns every value of every key that was not rejected, the oldest first."""
+    found = await viewing.changes(user._desk, limit=CHANGES)
+    return [each for each in reversed(found) if each.rejected_at is None]
 
 
 async def sentences(
     user: AsyncUser, facts: Sequence[Fact], question: Question, now: datetime, quotes: bool
 ) -> list[str]:
     """Returns sentences for the facts that a question asks for; `quotes` tells whether quotes follow them."""
-    until, told = past(question.text, now), wording.fact_sentences(facts)
+    until = past(question.text, now)
+    told = wording.fact_sentences(facts, then=until is not None)
+    if len(told) == 1 and not facts[0].single_valued and HOW_MANY.search(question.text):
+        return [wording.counted(told[0][0], len(facts))]
     found = [await _sentence(user, said, of, question, until=until, quotes=quotes) for said, of in told]
     return [each for each in found if each]
 
@@ -112,6 +170,14 @@ def _is_relative(person: Person, fact: Fact) -> bool:
     )
 
 
+def _is_another_kind(question: Question, fact: Fact) -> bool:
+    """Returns whether a question is about a dog and the fact about a cat, a son and a daughter, and so on."""
+    calling = [line.split() for line in CALLED.lines.get(fact.key, ())]
+    asked = [each for each in kinds(question.text) if any(map(each.relation.intersection, calling))]
+    said = str(fact.metadata.get("relation") or fact.metadata.get("species") or "")
+    return bool(asked) and not any(each.is_a(said) or each.is_in(fact.value) for each in asked)
+
+
 def _tells_who(question: Question, fact: Fact) -> bool:
     """Returns whether one of the user's facts says who a person in the question is."""
     return any(_is_relative(each, fact) or (not each.relation and each.is_in(fact.value)) for each in question.people)
@@ -131,7 +197,7 @@ def _names(question: Question, about: str) -> bool:
 
 def is_about(question: Question, fact: Fact) -> bool:
     """Returns whether all terms of a question stand for this fact's key, value or person, whom it must name."""
-    if fact.about != ME and not _names(question, fact.about):
+    if (fact.about != ME and not _names(question, fact.about)) or _is_another_kind(question, fact):
         return False
     person = _words_of([each for each in question.people if each.is_in(fact.about)])
     named = _words_for(fact.key) | {*terms(f"{wording.spoken(fact.label)} {fact.value}")} | person
@@ -143,7 +209,7 @@ async def _sentence(
 ) -> str:
     """Returns the sentence, with the former value if the key has one value at a time."""
     fact = facts[0]
-    if not fact.single_valued or until is not None:
+    if not fact.single_valued or until is not None or wording.is_over(fact):
         return said
     before = _before(fact, await user.facts.history(fact.key, about=fact.about))
     if before is None and FORMERLY.search(question.text):

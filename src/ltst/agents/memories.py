@@ -10,6 +10,8 @@ from ltst.recall.context import Context
 from ltst.records import ConversationMessage, Fact, Hit, UserPreference
 
 MOST_KEPT = 200
+# A message may hold a pasted book: an answer shows its beginning, and the id leads to the rest.
+LONGEST_CONTENT = 2_000
 
 Memory = dict[str, Any]
 
@@ -60,7 +62,7 @@ def _memory(
     return {
         "kind": kind,
         "id": id,
-        "content": content,
+        "content": content if len(content) <= LONGEST_CONTENT else f"{content[: LONGEST_CONTENT - 1]}…",
         "date": None if date is None else date.isoformat(),
         "session_id": session_id,
         "score": score,

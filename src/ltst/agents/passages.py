@@ -8,22 +8,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ltst.agents.intents import QUESTION_MARK
+from ltst.agents.parts import LONGEST_TEXT, pieces
 from ltst.agents.people import Person, asked_about, is_of_others
 from ltst.support.tables import Table
 from ltst.support.terms import terms
-from ltst.support.text import cut
 
 _TABLE = Table("ltst.agents", "passages.txt")
 
-# Only the beginning of a very long text is read.
-LONGEST_TEXT, LONGEST_QUOTE = 20_000, 200
+LONGEST_QUOTE = 200
 # Fewer words do not form a sentence: "FIRST.".
 FRAGMENT = 4
 # Weight of a sentence that has the kind of answer asked for, and penalty of one that asks, relative to a shared word.
 KIND, ASKS = 0.6, 0.5
 
-SENTENCE_END = re.compile(r"[.!?…][\"'”’»)]?\s+|[。！？]|\n+")
-_ABBREVIATION = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|No|vs|e\.g|i\.e|z\.B|bzw|ca|Nr|Std|\d{1,2})\.$", re.IGNORECASE)
 _GOES_ON = _TABLE.pattern("goes_on", after=r"\b")
 
 # Pairs of a question pattern and a pattern of its answers; only names of people and places depend on capitals.
@@ -109,11 +106,10 @@ def answering(question: Question, text: str, weights: Mapping[str, float]) -> st
 def sentences(text: str) -> list[str]:
     """Returns the sentences of a text, each on one line; a fragment of a few words joins the sentence before it."""
     found: list[str] = []
-    for piece in cut(text[:LONGEST_TEXT], SENTENCE_END):
-        line = " ".join(piece.split())
-        if found and (_short(line) or _short(found[-1]) or _ABBREVIATION.search(found[-1][-8:])):
+    for line in pieces(text[:LONGEST_TEXT]):
+        if found and (_short(line) or _short(found[-1])):
             found[-1] += f" {line}"
-        elif line:
+        else:
             found.append(line)
     return found
 

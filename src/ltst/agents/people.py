@@ -91,6 +91,11 @@ def asked_about(question: str) -> tuple[Person, ...]:
     return (*related, *(Person(frozenset(), _forms(name)) for name in sorted(names - _NOBODY)))
 
 
+def kinds(text: str) -> list[Person]:
+    """Returns the relatives and pets that a text speaks of, whoever it is about."""
+    return [_relative(word) for word in sorted(_words(text) & _RELATIONS)]
+
+
 def introduced(people: Sequence[Person], texts: Iterable[str]) -> tuple[Person, ...]:
     """Returns people with the names that texts give to their relation, as in "my sister Jo"."""
     if not any(each.relation for each in people):

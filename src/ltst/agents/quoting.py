@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -19,16 +21,20 @@ from ltst.agents.evidence import (
     resting_on,
 )
 from ltst.agents.memories import Memory, distinct, plain, plain_fact, plain_message, plain_preference
+from ltst.agents.parts import Parts, parts
 from ltst.agents.passages import Question, answering, sentences
 from ltst.agents.people import introduced, is_meant, is_of_somebody, speaks_on
-from ltst.agents.wording import KNOWN, NOTED, NOTHING, Reply
+from ltst.agents.wording import KNOWN, NOTED, NOTHING, UNANSWERED, Reply
 from ltst.handles import viewing
+from ltst.handles.forgetting import Value, saying, told_in
 from ltst.memory import AsyncUser
 from ltst.records import ME, ConversationMessage, Fact, Hit
 from ltst.support.terms import terms
 
 SEARCHED = 30
 LISTED = 12
+PATIENCE = 2.0  # seconds
+MENDED_WITHIN = 600  # seconds
 TITLED = 1000
 OTHERS = ("message", "entry", "document")
 # Messages this short may need the turn before them to be understood.
@@ -44,18 +50,55 @@ async def answer(user: AsyncUser, message: ConversationMessage) -> Reply:
     text = message.content
     if (reply := await _decided(user, message)) is not None:
         return reply
-    if (polite := intents.courtesy(text)) is not None:
-        return Reply(polite)
-    if (able := intents.capabilities(text)) is not None:
-        return Reply(able)
+    if (plain := intents.courtesy(text) or _without_memory(text, message)) is not None:
+        return Reply(plain)
     if (topic := intents.to_forget(text)) is not None:
-        best = await _chosen(user, Question.of(topic), message) if topic else []
-        return await forgetting.offer(user, message, topic, [each.hit for each in best])
-    if not (intents.is_question(text) or intents.is_lookup(text)):
+        return await forgetting.offer(user, message, topic, lambda about: _best(user, message, about))
+    said = parts(text)
+    asked = text if intents.is_lookup(text) else said.asked
+    if not asked:
         return await _noted(user, message)
-    if intents.ABOUT_ME.search(text) and (everything := await _everything(user)):
+    if said.told and asked != text:
+        return await _both(user, message, said)
+    answer = await _answer_to(user, message, asked if said.pasted else text)
+    if answer.text != NOTHING:
+        return answer
+    # "Could you call me Bo?" asks for nothing that is known, and tells what is wanted.
+    noted = await _noted(user, message)
+    return answer if noted.text == NOTED else noted
+
+
+def _without_memory(text: str, message: ConversationMessage) -> str | None:
+    """Returns the answer to a question that no memory answers: what this agent can do, how it is, what day it is."""
+    return (
+        intents.capabilities(text)
+        or intents.company(text)
+        or (wording.clock(_now(message)) if intents.asks_for_today(text) else None)
+    )
+
+
+async def _best(user: AsyncUser, message: ConversationMessage, topic: str) -> list[Hit]:
+    """Returns the hits that would answer a question about a topic."""
+    return [each.hit for each in await _chosen(user, Question.of(topic), message)]
+
+
+async def _both(user: AsyncUser, message: ConversationMessage, said: Parts) -> Reply:
+    """Returns the reply to a message that tells something and asks something."""
+    noted = await _noted(user, message)
+    # "Her" or "there" is somebody or somewhere of the part that tells.
+    text = message.content if speaks_on(said.asked) else said.asked
+    answer = await _answer_to(user, message, text, said.asked)
+    told = UNANSWERED if answer.text == NOTHING else answer.text
+    return Reply(f"{noted.text} {told}", tuple(distinct([*noted.memories, *answer.memories])))
+
+
+async def _answer_to(user: AsyncUser, message: ConversationMessage, text: str, asked: str | None = None) -> Reply:
+    """Returns the answer to a question; `asked` is the part of it of which an answer must hold a word."""
+    if (plain := _without_memory(asked or text, message)) is not None:
+        return Reply(plain)
+    if intents.ABOUT_ME.search(asked or text) and (everything := await _everything(user)):
         return everything
-    return await _answered(user, message)
+    return await _answered(user, message, text, asked)
 
 
 async def _decided(user: AsyncUser, message: ConversationMessage) -> Reply | None:
@@ -65,42 +108,59 @@ async def _decided(user: AsyncUser, message: ConversationMessage) -> Reply | Non
         return None
     offer = await forgetting.offered(user, message)
     if offer is None:
-        return Reply(forgetting.NOT_OFFERED) if agreed else None
+        return Reply(forgetting.NOT_OFFERED) if agreed and not intents.takes_note(message.content) else None
     return await forgetting.carry_out(user, offer) if agreed else Reply(forgetting.KEPT)
 
 
 async def _noted(user: AsyncUser, message: ConversationMessage) -> Reply:
     """Returns an acknowledgement that lists what was learned from a stored message, so that the user can correct it."""
     await user.learning.catch_up(message.session_id)
-    memories = [*map(plain_fact, await user.facts.list()), *map(plain_preference, await user.preferences.list())]
-    new = [each for each in memories if message.message_id in each["sources"]]
-    learnt = "; ".join(each["content"] for each in new)
-    return Reply(f"{NOTED} I now know: {learnt}." if new else NOTED, tuple(new))
+    facts = [each for each in await user.facts.list() if each.source_message_id == message.message_id]
+    preferences = [plain_preference(each) for each in await user.preferences.list()]
+    new = [*map(plain_fact, await known.as_said(user, facts))]
+    new += [each for each in preferences if message.message_id in each["sources"]]
+    learnt = [str(each["content"]) for each in new]
+    heard = await told_in(user._desk, [str(message.message_id)])
+    learnt += [f"instruction: {each.claim_value}".rstrip(".") for each in heard if each.noun == "instruction"]
+    return Reply(f"{NOTED} I now know: {'; '.join(learnt)}." if learnt else NOTED, tuple(new))
 
 
 async def _everything(user: AsyncUser) -> Reply | None:
-    """Returns a list of the newest facts and preferences, or None if there are none."""
+    """Returns a list of the newest facts, preferences and instructions, or None if there are none."""
     await user.learning.catch_up()
-    facts, preferences = await user.facts.list(about=ME), await user.preferences.list()
+    facts = await known.as_said(user, await user.facts.list(about=ME))
+    preferences = await user.preferences.list()
     lines = [
         (max(each.valid_from for each in said), sentence, [*map(plain_fact, said)])
         for sentence, said in wording.fact_sentences(facts)
     ]
     lines += [(each.updated_at, wording.preference_sentence(each), [plain_preference(each)]) for each in preferences]
+    lines += [
+        (each.updated_at, wording.instruction_sentence(each.content), list[Memory]())
+        for each in await user.instructions.list()
+        if each.active
+    ]
     latest = sorted(lines, key=lambda line: line[0], reverse=True)[:LISTED]
     if not latest:
         return None
-    text = "\n".join([KNOWN, *(f"- {sentence}" for _, sentence, _ in latest)])
+    more = [f"- And {len(lines) - LISTED} more: ask me about them."] if len(lines) > LISTED else []
+    text = "\n".join([KNOWN, *(f"- {sentence}" for _, sentence, _ in latest), *more])
     return Reply(text, tuple(memory for *_, memories in latest for memory in memories))
 
 
-async def _answered(user: AsyncUser, message: ConversationMessage) -> Reply:
+async def _answered(user: AsyncUser, message: ConversationMessage, text: str, asked: str | None) -> Reply:
     """Returns the facts that a question asks for, followed by quotes of the best memories, current ones first."""
+    await _caught_up(user)
     now = _now(message)
-    question = await known.regarding(user, Question.of(message.content), now)
+    question = await known.regarding(user, Question.of(text), now)
     facts = await known.asked_for(user, question, now)
     chosen = await _chosen(user, question, message)
-    chosen = distinct_words(await _beside(user, question, facts, chosen))
+    if asked is not None:
+        chosen = [each for each in chosen if each.shared & Question.of(asked).terms]
+    chosen = distinct_words(
+        await _beside(user, question, facts, chosen) if facts else await _mended(user, question, chosen)
+    )
+    several = intents.SEVERAL.search(text) is not None or any(not each.single_valued for each in facts)
     sentences = await known.sentences(user, facts, question, now, bool(chosen))
     memories: list[Memory] = [*map(plain_fact, facts), *(plain(each.hit) for each in chosen)]
     titles = await _titles(user, chosen)
@@ -108,9 +168,16 @@ async def _answered(user: AsyncUser, message: ConversationMessage) -> Reply:
         before = await _before(user, question, each) if each.hit.kind == "message" else None
         if before is not None and before.role == "human" and any(before.message_id == other.hit.id for other in chosen):
             before = None
-        sentences.append(_quotation(_lead(question, chosen[0], each, titles), each, before, question))
+        sentences.append(_quotation(_lead(question, chosen[0], each, titles, several), each, before, question))
         memories += [plain_message(before)] if before is not None else []
     return Reply(" ".join(sentences) or NOTHING, tuple(distinct(memories)))
+
+
+async def _caught_up(user: AsyncUser) -> None:
+    """Learns what was said a moment ago; what takes longer than a reader waits is left to the worker."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(PATIENCE):
+            await user.learning.catch_up()
 
 
 def _now(message: ConversationMessage) -> datetime:
@@ -161,12 +228,39 @@ async def _reply_to(user: AsyncUser, question: Question, found: Sequence[Hit]) -
     if asked is None or turn is None or not turn.message_index:
         return None
     later = await viewing.following(user._desk, turn.session_id, turn.message_index, 1)
-    replies = [each for each in later if each.role == "human" and not intents.is_question(each.content)]
+    replies = [each for each in later if each.role == "human" and parts(each.content).told]
     return replied(question, asked, replies[0]) if replies else None
+
+
+async def _mended(user: AsyncUser, question: Question, chosen: Sequence[Evidence]) -> list[Evidence]:
+    """Returns the evidence with each correction that the user made just after it before it."""
+    mended = list[Evidence]()
+    for each in chosen:
+        correction = await _correction(user, question, each) if wording.is_the_users(each.hit) else None
+        mended += [each] if correction is None else [correction, replace(each, corrected=True)]
+    return [*{each.hit.id: each for each in reversed(mended)}.values()][::-1]
+
+
+async def _correction(user: AsyncUser, question: Question, each: Evidence) -> Evidence | None:
+    """Returns the user's next message as evidence if it corrects this one, as "Sorry, I meant Tuesday" does."""
+    message = await user.message(each.hit.id)
+    if message is None or not message.message_index or each.hit.occurred_at is None:
+        return None
+    later = await viewing.following(user._desk, message.session_id, message.message_index, 2)
+    said = next((turn for turn in later if turn.role == "human"), None)
+    if said is None or not intents.corrects(said.content, question.shapes):
+        return None
+    found = resting_on(question, said)
+    return found if 0 <= found.date - each.date < MENDED_WITHIN else None
 
 
 async def _beside(user: AsyncUser, question: Question, facts: Sequence[Fact], chosen: list[Evidence]) -> list[Evidence]:
     """Returns what to quote beside a single-valued fact: the message it was learned from, and what was said since."""
+    if facts and all(map(wording.is_over, facts)):
+        ids = [each for fact in facts for each in await saying(user._desk, Value(fact.key, fact.about, fact.value))]
+        messages = [each for each in (await viewing.said(user._desk, ids)).values() if each.role == "human"]
+        last = max(messages, key=lambda each: each.timestamp or facts[0].valid_from, default=None)
+        return [resting_on(question, last)] if last else chosen
     if len(facts) != 1 or not facts[0].single_valued:
         return chosen
     if intents.FORMERLY.search(question.text):
@@ -191,14 +285,16 @@ async def _titles(user: AsyncUser, chosen: Sequence[Evidence]) -> dict[str, str]
     return {each.document_id: each.title for each in await user.documents.list(limit=TITLED) if each.title}
 
 
-def _lead(question: Question, first: Evidence, each: Evidence, titles: Mapping[str, str]) -> str:
+def _lead(question: Question, first: Evidence, each: Evidence, titles: Mapping[str, str], several: bool) -> str:
     """Returns the words before a quote: a full attribution for the first, a short one for the user's further words."""
+    if each.pasted:
+        return wording.pasted(each.hit)
     if each is first or not wording.is_the_users(each.hit) or each.hit.occurred_at is None:
         return wording.attribution(each.hit, titles)
     on = wording.day(each.hit.occurred_at)
-    if intents.SEVERAL.search(question.text) or not is_version(question, first, each):
+    if not each.corrected and (several or not is_version(question, first, each)):
         return f"Also ({on})"
-    return f"Before that ({on})" if each.date < first.date else f"Later ({on})"
+    return f"Before that ({on})" if each.corrected or each.date < first.date else f"Later ({on})"
 
 
 async def _before(user: AsyncUser, question: Question, each: Evidence) -> ConversationMessage | None:
@@ -224,5 +320,5 @@ def _quotation(lead: str, each: Evidence, before: ConversationMessage | None, qu
     if before.role == "ai":
         asked = [part for part in sentences(before.content) if intents.QUESTION_MARK.search(part)]
         return f"{lead}, when asked {wording.quoted(asked[-1])}: {quote}"
-    said = answering(question, before.content, dict.fromkeys(question.terms, 1.0))
+    said = answering(question, parts(before.content).told or before.content, dict.fromkeys(question.terms, 1.0))
     return f"{lead}: {wording.quoted(said)}, then {quote}"

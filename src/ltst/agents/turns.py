@@ -32,7 +32,8 @@ KEYED_CHATS = uuid.UUID("6f2b1c58-6a5d-5f0e-9a3c-0f4f5b7f2d11")
 class TurnResult:
     """The result of a turn. `memories` are plain values: kind, id, content, date, session_id, score, sources.
 
-    For a repeated turn they have only kind and id, because only those are stored.
+    A long content is cut, at `memories.LONGEST_CONTENT` characters. For a repeated turn they have only kind and id,
+    because only those are stored.
     """
 
     chat_id: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from ltst.agents.intents import ABLE, ABLE_IN_GERMAN
@@ -15,6 +15,7 @@ from ltst.records import ME, Fact, Hit, UserPreference
 
 NOTHING = "I don't know that; you never told me."
 NOTED = "Noted."
+UNANSWERED = "I don't know the answer to your question; you never told me."
 KNOWN = "This is what I know about you:"
 TOLD = "You told me"
 OFFER = "I would forget"
@@ -23,25 +24,27 @@ OWN_WORDS = (NOTHING, NOTED, KNOWN, TOLD, OFFER, ABLE, ABLE_IN_GERMAN)
 LONGEST_QUOTE = 300
 # Keys that are not said with "since".
 LASTING = words("name nickname birthday age hometown nationality email plan goal")
-# Keys that take another verb than "is": the verb after "You", and after a name.
+# Keys that take another verb than "is": the verb after "You", after a name, and of what is over.
 VERBS = {
-    "like": ("like", "likes"),
-    "dislike": ("dislike", "dislikes"),
-    "allergy": ("are allergic to", "is allergic to"),
-    "language": ("speak", "speaks"),
-    "learning": ("are learning", "is learning"),
-    "hobby": ("do for fun:", "does for fun:"),
-    "sport": ("do as a sport:", "does as a sport:"),
-    "instrument": ("play", "plays"),
-    "tool": ("use", "uses"),
-    "possession": ("have", "has"),
-    "studies": ("study", "studies"),
-    "employer": ("work for", "works for"),
-    "commute": ("commute by", "commutes by"),
-    "plan": ("plan:", "plans:"),
-    "goal": ("want:", "wants:"),
-    "health": ("said of your health:", "has:"),
+    "like": ("like", "likes", "liked"),
+    "dislike": ("dislike", "dislikes", "disliked"),
+    "allergy": ("are allergic to", "is allergic to", "had an allergy to"),
+    "language": ("speak", "speaks", "spoke"),
+    "learning": ("are learning", "is learning", "learned"),
+    "hobby": ("do for fun:", "does for fun:", "did for fun:"),
+    "sport": ("do as a sport:", "does as a sport:", "did as a sport:"),
+    "instrument": ("play", "plays", "played"),
+    "tool": ("use", "uses", "used"),
+    "possession": ("have", "has", "had"),
+    "studies": ("study", "studies", "studied"),
+    "employer": ("work for", "works for", "worked for"),
+    "commute": ("commute by", "commutes by", "commuted by"),
+    "plan": ("plan:", "plans:", "planned:"),
+    "goal": ("want:", "wants:", "wanted:"),
+    "health": ("said of your health:", "has:", "had:"),
 }
+# The key in the metadata of a fact of whose beginning only the year was said.
+ONLY_YEAR = "only_year"
 MY = re.compile(r"^\s*(?:my|our)\s+", re.IGNORECASE)
 PLURALS = {"child": "children"}
 # Preferences that are not worded with "prefer".
@@ -57,42 +60,73 @@ class Reply:
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
-def fact_sentence(fact: Fact) -> str:
-    """Returns a fact as a sentence with the date since which it holds: "Your home is Lisbon, since March 2026."."""
-    return f"{_capital(_said(fact, quotable(fact.value)))}{_since(fact)}."
+def fact_sentence(fact: Fact, *, then: bool = False) -> str:
+    """Returns a fact as a sentence with the date since which it holds: "Your home is Lisbon, since March 2026.".
+
+    What is over is told as such, and with `then`, what held at the time in question: "Your home was Porto then.".
+    """
+    return f"{_capital(_said(fact, quotable(fact.value), then=then))}{_dated(fact, then=then)}{_then(fact, then)}."
 
 
-def fact_sentences(facts: Sequence[Fact]) -> list[tuple[str, list[Fact]]]:
+def fact_sentences(facts: Sequence[Fact], *, then: bool = False) -> list[tuple[str, list[Fact]]]:
     """Returns facts as sentences, each with its facts; several values of a key share one sentence."""
-    groups: dict[tuple[str, str], list[Fact]] = {}
+    groups: dict[tuple[str, str, bool], list[Fact]] = {}
     for each in facts:
-        groups.setdefault((each.label, each.fact_id if each.single_valued else ""), []).append(each)
-    return [(fact_sentence(group[0]) if len(group) == 1 else _listed(group), group) for group in groups.values()]
+        groups.setdefault((each.label, each.fact_id if each.single_valued else "", is_over(each)), []).append(each)
+    return [
+        (fact_sentence(group[0], then=then) if len(group) == 1 else _listed(group, then), group)
+        for group in groups.values()
+    ]
 
 
-def _listed(facts: Sequence[Fact]) -> str:
+def counted(sentence: str, count: int) -> str:
+    """Returns a sentence that lists something, with how many of it are known."""
+    return f"I know of {count}: {sentence[:1].lower() if sentence.startswith('You') else sentence[:1]}{sentence[1:]}"
+
+
+def is_over(fact: Fact) -> bool:
+    """Returns whether a fact no longer holds."""
+    return fact.valid_to is not None and fact.valid_to <= datetime.now(UTC)
+
+
+def _listed(facts: Sequence[Fact], then: bool) -> str:
     """Returns several values of one key as a sentence: "Your children are Ben and Mia."."""
-    *others, last = (quotable(each.value) + _since(each, " (since {})") for each in facts)
-    return _capital(_said(facts[0], f"{', '.join(others)} and {last}", many=True)) + "."
-
-
-def _said(fact: Fact, value: str, *, many: bool = False) -> str:
-    """Returns one or several facts of a key as a clause: "Your home is Lisbon", "you speak German and English"."""
-    if fact.key in VERBS:
-        yours, others = VERBS[fact.key]
-        return f"you {yours} {value}" if fact.about == ME else f"{_called(fact.about)} {others} {value}"
-    noun = spoken(fact.key)
+    *others, last = (quotable(each.value) + _dated(each, " ({} {})", then=then) for each in facts)
     return (
-        f"{_possessive(fact)} {PLURALS.get(noun, f'{noun}s')} are {value}"
-        if many
-        else f"{_possessive(fact)} {noun} is {value}"
+        _capital(_said(facts[0], f"{', '.join(others)} and {last}", many=True, then=then)) + _then(facts[0], then) + "."
     )
 
 
-def _since(fact: Fact, form: str = ", since {}") -> str:
-    """Returns since when a fact holds; "" if the user named no date, because a named date is stored as midnight."""
+def _said(fact: Fact, value: str, *, many: bool = False, then: bool = False) -> str:
+    """Returns one or several facts of a key as a clause: "Your home is Lisbon", "you speak German and English"."""
+    past = then or is_over(fact)
+    if fact.key in VERBS:
+        yours, others, over = VERBS[fact.key]
+        who, verb = ("you", yours) if fact.about == ME else (_called(fact.about), others)
+        return f"{who} {over if past else verb} {value}"
+    noun = spoken(fact.key)
+    if many:
+        return f"{_possessive(fact)} {PLURALS.get(noun, f'{noun}s')} {'were' if past else 'are'} {value}"
+    return f"{_possessive(fact)} {noun} {'was' if past else 'is'} {value}"
+
+
+def _dated(fact: Fact, form: str = ", {} {}", *, then: bool = False) -> str:
+    """Returns since when a fact holds, or until when it held.
+
+    It is "" if the user named no date, because a named date is stored as midnight.
+    """
+    if fact.key in LASTING:
+        return ""
+    if fact.valid_to is not None and is_over(fact):
+        return form.format("until", moment(fact.valid_to))
     only_told = fact.learned and (fact.valid_from.hour, fact.valid_from.minute, fact.valid_from.second) != (0, 0, 0)
-    return "" if fact.key in LASTING or only_told else form.format(moment(fact.valid_from))
+    since = f"{fact.valid_from:%Y}" if fact.metadata.get(ONLY_YEAR) else moment(fact.valid_from)
+    return "" if only_told or then else form.format("since", since)
+
+
+def _then(fact: Fact, then: bool) -> str:
+    """Returns the word for the time in question, which an end makes needless."""
+    return " then" if then and (fact.key in LASTING or not is_over(fact)) else ""
 
 
 def former_sentence(fact: Fact) -> str:
@@ -142,6 +176,16 @@ def day(when: datetime) -> str:
     return f"{when.day} {when:%b %Y}"
 
 
+def clock(when: datetime) -> str:
+    """Returns the day and the time as a sentence, in the zone of the time."""
+    return f"It is {when:%A}, {day(when)}, {when:%H:%M} {when.tzname() or ''}".rstrip() + "."
+
+
+def instruction_sentence(content: str) -> str:
+    """Returns an instruction to an agent as a sentence."""
+    return f"You want: {ended(quoted(content))}"
+
+
 def attribution(hit: Hit, titles: Mapping[str, str]) -> str:
     """Returns the words before a quote: who said it and when."""
     when = f" on {day(hit.occurred_at)}" if hit.occurred_at else ""
@@ -156,6 +200,12 @@ def attribution(hit: Hit, titles: Mapping[str, str]) -> str:
         return f"{TOLD}{when}"
     speakers = {"Assistant": "The assistant", "System": "The system"}
     return f"{speakers.get(hit.speaker or '', hit.speaker or 'Someone')} said{when}"
+
+
+def pasted(hit: Hit) -> str:
+    """Returns the words before a quote from a text that a message holds, which somebody else may have written."""
+    whose = "your message" if is_the_users(hit) else "a message"
+    return f"A text in {whose}{_of(hit)} says"
 
 
 def is_the_users(hit: Hit) -> bool:

@@ -21,6 +21,8 @@ SEVERAL_VALUED = words(
     """
 )
 FACTS = SINGLE_VALUED | SEVERAL_VALUED
+# Their values are names, of which a longer form may be given later: "Jonas", "Jonas Brandt".
+NAMED = words("partner child pet sibling parent")
 
 # Each with its type of preference.
 PREFERENCES = {

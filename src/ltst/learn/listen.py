@@ -8,16 +8,18 @@ from datetime import datetime, timedelta
 from itertools import pairwise, takewhile
 
 from ltst.db.pool import Database, SingleCall, Transaction, user_scope
+from ltst.learn import keys
 from ltst.learn.rules import read_message
-from ltst.learn.weigh import NO_AGENT, weigh
-from ltst.records import Claim, ConversationMessage, Earlier, Learnt
-from ltst.rooms import claims, events, messages, sessions, statements, work
+from ltst.learn.weigh import NO_AGENT, hold, weigh
+from ltst.records import ME, Claim, ConversationMessage, Earlier, Learnt
+from ltst.rooms import claims, events, facts, messages, sessions, statements, work
 from ltst.rooms.claims import SourcedClaim
 from ltst.rooms.events import Told
 from ltst.rooms.statements import SpanOf
 from ltst.rooms.work import Lease
 from ltst.support.child import Limits
 from ltst.support.children import LEARNING, OutOfTime
+from ltst.support.text import normalised
 
 BATCH = 200
 LOCAL, ACTOR = "local", "learning"
@@ -87,10 +89,30 @@ async def _heard(
 async def _keep(tx: Transaction, heard: Sequence[tuple[ConversationMessage, Learnt]], agent: str | None) -> None:
     """Stores what was heard, and folds the claims into what is known."""
     said = [_said_in(message, addressed(claim, agent)) for message, learnt in heard for claim in learnt.claims]
-    await weigh(tx, await claims.add(tx, said, reader=LOCAL))
+    keyed, by_name = [each for each in said if each.claim.key], [each for each in said if not each.claim.key]
+    if by_name:
+        # All at once, because folding twice would lock them in another order than other callers do.
+        named = [("fact", key) for key in keys.NAMED]
+        await hold(tx, [*((each.claim.noun, each.claim.key) for each in keyed), *named])
+    await weigh(tx, await claims.add(tx, keyed, reader=LOCAL))
+    # Only now, because the same messages may have introduced whoever is gone.
+    gone = [each for given in by_name for each in await _known_by_name(tx, given)]
+    await weigh(tx, await claims.add(tx, gone, reader=LOCAL))
     spans = [SpanOf(str(message.message_id), each) for message, learnt in heard for each in learnt.statements]
     new = await statements.add(tx, spans)
     await events.add_many(tx, ACTOR, [Told("learn", "statement", statement_id, {}) for statement_id in new])
+
+
+async def _known_by_name(tx: Transaction, said: SourcedClaim) -> list[SourcedClaim]:
+    """Returns the end of the only one who has that name, under its key; nothing if nobody has it, or several."""
+    known = [each for each in await facts.list_all(tx, said.said_at, ME) if each.fact_key in keys.NAMED]
+    names = {*normalised(said.claim.value).split()}
+    found = [each for each in known if names <= {*normalised(each.fact_value).split()}]
+    if len(found) != 1:
+        return []
+    key = found[0].fact_key
+    claim = replace(said.claim, key=key, value=found[0].fact_value, single_valued=key in keys.SINGLE_VALUED)
+    return [said._replace(claim=claim)]
 
 
 def _words(message: ConversationMessage) -> tuple[str, datetime]:

@@ -35,6 +35,9 @@ _INVENTED = re.compile(
     r"|role-?\s?play\w*|pretend\w*|act as|in character|as a character|(?:my|your|the) (?:[\w&-]{1,20} )?character"
     r"|you are now|from now on you are|i want you to (?:be|act|play|pretend|respond as)|stay in character"
     r"|(?:if i were|if i was|if i had|i wish i)\b"
+    # With what would be so: "if I won the lottery I'd live in Hawaii".
+    r"|if (?:i|we) (?:ever )?(?:won|could|lived|owned|became|inherited)\b[^.!?\n]{0,80}? (?:i|we)"
+    r"(?:'d| would)\b"
     r"|(?:write|compose|draft|generate|invent|make up|create|sing|rewrite|continue)(?: me| us| my)? (?:an?|some|the"
     r"|another|this) (?:[\w-]{1,30} ){0,3}(?:story|poem|song|lyrics|script|screenplay|scene|dialogue|monologue|essay"
     r"|novel|speech|bio|letter|email|message|ad|tweet|post|haiku|limerick|rap|joke|tale|profile|sketch|obituary|toast|diary|blog))"
@@ -64,18 +67,37 @@ _TAKEN_BACK = re.compile(
 )
 _TAKING_BACK = ("kidding", "joking", "jk", "/s", "sarcas", "not really", "haha", "lol", "as if", "yeah")
 _KIN = (
-    r"(?:mom|mum|mother|mama|dad|father|parents|sister|brother|siblings?|son|daughter|kids?|children|child|wife|husband"
-    r"|partner|boyfriend|girlfriend|fianc[eé]e?|grandma|grandmother|grandpa|grandfather|grandparents|granny|nan|aunt"
-    r"|auntie|uncle|cousin|niece|nephew|family|baby|twins|in-laws|mother-in-law|father-in-law|sister-in-law"
-    r"|brother-in-law|friends?|roommate|flatmate|neighbou?rs?|boss|manager|colleagues?|co-?workers?|teacher|coach"
-    r"|therapist|doctor|dog|cat|puppy|kitten|pets?|mutter|vater|schwester|bruder|frau|mann|tochter|sohn|freund|freundin)"
+    r"(?:(?:mother|father|sister|brother|son|daughter)-in-law|mom|mum|mother|mama|dad|father|parents|sister|brother"
+    r"|siblings?|son|daughter|kids?|children|child|wife|husband|partner|boyfriend|girlfriend|fianc[eé]e?|grandma"
+    r"|grandmother|grandpa|grandfather|grandparents|granny|nan|aunt|auntie|uncle|cousin|niece|nephew|family|baby|twins"
+    r"|in-laws|friends?|roommate|flatmate|neighbou?rs?|boss|manager|colleagues?|co-?workers?|teacher|coach|therapist"
+    r"|doctor|dog|cat|puppy|kitten|pets?|mutter|vater|schwester|bruder|frau|mann|tochter|sohn|freund|freundin)"
 )
 _RELATION = re.compile(
-    rf"\b(?:my|our|mein|meine|unser|unsere) (?:[\w-]{{2,20}} ){{0,2}}?{_KIN}\b(?:,? (?-i:[A-Z][a-zà-ÿ]{{1,20}})\b)?",
+    rf"\b(?:my|our|mein|meine|unser|unsere) (?:[\w-]{{2,20}} ){{0,2}}?{_KIN}\b"
+    r"(?:,? (?:(?:Mrs?|Ms|Dr|Prof)\.? )?(?-i:(?!(?:Mrs?|Ms|Dr|Prof)\b)[A-Z][a-zà-ÿ]{1,20})\b)?",
     re.I,
 )
 _OPENING = re.compile(
     r"(?:(?:and|but|so|also|oh|well|btw|by the way|yeah|yes|plus|actually|update|news|good news|bad news)\b[,:]? )*+",
+    re.I,
+)
+# A question and nothing else, with or without its mark; what it says of the writer beside that is left to the gate.
+_BE = r"(?:is|are|was|were|do|does|did|am|has|have|will|would|should|can|could)"
+_ALONE = r"\b(?:(?!\bi\b|\bwe\b)[^,;:—–()\n]){0,200}+$"
+_ASKS = re.compile(
+    rf"(?:(?:where|when|who|whom|why|how|what)(?:'s| {_BE})"
+    rf"|(?:which|whose|what|how)(?: (?!i\b|we\b|my\b|an?\b)[\w'-]{{1,20}}){{1,2}} {_BE}) "
+    r"(?:i|we|you|he|she|they|it|my|our|his|her|their|your|the|that|this|there|(?-i:[A-Z])[\w'-]{0,30})"
+    rf"{_ALONE}|(?:do|does|did|have|am) (?:i|we){_ALONE}|(?:does|has|is) (?:my|our){_ALONE}",
+    re.I,
+)
+# Goes on since a while ago, although a word for plans is in it: "I'm learning to play the cello since May".
+_GOES_ON = re.compile(
+    r"(?:i'm|im|i am|we're|we are|i've been|we've been) (?!going|planning|thinking|looking|hoping|considering|trying"
+    r"|waiting|meaning|wanting|leaning|putting|wondering|dying|eyeing)\w{2,20}ing\b[^,;.!?\n]{0,60}?"
+    r" (?:since (?=\d|last|this|the|(?-i:(?!I\b)[A-Z]))|for (?:ages|(?:[\w ]{1,12} )?(?:year|month|week)s?)\b)"
+    r"[^,;\n]{0,30}$",
     re.I,
 )
 _SELF = re.compile(r"(?:i|i'\w{1,2}|im|ive|we|we'\w{1,2}|my|our|ich|wir)\b", re.I)
@@ -98,16 +120,24 @@ def read(text: str, said_at: datetime, before: str = "") -> list[Stated]:
     text = plain(text)
     places, found, person = candidates(text), list[Stated](), "me"
     for (start, end), judged in zip(places, gate.judged(text, places, before, LEAST), strict=True):
-        if judged is None:
-            continue
         sentence = text[start:end]
-        person = about(sentence, judged.kind, person)
-        found.append(
-            Stated(
-                start, end, judged.kind, person, round(judged.probability, 3), *lasts(sentence, judged.kind, said_at)
-            )
-        )
+        if judged is None or asks(sentence):
+            continue
+        kind = "activity" if judged.kind == "plan" and _begins(_GOES_ON, sentence) else judged.kind
+        person = about(sentence, kind, person)
+        sure = round(judged.probability, 3)
+        found.append(Stated(start, end, kind, person, sure, *lasts(sentence, kind, said_at)))
     return found
+
+
+def asks(sentence: str) -> bool:
+    """Returns whether a sentence is a question and says nothing else, even if it lacks its mark."""
+    return _begins(_ASKS, sentence)
+
+
+def _begins(pattern: re.Pattern[str], sentence: str) -> bool:
+    opening = _OPENING.match(sentence)
+    return pattern.match(sentence, opening.end() if opening else 0) is not None
 
 
 def lasts(sentence: str, kind: str, said_at: datetime) -> tuple[datetime | None, datetime | None]:

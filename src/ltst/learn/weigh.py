@@ -6,13 +6,14 @@ Claims are never matched by similarity: only the same key brings two of them tog
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from ltst.arguments import PREFERENCE_TYPES
 from ltst.db.pool import Executor
-from ltst.learn.keys import BARE, CORRECTS
+from ltst.learn.keys import BARE, CORRECTS, NAMED
 from ltst.records import ME, Instruction, UserPreference
 from ltst.rooms import claims, events, facts, instructions, preferences
 from ltst.rooms.claims import Heard
@@ -20,6 +21,7 @@ from ltst.support.text import normalised
 from ltst.support.timeline import Mention
 
 ACTOR = "learning"
+_WORD = re.compile(r"\w+")
 # The agent name for conversations that name none.
 NO_AGENT = "default"
 
@@ -54,7 +56,7 @@ async def fold_fact(tx: Executor, key: str, about: str = ME) -> facts.Folded:
     await facts.lock(tx, key)
     # Claims are only about the user themself.
     heard = await claims.of(tx, "fact", key) if about.lower() == ME else []
-    said = [*map(_mention, _standing(heard))]
+    said = [*map(_mention, _in_full(key, _standing(heard)))]
     folded = await facts.fold(tx, key, about, said, single_valued=all(each.single_valued for each in heard))
     rests = {each.claim_id: folded.rests.get(each.claim_id) for each in heard}
     await claims.rest_on(tx, {each.claim_id: row for each in heard if (row := rests[each.claim_id]) != each.row_id})
@@ -154,6 +156,30 @@ def _standing(heard: Sequence[Heard]) -> list[Heard]:
     standing = [each for each in heard if not each.details.get(BARE) or each.details[CORRECTS] in sources]
     # A removed correction may itself have been corrected.
     return standing if len(standing) == len(heard) else _standing(standing)
+
+
+def _in_full(key: str, heard: Sequence[Heard]) -> list[Heard]:
+    """Returns the claims with each name and birthday in its fullest form, so that a longer form is no change."""
+    holds = [each for each in heard if each.change == "holds"] if key in (*NAMED, "name", "birthday") else []
+    spelled = {normalised(each.claim_value): each.claim_value for each in holds}
+    sources = {value: {each.message_id for each in holds if normalised(each.claim_value) == value} for value in spelled}
+    full = dict[str, str]()
+    corrected = {normalised(each.claim_value) for each in holds if each.details.get(CORRECTS)}
+    for value in spelled.keys() - corrected:
+        # "Rex and Rex Junior" are two.
+        fuller = [each for each in spelled if _is_fuller(each, value) and not sources[each] & sources[value]]
+        longest = max(fuller, key=len, default=value)
+        if all(each == longest or _is_fuller(longest, each) for each in fuller):
+            full[value] = spelled[longest]
+    return [each._replace(claim_value=full.get(normalised(each.claim_value), each.claim_value)) for each in heard]
+
+
+def _is_fuller(value: str, than: str) -> bool:
+    """Returns whether a normalised name or date is the longer form of another: with a surname, or with the year."""
+    if value.startswith(f"{than} "):
+        return True
+    words, fewer = ({word[:3] if word.isalpha() else word for word in _WORD.findall(each)} for each in (value, than))
+    return fewer < words and all(word.isdecimal() and len(word) == 4 for word in words - fewer)
 
 
 def _mention(heard: Heard) -> Mention:

@@ -16,6 +16,8 @@ LONGEST = 300
 # Intervals that are open to the past begin before the first year, those open to the future end after the last.
 EARLIEST_YEAR, LATEST_YEAR = 1000, 9000
 NEXT_ONES = (timedelta(), timedelta(days=7), timedelta(days=31), timedelta(days=365))
+# A weekday named on that very day means the one before it, and a day later the day itself.
+NEXT_STARTS = (*NEXT_ONES[:2], timedelta(days=8), *NEXT_ONES[2:], timedelta(days=366))
 
 _WORDS = [*NUMBERS][:12]
 _NUMBERS = NUMBERS | {"a": 1, "an": 1, "a couple of": 2, "couple of": 2}
@@ -27,6 +29,8 @@ _CUES = _TABLE.pattern("cues")
 _FIRST_OF = re.compile(r"\bthe first of (?=[A-Z])", re.I)
 _FOREIGN = _TABLE.pattern("foreign")
 _OPENS = re.compile(r"(?:ever )?(?:since|starting|beginning|seit|desde|depuis)\b", re.I)
+_SINCE = re.compile(r"(?:ever )?since\b", re.I)
+_UNTIL = re.compile(r"\b(?:until|till|through|for (?:an?|one|two|three|\d{1,2}) (?:day|week|month)s?)\b", re.I)
 _GONE = _TABLE.pattern("gone", r"\b", r"\b")
 _PAST = _TABLE.pattern("past", r"\b", r"\b")
 _UNSURE = _TABLE.pattern("unsure")
@@ -62,8 +66,23 @@ def over(sentence: str, said_at: datetime) -> datetime | None:
     # In a question, a weekday or month without more means the latest one; in a plan it means the next.
     for ahead in NEXT_ONES:
         for each in intervals(sentence[:LONGEST], said_at + ahead):
-            if each.end > said_at and each.start.year > EARLIEST_YEAR:
+            # "Since January" is no day to come.
+            if each.end > said_at and each.start.year > EARLIEST_YEAR and not _SINCE.match(each.text):
                 return each.end
+    return None
+
+
+def starts(text: str, said_at: datetime) -> datetime | None:
+    """Returns the moment to come from which a plan holds, if the words name exactly one."""
+    text = _FIRST_OF.sub("the 1st of ", text[:LONGEST])
+    if not _CUES.search(text) or _UNTIL.search(text):
+        return None
+    for ahead in NEXT_STARTS:
+        named = intervals(text, said_at + ahead)
+        if len(named) != 1 or named[0].start.year <= EARLIEST_YEAR:
+            return None
+        if named[0].start > said_at:
+            return named[0].start
     return None
 
 

@@ -48,11 +48,14 @@ _LEADS = _TABLE.pattern("leads", after=r"(?![\w'])[,:!.-]* ?")
 _TIME_LEAD = _TABLE.pattern("times", after=r",? (?=I\b|I'|we\b|we'|my\b|our\b)")
 _DOUBTS, _GOVERNED = _TABLE.pattern("doubts", after=r"(?![\w])"), _TABLE.pattern("governed", after=r"\b")
 _PAST, _SARCASM = _TABLE.pattern("past", r"\b", r"\b"), _TABLE.pattern("sarcasm", r"(?:\b|(?<= ))", r"[.!) ]*$")
-_SUBJECT = _TABLE.pattern("subject")
+_REPORTED, _SUBJECT = _TABLE.pattern("reported", after=r"\b"), _TABLE.pattern("subject")
 _TAILS = {"m": "am", "re": "am", "ve": "have", "d": "would", "ll": "will", "im": "am", "ive": "have"}
 _ADVERBS = _TABLE.pattern("adverbs", "(?:", " )+")
 _AUXILIARIES, _IMPLIED = _TABLE.pattern("auxiliaries"), _TABLE.pattern("implied", after=r"\b")
 _VERBAL, _MEANT = _TABLE.pattern("verbal", after="$"), _TABLE.pattern("meant")
+_SIMPLY, _OWNING = _TABLE.pattern("simply"), _TABLE.pattern("owning")
+_COUNTED = _TABLE.pattern("counted", r"(?:, and|,| and|, plus| plus|;) (?=", ")")
+_OTHERS_TOO = re.compile(r"\b(?:who|whose|with|has|have|of|for|like)\b", re.I)
 _NOT = re.compile(r"(?:not|never|hardly|barely|rarely)\b ?", re.I)
 _NO_LONGER = re.compile(r"(?:no longer|not any longer|not anymore|formerly|previously)\b ?", re.I)
 _USED_TO = re.compile(r"used to (?:(?P<be>be )|(?P<have>have |own ))?", re.I)
@@ -63,7 +66,7 @@ _DEED = re.compile(r"(?:just |now )?(?:moved|switched|got|bought|started|joined|
 _PARTICIPLE = re.compile(r"(?:working|living|based|married|allergic|currently|retired)\b", re.I)
 _TAG = re.compile(r"(?:don't|am|aren't|isn't|didn't|do|is) (?:i|we|it|that)\b ?$", re.I)
 _TOGETHER = frozenset(("and", "or", "then", "and then"))
-_RESUMED = frozenset(("shared", "listed", "beside"))
+_RESUMED = frozenset(("shared", "listed", "beside", "alike"))
 
 
 def sentences(text: str) -> Iterator[ParsedSentence]:
@@ -74,9 +77,14 @@ def sentences(text: str) -> Iterator[ParsedSentence]:
             yield _sentence(sentence[:LONGEST_SENTENCE])
 
 
+def first_sentence(text: str) -> str:
+    """Returns the first sentence of the writer's own words."""
+    return _END.split(text, maxsplit=1)[0].strip()
+
+
 def _sentence(text: str) -> ParsedSentence:
     asks = text.endswith("?") or bool(_ASKING.match(text))
-    unstated = bool(_PAST.search(text)) or _is_sarcastic(text)
+    unstated = bool(_PAST.search(text) or _REPORTED.search(text.rstrip(" .!?…"))) or _is_sarcastic(text)
     clauses = () if unstated else tuple(_clauses(text))
     return ParsedSentence(text, asks, unstated or bool(_DOUBTS.match(text)), clauses)
 
@@ -115,7 +123,18 @@ def _clauses(text: str) -> Iterator[Clause]:
             continue
         before = clause if clause and not clause.opener.startswith("not") else None
         if clause:
-            yield clause
+            yield from _counted(clause)
+
+
+def _counted(clause: Clause) -> Iterator[Clause]:
+    """Yields a clause for each of several whom one has: "two sons, Finn and Max" and "a daughter, Zoe"."""
+    owning = _OWNING.match(clause.rest) if clause.opener in ("have", "do") else None
+    # "I have a son with a cat and a dog": they are not the writer's.
+    if owning is None or _OTHERS_TOO.search(clause.rest):
+        yield clause
+        return
+    for each in _COUNTED.split(clause.rest[owning.end() :]):
+        yield clause._replace(rest=f"{owning[0]}{each}")
 
 
 def _pieces(text: str) -> list[_Piece]:
@@ -183,13 +202,16 @@ def _resumed(text: str, whole: str, before: Clause | None, kind: str) -> Clause 
     # "I have a sister living in Rome" does not say where the writer lives.
     if kind == "beside" and (before.opener != "am" or re.search(r"\b(?:who|with|my)\b", before.rest)):
         return None
+    # "I'm cooking for a vegan and allergic guest" is not about the writer's own food.
+    if kind == "alike" and (before.opener != "am" or not _SIMPLY.fullmatch(before.rest)):
+        return None
     # "I'm going to get a card and use Maps": neither has been done yet.
     if kind == "shared" and _MEANT.search(before.rest) and not _DEED.match(text):
         return None
     # After "I no longer work at Acme" only an action can follow: "moved to Beta".
     if before.change == "ends" and not _DEED.match(text):
         return None
-    return _verbed(text, "am" if kind == "beside" else "", whole, before.plural)
+    return _verbed(text, "am" if kind in ("beside", "alike") else "", whole, before.plural)
 
 
 def _verbed(rest: str, auxiliary: str, whole: str, plural: bool) -> Clause | None:

@@ -1,8 +1,9 @@
 """Corrections: right after "I live in Berlin", "Actually it's Hamburg" tells where the writer lives instead.
 
 Only a short message counts, if it comes right after the one it corrects and holds nothing but a value and words that
-take something back. The value replaces the old one in the earlier message, and the rules read the result: so either it
-is of the right kind, or nothing is learned. A full sentence ("No, I live in Hamburg") is read as usual, and marked.
+take something back; or its first sentence does. The value replaces the old one in the earlier message, and the rules
+read the result: so either it is of the right kind, or nothing is learned. A full sentence ("No, I live in Hamburg") is
+read as usual, and marked.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from ltst.learn.extract import message, values
+from ltst.learn.extract.clauses import first_sentence
 from ltst.learn.extract.reading import own_words
 from ltst.learn.extract.values import LISTS, PACKAGE
 from ltst.learn.keys import BARE, CORRECTS
@@ -52,15 +54,15 @@ class _Correction(NamedTuple):
 def read(text: str, said_at: datetime, before: str, earlier: Sequence[Earlier]) -> list[Claim]:
     """Returns what a message says about its writer after their `earlier` ones; `before` is the turn it answers."""
     found = message.read(text, said_at)
-    if len(text) > LONGEST or not (earlier or found):
+    if len(text) > LONGEST_BEFORE or not (earlier or found):
         return found
     own = own_words(text).strip()
     if own.endswith("?"):
         return found
-    if found:
-        return _marked(found, own, said_at, earlier)
     corrected = _corrected(own, said_at, earlier, asked="?" in before)
-    return [] if corrected is None else [corrected[0]]
+    if corrected is not None and all(each.key != corrected[0].key for each in found):
+        return [corrected[0], *found]
+    return _marked(found, own, said_at, earlier) if found and len(text) <= LONGEST else found
 
 
 def _marked(found: list[Claim], own: str, said_at: datetime, earlier: Sequence[Earlier]) -> list[Claim]:
@@ -83,7 +85,7 @@ def _corrected(
     own: str, said_at: datetime, earlier: Sequence[Earlier], *, asked: bool = False
 ) -> tuple[Claim, str] | None:
     """Returns the claim of a bare correction, and the text that says it in full; None if it is none, or in doubt."""
-    correction = _parsed(own) if earlier and len(own) <= LONGEST else None
+    correction = (_parsed(own) or _parsed(first_sentence(own))) if earlier else None
     if correction is None or (asked and not correction.sure):
         return None
     told = _in_full(earlier, said_at)
@@ -125,7 +127,9 @@ def _with(claim: Claim, marks: dict[str, object]) -> Claim:
 
 
 def _parsed(own: str) -> _Correction | None:
-    """Parses a message as a correction; None if it holds any other words."""
+    """Parses a message as a correction; None if it is long or holds any other words."""
+    if len(own) > LONGEST:
+        return None
     text, mark, sure = _unmarked(own.strip(" .!…"))
     if behind := _BEHIND.search(text):
         text, mark = text[: behind.start()], mark or behind[0]

@@ -17,9 +17,12 @@ _RELATIVE = _TABLE.pattern("relative")
 _APPOSED = _TABLE.pattern("apposed", flags=0)
 _REVERSED = _TABLE.pattern("reversed")
 _GONE = _TABLE.pattern("gone")
+_DIED = _TABLE.pattern("died")
 _LOST = _TABLE.pattern("lost", r"\b", " $")
 _LEFT = _TABLE.pattern("left", r"\b", " $")
-_OTHERS = re.compile(r"\b(?:ex|friend|cousin|colleague|first|former)[- ]$", re.I)
+_OTHERS = re.compile(
+    r"\b(?:ex|friend|cousin|colleague|first|former|says?|said|thinks?|thought|wish|hope|pretend|whether|if)[- ]$", re.I
+)
 _KEYS = ("partner", "child", "pet")
 _TOGETHER = _TABLE.pattern("together")
 _PRONAMED = _TABLE.pattern("pronamed")
@@ -28,14 +31,15 @@ _PRONAMED = _TABLE.pattern("pronamed")
 def named(text: str, said_at: datetime) -> Iterator[Claim]:
     """Yields relatives and pets that the sentence names anywhere: "my daughter Mia starts school"."""
     for found in _RELATIVE.finditer(text):
-        led = found[0][: found.start("names") - found.start()]
         # "Is my dog called Rex?" asks for the name; "food for my dog Rex?" knows it.
-        if text.endswith("?") and re.search(r"\b(?:called|named|name|is|are)\b", led, re.I):
+        if text.endswith("?") and re.search(r"\b(?:called|named|name|is|are)\b", found[0], re.I):
             continue
+        announced = "nam" in found[0] or "called" in found[0]
         # A name must stand alone or be announced, so that "my mom Sunday" is not read as one.
-        if found["many"] or "nam" in found[0] or "called" in found[0] or _APPOSED.match(found["names"]):
-            read = values.names if found["many"] else values.person
-            yield from _relatives(found, read(found["names"]), text, said_at)
+        if found["many"] or announced or _APPOSED.match(found["names"]):
+            many, one = (values.names, values.called) if announced else (values.names_beside, values.person)
+            given = (many if found["many"] else one)(found["names"])
+            yield from _relatives(found, given, text, said_at)
     for found in _REVERSED.finditer(text):
         yield from _relatives(found, values.person(found["names"]), text, said_at)
 
@@ -63,6 +67,13 @@ def together(text: str, said_at: datetime) -> Iterator[Claim]:
         yield fact("partner", name[0], "holds" if found["met"] else "ends", when.since(text, said_at))
 
 
+def died(text: str, said_at: datetime) -> Iterator[Claim]:
+    """Yields the end of somebody known only by name, without a key: who it is depends on whom the user has."""
+    if found := _DIED.search(text):
+        for name in values.called(found["a"] or found["b"])[:1]:
+            yield fact("", name, "ends", when.since(text, said_at))
+
+
 def pronamed(text: str) -> list[str]:
     """Returns the names that a follow-up sentence gives: "We got a puppy! His name is Fig."."""
     found = _PRONAMED.match(text)
@@ -73,4 +84,9 @@ def _children(text: str) -> list[str]:
     return [re.sub(r"^(?:two|three|four|five|six|\d)$", r"\g<0> children", values.bare(text))]
 
 
-READERS: dict[str, values.Reader] = {"names": values.names, "children": _children, "pets": values.pets}
+READERS: dict[str, values.Reader] = {
+    "names": values.names,
+    "names_beside": values.names_beside,
+    "children": _children,
+    "pets": values.pets,
+}

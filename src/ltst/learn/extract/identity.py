@@ -12,6 +12,8 @@ from ltst.support.tables import Table
 _TABLE = Table(values.PACKAGE, "identity.txt")
 _DAY = _TABLE.pattern("day")
 _ENDS_NAME = _TABLE.pattern("ends_name", flags=0)
+# After "I'm Ruby": more than one word must not turn it into the language, or into a text about Claude.
+_INTRODUCES = _TABLE.pattern("introduces")
 _RANKED = re.compile(r"(?:Captain|Queen|King|Miss|Lord|Lady|Master|Agent|Team|Chief|President|Professor)\b")
 _INTRODUCED = _TABLE.pattern("introduced")
 _HERE_IS = _TABLE.pattern("here_is")
@@ -24,6 +26,9 @@ def own_name(text: str) -> list[str]:
     """Returns the name after "I'm"; nothing that merely has a capital, such as a language, city or job."""
     found = values.person(text)
     if not found or len(found[0].split()) > 3 or not _ENDS_NAME.match(text[text.find(found[0]) + len(found[0]) :]):
+        return []
+    # "I'm Christian" tells a faith.
+    if found[0] == "Christian" or (values.is_ambiguous(found[0]) and not _INTRODUCES.match(text[len(found[0]) :])):
         return []
     lowered = found[0].lower()
     otherwise = lowered in LISTS["languages"] | LISTS["diets"] | LISTS["cities"] or lowered.isdigit()
@@ -105,6 +110,7 @@ def _allergens(text: str) -> list[str]:
 _NO_ALLERGEN = _TABLE.pattern("no_allergen", after=r"\b")
 READERS: dict[str, values.Reader] = {
     "person": values.person,
+    "called": values.called,
     "own_name": own_name,
     "number": values.number,
     "date": _date,

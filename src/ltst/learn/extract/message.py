@@ -65,6 +65,8 @@ def _read(sentence: ParsedSentence, said_at: datetime, *, wishing: bool) -> Iter
             yield rules.fact(key, value)
         yield from family.named(sentence.text, said_at)
         yield from family.together(sentence.text, said_at)
+    if not sentence.doubtful and not sentence.asks:
+        yield from family.died(sentence.text, said_at)
     for clause in sentence.clauses:
         for claim in rules.apply(_RULES, clause, said_at):
             yield claim

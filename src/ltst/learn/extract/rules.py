@@ -21,6 +21,8 @@ _STEADY = frozenset(("home", "employer", "diet", "cloud_provider"))
 _FLEETING = _TABLE.pattern("fleeting", r"\b", r"\b")
 # "I'm at Acme" may be a visit; "I'm now at Acme" is a job.
 _NOW = re.compile(r"(?:I'm|im|I am) now\b", re.I)
+# "I'll be working at a café tomorrow" is no new job; "from May on I'll be working at Acme" is one.
+_FROM = re.compile(r"\b(?:from|as of|starting|beginning) (?:(?:on|in|the) ){0,2}(?:next|tomorrow|\d|(?-i:[A-Z]))", re.I)
 # "I've lived in Rome" is over, unless it says since when.
 _EXPERIENCE = re.compile(
     r"(?:lived|worked|used|been (?!living|working|using|based|eating|dating|seeing|promoted|appointed|hired|made))",
@@ -35,7 +37,8 @@ _PERSONAL = frozenset(("name", "age", "birthday", "job", "employer"))
 class Rule(NamedTuple):
     """How one key is said: the clause's opener, what follows it, and how the group `v` is read into values.
 
-    Groups named `relation` and `species` become details. If `dated`, a date in the clause is when it began.
+    Groups named `relation` and `species` become details. If `dated`, a date in the clause is when it began; if
+    `planned`, it holds from a day to come, which the clause must name.
     """
 
     key: str
@@ -44,6 +47,7 @@ class Rule(NamedTuple):
     reader: Reader
     change: str = "holds"
     dated: bool = True
+    planned: bool = False
 
     def values(self, found: re.Match[str]) -> list[str]:
         """Returns the values in the match; a pattern without the group `v` means whatever is known."""
@@ -59,7 +63,8 @@ def ways(readers: Mapping[str, Reader]) -> Iterator[Rule]:
             # Names may also begin with accented capitals.
             compiled = re.compile(pattern.replace("[A-Z]", "[A-ZÀ-ÖØ-ÞĀ-Ž]"), re.I)
             change = "ends" if "ends" in marks else "holds"
-            yield Rule(key, tuple(openers.split(",")), compiled, readers[reader], change, "undated" not in marks)
+            times = "undated" not in marks, "planned" in marks
+            yield Rule(key, tuple(openers.split(",")), compiled, readers[reader], change, *times)
 
 
 def by_opener(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
@@ -78,8 +83,9 @@ def apply(rules: dict[str, list[Rule]], clause: Clause, said_at: datetime) -> It
     skipped = (_LASTING if past_only else frozenset()) | (_PERSONAL if clause.plural else frozenset())
     if clause.opener == "am" and _FLEETING.search(clause.whole):
         skipped |= _STEADY
-    now = rules.get("now", []) if clause.opener == "am" and _NOW.match(clause.whole) else []
-    for each in [*rules.get(clause.opener, ()), *now]:
+    also = "now" if clause.opener == "am" and _NOW.match(clause.whole) else ""
+    also = "from" if clause.opener == "will" and _FROM.search(clause.whole) else also
+    for each in [*rules.get(clause.opener, ()), *rules.get(also, ())]:
         found = None if each.key in skipped else each.pattern.match(clause.rest)
         change = "ends" if clause.change == "ends" else each.change
         if not found or (each.key, change) in done or (clause.change == "ends" and each.change == "ends"):
@@ -94,7 +100,10 @@ def _claims(
 ) -> Iterator[Claim]:
     groups = found.groupdict()
     details: dict[str, object] = {name: groups[name].lower() for name in ("relation", "species") if groups.get(name)}
-    start = when.since(clause.whole.replace(values[0], "it", 1), said_at) if used.dated else None
+    told = clause.whole.replace(values[0], "it", 1)
+    start = when.starts(told, said_at) if used.planned else when.since(told, said_at) if used.dated else None
+    if used.planned and start is None:
+        return
     for value in values:
         yield fact(used.key, value, change, start, details)
 

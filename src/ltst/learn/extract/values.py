@@ -25,9 +25,12 @@ _ARTICLE = re.compile(r"(?:a|an|the|my|our|some|any|another|this|own|new|brand[-
 _JUNK = " .,;:!?'\"-–—*_()[]~"
 _CAPITAL = r"(?:[^\W\d_a-zß-öø-ÿ][\w'’.&-]*)"
 _NAME_WORD = r"(?:[^\W\d_a-zß-öø-ÿ][\w'’-]*)"
+# "Stratford on Avon" is a place, "Ulm on Sunday" and "Paris March 3" are a place and a date.
+_DATE = rf"(?:{_TABLE.lines['weekday'][0]}|{_TABLE.lines['month'][0]})\b"
 _PLACE = re.compile(
-    rf"(?:the )?((?:St\. |San |The )?{_CAPITAL}(?: (?:(?:de|of|upon|la|las|los|le|del|do|da|dos|di|am"
-    rf"|an der|aan|den|el|al|on|sur|and the)(?: the)? )?{_CAPITAL})*)"
+    rf"(?:the )?((?:St\. |San |The )?{_CAPITAL}(?: (?!on {_DATE}|{_TABLE.lines['month'][0]}\.? \d|I\b)"
+    rf"(?:(?:de|of|upon|la|las|los|le|del|do|da|dos|di|am|an der|aan|den|el|al|on|sur|and the)(?: the)? )?"
+    rf"{_CAPITAL})*)"
 )
 _WITHIN = _TABLE.pattern("within", flags=0)
 _CALLED = re.compile(r"\b(?:called|named|outside(?: of)?|near|in|of) (?=(?:the )?[^\W\d_a-zß-öø-ÿ])")
@@ -40,6 +43,9 @@ _HOW_WELL = _TABLE.pattern("how_well", "(?:", " )+")
 _NAMED_OTHERWISE = frozenset[str]().union(
     *(LISTS[name] for name in ("not_names", "programming", "software", "clouds", "languages", "demonyms"))
 )
+# "My name is Arabic" tells where it comes from.
+_UNNAMED = (LISTS["not_names"] | LISTS["demonyms"] | LISTS["languages"]) - LISTS["first_names"] - LISTS["odd_names"]
+_NO_NAME_AFTER = _TABLE.pattern("no_name_after", " ", r"\b")
 
 
 def cut(text: str) -> str:
@@ -109,28 +115,55 @@ def place(text: str) -> list[str]:
 
 
 def person(text: str) -> list[str]:
-    """Returns a person's name."""
-    found = _NAME.match(text[:LONGEST].strip())
+    """Returns a person's name; a word that means something else only if it is a usual first name, such as Ruby."""
+    found = apposed(text)
+    return [] if found and found[0].lower() in _NAMED_OTHERWISE - LISTS["first_names"] else found
+
+
+def apposed(text: str) -> list[str]:
+    """Returns the name beside somebody, who may be called like a product, but not like a day: "two cats, Sunday"."""
+    return [each for each in called(text) if _first(each) not in LISTS["odd_names"] - LISTS["first_names"]]
+
+
+def called(text: str) -> list[str]:
+    """Returns the name after words that announce one, such as "called": there nearly everything is a name."""
+    text = text[:LONGEST].strip()
+    found = _NAME.match(text)
     if not found:
         return []
     value = re.sub(r"'s$", "", found[1].strip(_JUNK))
-    first = _TITLE.sub("", value).split(" ")[0].lower()
-    return (
-        []
-        if first in LISTS["not_names"] | LISTS["demonyms"] or value.lower() in LISTS["jokes"] | _NAMED_OTHERWISE
-        else [value]
-    )
+    # "June 3", "Will be there".
+    if is_ambiguous(value) and _NO_NAME_AFTER.match(text[len(value) :]):
+        return []
+    return [] if value.lower() in LISTS["jokes"] or _first(value) in _UNNAMED else [value]
+
+
+def _first(name: str) -> str:
+    return _TITLE.sub("", name).split(" ")[0].lower()
+
+
+def is_ambiguous(name: str) -> bool:
+    """Returns whether a name begins with a first name that also means something else."""
+    return _first(name) in LISTS["first_names"]
 
 
 def names(text: str) -> list[str]:
-    """Returns one or several names: "Mia, Leo (4) and Tom"."""
+    """Returns one or several names that were announced: "called Mia, Leo (4) and Tom"."""
+    return _listed(text, called)
+
+
+def names_beside(text: str) -> list[str]:
+    """Returns one or several names that stand beside whom they name: "two kids, Mia and Leo"."""
+    return _listed(text, apposed)
+
+
+def _listed(text: str, read: Reader) -> list[str]:
     found: list[str] = []
     for part in re.split(r",? (?:and|&) |, ", _AGE.sub("", text[: LONGEST * 2]))[:MOST_LISTED]:
-        value = person(part)
-        if not value:
-            break
+        value = read(part)
         found += value
-        if len(part.strip(_JUNK)) > len(value[0]):
+        # A word that is no name does not end the list, unless more than a name stands there.
+        if len(part.strip(_JUNK)) > len(value[0] if value else part.split(" ")[0]) or not _NAME.match(part.strip()):
             break
     return found
 
