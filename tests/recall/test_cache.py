@@ -366,9 +366,9 @@ async def test_what_was_found_before_a_write_is_not_written_to_it(
     """It would be refused as old; others' searches are kept all the same."""
     written, put = list[str](), cache.put
 
-    async def noted(tx: Any, found: Any) -> None:
+    async def noted(tx: Any, found: Any, hours: float) -> None:
         written.extend(each.user_id for each in found)
-        await put(tx, found)
+        await put(tx, found, hours)
 
     monkeypatch.setattr(cache, "put", noted)
     monkeypatch.setattr(desk, "GATHERING_SECONDS", 3600.0)  # until it is told to finish
