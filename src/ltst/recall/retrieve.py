@@ -22,7 +22,7 @@ from ltst.records import Hit
 from ltst.rooms import search
 from ltst.rooms.search import Asked, Look
 from ltst.support import answers
-from ltst.support.questions import TELLS_NOTHING
+from ltst.support.questions import QUESTION_MARKS, TELLS_NOTHING
 from ltst.support.speech import speaker
 from ltst.support.terms import SLOTS, distinct, terms
 from ltst.support.text import sha256
@@ -45,7 +45,6 @@ WORDLESS_FLOOR = 0.16
 LEAST_SHARE = 0.1
 FADING_DAYS = 30.0
 RECENT_DAYS = 120.0
-QUESTION_MARKS = ("?", "？", "؟")
 # How questions begin that are typed without a question mark.
 ASKING = re.compile(
     r"\s*(?:what|where|who|whose|when|which|how|why|do|does|did|am|is|are|was|were|have|has|can|could|will|would|should"

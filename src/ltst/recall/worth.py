@@ -1,4 +1,4 @@
-"""Chooses which hits are worth telling in a prompt: no small talk or questions, and no secret it is not about."""
+"""Chooses which hits are worth telling in a prompt: no small talk, no questions, and no secrets off the topic."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import re
 
 from ltst.support.sentences import spans
 
-MARKS = ("?", "？", "؟")
+QUESTION_MARKS = ("?", "？", "؟")
 # How much a message tells that only asks, or is small talk; what states something tells between 0 and 1.
 TELLS_NOTHING = -1.0
 # A longer message tells something in passing, even if it asks.
@@ -46,5 +46,5 @@ def only_asks(text: str) -> bool:
 def _asks(sentence: str) -> bool:
     if len(sentence.split()) > MOST_WORDS:
         return False
-    begins = _MARKED if sentence.endswith(MARKS) else _UNMARKED
+    begins = _MARKED if sentence.endswith(QUESTION_MARKS) else _UNMARKED
     return begins.match(sentence) is not None
