@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from functools import update_wrapper
 from inspect import iscoroutinefunction
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ltst.errors import Invalid
 from ltst.memory import AsyncMemory, AsyncUser
@@ -16,7 +18,11 @@ from ltst.support.extras import how_to_install
 from ltst.support.text import sha256
 from ltst.sync import Memory, User
 
+P = ParamSpec("P")
 R = TypeVar("R")
+S = TypeVar("S")
+# Calls a method of a memory and returns its result: `awaited` or `called`.
+Ask = Callable[..., Awaitable[Any]]
 # The maximum number of messages in a window.
 MOST = 100_000
 SILENT = "(no text)"
@@ -75,6 +81,24 @@ def finished(work: Coroutine[Any, Any, R]) -> R:
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return]
     raise AssertionError("work without await has waited")
+
+
+def both(
+    work: Callable[Concatenate[S, Ask, P], Coroutine[Any, Any, R]],
+) -> tuple[Callable[Concatenate[S, P], R], Callable[Concatenate[S, P], Coroutine[Any, Any, R]]]:
+    """Returns the sync and the async method that a coroutine method makes, whose first argument asks the memory."""
+
+    def sync(self: S, /, *arguments: P.args, **named: P.kwargs) -> R:
+        return finished(work(self, called, *arguments, **named))
+
+    async def awaiting(self: S, /, *arguments: P.args, **named: P.kwargs) -> R:
+        return await work(self, awaited, *arguments, **named)
+
+    signature = inspect.signature(work)
+    own, _ask, *others = signature.parameters.values()
+    for method in (sync, awaiting):
+        vars(update_wrapper(method, work))["__signature__"] = signature.replace(parameters=[own, *others])
+    return sync, awaiting
 
 
 def enclosed(under: str, role: str, words: str, whole: object) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
 from ltst import adapters
-from ltst.adapters import awaited, called, finished
+from ltst.adapters import Ask, awaited, called, finished
 from ltst.handles.items import MOST_OPERATIONS
 from ltst.memory import AsyncUser
 from ltst.records import Item
@@ -25,8 +25,6 @@ WHOLE = "$"
 KINDS = ("prefix", "suffix")
 # A label that cannot exist, because LangGraph allows no period.
 NO_LABEL = "."
-
-Ask = Callable[..., Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)

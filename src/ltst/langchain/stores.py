@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from typing import Any
 
 from ltst import adapters
-from ltst.adapters import awaited, called, finished
+from ltst.adapters import Ask, awaited, both, called, finished
 from ltst.errors import Invalid
 from ltst.memory import AsyncUser
 from ltst.records import Item
@@ -24,7 +24,6 @@ with adapters.needed("langchain", "langchain"):
     from langchain_core.stores import ByteStore
     from langchain_core.vectorstores import VectorStore
 
-Ask = Callable[..., Any]
 # The maximum number of operations in a batch.
 BATCH = 10_000
 
@@ -73,29 +72,21 @@ class LtstByteStore(ByteStore):
         """Stores bytes in a namespace of a user's items."""
         self._kept = _Kept(user, namespace)
 
-    def mget(self, keys: Sequence[str]) -> list[bytes | None]:
+    async def _get(self, ask: Ask, keys: Sequence[str]) -> list[bytes | None]:
         """Returns values in the order of their keys; None for missing ones."""
-        return _values(finished(self._kept.get(called, keys)))
+        return [None if item is None else item.value for item in await self._kept.get(ask, keys)]
 
-    async def amget(self, keys: Sequence[str]) -> list[bytes | None]:
-        """Returns values in the order of their keys; None for missing ones."""
-        return _values(await self._kept.get(awaited, keys))
-
-    def mset(self, key_value_pairs: Sequence[tuple[str, bytes]]) -> None:
+    async def _set(self, ask: Ask, key_value_pairs: Sequence[tuple[str, bytes]]) -> None:
         """Stores values under their keys."""
-        finished(self._kept.put(called, key_value_pairs, fields=()))
+        await self._kept.put(ask, key_value_pairs, fields=())
 
-    async def amset(self, key_value_pairs: Sequence[tuple[str, bytes]]) -> None:
-        """Stores values under their keys."""
-        await self._kept.put(awaited, key_value_pairs, fields=())
-
-    def mdelete(self, keys: Sequence[str]) -> None:
+    async def _delete(self, ask: Ask, keys: Sequence[str]) -> None:
         """Removes values, ignoring missing keys."""
-        finished(self._kept.delete(called, keys))
+        await self._kept.delete(ask, keys)
 
-    async def amdelete(self, keys: Sequence[str]) -> None:
-        """Removes values, ignoring missing keys."""
-        await self._kept.delete(awaited, keys)
+    mget, amget = both(_get)
+    mset, amset = both(_set)
+    mdelete, amdelete = both(_delete)
 
     def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
         """Yields the keys that begin with a prefix."""
@@ -122,32 +113,27 @@ class LtstCache(BaseCache):
         self._kept = _Kept(user, namespace)
         self._how = {"fields": (), **({} if ttl is None else {"ttl": ttl})}
 
-    def lookup(self, prompt: str, llm_string: str) -> Any:
+    async def _lookup(self, ask: Ask, prompt: str, llm_string: str) -> Any:
         """Returns the cached answer of a model to a prompt, or None."""
-        return _generations(finished(self._kept.get(called, [_digest(prompt, llm_string)])))
+        (item,) = await self._kept.get(ask, [_digest(prompt, llm_string)])
+        if item is None:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LangChainBetaWarning)  # users of the cache cannot do anything about it
+            return [loads(each, allowed_objects="core") for each in item.value]
 
-    async def alookup(self, prompt: str, llm_string: str) -> Any:
-        """Returns the cached answer of a model to a prompt, or None."""
-        return _generations(await self._kept.get(awaited, [_digest(prompt, llm_string)]))
-
-    def update(self, prompt: str, llm_string: str, return_val: Any) -> None:
+    async def _update(self, ask: Ask, prompt: str, llm_string: str, return_val: Any) -> None:
         """Caches the answer of a model to a prompt."""
-        finished(self._kept.put(called, _answer(prompt, llm_string, return_val), **self._how))
+        answer = (_digest(prompt, llm_string), [dumps(each) for each in return_val])
+        await self._kept.put(ask, [answer], **self._how)
 
-    async def aupdate(self, prompt: str, llm_string: str, return_val: Any) -> None:
-        """Caches the answer of a model to a prompt."""
-        await self._kept.put(awaited, _answer(prompt, llm_string, return_val), **self._how)
-
-    def clear(self, **options: Any) -> None:
+    async def _clear(self, ask: Ask, /, **options: Any) -> None:
         """Removes all answers."""
-        finished(self._clear(called))
-
-    async def aclear(self, **options: Any) -> None:
-        """Removes all answers."""
-        await self._clear(awaited)
-
-    async def _clear(self, ask: Ask) -> None:
         await self._kept.delete(ask, await self._kept.keys(ask))
+
+    lookup, alookup = both(_lookup)
+    update, aupdate = both(_update)
+    clear, aclear = both(_clear)
 
 
 class LtstVectorStore(VectorStore):
@@ -195,21 +181,17 @@ class LtstVectorStore(VectorStore):
         vectors = await self._embedding.aembed_documents(given) if self._embedding else None
         return await self._add(awaited, given, metadatas, ids, vectors)
 
-    def delete(self, ids: list[str] | None = None, **options: Any) -> bool:
+    async def _delete(self, ask: Ask, /, ids: list[str] | None = None, **options: Any) -> bool:
         """Removes documents; without ids, all of them."""
-        return finished(self._delete(called, ids))
+        await self._kept.delete(ask, await self._kept.keys(ask) if ids is None else ids)
+        return True
 
-    async def adelete(self, ids: list[str] | None = None, **options: Any) -> bool:
-        """Removes documents; without ids, all of them."""
-        return await self._delete(awaited, ids)
-
-    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+    async def _get(self, ask: Ask, ids: Sequence[str], /) -> list[Document]:
         """Returns the documents that exist, in the order of the ids."""
-        return [_document(item) for item in finished(self._kept.get(called, ids)) if item]
+        return [_document(item) for item in await self._kept.get(ask, ids) if item]
 
-    async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Returns the documents that exist, in the order of the ids."""
-        return [_document(item) for item in await self._kept.get(awaited, ids) if item]
+    delete, adelete = both(_delete)
+    get_by_ids, aget_by_ids = both(_get)
 
     def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
         """Returns the documents nearest to a query, the best first; `filter` works as in a search of items."""
@@ -282,10 +264,6 @@ class LtstVectorStore(VectorStore):
         )
         return named
 
-    async def _delete(self, ask: Ask, ids: Sequence[str] | None) -> bool:
-        await self._kept.delete(ask, await self._kept.keys(ask) if ids is None else ids)
-        return True
-
     async def _found(
         self, ask: Ask, k: int, filter: dict[str, Any] | None, wanted: dict[str, Any]
     ) -> list[tuple[Document, float]]:
@@ -298,26 +276,9 @@ def _asked(query: str, k: int = 4, filter: dict[str, Any] | None = None, **optio
     return query, k, filter
 
 
-def _values(items: Sequence[Item | None]) -> list[bytes | None]:
-    return [None if item is None else item.value for item in items]
-
-
 def _document(item: Item) -> Document:
     return Document(id=item.key, page_content=item.value["text"], metadata=item.value["metadata"])
 
 
 def _digest(prompt: str, llm_string: str) -> str:
     return sha256(adapters.as_json([prompt, llm_string]))
-
-
-def _answer(prompt: str, llm_string: str, generations: Any) -> list[tuple[str, Any]]:
-    return [(_digest(prompt, llm_string), [dumps(each) for each in generations])]
-
-
-def _generations(items: Sequence[Item | None]) -> Any:
-    (item,) = items
-    if item is None:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LangChainBetaWarning)  # users of the cache cannot do anything about it
-        return [loads(each, allowed_objects="core") for each in item.value]
