@@ -190,9 +190,9 @@ class AsyncItems(Handle):
     ) -> None:
         """Records in the ledger what was put and deleted."""
         told = [
-            events.Told("put", "item", result.item_id, {"revision": result.revision})
+            events.NewEvent("put", "item", result.item_id, {"revision": result.revision})
             if isinstance(each, items.Put)
-            else events.Told("delete", "item", result, {})
+            else events.NewEvent("delete", "item", result, {})
             for each, result in zip(operations, done, strict=True)
             if isinstance(each, items.Put | items.Delete) and result is not None
         ]

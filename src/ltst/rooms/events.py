@@ -33,7 +33,7 @@ END = LedgerPlace(0, 10**18 - 1, 0)
 BETWEEN = "."
 
 
-class Told(NamedTuple):
+class NewEvent(NamedTuple):
     """One of several changes to record at once."""
 
     action: str
@@ -64,7 +64,7 @@ async def add(
     )
 
 
-async def add_many(tx: Executor, actor: str, changes: Sequence[Told]) -> None:
+async def add_many(tx: Executor, actor: str, changes: Sequence[NewEvent]) -> None:
     """Record many changes, in the transaction that makes them."""
     if changes:
         rows = json.dumps([{name: getattr(each, name) for name in NAMES} for each in changes])

@@ -24,7 +24,7 @@ BATCH = 1000
 WRITTEN = tuple(each.name for each in fields(ConversationMessage) if each.name not in ("metadata", "created_at"))
 
 
-class Held(NamedTuple):
+class StoredKeys(NamedTuple):
     """The index of a session's newest message, and the role and content hash behind each message key."""
 
     last_index: int
@@ -201,14 +201,14 @@ async def keyed(tx: Executor, session_id: str, keys: list[str]) -> dict[str, Con
     return {str(each.message_key): each for each in found}
 
 
-async def held(tx: Executor, last: Mapping[str, int]) -> dict[str, Held]:
+async def held(tx: Executor, last: Mapping[str, int]) -> dict[str, StoredKeys]:
     """Returns the keyed messages of sessions; `last` has the newest index of each session."""
     keys: dict[str, dict[str, tuple[str, str]]] = {session_id: {} for session_id in last}
     if any(last.values()):
         filled = [session_id for session_id, index in last.items() if index]
         for row in await tx.dicts("messages.keys", session_ids=filled):
             keys[row["session_id"]][row["message_key"]] = (row["role"], row["content_hash"])
-    return {session_id: Held(index, keys[session_id]) for session_id, index in last.items()}
+    return {session_id: StoredKeys(index, keys[session_id]) for session_id, index in last.items()}
 
 
 async def insert(tx: Executor, messages: Sequence[ConversationMessage]) -> None:

@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from ltst.agents.turns import Turns
 from ltst.errors import Denied, Invalid
-from ltst.handles.callers import Caller, Reception
+from ltst.handles.callers import Caller, CallerCheck
 from ltst.handles.desk import Desk
 from ltst.memory import AsyncMemory, AsyncUser
 
@@ -156,8 +156,8 @@ async def visit(request: Request, *, stranger: bool = False) -> Visit:
 
 async def identified(request: Request) -> Caller:
     """Returns the caller that the cookies identify; an admin acts for the chosen user."""
-    reception: Reception = request.app.state.reception
-    caller = await reception.caller(request.cookies.get(KEY) or None, None)
+    caller_check: CallerCheck = request.app.state.caller_check
+    caller = await caller_check.caller(request.cookies.get(KEY) or None, None)
     chosen = request.cookies.get(USER)
     return caller.acting_for(_readable(chosen)) if chosen and caller.admin else caller
 
