@@ -34,7 +34,7 @@ from psycopg.types.string import TextLoader
 
 from ltst.errors import DatabaseUnavailable, Invalid
 from ltst.support.logs import LOGGER
-from ltst.support.place import FORKED, Place, background, beside
+from ltst.support.place import FORKED, Origin, background, beside
 
 R = TypeVar("R")
 Values = Sequence[Any] | Mapping[str, Any] | None
@@ -271,7 +271,7 @@ class ConnectionPool:
         self.read_only = False
         """Whether the last server reached is a standby."""
         self._lost_at: float | None = None
-        self.place = Place()
+        self.place = Origin()
         self.statement_timeout = statement_timeout
         self._size = size
         self._timeout = timeout

@@ -11,7 +11,7 @@ from ltst.importers import trees, words
 from ltst.importers.blocks import speak
 from ltst.importers.shapes import mapping, moment, name, shown, some_words
 from ltst.importers.source import Found, PlacedValue, ReadMessage, SourceFile
-from ltst.importers.words import Words
+from ltst.importers.words import MessageText
 from ltst.records import ImportedConversation
 from ltst.support.text import sha256
 
@@ -145,7 +145,7 @@ def _is_answer(block: object) -> bool:
 
 
 def _read_message(role: str, content: object, at: Any, line: dict[str, Any], source: SourceFile) -> ReadMessage | None:
-    spoken = Words()
+    spoken = MessageText()
     speak(spoken, content, "message.content")
     if not spoken and spoken.parts:
         source.pass_over("thoughts")
@@ -166,7 +166,7 @@ def _role(line: dict[str, Any], content: object) -> str:
 def _conversation(
     session_id: str, session: _CodeSession, titles: dict[str, str], source: SourceFile
 ) -> ImportedConversation | None:
-    messages = trees.assembled(session.said, session.parents, session.said, None, source.wishes.now)
+    messages = trees.assembled(session.said, session.parents, session.said, None, source.options.now)
     if not messages:
         source.pass_over("empty conversations")
         return None

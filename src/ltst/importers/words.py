@@ -55,7 +55,7 @@ def key(foreign: str) -> str:
     return wanted if wanted.strip() and len(wanted) <= LONGEST_IDENTIFIER else sha256(wanted)
 
 
-class Words:
+class MessageText:
     """The content of a message while it is being assembled."""
 
     __slots__ = ("_said", "parts")

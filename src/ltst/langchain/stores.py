@@ -28,7 +28,7 @@ with adapters.needed("langchain", "langchain"):
 BATCH = 10_000
 
 
-class _Kept:
+class _Namespace:
     """A user's items in one namespace, read and written in batches."""
 
     def __init__(self, user: AsyncUser | User, namespace: Sequence[str]) -> None:
@@ -70,19 +70,19 @@ class LtstByteStore(ByteStore):
 
     def __init__(self, user: AsyncUser | User, *, namespace: Sequence[str] = ("langchain", "bytes")) -> None:
         """Stores bytes in a namespace of a user's items."""
-        self._kept = _Kept(user, namespace)
+        self._items = _Namespace(user, namespace)
 
     async def _get(self, ask: Ask, keys: Sequence[str]) -> list[bytes | None]:
         """Returns values in the order of their keys; None for missing ones."""
-        return [None if item is None else item.value for item in await self._kept.get(ask, keys)]
+        return [None if item is None else item.value for item in await self._items.get(ask, keys)]
 
     async def _set(self, ask: Ask, key_value_pairs: Sequence[tuple[str, bytes]]) -> None:
         """Stores values under their keys."""
-        await self._kept.put(ask, key_value_pairs, fields=())
+        await self._items.put(ask, key_value_pairs, fields=())
 
     async def _delete(self, ask: Ask, keys: Sequence[str]) -> None:
         """Removes values, ignoring missing keys."""
-        await self._kept.delete(ask, keys)
+        await self._items.delete(ask, keys)
 
     mget, amget = both(_get)
     mset, amset = both(_set)
@@ -90,11 +90,11 @@ class LtstByteStore(ByteStore):
 
     def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
         """Yields the keys that begin with a prefix."""
-        yield from (key for key in finished(self._kept.keys(called)) if key.startswith(prefix or ""))
+        yield from (key for key in finished(self._items.keys(called)) if key.startswith(prefix or ""))
 
     async def ayield_keys(self, *, prefix: str | None = None) -> AsyncIterator[str]:
         """Yields the keys that begin with a prefix."""
-        for key in await self._kept.keys(awaited):
+        for key in await self._items.keys(awaited):
             if key.startswith(prefix or ""):
                 yield key
 
@@ -110,12 +110,12 @@ class LtstCache(BaseCache):
         namespace: Sequence[str] = ("langchain", "cache"),
     ) -> None:
         """Stores answers in a namespace of a user's items, for `ttl` seconds or forever."""
-        self._kept = _Kept(user, namespace)
+        self._items = _Namespace(user, namespace)
         self._how = {"fields": (), **({} if ttl is None else {"ttl": ttl})}
 
     async def _lookup(self, ask: Ask, prompt: str, llm_string: str) -> Any:
         """Returns the cached answer of a model to a prompt, or None."""
-        (item,) = await self._kept.get(ask, [_digest(prompt, llm_string)])
+        (item,) = await self._items.get(ask, [_digest(prompt, llm_string)])
         if item is None:
             return None
         with warnings.catch_warnings():
@@ -125,11 +125,11 @@ class LtstCache(BaseCache):
     async def _update(self, ask: Ask, prompt: str, llm_string: str, return_val: Any) -> None:
         """Caches the answer of a model to a prompt."""
         answer = (_digest(prompt, llm_string), [dumps(each) for each in return_val])
-        await self._kept.put(ask, [answer], **self._how)
+        await self._items.put(ask, [answer], **self._how)
 
     async def _clear(self, ask: Ask, /, **options: Any) -> None:
         """Removes all answers."""
-        await self._kept.delete(ask, await self._kept.keys(ask))
+        await self._items.delete(ask, await self._items.keys(ask))
 
     lookup, alookup = both(_lookup)
     update, aupdate = both(_update)
@@ -147,7 +147,7 @@ class LtstVectorStore(VectorStore):
         namespace: Sequence[str] = ("langchain", "documents"),
     ) -> None:
         """Stores documents in a namespace of a user's items."""
-        self._kept = _Kept(user, namespace)
+        self._items = _Namespace(user, namespace)
         self._embedding = embedding
 
     @property
@@ -183,12 +183,12 @@ class LtstVectorStore(VectorStore):
 
     async def _delete(self, ask: Ask, /, ids: list[str] | None = None, **options: Any) -> bool:
         """Removes documents; without ids, all of them."""
-        await self._kept.delete(ask, await self._kept.keys(ask) if ids is None else ids)
+        await self._items.delete(ask, await self._items.keys(ask) if ids is None else ids)
         return True
 
     async def _get(self, ask: Ask, ids: Sequence[str], /) -> list[Document]:
         """Returns the documents that exist, in the order of the ids."""
-        return [_document(item) for item in await self._kept.get(ask, ids) if item]
+        return [_document(item) for item in await self._items.get(ask, ids) if item]
 
     delete, adelete = both(_delete)
     get_by_ids, aget_by_ids = both(_get)
@@ -250,7 +250,7 @@ class LtstVectorStore(VectorStore):
         if any(given is not None and len(given) != len(texts) for given in (metadatas, ids)):
             raise Invalid(f"there must be as many metadatas and ids as texts, {len(texts)}")
         named = [given or new_id() for given in ids or [None] * len(texts)]
-        await self._kept.put_each(
+        await self._items.put_each(
             ask,
             (
                 {
@@ -268,7 +268,7 @@ class LtstVectorStore(VectorStore):
         self, ask: Ask, k: int, filter: dict[str, Any] | None, wanted: dict[str, Any]
     ) -> list[tuple[Document, float]]:
         narrowed = {"metadata": filter} if filter else None
-        found = await ask(self._kept.items.search, self._kept.namespace, limit=k, filter=narrowed, **wanted)
+        found = await ask(self._items.items.search, self._items.namespace, limit=k, filter=narrowed, **wanted)
         return [(_document(item), item.score or 0.0) for item in found]
 
 

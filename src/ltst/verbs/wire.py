@@ -90,8 +90,8 @@ Offset = Annotated[int, Field(ge=0, le=LARGEST, description="How many to pass ov
 IN_JSON = {bool: StrictBool, int: StrictInt, float: StrictFloat}
 
 
-class Shape(BaseModel):
-    """What a request carries: nothing that has no name here."""
+class StrictModel(BaseModel):
+    """The base of request bodies: a field that it does not name is refused."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -105,7 +105,7 @@ def taken(given: Argument, *, strict: bool = True) -> Any:
 def model(name: str, arguments: Iterable[Argument], *, about: str = "", some: bool = False) -> type[BaseModel]:
     """Return the model of a body; with `some` at least one must be there, and none of them is null."""
     fields: dict[str, Any] = {each.name: _field(each, some) for each in arguments}
-    made = create_model(name, __base__=Shape, __doc__=about or None, **fields)
+    made = create_model(name, __base__=StrictModel, __doc__=about or None, **fields)
     if some:
         made.model_config["json_schema_extra"] = {"minProperties": 1}
         made.model_rebuild(force=True)

@@ -28,7 +28,7 @@ async def identified(request: Request) -> Caller:
     return caller
 
 
-class Guarded(APIRoute):
+class GuardedRoute(APIRoute):
     """A route that identifies the caller before reading the body, because a stranger's body is not worth the work."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

@@ -69,7 +69,7 @@ class Visit:
     def user(self) -> AsyncUser:
         """Returns the memory that is shown."""
         if self.user_id is None:
-            raise Unchosen("choose whose memory to look at")
+            raise NobodyChosen("choose whose memory to look at")
         return self.memory.user(self.user_id)
 
     @property
@@ -136,7 +136,7 @@ class Visit:
         return found
 
 
-class Unchosen(Denied):
+class NobodyChosen(Denied):
     """An admin has not said yet whose memory to look at."""
 
 

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Response
 
-from ltst.doors.web.pages import CANNOT_UNDO, Notice, Shown, leading, line, page, paged, undoable
+from ltst.doors.web.pages import CANNOT_UNDO, Notice, PageRoute, leading, line, page, paged, undoable
 from ltst.doors.web.visits import Visit, Visited
 from ltst.handles import viewing
 from ltst.records import ME, Fact, Statement
 
-router = APIRouter(route_class=Shown)
+router = APIRouter(route_class=PageRoute)
 
 FACTS, STATEMENTS, CHANGES, OUTDATED = 100, 50, 30, 200
 MOST = 1000

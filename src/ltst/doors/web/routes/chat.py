@@ -12,8 +12,8 @@ from fastapi.responses import StreamingResponse
 from ltst.agents.loader import NO_MODEL, Agent
 from ltst.agents.memories import Memory, plain_fact, plain_message
 from ltst.agents.turns import Turn
-from ltst.doors.web.pages import FAILED, Shown, address, leading, page, written
-from ltst.doors.web.prompts import Part, parts_of
+from ltst.doors.web.pages import FAILED, PageRoute, address, leading, page, written
+from ltst.doors.web.prompts import PromptPart, parts_of
 from ltst.doors.web.visits import Visit, Visited
 from ltst.errors import LtstError, NotFound
 from ltst.handles import viewing
@@ -22,7 +22,7 @@ from ltst.records import ConversationMessage, ConversationSession
 from ltst.support.logs import LOGGER
 from ltst.support.tokens import count
 
-router = APIRouter(route_class=Shown)
+router = APIRouter(route_class=PageRoute)
 
 EVENT_STREAM = "text/event-stream"
 SHOWN = 50  # of the newest messages
@@ -128,7 +128,7 @@ async def _beside(
     await visit.user.learning.catch_up(said.session_id)
     parts = parts_of(prompt, agent.max_tokens)
     if agent.system_prompt and agent.model != NO_MODEL:
-        parts.insert(0, Part("agent", agent.system_prompt, count(agent.system_prompt)))
+        parts.insert(0, PromptPart("agent", agent.system_prompt, count(agent.system_prompt)))
     return {
         "recalled": memories,
         "learnt": await _learnt(visit, said),

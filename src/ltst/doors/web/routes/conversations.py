@@ -9,13 +9,13 @@ from typing import Any
 from fastapi import APIRouter, Response
 from fastapi.responses import RedirectResponse
 
-from ltst.doors.web.pages import Shown, address, leading, page, paged
+from ltst.doors.web.pages import PageRoute, address, leading, page, paged
 from ltst.doors.web.visits import Visit, Visited
 from ltst.errors import NotFound
 from ltst.handles import viewing
 from ltst.records import ConversationMessage, ConversationSession, Fact
 
-router = APIRouter(route_class=Shown)
+router = APIRouter(route_class=PageRoute)
 
 LISTED, READ, FOUND = 50, 50, 30
 DONE = {

@@ -8,13 +8,13 @@ import re
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
-from ltst.doors.web.pages import Shown, Welcoming, files, leading, page
+from ltst.doors.web.pages import LoginRoute, PageRoute, files, leading, page
 from ltst.doors.web.visits import KEY, USER, Visited, chosen_user, keep
 from ltst.handles.callers import CallerCheck, Unknown
 from ltst.handles.desk import checked_user
 
-router = APIRouter(route_class=Shown)
-open_router = APIRouter(route_class=Welcoming)
+router = APIRouter(route_class=PageRoute)
+open_router = APIRouter(route_class=LoginRoute)
 
 USERS_SHOWN = 100
 PLACE = re.compile(r"/[a-z]*", re.ASCII)  # a place of this page, never another site

@@ -7,11 +7,11 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from ltst.doors.web.pages import Shown, leading, page, paged
+from ltst.doors.web.pages import PageRoute, leading, page, paged
 from ltst.doors.web.visits import Visited
 from ltst.errors import Invalid, NotFound
 
-router = APIRouter(route_class=Shown)
+router = APIRouter(route_class=PageRoute)
 
 LISTED, FOUND, FOLDERS = 50, 30, 200
 

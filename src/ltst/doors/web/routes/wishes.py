@@ -9,13 +9,13 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from ltst.arguments import PREFERENCE_TYPES
-from ltst.doors.web.pages import CANNOT_UNDO, Notice, Shown, leading, line, page, paged, undoable
+from ltst.doors.web.pages import CANNOT_UNDO, Notice, PageRoute, leading, line, page, paged, undoable
 from ltst.doors.web.visits import Visit, Visited
 from ltst.errors import Invalid
 from ltst.records import UserPreference
 from ltst.settings import FEATURES
 
-router = APIRouter(route_class=Shown)
+router = APIRouter(route_class=PageRoute)
 
 LISTED, VERSIONS = 100, 20
 KEPT = ("key", "value", "type", "sensitive", "source", "confidence")
