@@ -87,7 +87,7 @@ class _Items:
             done = await ask(self._items.batch, [self._operation(ops[place], place, vectors) for place in places])
             for place, result in zip(places, done, strict=True):
                 results[place] = result
-        return [_told(op, result) for op, result in zip(ops, results, strict=True)]
+        return [_in_langgraph(op, result) for op, result in zip(ops, results, strict=True)]
 
     def _asks_ltst(self, op: Any) -> bool:
         """Returns whether an operation is a query for ltst's own index."""
@@ -188,7 +188,7 @@ def _joined(paths: Sequence[Sequence[str]]) -> list[str]:
     return ["*" if not each else each.pop() if len(each) == 1 else NO_LABEL for each in told]
 
 
-def _told(op: Any, result: Any) -> Any:
+def _in_langgraph(op: Any, result: Any) -> Any:
     """Returns the result of an operation in LangGraph's form."""
     if isinstance(op, base.SearchOp):
         return [base.SearchItem(**_fields(item), score=item.score) for item in result]

@@ -22,12 +22,12 @@ from ltst.adoption.tables import (
     LegacyTable,
     Takeover,
     columns_of,
+    describe,
     entitled,
-    look,
     reading,
     reasons,
 )
-from ltst.adoption.views import AdoptedTable, all_taken, contents, show, shown, taken_by
+from ltst.adoption.views import AdoptedTable, all_taken, contents, show, taken_by, view_columns
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
 from ltst.db.queries import statements
@@ -66,7 +66,7 @@ async def adopt(database: Database, takeover: Takeover) -> Adoption:
     async def work(connection: Connection) -> Adoption:
         seen = await _prepared(connection, takeover)
         await connection.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(seen.at(seen.name)))
-        return await _adopt(connection, takeover, await look(connection, takeover.source))
+        return await _adopt(connection, takeover, await describe(connection, takeover.source))
 
     return await _patiently(database, takeover.source, work)
 
@@ -128,7 +128,7 @@ async def _prepared(connection: Connection, takeover: Takeover) -> LegacyTable:
             f"{taken.legacy.schema}.{taken.table} is adopted already; "
             f"the way back: ltst db adopt {takeover.source} --back"
         )
-    return await look(connection, takeover.source)
+    return await describe(connection, takeover.source)
 
 
 async def _summary(connection: Connection, takeover: Takeover, legacy: LegacyTable, source: sql.Composable) -> Adoption:
@@ -303,7 +303,7 @@ async def _give_back(connection: Connection, taken: AdoptedTable, actor: str, *,
 
 async def _put_rows(connection: Connection, taken: AdoptedTable) -> int:
     """Inserts into the table what was added or changed since; returns how many rows."""
-    pairs = [(column, expression) for column, expression in shown(taken) if not column.left_behind]
+    pairs = [(column, expression) for column, expression in view_columns(taken) if not column.left_behind]
     if not taken.numbered:
         pairs.append((taken.id, sql.Composed([sql.Identifier("a", "row_bigint")])))
     insert = sql.SQL(

@@ -160,7 +160,7 @@ def reasons(outcome: Adoption | Predecessor) -> str:
     return f"{counted}. The first of them are {', '.join(each.row for each in outcome.faults)}"
 
 
-async def look(connection: Connection, table: str) -> LegacyTable:
+async def describe(connection: Connection, table: str) -> LegacyTable:
     """Returns a description of the named table; raises an error that says why it cannot be adopted."""
     cursor = connection.cursor(row_factory=dict_row)
     found = await (await cursor.execute(STATEMENTS["find"], {"table": table})).fetchone()
@@ -222,16 +222,16 @@ def _shape(table: str, columns: Sequence[Column]) -> tuple[str, dict[str, str]]:
         raise Conflict(f"{table} has a column {HIDDEN}, which ltst needs for itself: rename it")
     if {"session_id", "role", "content"} <= by_name.keys():
         roles = {"session": "session_id", "role": "role", "content": "content"}
-        return "conversation", roles | _found(by_name)
+        return "conversation", roles | _optional_columns(by_name)
     if "session_id" in by_name and message is not None and message.base in (*JSON, *TEXTS):
-        roles = {"session": "session_id", "message": "message"} | _found(by_name)
+        roles = {"session": "session_id", "message": "message"} | _optional_columns(by_name)
         if "id" not in roles:
             raise Invalid(f"{table} has no id, by which LangChain orders messages: {ACCEPTED}")
         return "langchain", roles
     raise Invalid(f"{table} is not a chat table: it has {', '.join(by_name)}; {ACCEPTED}")
 
 
-def _found(by_name: Mapping[str, Column]) -> dict[str, str]:
+def _optional_columns(by_name: Mapping[str, Column]) -> dict[str, str]:
     """Returns the optional columns by role: id, user and time."""
     roles = {}
     key = next((each.name for each in by_name.values() if each.key), None)

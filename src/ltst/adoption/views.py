@@ -78,7 +78,7 @@ class AdoptedTable:
         ).format(self.adoption)
 
 
-def shown(taken: AdoptedTable) -> list[tuple[Column, sql.Composed]]:
+def view_columns(taken: AdoptedTable) -> list[tuple[Column, sql.Composed]]:
     """Return each column of the table with the SQL that computes it from ltst's rows."""
     same = {name for role, name in taken.legacy.roles.items() if role in AS_IT_IS}
     return [
@@ -135,7 +135,8 @@ def _role(taken: AdoptedTable, column: Column) -> sql.Composable:
 async def show(connection: Connection, taken: AdoptedTable) -> None:
     """Create the view that replaces the table, with the table's defaults and privileges."""
     columns = [
-        sql.SQL("{} AS {}").format(expression, sql.Identifier(column.name)) for column, expression in shown(taken)
+        sql.SQL("{} AS {}").format(expression, sql.Identifier(column.name))
+        for column, expression in view_columns(taken)
     ]
     view = sql.SQL("CREATE VIEW {} WITH (security_barrier = true) AS SELECT {} FROM {}")
     await connection.execute(view.format(taken.view, sql.SQL(", ").join(columns), taken.rows))

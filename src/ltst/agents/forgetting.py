@@ -89,7 +89,7 @@ async def _pointed_at(user: AsyncUser, message: ConversationMessage) -> Reply:
         return Reply(ALL)
     ids = {str(memory["id"]) for each in replies for memory in each.metadata.get("memories") or ()}
     facts = [each for each in await viewing.changes(user._desk, limit=KNOWN) if each.fact_id in ids]
-    found = [each for each in (await viewing.said(user._desk, ids)).values() if each.role == "human"]
+    found = [each for each in (await viewing.messages_by_id(user._desk, ids)).values() if each.role == "human"]
     going = await _going(user, facts, (), [str(each.message_id) for each in found])
     return await _offering(user, "", going) if going.memories else Reply(UNNAMED)
 

@@ -258,7 +258,7 @@ async def _beside(user: AsyncUser, question: Question, facts: Sequence[Fact], ch
     """Returns what to quote beside a single-valued fact: the message it was learned from, and what was said since."""
     if facts and all(map(wording.is_over, facts)):
         ids = [each for fact in facts for each in await saying(user._desk, FactValue(fact.key, fact.about, fact.value))]
-        messages = [each for each in (await viewing.said(user._desk, ids)).values() if each.role == "human"]
+        messages = [each for each in (await viewing.messages_by_id(user._desk, ids)).values() if each.role == "human"]
         last = max(messages, key=lambda each: each.timestamp or facts[0].valid_from, default=None)
         return [resting_on(question, last)] if last else chosen
     if len(facts) != 1 or not facts[0].single_valued:

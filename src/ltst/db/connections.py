@@ -34,7 +34,7 @@ from psycopg.types.string import TextLoader
 
 from ltst.errors import DatabaseUnavailable, Invalid
 from ltst.support.logs import LOGGER
-from ltst.support.place import FORKED, Origin, background, beside
+from ltst.support.place import FORKED, Origin, background, in_thread
 
 R = TypeVar("R")
 Values = Sequence[Any] | Mapping[str, Any] | None
@@ -410,7 +410,7 @@ class ConnectionPool:
     async def _may_come_back(self, problem: psycopg.OperationalError) -> bool:
         if self._revive is not None:
             LOGGER.warning("the server cannot be reached; reviving it", extra={"reason": str(problem)})
-            await beside(self._revive)
+            await in_thread(self._revive)
         elif not self._met and "starting up" not in str(problem):
             return False
         await asyncio.sleep(0.1)

@@ -217,7 +217,7 @@ class AsyncChat:
         noted = None if metadata is None else self._desk.metadata(metadata)
         async with self._changing("replace", message_id) as (tx, message):
             changed = await message_room.replace(tx, message, words, noted)
-            await self._desk.tell(tx, "change", "message", str(message.message_id), _place(message))
+            await self._desk.tell(tx, "change", "message", str(message.message_id), _ledger_position(message))
         return changed
 
     async def remove(self, message_id: MessageId) -> None:
@@ -228,7 +228,7 @@ class AsyncChat:
         """
         async with self._changing("remove", message_id) as (tx, message):
             await message_room.remove(tx, message)
-            await self._desk.tell(tx, "delete", "message", str(message.message_id), _place(message))
+            await self._desk.tell(tx, "delete", "message", str(message.message_id), _ledger_position(message))
 
     async def keyed(self, key: str) -> ConversationMessage | None:
         """Return the message of this conversation that was added under a key, or None."""
@@ -343,7 +343,7 @@ class AsyncChat:
         await self._desk.tell(tx, "fork", "session", fork_id, {"from": source.session_id, "count": copied})
 
 
-def _place(message: ConversationMessage) -> dict[str, object]:
+def _ledger_position(message: ConversationMessage) -> dict[str, object]:
     """Returns the position of a message for the ledger, never its content."""
     return {"session_id": message.session_id, "message_index": message.message_index}
 

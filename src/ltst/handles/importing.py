@@ -47,7 +47,7 @@ async def add_all(desk: Desk, conversations: Iterable[ImportedConversation]) -> 
     """Stores conversations, all of them or none, leaving alone what is already stored."""
     if not isinstance(conversations, Iterable):
         raise Invalid("conversations must be a list of ImportedConversation")
-    checked = [_named(desk, position, each) for position, each in enumerate(conversations, start=1)]
+    checked = [_check_conversation(desk, position, each) for position, each in enumerate(conversations, start=1)]
     refuse_copies(sum(each.tree.copies for each in checked))
     total = Imported()
     if not checked:
@@ -150,7 +150,7 @@ def _ledger_entries(branch: Branch, new: Sequence[ConversationMessage], created:
         yield events.NewEvent("add", "message", str(new[0].message_id), details)
 
 
-def _named(desk: Desk, position: int, conversation: ImportedConversation) -> CheckedConversation:
+def _check_conversation(desk: Desk, position: int, conversation: ImportedConversation) -> CheckedConversation:
     if not isinstance(conversation, ImportedConversation):
         raise Invalid(f"conversation {position} must be an ImportedConversation, not {type(conversation).__name__}")
     try:

@@ -38,7 +38,7 @@ def _read(given: dict[str, Any], foreign: str | None, source: SourceFile) -> Imp
     said: dict[str, ReadMessage | None] = {}
     for key, node in nodes.items():
         try:
-            above[key], below[key] = _place(node, nodes)
+            above[key], below[key] = _neighbours(node, nodes)
             said[key] = _read_message(node.get("message"), model, source)
         except Invalid as problem:
             raise Invalid(f"mapping.{key}{problem}") from None
@@ -57,7 +57,7 @@ def _read(given: dict[str, Any], foreign: str | None, source: SourceFile) -> Imp
     )
 
 
-def _place(node: object, nodes: dict[str, Any]) -> tuple[str | None, list[str]]:
+def _neighbours(node: object, nodes: dict[str, Any]) -> tuple[str | None, list[str]]:
     """Returns the parent and the children of a node."""
     given = mapping(node, "")
     children = some_listing(given.get("children"), ".children")
@@ -94,10 +94,10 @@ def _read_message(value: object, model: object, source: SourceFile) -> ReadMessa
         called = MessageText()
         called.show(words.call(str(recipient)[:200], spoken.text), {"recipient": recipient})
         spoken = called
-    return source.said(role, spoken, at, ".message.content", _kept(content, author, extra, model))
+    return source.said(role, spoken, at, ".message.content", _metadata(content, author, extra, model))
 
 
-def _kept(
+def _metadata(
     content: dict[str, Any], author: dict[str, Any], extra: dict[str, Any], model: object
 ) -> dict[str, Any] | None:
     """Returns the metadata worth keeping, such as a model other than the conversation's."""

@@ -151,7 +151,7 @@ class Export(AbstractContextManager["Export"]):
         for file, rows in self._documents:
             restored.update(_restored(user, file, rows))
         added, done, total = Imported(), 0, self.messages + self.entries
-        for batch, new in _written(user, self.batches()):
+        for batch, new in _write_batches(user, self.batches()):
             added += new
             done += batch.size
             if progress is not None:
@@ -263,7 +263,7 @@ def _items(file: files.InputFile, text: files.FileText, source: SourceFile) -> I
     return documents.rows(text) if file.is_csv else documents.JsonValues(text, source.leave_out).items()
 
 
-def _written(user: User, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Imported]]:
+def _write_batches(user: User, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Imported]]:
     """Writes batches, preparing one while the database writes the other; yields each with its result."""
 
     def write(batch: Batch) -> Imported:

@@ -103,7 +103,7 @@ def _read(items: Iterator[PlacedValue], reading: _RowReader) -> Iterator[Found]:
         whole = isinstance(item.value, dict) and isinstance(item.value.get("messages"), list)
         if whole:
             yield from _handed_on(reading)
-            found = reading.source.attempt(item.place, lambda item=item: _whole(item.value, reading))  # type: ignore[misc]
+            found = reading.source.attempt(item.place, lambda item=item: _read_conversation(item.value, reading))  # type: ignore[misc]
             if found is not None:
                 yield found
             continue
@@ -154,7 +154,7 @@ def _handed_on(reading: _RowReader) -> Iterator[ImportedConversation]:
     reading.waiting, reading.count = {}, 0
 
 
-def _whole(value: dict[str, Any], reading: _RowReader) -> ImportedConversation | None:
+def _read_conversation(value: dict[str, Any], reading: _RowReader) -> ImportedConversation | None:
     """Returns a conversation that is a single value with all its messages."""
     said: dict[str, ReadMessage | None] = {}
     keys = MessageKeys()

@@ -155,10 +155,10 @@ def written(message: BaseMessage) -> dict[str, Any]:
 
 
 def _read(stored: Sequence[ConversationMessage]) -> list[BaseMessage]:
-    return messages_from_dict([_told(message) for message in stored])
+    return messages_from_dict([_as_dict(message) for message in stored])
 
 
-def _told(message: ConversationMessage) -> dict[str, Any]:
+def _as_dict(message: ConversationMessage) -> dict[str, Any]:
     kept = message.metadata.get(KEPT)
     beside = dict(kept) if isinstance(kept, Mapping) else {}
     kind = beside["type"] if beside.get("type") in NAMED else message.role

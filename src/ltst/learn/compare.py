@@ -17,7 +17,7 @@ from ltst.rooms.statements import ComparedMessage, ComparedStatement
 from ltst.rooms.work import Lease
 from ltst.support.child import Limits
 from ltst.support.children import LEARNING
-from ltst.support.place import beside
+from ltst.support.place import in_thread
 from ltst.support.terms import terms
 
 BATCH = 100
@@ -59,7 +59,7 @@ async def _saying_so(asked: Sequence[ComparedStatement], limits: Limits, owner: 
 async def _supersede(tx: Transaction, newer: ComparedStatement, limits: Limits) -> None:
     """Marks the nearest earlier statement as replaced by this one, if the wording says so."""
     for older in await statements.nearest(tx, newer, later=False, limit=1):
-        one, other = await beside(terms_of, [older, newer])
+        one, other = await in_thread(terms_of, [older, newer])
         shared = sorted(one & other)
         known = await search.holders(tx, shared)
         rare = [term for term in shared if known.units.get(term, 0) <= max(RARE, RARE_SHARE * known.total)]
@@ -81,7 +81,7 @@ async def _doubt(tx: Transaction, new: Iterable[str], limits: Limits) -> None:
 
 async def _doubt_before(tx: Transaction, newer: ComparedMessage, limits: Limits) -> None:
     before = await statements.nearest_telling(tx, newer.message_id, later=False, limit=NEAREST_BEFORE)
-    words = await beside(terms_of, [newer, *before])
+    words = await in_thread(terms_of, [newer, *before])
     known = await search.holders(tx, set[str]().union(*words))
     asked = [(pair,) for pair in pairs(newer, before, words, known)]
     likely = await LEARNING.each(likelihood, asked, limits, owner=str(tx.scope.user_id))

@@ -20,7 +20,7 @@ from ltst.rooms.events import NewEvent
 from ltst.rooms.statements import StatementInMessage
 from ltst.rooms.work import Lease
 from ltst.support.child import Limits
-from ltst.support.place import beside
+from ltst.support.place import in_thread
 from ltst.support.terms import terms
 
 BATCH = 40
@@ -86,7 +86,7 @@ async def _noted(calls: SingleCall, spoken: Sequence[ConversationMessage]) -> No
     said = await statements.list_all(calls, about=None, kind=None, current=True, session_id=None, limit=LATEST)
     last = max(each.timestamp for each in spoken if each.timestamp is not None)
     before = [each for each in said if each.message_id not in ids and each.said_at <= last]
-    earlier = await beside(_nearest, before, [each.content for each in spoken])
+    earlier = await in_thread(_nearest, before, [each.content for each in spoken])
     local = [
         Claimed(each.claim_id, each.message_id, each.claim_key, each.claim_value)
         for each in await calls.rows("claims.in_messages", StoredClaim, message_ids=ids)

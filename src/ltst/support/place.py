@@ -74,7 +74,7 @@ class PerProcess(Generic[R]):
         return self._held.pop(os.getpid(), None)
 
 
-async def beside(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+async def in_thread(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
     """Runs a blocking function in a thread and returns its result; directly, if the process is ending."""
     call = partial(function, *args, **kwargs)
     try:

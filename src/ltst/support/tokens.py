@@ -106,10 +106,10 @@ def count(text: str) -> int:
     if len(text) > LONGEST_KNOWN:
         return _count(text)
     found = _counts.get(key := hash(text))
-    return _kept(_counts, key, _count(text)) if found is None else found
+    return _remember(_counts, key, _count(text)) if found is None else found
 
 
-def _kept(known: dict[int, int], key: int, found: int) -> int:
+def _remember(known: dict[int, int], key: int, found: int) -> int:
     """Caches and returns a count, since a prompt is counted again whenever something is added or dropped."""
     if len(known) >= MOST_KNOWN:
         known.clear()
@@ -120,13 +120,13 @@ def _kept(known: dict[int, int], key: int, found: int) -> int:
 def _count(text: str) -> int:
     size = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
     if len(text) <= LONGEST:
-        return min(_counted(text), size)
+        return min(_count_short(text), size)
     stride = BLOCK * -(-len(text) // LONGEST)
     blocks = [text[at : at + BLOCK] for at in range(0, len(text), stride)]
-    return min(-(-sum(map(_counted, blocks)) * len(text) * SAMPLED_MARGIN // (sum(map(len, blocks)) * 100)), size)
+    return min(-(-sum(map(_count_short, blocks)) * len(text) * SAMPLED_MARGIN // (sum(map(len, blocks)) * 100)), size)
 
 
-def _counted(text: str) -> int:
+def _count_short(text: str) -> int:
     if not text:
         return 0
     words = text.rstrip("\n")
@@ -152,7 +152,7 @@ def _with_break(line: str) -> int:
     worth = _line(line) + (WHOLE if line.strip(BLANK) else 0)
     if line and _is_mark(line[-1]):
         worth += MARK_BEFORE_BREAK
-    return worth if len(line) > LONGEST_KNOWN else _kept(_ended, hash(line), worth)
+    return worth if len(line) > LONGEST_KNOWN else _remember(_ended, hash(line), worth)
 
 
 @lru_cache(MOST_KNOWN)
@@ -165,7 +165,7 @@ def _line(line: str) -> int:
     if len(line) > LONGEST_KNOWN:
         return _worth(line)
     found = _lines.get(key := hash(line))
-    return _kept(_lines, key, _worth(line)) if found is None else found
+    return _remember(_lines, key, _worth(line)) if found is None else found
 
 
 def _worth(line: str) -> int:

@@ -45,7 +45,7 @@ HISTORY = show.columns(
 )
 
 
-def _listed(as_json: bool, known: Sequence[Fact], given: Given) -> None:
+def _show_facts(as_json: bool, known: Sequence[Fact], given: Given) -> None:
     shown = {**columns(known), **(given["beside"] if given["source"] else {})}
     show.records(as_json, known, shown, title="Facts", empty="Nothing is known yet.")
 
@@ -76,7 +76,7 @@ def _label(given: Given) -> str:
 
 
 SOURCE = {"source": (WithSource, False)}
-app.verb("list", "List what holds now, or held on a day.", "--as-of 2026-03-01", _listed, own=SOURCE, beside=_words)
+app.verb("list", "List what holds now, or held on a day.", "--as-of 2026-03-01", _show_facts, own=SOURCE, beside=_words)
 app.verb("get", "Show the value that holds now, or held on a day.", "city", _lined, beside=_words)
 app.verb(
     "set",

@@ -87,7 +87,7 @@ class PageRoute(APIRoute):
                 request.state.visit = await visit(request, stranger=self.stranger)
                 answer = await handle(request)
             except LtstError as problem:
-                answer = _told(request, problem)
+                answer = _error_page(request, problem)
             return _guarded(request, answer)
 
         return shown
@@ -134,7 +134,7 @@ def address(path: str, **asked: Any) -> str:
     return f"{path}?{urlencode(given, doseq=True)}" if given else path
 
 
-def _told(request: Request, problem: LtstError) -> Response:
+def _error_page(request: Request, problem: LtstError) -> Response:
     """Returns an error as a page, or a redirect to the form that helps."""
     if isinstance(problem, NobodyChosen):
         return leading("/who")

@@ -200,17 +200,17 @@ async def _sent(request: Request) -> tuple[dict[str, str], dict[str, SentFile]]:
     kind, _, rest = request.headers.get("content-type", "").partition(";")
     body = await request.body()
     if kind.strip().lower() == FILES:
-        return _parts(body, rest)
+        return _multipart_form(body, rest)
     if kind.strip().lower() != FORM:
         raise Invalid(f"the page takes forms ({FORM}, {FILES})")
     try:
         given = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
     except ValueError:
         raise Invalid(f"a form is UTF-8 and has up to {MOST_FIELDS} fields") from None
-    return {name: _lines(value) for name, value in given}, {}
+    return {name: _plain_line_feeds(value) for name, value in given}, {}
 
 
-def _parts(body: bytes, parameters: str) -> tuple[dict[str, str], dict[str, SentFile]]:
+def _multipart_form(body: bytes, parameters: str) -> tuple[dict[str, str], dict[str, SentFile]]:
     """Returns the fields and files of a multipart form."""
     found = re.search(r'boundary="?([^";,\s]{1,200})', parameters)
     if found is None:
@@ -223,11 +223,11 @@ def _parts(body: bytes, parameters: str) -> tuple[dict[str, str], dict[str, Sent
         if "filename" in named:
             files[named.get("name", "")] = SentFile(named["filename"], content)
         else:
-            fields[named.get("name", "")] = _lines(content.decode("utf-8", "replace"))
+            fields[named.get("name", "")] = _plain_line_feeds(content.decode("utf-8", "replace"))
     return fields, files
 
 
-def _lines(value: str) -> str:
+def _plain_line_feeds(value: str) -> str:
     """Returns a value with plain line feeds, because browsers send CRLF."""
     return value.replace("\r\n", "\n")
 

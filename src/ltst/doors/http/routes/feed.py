@@ -116,16 +116,16 @@ async def _stream(request: Request, read: Read, place: int | str, user_id: str |
             if found:
                 place = found[-1].cursor
                 # In one piece, because a listener who has left is only noticed between two of them.
-                yield "".join(map(_written, found))
-            if len(found) < BATCH and not await _heard(news):
+                yield "".join(map(_as_event, found))
+            if len(found) < BATCH and not await _wait_for_news(news):
                 yield ": still here\n\n"
 
 
-def _written(each: Event) -> str:
+def _as_event(each: Event) -> str:
     return event(EVENT.dump_python(EVENT.validate_python(each), mode="json"), name=each.noun, id=each.cursor)
 
 
-async def _heard(news: asyncio.Event) -> bool:
+async def _wait_for_news(news: asyncio.Event) -> bool:
     """Return whether there may be news, or False when it is time for a sign of life."""
     try:
         async with asyncio.timeout(KEEP_ALIVE_SECONDS):

@@ -130,7 +130,7 @@ async def erase(visit: Visited) -> Response:
         raise Invalid(f"to erase this memory, write its name: {visit.user_id}")
     receipt = await visit.user.erase()
     verified = await visit.memory.verify(receipt)
-    answer = page(visit, "receipt.html", receipt=receipt, verified=verified, written=_written(receipt))
+    answer = page(visit, "receipt.html", receipt=receipt, verified=verified, written=_receipt_json(receipt))
     if visit.caller is not None and not visit.caller.admin:
         answer.delete_cookie(KEY)  # the key was erased with the memory
     answer.delete_cookie(USER)
@@ -187,5 +187,5 @@ def _days(visit: Visit, name: str) -> timedelta | None:
     return timedelta(days=days) if days else None
 
 
-def _written(receipt: Receipt) -> str:
+def _receipt_json(receipt: Receipt) -> str:
     return json.dumps({**asdict(receipt), "erased_at": receipt.erased_at.isoformat()}, indent=1, default=list)

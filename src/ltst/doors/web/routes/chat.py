@@ -57,7 +57,7 @@ async def say(visit: Visited) -> Response:
     said = visit.asked("message")
     turn = await visit.turns.begin(visit.user, said, chat_id=visit.asked("id") or None, agent_name=agent)
     if EVENT_STREAM in visit.request.headers.get("accept", ""):
-        return StreamingResponse(_told(visit, turn), media_type=EVENT_STREAM)
+        return StreamingResponse(_events_of(visit, turn), media_type=EVENT_STREAM)
     await turn.done()
     return leading("/chat", id=turn.chat_id)
 
@@ -70,7 +70,7 @@ def _chat(visit: Visit, session: Any, shown: Sequence[ConversationMessage]) -> d
     return {"agents": offered, "chosen": chosen, "session": session, "messages": shown}
 
 
-async def _told(visit: Visit, turn: Turn) -> AsyncIterator[str]:
+async def _events_of(visit: Visit, turn: Turn) -> AsyncIterator[str]:
     """Yields the turn as events; the last one is the panel beside the chat, or an error."""
     yield _event("start", chat_id=turn.chat_id, address=address("/chat", id=turn.chat_id))
     try:
@@ -112,7 +112,9 @@ async def _recalled(visit: Visit, noted: Mapping[str, Any]) -> list[Memory]:
     kept = noted.get("memories")
     wanted = [each for each in kept if isinstance(each, dict)] if isinstance(kept, list) else []
     facts = {each.fact_id: each for each in await visit.user.facts.list()}
-    said = await viewing.said(visit.desk, (str(each.get("id")) for each in wanted if each.get("kind") == "message"))
+    said = await viewing.messages_by_id(
+        visit.desk, (str(each.get("id")) for each in wanted if each.get("kind") == "message")
+    )
     found: list[Memory] = []
     for kind, id in [(each.get("kind"), str(each.get("id"))) for each in wanted[:SHOWN]]:
         if kind == "fact" and id in facts:
