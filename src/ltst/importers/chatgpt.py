@@ -45,9 +45,8 @@ def _read(given: dict[str, Any], foreign: str | None, source: SourceFile) -> Imp
     parents = trees.rooted(above, "mapping")
     order = trees.ordered(parents, "mapping", below)
     current = trees.nearest(_current(given, nodes), parents, said)
-    messages = trees.assembled(order, parents, said, began, source.options.now)
+    messages = trees.assembled(source, said, began, parents, order)
     if not messages:
-        source.pass_over("empty conversations")
         return None
     if current is None:
         current = max(messages, key=lambda each: each.at).key

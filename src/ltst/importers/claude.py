@@ -46,9 +46,8 @@ def _read(given: dict[str, Any], foreign: str | None, source: SourceFile) -> Imp
         _add(mapping(message, path), path, said, above, source)
     parents = trees.rooted(above, "chat_messages") if any(above.values()) else trees.in_a_row(said)
     order = trees.ordered(parents, "chat_messages")
-    messages = trees.assembled(order, parents, said, began, source.options.now)
+    messages = trees.assembled(source, said, began, parents, order)
     if not messages:
-        source.pass_over("empty conversations")
         return None
     wanted = foreign or sha256(messages[0].key + messages[0].content)[:32]
     current = trees.nearest(_current(given, said) if any(above.values()) else None, parents, said)

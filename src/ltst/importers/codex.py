@@ -49,11 +49,8 @@ def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
     session = _CodexSession()
     for item in items:
         source.attempt(item.place, lambda item=item: _line(item.value, session, source))  # type: ignore[misc]
-    messages = trees.assembled(
-        session.said, trees.in_a_row(session.said), session.said, session.began, source.options.now
-    )
+    messages = trees.assembled(source, session.said, session.began)
     if not messages:
-        source.pass_over("empty conversations")
         return
     found = IN_FILE_NAME.search(source.stem)
     foreign = session.id or (found.group() if found else f"{source.stem}-{messages[0].key[:8]}")
@@ -84,7 +81,7 @@ def _begin(session: _CodexSession, meta: dict[str, Any]) -> None:
     if session.id is None:
         session.id = name(meta.get("id"), "id")
         session.began = moment(meta.get("timestamp"), "timestamp")
-        session.project = words.first(meta, "cwd").replace("\\", "/").rstrip("/").rpartition("/")[2]
+        session.project = words.project(meta)
 
 
 def _item(item: dict[str, Any], at: datetime | None, session: _CodexSession, source: SourceFile, path: str) -> None:

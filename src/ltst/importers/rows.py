@@ -144,8 +144,7 @@ def _default(one: ReadMessage, reading: _RowReader) -> str:
 
 def _handed_on(reading: _RowReader) -> Iterator[ImportedConversation]:
     for session_id, session in reading.waiting.items():
-        parents = trees.in_a_row(session.said)
-        messages = trees.assembled(session.said, parents, session.said, session.last, reading.source.options.now)
+        messages = trees.assembled(reading.source, session.said, session.last)
         session.last, session.said = messages[-1].at, {}
         name = reading.source.stem if session_id == reading.default else None
         yield ImportedConversation(
@@ -173,11 +172,10 @@ def _read_conversation(value: dict[str, Any], reading: _RowReader) -> ImportedCo
             if said.get(own, one) != one:
                 raise Invalid(f"{path}id: there was another message with the id {own!r}")
             said[own] = one
-    if not said:
-        reading.source.pass_over("empty conversations")
-        return None
     began = moment(_first(value, TIME), "created_at")
-    messages = trees.assembled(said, trees.in_a_row(said), said, began, reading.source.options.now)
+    messages = trees.assembled(reading.source, said, began)
+    if not messages:
+        return None
     foreign = name(_first(value, (*SESSION, "id")), "session_id")
     session_id = words.session_id(
         "" if foreign else "messages", foreign or f"{reading.source.stem}-{messages[0].key[:16]}"

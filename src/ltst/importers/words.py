@@ -145,6 +145,11 @@ def fenced(code: str, language: object) -> str:
     return f"{fence}{known}\n{code}\n{fence}"
 
 
+def project(part: Mapping[str, Any]) -> str:
+    """Returns the name of the folder that a program worked in, or ""."""
+    return first(part, "cwd").replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
 def first(part: Mapping[str, Any], *names: str) -> str:
     """Returns the first of these fields that is a non-blank text, or ""."""
     return next((value for name in names if isinstance(value := part.get(name), str) and value.strip()), "")
