@@ -146,7 +146,8 @@ class AsyncChat:
         """Return the messages from the beginning on, page by page."""
         most, passed = validate.limit(limit), validate.offset(offset)
         async with self._desk.reading("messages.list", self._session_id) as calls:
-            return await message_room.list_all(calls, self._session_id, limit=most, offset=passed)
+            page = {"session_id": self._session_id, "limit": most, "offset": passed}
+            return await calls.rows("messages.list", ConversationMessage, **page)
 
     async def fork(
         self,
@@ -337,8 +338,9 @@ class AsyncChat:
             source, session_id=fork_id, status="active", context_summary=summary, created_at=None, last_activity=None
         )
         await sessions.put(tx, copy, metadata=json.dumps(dict(source.metadata)), now=now())
-        copied = await message_room.fork(tx, source.session_id, fork_id, at or validate.LARGEST_INTEGER)
-        await tx.run("contexts.fork", session_id=source.session_id, fork_id=fork_id)
+        both = {"session_id": source.session_id, "fork_id": fork_id}
+        copied = await tx.run("messages.fork", **both, at=at or validate.LARGEST_INTEGER)
+        await tx.run("contexts.fork", **both)
         await relationships.fork_many(tx, [(source.session_id, fork_id)])
         await self._desk.tell(tx, "fork", "session", fork_id, {"from": source.session_id, "count": copied})
 

@@ -138,11 +138,6 @@ async def window(
     )
 
 
-async def list_all(tx: Executor, session_id: str, *, limit: int, offset: int) -> list[ConversationMessage]:
-    """Returns the messages of a session from its beginning, including their embeddings."""
-    return await tx.rows("messages.list", ConversationMessage, session_id=session_id, limit=limit, offset=offset)
-
-
 async def need_in(tx: Executor, session_id: str, message_id: str) -> ConversationMessage:
     """Returns a message of this session; raises NotFound if it has no such message."""
     found = await need(tx, message_id)
@@ -186,11 +181,6 @@ async def replace(
 async def last_index(tx: Executor, session_id: str) -> int:
     """Return the index of the newest message of a session, or 0."""
     return int(await tx.value("messages.last_index", session_id=session_id))
-
-
-async def fork(tx: Executor, session_id: str, fork_id: str, at: int) -> int:
-    """Copies the messages up to an index into another session under new ids; returns how many."""
-    return await tx.run("messages.fork", session_id=session_id, fork_id=fork_id, at=at)
 
 
 async def keyed(tx: Executor, session_id: str, keys: list[str]) -> dict[str, ConversationMessage]:
