@@ -155,8 +155,10 @@ class LtstVectorStore(VectorStore):
         """Returns the model that makes the vectors."""
         return self._embedding
 
-    def add_texts(
+    async def _add(
         self,
+        ask: Ask,
+        /,
         texts: Iterable[str],
         metadatas: list[dict[str, Any]] | None = None,
         *,
@@ -165,21 +167,23 @@ class LtstVectorStore(VectorStore):
     ) -> list[str]:
         """Stores texts, replacing those with the same ids; returns the ids."""
         given = list(texts)
-        vectors = self._embedding.embed_documents(given) if self._embedding else None
-        return finished(self._add(called, given, metadatas, ids, vectors))
-
-    async def aadd_texts(
-        self,
-        texts: Iterable[str],
-        metadatas: list[dict[str, Any]] | None = None,
-        *,
-        ids: list[str] | None = None,
-        **options: Any,
-    ) -> list[str]:
-        """Stores texts, replacing those with the same ids; returns the ids."""
-        given = list(texts)
-        vectors = await self._embedding.aembed_documents(given) if self._embedding else None
-        return await self._add(awaited, given, metadatas, ids, vectors)
+        if any(each is not None and len(each) != len(given) for each in (metadatas, ids)):
+            raise Invalid(f"there must be as many metadatas and ids as texts, {len(given)}")
+        vectors = await self._vectors(ask, given)
+        named = [each or new_id() for each in ids or [""] * len(given)]
+        await self._items.put_each(
+            ask,
+            (
+                {
+                    "key": key,
+                    "value": {"text": text, "metadata": metadatas[at] if metadatas else {}},
+                    "fields": ("text",),
+                    **({} if vectors is None else {"vectors": [vectors[at]]}),
+                }
+                for at, (key, text) in enumerate(zip(named, given, strict=True))
+            ),
+        )
+        return named
 
     async def _delete(self, ask: Ask, /, ids: list[str] | None = None, **options: Any) -> bool:
         """Removes documents; without ids, all of them."""
@@ -190,28 +194,20 @@ class LtstVectorStore(VectorStore):
         """Returns the documents that exist, in the order of the ids."""
         return [_document(item) for item in await self._items.get(ask, ids) if item]
 
+    async def _search_with_score(self, ask: Ask, *args: Any, **kwargs: Any) -> list[tuple[Document, float]]:
+        """Returns the nearest documents with their scores; 1 is the nearest."""
+        query, k, filter = _asked(*args, **kwargs)
+        return await self._found(ask, k, filter, await self._wanted(ask, query))
+
+    async def _search(self, ask: Ask, /, query: str, k: int = 4, **options: Any) -> list[Document]:
+        """Returns the documents nearest to a query, the best first; `filter` works as in a search of items."""
+        return [found for found, _ in await self._search_with_score(ask, query, k, **options)]
+
+    add_texts, aadd_texts = both(_add)
     delete, adelete = both(_delete)
     get_by_ids, aget_by_ids = both(_get)
-
-    def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
-        """Returns the documents nearest to a query, the best first; `filter` works as in a search of items."""
-        return [found for found, _ in self.similarity_search_with_score(query, k, **options)]
-
-    async def asimilarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
-        """Returns the documents nearest to a query, the best first; `filter` works as in a search of items."""
-        return [found for found, _ in await self.asimilarity_search_with_score(query, k, **options)]
-
-    def similarity_search_with_score(self, *args: Any, **kwargs: Any) -> list[tuple[Document, float]]:
-        """Returns the nearest documents with their scores; 1 is the nearest."""
-        query, k, filter = _asked(*args, **kwargs)
-        wanted = {"vector": self._embedding.embed_query(query)} if self._embedding else {"query": query}
-        return finished(self._found(called, k, filter, wanted))
-
-    async def asimilarity_search_with_score(self, *args: Any, **kwargs: Any) -> list[tuple[Document, float]]:
-        """Returns the nearest documents with their scores; 1 is the nearest."""
-        query, k, filter = _asked(*args, **kwargs)
-        wanted = {"vector": await self._embedding.aembed_query(query)} if self._embedding else {"query": query}
-        return await self._found(awaited, k, filter, wanted)
+    similarity_search, asimilarity_search = both(_search)
+    similarity_search_with_score, asimilarity_search_with_score = both(_search_with_score)
 
     def similarity_search_by_vector(self, embedding: list[float], k: int = 4, **options: Any) -> list[Document]:
         """Returns the documents whose vectors are nearest to this one."""
@@ -239,30 +235,18 @@ class LtstVectorStore(VectorStore):
         made.add_texts(texts, metadatas, ids=ids)
         return made
 
-    async def _add(
-        self,
-        ask: Ask,
-        texts: Sequence[str],
-        metadatas: Sequence[dict[str, Any]] | None,
-        ids: Sequence[str | None] | None,
-        vectors: Sequence[Sequence[float]] | None,
-    ) -> list[str]:
-        if any(given is not None and len(given) != len(texts) for given in (metadatas, ids)):
-            raise Invalid(f"there must be as many metadatas and ids as texts, {len(texts)}")
-        named = [given or new_id() for given in ids or [None] * len(texts)]
-        await self._items.put_each(
-            ask,
-            (
-                {
-                    "key": key,
-                    "value": {"text": text, "metadata": metadatas[at] if metadatas else {}},
-                    "fields": ("text",),
-                    **({} if vectors is None else {"vectors": [vectors[at]]}),
-                }
-                for at, (key, text) in enumerate(zip(named, texts, strict=True))
-            ),
-        )
-        return named
+    async def _vectors(self, ask: Ask, texts: list[str]) -> list[list[float]] | None:
+        if self._embedding is None:
+            return None
+        awaits = ask is awaited
+        return await self._embedding.aembed_documents(texts) if awaits else self._embedding.embed_documents(texts)
+
+    async def _wanted(self, ask: Ask, query: str) -> dict[str, Any]:
+        """Returns what a query is found by: its vector, or its words in ltst's own index."""
+        if self._embedding is None:
+            return {"query": query}
+        awaits = ask is awaited
+        return {"vector": await self._embedding.aembed_query(query) if awaits else self._embedding.embed_query(query)}
 
     async def _found(
         self, ask: Ask, k: int, filter: dict[str, Any] | None, wanted: dict[str, Any]
