@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from functools import update_wrapper
 from inspect import iscoroutinefunction
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from ltst.errors import Invalid
+from ltst.errors import Invalid, NotFound
 from ltst.memory import AsyncMemory, AsyncUser
 from ltst.records import ConversationMessage
 from ltst.support.extras import how_to_install
@@ -99,6 +99,23 @@ def both(
     for method in (sync, awaiting):
         vars(update_wrapper(method, work))["__signature__"] = signature.replace(parameters=[own, *others])
     return sync, awaiting
+
+
+async def recalled(ask: Ask, chat: Any, question: str, max_tokens: int, *, shown: int) -> str | None:
+    """Returns what is remembered about a question, for a model that sees the newest `shown` messages anyway."""
+    if not question.strip():
+        return None
+    found = await ask(chat.context, about=question, max_tokens=max_tokens, window=shown)
+    return found.system  # type: ignore[no-any-return]
+
+
+async def remove(user: AsyncUser | User, messages: Iterable[ConversationMessage]) -> None:
+    """Removes messages, ignoring those that someone else removed."""
+    for message in messages:
+        try:
+            await awaited(user.chat(message.session_id).remove, message.message_id)
+        except NotFound:
+            continue
 
 
 def enclosed(under: str, role: str, words: str, whole: object) -> dict[str, Any]:

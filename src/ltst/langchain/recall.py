@@ -108,15 +108,12 @@ class LtstMemoryMiddleware(AgentMiddleware):
     async def _remembering(self, ask: Ask, request: Any) -> Any:
         at = _last_question(request.messages)
         question = str(request.messages[at].text) if request.messages else ""
-        if not question.strip():
-            return request
         chat = self._chat(request.runtime)
-        # What the model sees anyway need not be recalled.
-        context = await ask(chat.context, about=question, max_tokens=self._most, window=len(request.messages))
-        if context.system is None:
+        found = await adapters.recalled(ask, chat, question, self._most, shown=len(request.messages))
+        if found is None:
             return request
         said = request.system_message.text if request.system_message else ""
-        return request.override(system_message=SystemMessage(f"{said}\n\n{context.system}".strip()))
+        return request.override(system_message=SystemMessage(f"{said}\n\n{found}".strip()))
 
 
 def _last_question(messages: Sequence[AnyMessage]) -> int:
