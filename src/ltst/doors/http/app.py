@@ -46,7 +46,7 @@ Ids and keys in a path may hold any character, percent-encoded. Errors come as `
 
 
 @dataclass(frozen=True, slots=True)
-class Serving(network.Serving):
+class Serving(network.ServerOptions):
     """How a server is run, and where its processes keep the meters that they share."""
 
     shared_meters: Path | None = None

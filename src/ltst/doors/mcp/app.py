@@ -34,7 +34,7 @@ EXPOSED = ["Mcp-Session-Id", "Mcp-Protocol-Version"]
 
 
 @dataclass(frozen=True, slots=True)
-class Serving(network.Serving):
+class Serving(network.ServerOptions):
     """How a server is run, with which tools, and whether they also answer in JSON."""
 
     command: ClassVar[str] = "ltst mcp --http"
