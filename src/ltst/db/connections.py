@@ -18,7 +18,7 @@ import selectors
 import socket
 import struct
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
@@ -271,6 +271,8 @@ class ConnectionPool:
         self.read_only = False
         """Whether the last server reached is a standby."""
         self._lost_at: float | None = None
+        self.ask_where: Callable[[], Awaitable[None]] | None = None
+        """Asked while the server cannot be reached; it may give another address."""
         self.place = Origin()
         self.statement_timeout = statement_timeout
         self._size = size
@@ -414,6 +416,8 @@ class ConnectionPool:
         elif not self._met and "starting up" not in str(problem):
             return False
         await asyncio.sleep(0.1)
+        if self.ask_where is not None:
+            await self.ask_where()
         return True
 
 
