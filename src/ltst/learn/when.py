@@ -35,8 +35,8 @@ _GONE = _TABLE.pattern("gone", r"\b", r"\b")
 _PAST = _TABLE.pattern("past", r"\b", r"\b")
 _UNSURE = _TABLE.pattern("unsure")
 _RELATIVE = _TABLE.pattern("relative", r"\b", r"\b")
-# What speaks of the past hardly means the next June, and what does not hardly the last one.
-UNLIKELY = 2
+# What speaks of the past hardly means the next June, and what does not hardly the last one: it counts as farther away.
+UNLIKELY, FARTHER = 2, timedelta(days=10)
 _GOES_ON = re.compile(
     r"(?:\bhave|\bhas|'ve|'s)(?: \w{1,12}){0,2} (?:been|had|known|gone|done|kept|taught|worn|\w{2,30}ed)\b", re.I
 )
@@ -88,10 +88,11 @@ def named(sentence: str, said_at: datetime) -> list[Interval]:
     for ahead in NEXT_ONES:
         for each in intervals(text, said_at + ahead):
             is_open = each.start.year <= EARLIEST_YEAR or each.end.year >= LATEST_YEAR
-            if is_open or (ahead and _RELATIVE.search(each.text)):
+            if is_open or _OPENS.match(each.text) or (ahead and _RELATIVE.search(each.text)):
                 continue
             away = max(each.start - said_at, said_at - each.end, timedelta())
-            away *= UNLIKELY if past == (each.start > said_at) else 1
+            if past == (each.start > said_at):
+                away = away * UNLIKELY + FARTHER
             if each.text not in meant or away < meant[each.text][0]:
                 meant[each.text] = away, each
     return [each for _, each in meant.values()]
