@@ -64,6 +64,7 @@ async def test_plans_are_told_the_next_first(recall: Turns, ana: AsyncUser) -> N
         f"I will sit my exam on {soon}.",
     ):
         await chat.add("user", text, at=now - timedelta(days=20))
+    await ana.learning.catch_up()
     reply = (await say(recall, ana, "What are my plans?")).reply
     assert "exam" in reply
     assert reply.index("exam") < reply.index("Toronto")
@@ -74,6 +75,7 @@ async def test_what_happened_on_a_day_is_what_names_it(recall: Turns, ana: Async
     chat = ana.chat("told")
     await chat.add("user", "My knee operation was moved to the 2nd of June.", at=datetime(2026, 5, 12, tzinfo=UTC))
     await chat.add("user", "My sister Jo lives in Ghent.", at=datetime(2026, 5, 13, tzinfo=UTC))
+    await ana.learning.catch_up()
     result = await say(recall, ana, "What happened on June 2, 2026?")
     assert result.reply == "You told me on 12 May 2026: “My knee operation was moved to the 2nd of June.”"
     assert [each["kind"] for each in result.memories] == ["message"]
@@ -81,6 +83,7 @@ async def test_what_happened_on_a_day_is_what_names_it(recall: Turns, ana: Async
 
 async def test_what_was_said_that_day_is_told_if_nothing_else_is_dated(recall: Turns, ana: AsyncUser) -> None:
     await ana.chat("told").add("user", "I sold my red bike to Tom.", at=datetime(2026, 5, 12, 9, tzinfo=UTC))
+    await ana.learning.catch_up()
     reply = (await say(recall, ana, "What happened on May 12, 2026?")).reply
     assert reply == "You told me on 12 May 2026: “I sold my red bike to Tom.”"
 

@@ -416,6 +416,8 @@ I moved to Stratford on Avon last year => home = Stratford on Avon @ 2025-01-01
 I joined Bosch on Friday. => employer = Bosch @ 2026-11-13
 I started a new job at Zalando on Tuesday. => employer = Zalando @ 2026-11-10
 I have two children, Ben and Mia => child = Ben; child = Mia
+i have a cat, her name is Mussel (yes really) => pet = Mussel
+We have a dog and a neighbour, his name is Tom => pet = dog
 I have twins, Ada and Bo => child = Ada; child = Bo
 I have a daughter, Mia is five => child = Mia
 I have a cat, Germany is cold => pet = cat

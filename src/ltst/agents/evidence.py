@@ -13,6 +13,7 @@ from ltst.agents.intents import (
     ABOUT_ASKING,
     ABOUT_THE_ASSISTANT,
     FORMERLY,
+    SEVERAL,
     capabilities,
     to_forget,
 )
@@ -127,7 +128,8 @@ def choose(question: Question, found: Sequence[Hit], now: datetime) -> list[Evid
     elif not FORMERLY.search(question.text):
         same.sort(key=lambda each: (0, -each.date) if _says_as_much(question, best[0], each) else (1, -each.strength))
     others = [each for each in near if each not in same]
-    return [*same, *(each for each in others if each.strength >= ALSO * best[0].strength)]
+    least = NEAR if SEVERAL.search(question.text) else ALSO
+    return [*same, *(each for each in others if each.strength >= least * best[0].strength)]
 
 
 def _is_all(question: Question, hit: Hit) -> bool:

@@ -81,7 +81,16 @@ def _own(text: str) -> tuple[str, str]:
         if any(others[start : start + len(line.rstrip())]):
             pasted.append(line.rstrip())
         start += len(line) + 1
-    return ("\n".join(text[at:stop] for at, stop in spans) if pasted else text), "\n".join(pasted)
+    return ("\n".join(_before_paste(text, *span) for span in spans) if pasted else text), "\n".join(pasted)
+
+
+def _before_paste(text: str, start: int, stop: int) -> str:
+    """Returns the writer's words without those that only announce the text that follows them on the same line."""
+    line_end = text.find("\n", stop)
+    if not text[stop : line_end if line_end >= 0 else None].strip():
+        return text[start:stop]
+    ends = [found.end() for found in SENTENCE_END.finditer(text, start, stop)]
+    return text[start : ends[-1] if ends else start]
 
 
 def _read(sentence: str, *, first: bool) -> tuple[str, str]:
