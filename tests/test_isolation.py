@@ -705,11 +705,12 @@ def test_erasing_as_the_working_role_does_not_reach_another_user(url: str) -> No
 
 
 def test_the_roles_have_no_power_over_policies_and_cannot_log_in(url: str) -> None:
+    query = (
+        "SELECT rolname::text, rolsuper OR rolbypassrls OR rolcanlogin OR rolcreaterole OR rolcreatedb "
+        "FROM pg_roles WHERE rolname LIKE 'ltst\\_%' ORDER BY 1"
+    )
     with superuser(url) as connection:
-        found = connection.execute(
-            "SELECT rolname::text, rolsuper OR rolbypassrls OR rolcanlogin OR rolcreaterole OR rolcreatedb "
-            "FROM pg_roles WHERE rolname LIKE 'ltst\\_%' ORDER BY 1"
-        ).fetchall()
+        found = connection.execute(query).fetchall()
     assert found == [("ltst_keeper", False), ("ltst_user", False)]
 
 

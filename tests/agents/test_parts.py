@@ -75,3 +75,19 @@ def test_what_was_pasted_is_neither_told_nor_asked() -> None:
 
 def test_a_long_text_is_read_only_at_its_beginning() -> None:
     assert len(parts("I live in Porto. " * 100_000).told) < 21_000
+
+
+LETTER = "Hi Kevin, the engineer comes on Thursday. My son Raj will let him in. Thanks, A. Patel"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"fwd from the landlord: {LETTER}", ""),
+        (f"Forwarding what the landlady wrote: {LETTER}", ""),
+        (f"I moved to York. This is from the landlord: {LETTER}", "I moved to York."),
+        (f"Got this in my post today. {LETTER} I live in York.", "Got this in my post today.\nI live in York."),
+    ],
+)
+def test_what_only_announces_a_letter_tells_nothing(text: str, told: str) -> None:
+    assert parts(text) == Parts(told, "", text)

@@ -25,6 +25,16 @@ def decisive(asked: str, text: str) -> str:
             "The dentist was rude. I have to go back to the dentist on 5 May. My neighbour thinks that is funny.",
             "I have to go back to the dentist on 5 May.",
         ),
+        (
+            "When is Fergus getting married?",
+            "Fergus rang, he is engaged! I know. The wedding is on the 12th of June in Sligo. I am so glad for both.",
+            "Fergus rang, he is engaged! I know. The wedding is on the 12th of June in Sligo.",
+        ),
+        (
+            "How much were the flights?",
+            "We fly to Toronto in winter. Flights booked, out on 17 December. £1,460 for the pair of us.",
+            "Flights booked, out on 17 December. £1,460 for the pair of us.",
+        ),
         ("How did Finn do in chess?", "Finn won at chess. FIRST. Of 41", "Finn won at chess. FIRST. Of 41"),
         (
             "Where is the album?",

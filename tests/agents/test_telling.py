@@ -212,5 +212,32 @@ async def test_a_question_does_not_wait_for_all_that_is_to_be_learned(
         await ana.chat(f"chat-{number}").add("user", f"I live in Town{number}.")
     monkeypatch.setattr(quoting, "PATIENCE", 0.005)
     assert (await say(recall, ana, "What is the vault code?")).reply == NOTHING
-    monkeypatch.undo()
+    monkeypatch.setattr(quoting, "PATIENCE", 60)
     assert (await say(recall, ana, "Where do I live?")).reply.startswith("Your home is Town29.")
+
+
+async def test_what_is_only_supposed_is_no_home(recall: Turns, ana: AsyncUser) -> None:
+    await say(recall, ana, "if i won the lottery id tell the lot of em to do one and live in tenerife")
+    assert "tenerife" not in (await say(recall, ana, "where do i live")).reply
+
+
+async def test_a_letter_on_one_line_is_told_as_one_and_says_nothing_of_its_reader(
+    recall: Turns, ana: AsyncUser
+) -> None:
+    letter = "Dear Ana, the gala is on 20 August. My assistant Priya sends the contract. Kind regards, Helena Voss"
+    await say(recall, ana, f'Pasting this so I have it: "{letter}"')
+    assert "Priya" not in (await say(recall, ana, "Who is my assistant?")).reply
+    assert (await say(recall, ana, "When is the gala?")).reply.startswith("A text in your message of ")
+
+
+async def test_a_question_without_apostrophe_and_mark_is_no_statement(recall: Turns, ana: AsyncUser) -> None:
+    assert (await say(recall, ana, "whats my landlords number")).reply == NOTHING
+    await say(recall, ana, "My landlords number is 07700 900441.")
+    assert "07700 900441" in (await say(recall, ana, "whats my landlords number")).reply
+    assert "whats" not in (await say(recall, ana, "what is my landlord called")).reply
+
+
+async def test_a_fact_answers_no_question_about_somebody_else(recall: Turns, ana: AsyncUser) -> None:
+    await say(recall, ana, "My birthday is on 3 October.")
+    await say(recall, ana, "Got Chidinma a weekend at the pottery for her birthday.")
+    assert "3 October" not in (await say(recall, ana, "What did I give Chidinma for her birthday?")).reply

@@ -416,6 +416,14 @@ I moved to Stratford on Avon last year => home = Stratford on Avon @ 2025-01-01
 I joined Bosch on Friday. => employer = Bosch @ 2026-11-13
 I started a new job at Zalando on Tuesday. => employer = Zalando @ 2026-11-10
 I have two children, Ben and Mia => child = Ben; child = Mia
+i have a cat, her name is Mussel (yes really) => pet = Mussel
+We have a dog and a neighbour, his name is Tom => pet = dog
+I have twins, Ada and Bo => child = Ada; child = Bo
+I have a daughter, Mia is five => child = Mia
+I have a cat, Germany is cold => pet = cat
+I have a son, London is home to him => child = son
+Our eldest, Ifeoma, couldn't come => child = Ifeoma
+Fergus is our youngest, 24, he's up in Leeds => child = Fergus
 I have two daughters, Ruby and Crystal. => child = Ruby; child = Crystal
 I have 2 sons, Finn and Max, and a daughter, Zoe. => child = Finn; child = Max; child = Zoe
 I have two sons (Max and Finn) => child = Max; child = Finn

@@ -62,6 +62,31 @@ def test_what_a_user_says_is_theirs(text: str) -> None:
     assert "Bob" not in said
 
 
+LETTER = "Hi Kevin, the engineer comes on Thursday. My son Raj will let him in. I am vegetarian. Thanks, A. Patel"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LETTER,
+        f"fwd from the landlord: {LETTER}",
+        f'Pasting this so I have it: "{LETTER}"',
+        f"Got this today. {LETTER} Cheeky.",
+        "Liebe Anna, ich bin umgezogen und esse vegetarian. Viele Grüße, Bernd Raj",
+    ],
+)
+def test_a_letter_on_one_line_is_not_its_readers(text: str) -> None:
+    said = own_words(text)
+    assert "Raj" not in said
+    assert "vegetarian" not in said
+
+
+def test_what_stands_around_a_letter_on_one_line_is_theirs() -> None:
+    assert " ".join(own_words(f"Got this today. {LETTER} I live in York.").split()) == "Got this today. I live in York."
+    greeting = "Hi there, I'm Ana and I live in Porto. Thanks, Ana"
+    assert own_words(greeting) == greeting
+
+
 def test_a_turn_to_another_matter_counts_only_at_the_end() -> None:
     mail = "Forwarded message\n\nHello.\n\nBy the way, I moved to Zorbia.\n\nBest,\nAnna"
     assert MARK not in own_words(mail)

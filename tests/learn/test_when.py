@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from ltst.learn.statements import read
-from ltst.learn.when import began, over, starts
+from ltst.learn.when import began, named, over, starts
 
 NOW = datetime(2025, 6, 18, 15, tzinfo=UTC)  # a Wednesday
 
@@ -112,3 +112,24 @@ def test_what_goes_on_is_no_plan_and_has_no_end() -> None:
     (stated,) = read("I'm learning to play the cello since January.", NOW)
     assert (stated.kind, stated.since, stated.until) == ("activity", at(2025), None)
     assert over("I'm selling my tripod, which I've had since 2018.", NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "moment"),
+    [
+        ("booked the park for 28 june", at(2025, 6, 28)),
+        ("He died on Thursday.", at(2025, 6, 12)),
+        ("the viewing is on tuesday", at(2025, 6, 24)),
+        ("The new deadline is the 15th of January.", at(2026, 1, 15)),
+        ("They moved me to the 2nd of June.", at(2025, 6, 2)),
+        ("Er hat am 5. Juli Geburtstag.", at(2025, 7, 5)),
+        ("I saw them last month.", at(2025, 5)),
+    ],
+)
+def test_a_date_without_a_year_is_the_nearest(sentence: str, moment: datetime) -> None:
+    assert [each.start for each in named(sentence, NOW)] == [moment]
+
+
+@pytest.mark.parametrize("sentence", ["I live here since May.", "I like tea.", ""])
+def test_what_is_open_is_no_time(sentence: str) -> None:
+    assert named(sentence, NOW) == []

@@ -13,15 +13,17 @@ from ltst.agents.intents import (
     ABOUT_ASKING,
     ABOUT_THE_ASSISTANT,
     FORMERLY,
-    QUESTION_MARK,
+    SEVERAL,
     capabilities,
     to_forget,
 )
 from ltst.agents.parts import LONGEST_TEXT, parts
-from ltst.agents.passages import FILLERS, Question, answering, covered, rarity, sentences
+from ltst.agents.passages import FILLERS, Question, answering, covered, rarity, sentences, words
+from ltst.agents.people import owned
+from ltst.learn.statements import candidates, plain
 from ltst.recall.temporal import Interval, intervals
 from ltst.records import ConversationMessage, Hit
-from ltst.support.terms import terms
+from ltst.support.questions import is_marked
 
 MOST = 3
 # If even the best hit scores lower, nothing is told.
@@ -31,6 +33,8 @@ WORDS, SHAPE, MEANING = 0.3, 0.1, 0.7
 # Shares of the best strength that others must reach: to be told at all, to count as a newer or older version of the
 # same thing, and to be told although they are about something else.
 NEAR, SAME, ALSO = 0.45, 0.5, 0.7
+# A later memory that says less of what is asked comes before the best one only if it is nearly as strong.
+AS_STRONG = 0.65
 # Memories about the same thing at different times share at least this many words.
 ALIKE = 2
 # Factors for assistants' words, for requests and for very short messages, which tell less about a user.
@@ -122,15 +126,16 @@ def choose(question: Question, found: Sequence[Hit], now: datetime) -> list[Evid
             same, near = ([each for each in some if each.date < limit or each.hit.id in told] for some in (same, near))
         same.sort(key=lambda each: (each.date >= limit and each.hit.id not in told, abs(limit - each.date)))
     elif not FORMERLY.search(question.text):
-        same.sort(key=lambda each: -each.date)
+        same.sort(key=lambda each: (0, -each.date) if _says_as_much(question, best[0], each) else (1, -each.strength))
     others = [each for each in near if each not in same]
-    return [*same, *(each for each in others if each.strength >= ALSO * best[0].strength)]
+    least = NEAR if SEVERAL.search(question.text) else ALSO
+    return [*same, *(each for each in others if each.strength >= least * best[0].strength)]
 
 
 def _is_all(question: Question, hit: Hit) -> bool:
     """Returns whether a hit contains all that is asked about a person it may call by another word: "mum", "mother"."""
     asked = question.asked_of_people
-    return bool(asked) and asked <= {*terms(hit.content[:LONGEST_TEXT])}
+    return bool(asked) and asked <= words(hit.content)
 
 
 def distinct_words(chosen: Sequence[Evidence]) -> list[Evidence]:
@@ -141,9 +146,7 @@ def distinct_words(chosen: Sequence[Evidence]) -> list[Evidence]:
 def asked_already(question: Question, found: Sequence[Hit]) -> Hit | None:
     """Returns the turn in which an assistant asked the user the same question, if any; the next turn answers it."""
     weights = rarity(question, [hit.content for hit in found])
-    asking = [
-        hit for hit in found if hit.role == "ai" and QUESTION_MARK.search(hit.content) and not wording.is_own(hit)
-    ]
+    asking = [hit for hit in found if hit.role == "ai" and is_marked(hit.content) and not wording.is_own(hit)]
     return next((hit for hit in asking if covered(question, sentences(hit.content)[-1], weights) >= ASKED), None)
 
 
@@ -155,12 +158,12 @@ def replied(question: Question, asked: Hit, reply: ConversationMessage) -> Evide
 
 def resting_on(question: Question, said: ConversationMessage) -> Evidence:
     """Returns a message that no search found as evidence."""
-    said_id, words = str(said.message_id), said.content
+    said_id, text = str(said.message_id), said.content
     hit = Hit(
-        "message", said_id, words, 0.0, {}, said.timestamp, said.session_id, said.role, (said_id,), trusted=said.trusted
+        "message", said_id, text, 0.0, {}, said.timestamp, said.session_id, said.role, (said_id,), trusted=said.trusted
     )
-    shared = question.terms & frozenset(terms(words[:LONGEST_TEXT]))
-    told = parts(words).told or words
+    shared = question.terms & words(text)
+    told = parts(text).told or text
     return Evidence(hit, answering(question, told, dict.fromkeys(question.terms, 1.0)), math.inf, shared)
 
 
@@ -173,7 +176,7 @@ def is_version(question: Question, first: Evidence, other: Evidence) -> bool:
 
 def _alike(question: Question, first: Evidence, other: Evidence) -> bool:
     """Returns whether two memories share several meaningful words besides the names of the people asked about."""
-    said, also = (set(terms(each.hit.content[:LONGEST_TEXT])) - FILLERS for each in (first, other))
+    said, also = (words(each.hit.content) - FILLERS for each in (first, other))
     return len((said & also) - (question.names - question.topic)) >= ALIKE
 
 
@@ -182,23 +185,22 @@ def _weighed(question: Question, found: Sequence[Hit]) -> list[Evidence]:
     weights = rarity(question, [hit.content for hit in found])
     weighed = []
     for hit in found:
-        words, pasted = _quotable(question, hit, weights)
-        if words:
-            strength = _strength(question, hit, top, covered(question, words, weights))
-            shared = question.terms & frozenset(terms(words[:LONGEST_TEXT]))
-            weighed.append(Evidence(hit, answering(question, words, weights), strength, shared, pasted))
+        said, pasted = _quotable(question, hit, weights)
+        if said:
+            strength = _strength(question, hit, top, covered(question, said, weights))
+            shared = question.terms & words(said)
+            weighed.append(Evidence(hit, answering(question, said, weights), strength, shared, pasted))
     return weighed
 
 
-def _strength(question: Question, hit: Hit, top: float, words: float) -> float:
+def _strength(question: Question, hit: Hit, top: float, share: float) -> float:
     from ltst.recall.rank import surely_outdated  # imports numpy, which a program that never searches need not load
 
-    shaped = any(shape.search(hit.content[:LONGEST_TEXT]) for shape in question.shapes)
     strength = (
         hit.score / (top or 1.0)
         + VERSION * surely_outdated(hit.scores)
-        + WORDS * words
-        + SHAPE * shaped
+        + WORDS * share
+        + SHAPE * question.is_answered_by(hit.content[:LONGEST_TEXT])
         + MEANING * max(hit.scores.get("dense", 0.0), 0.0)
     )
     if hit.role == "ai" and not ABOUT_THE_ASSISTANT.search(question.text):
@@ -220,10 +222,29 @@ def _on_the_same(question: Question, first: Evidence, other: Evidence) -> bool:
     return near or (bool(shared) and also >= shared) or _alike(question, first, other)
 
 
+def _says_as_much(question: Question, first: Evidence, other: Evidence) -> bool:
+    """Returns whether a memory says as much of what is asked as the best one, and so may take its place."""
+    if question.shapes and question.is_answered_by(first.passage):
+        return question.is_answered_by(other.passage)
+    shared, also = first.shared & question.topic, other.shared & question.topic
+    return also >= shared or other.strength >= AS_STRONG * first.strength
+
+
+def _is_invented(question: Question, told: str, weights: Mapping[str, float]) -> bool:
+    """Returns whether what best answers in a text is only supposed: "if I won the lottery I'd live in Tenerife"."""
+    passage = answering(question, told, weights)
+    earnest = [passage[start:end] for start, end in candidates(plain(passage))]
+    said = " ".join(earnest)
+    if question.is_answered_by(passage) and not question.is_answered_by(said):
+        return True
+    return not said or covered(question, said, weights) < covered(question, passage, weights)
+
+
 def _quotable(question: Question, hit: Hit, weights: Mapping[str, float]) -> tuple[str, bool]:
     """Returns the words of a hit that may be quoted, and whether they were pasted; no words if it only retells or asks.
 
-    A pasted text says nothing of the user, so it does not answer a question like "Where do I live?".
+    A pasted text says nothing of the user, so it does not answer "Where do I live?", nor who "my
+    assistant" is where its writer speaks of theirs.
     """
     if wording.is_own(hit) or (hit.kind == "entry" and hit.sources):
         return "", False
@@ -233,6 +254,7 @@ def _quotable(question: Question, hit: Hit, weights: Mapping[str, float]) -> tup
         return "", False
     said = parts(hit.content)
     own = covered(question, said.told, weights) if said.told else -1.0
-    if not said.pasted or question.of_user or own >= covered(question, said.pasted, weights):
-        return said.told, False
+    theirs = question.of_user or not owned(question.text).isdisjoint(owned(said.pasted))
+    if not said.pasted or theirs or own >= covered(question, said.pasted, weights):
+        return ("" if question.of_user and _is_invented(question, said.told, weights) else said.told), False
     return said.pasted, True

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
+from ltst.support import questions
 from ltst.support.tables import Table
 
 _TABLE = Table("ltst.agents", "intents.txt")
@@ -22,11 +23,10 @@ LONGEST_LOOKUP = 4
 _END = r"(?:\s+(?:here|then|exactly|so|eigentlich|denn|alles|hier))?\s{0,9}[?!.]{0,3}$"
 
 WORD = re.compile(r"\w+(?:['’]\w+)?")
-QUESTION_MARK = re.compile(r"[?？؟](?=[\s\"'”’»)\]*]|$)|？")
 OPENING = re.compile(
     r"^(?:(?:hey|hi|hello|ok|okay|so|and|but|well|please|now|hallo|moin|also|und|aber|bitte)\b[\s,!.]*)+", re.IGNORECASE
 )
-ASKING = _TABLE.pattern("asking")
+LOOKING_UP = _TABLE.pattern("looking_up")
 TELLING = _TABLE.pattern("telling")
 # What looks like a question beside something told and asks nothing, and what looks told and only asks.
 TAG = _TABLE.pattern("tag", after=r"[?!.\s]*$")
@@ -37,6 +37,10 @@ ABOUT_ME = _TABLE.pattern("about_me")
 ABOUT_ASKING = re.compile(r"\b(?:ask|asked|asking|question|questions|gefragt|frage|fragen)\b", re.IGNORECASE)
 ABOUT_THE_ASSISTANT = _TABLE.pattern("about_the_assistant")
 SEVERAL = _TABLE.pattern("several")
+# What asks for nothing but what happened at a time or is to come.
+OF_TIME = _TABLE.pattern("of_time", after=r"\b")
+PLANS = _TABLE.pattern("plans", r"\b", r"\b")
+UNSPECIFIC = " ".join(_TABLE.lines["unspecific"])
 FORMERLY = _TABLE.pattern("formerly", r"\b", r"\b")
 OVER = _TABLE.pattern("over", r"\b", r"\b")
 
@@ -90,6 +94,11 @@ STATING = _TABLE.pattern("stating")
 CORRECTION, OOPS = _TABLE.pattern("correction"), _TABLE.pattern("oops")
 
 
+def asks(sentence: str, *, marked: bool = False) -> bool:
+    """Returns whether a sentence asks for something: as a question, or as a request such as "tell me"."""
+    return questions.asks(sentence, marked=marked) or LOOKING_UP.match(sentence) is not None
+
+
 def is_lookup(text: str) -> bool:
     """Returns whether a message is a few lower-case words without a verb, as typed to look something up."""
     text = text.strip()
@@ -99,7 +108,7 @@ def is_lookup(text: str) -> bool:
 def courtesy(text: str) -> str | None:
     """Returns a short answer to a message that is only a greeting, thanks or goodbye, else None."""
     said = _first_words(text, LONGEST_COURTESY + 1)
-    if not said or len(said) > LONGEST_COURTESY or QUESTION_MARK.search(text) or not COURTESIES.issuperset(said):
+    if not said or len(said) > LONGEST_COURTESY or questions.is_marked(text) or not COURTESIES.issuperset(said):
         return None
     german = not _GERMAN.isdisjoint(said)
     for signs, english, native in ANSWERS:

@@ -11,14 +11,13 @@ from ltst.agents import wording
 from ltst.agents.evidence import past
 from ltst.agents.intents import FORMERLY
 from ltst.agents.parts import LONGEST_TEXT
-from ltst.agents.passages import FILLERS, Question
-from ltst.agents.people import Person, kinds
+from ltst.agents.passages import FILLERS, Question, words
+from ltst.agents.people import Person, is_naming, kinds
 from ltst.handles import viewing
 from ltst.memory import AsyncUser
 from ltst.recall.temporal import intervals
 from ltst.records import ME, ConversationMessage, Fact
 from ltst.support.tables import Table
-from ltst.support.terms import terms
 
 # How many keys are told, each with all of its values.
 MOST = 3
@@ -68,7 +67,7 @@ async def as_said(user: AsyncUser, facts: Sequence[Fact]) -> list[Fact]:
 
     Those of whose beginning only the year was said are marked: they are stored as if they began on 1 January.
     """
-    messages = await viewing.said(user._desk, [each.source_message_id for each in facts])
+    messages = await viewing.messages_by_id(user._desk, [each.source_message_id for each in facts])
     said = {each.fact_id: messages.get(each.source_message_id or "") for each in facts}
     labels = [*dict.fromkeys(each.label for each in facts)]
 
@@ -129,8 +128,14 @@ def _of_user(question: Question, known: Sequence[Fact], near: Sequence[str]) -> 
 
 
 def _may_answer(question: Question, fact: Fact) -> bool:
-    """Returns whether a fact may answer by similarity; a key like "name" alone fits too many questions about others."""
-    return not FILLERS.issuperset(terms(fact.key)) or not question.terms.isdisjoint(terms(fact.value))
+    """Returns whether a fact may answer by similarity: the question holds a word of its value, or is about the user.
+
+    A key like "name" alone fits too many questions about others, and so do all for "What did I give Ann?".
+    """
+    if not question.terms.isdisjoint(words(fact.value)):
+        return True
+    is_own = bool(ABOUT_ME.search(question.text)) and not is_naming(question.text)
+    return is_own and not FILLERS.issuperset(words(fact.key))
 
 
 def _of_people(question: Question, known: Sequence[Fact], near: Sequence[str]) -> list[Fact]:
@@ -143,7 +148,7 @@ def _of_people(question: Question, known: Sequence[Fact], near: Sequence[str]) -
 def _timeless(question: Question, now: datetime) -> Question:
     """Returns the question without terms that only say when."""
     said = [*(each.text for each in intervals(question.text, now)), *FORMERLY.findall(question.text)]
-    return replace(question, terms=question.terms - {term for each in said for term in terms(each)})
+    return replace(question, terms=question.terms - {term for each in said for term in words(each)})
 
 
 def _is_personal(question: Question) -> bool:
@@ -154,12 +159,12 @@ def _is_personal(question: Question) -> bool:
     return bool(question.terms) and any(asked <= _words_for(key) for key in CALLED.lines)
 
 
-def _words_of(people: Sequence[Person]) -> set[str]:
-    return {*terms(" ".join(word for each in people for word in each.called))}
+def _words_of(people: Sequence[Person]) -> frozenset[str]:
+    return words(" ".join(word for each in people for word in each.called))
 
 
-def _words_for(key: str) -> set[str]:
-    return {*terms(f"{wording.spoken(key)} {' '.join(CALLED.lines.get(key, ()))}")}
+def _words_for(key: str) -> frozenset[str]:
+    return words(f"{wording.spoken(key)} {' '.join(CALLED.lines.get(key, ()))}")
 
 
 def _is_relative(person: Person, fact: Fact) -> bool:
@@ -185,14 +190,14 @@ def _tells_who(question: Question, fact: Fact) -> bool:
 
 def _named(question: Question, fact: Fact) -> bool:
     """Returns whether a question consists of the fact's key and nothing else."""
-    return bool(question.terms) and question.terms == {*terms(wording.spoken(fact.key))}
+    return bool(question.terms) and question.terms == words(wording.spoken(fact.key))
 
 
 def _names(question: Question, about: str) -> bool:
     """Returns whether a question names this person, who is not the user."""
     if about == ME:
         return False
-    return any(each.is_in(about) for each in question.people) or not question.terms.isdisjoint(terms(about))
+    return any(each.is_in(about) for each in question.people) or not question.terms.isdisjoint(words(about))
 
 
 def is_about(question: Question, fact: Fact) -> bool:
@@ -200,7 +205,7 @@ def is_about(question: Question, fact: Fact) -> bool:
     if (fact.about != ME and not _names(question, fact.about)) or _is_another_kind(question, fact):
         return False
     person = _words_of([each for each in question.people if each.is_in(fact.about)])
-    named = _words_for(fact.key) | {*terms(f"{wording.spoken(fact.label)} {fact.value}")} | person
+    named = _words_for(fact.key) | words(f"{wording.spoken(fact.label)} {fact.value}") | person
     return bool(question.terms) and question.terms <= named
 
 

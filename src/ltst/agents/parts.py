@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ltst.agents import intents
 from ltst.learn.pasted import own_spans
+from ltst.support import questions
 from ltst.support.terms import UNSPACED
 from ltst.support.text import cut
 
@@ -54,7 +55,7 @@ def pieces(text: str) -> Iterator[str]:
     found = ""
     for piece in cut(text, SENTENCE_END):
         line = " ".join(piece.split())
-        if _NUMBER.search(found[-8:]) and intents.ASKING.match(line):
+        if _NUMBER.search(found[-8:]) and intents.asks(line):
             yield found
             found = ""
         found = f"{found} {line}".strip()
@@ -80,20 +81,29 @@ def _own(text: str) -> tuple[str, str]:
         if any(others[start : start + len(line.rstrip())]):
             pasted.append(line.rstrip())
         start += len(line) + 1
-    return ("\n".join(text[at:stop] for at, stop in spans) if pasted else text), "\n".join(pasted)
+    return ("\n".join(_before_paste(text, *span) for span in spans) if pasted else text), "\n".join(pasted)
+
+
+def _before_paste(text: str, start: int, stop: int) -> str:
+    """Returns the writer's words without those that only announce the text that follows them on the same line."""
+    line_end = text.find("\n", stop)
+    if not text[stop : line_end if line_end >= 0 else None].strip():
+        return text[start:stop]
+    ends = [found.end() for found in SENTENCE_END.finditer(text, start, stop)]
+    return text[start : ends[-1] if ends else start]
 
 
 def _read(sentence: str, *, first: bool) -> tuple[str, str]:
     """Returns what a sentence tells and what it asks; without a question mark only the first one may ask."""
     begun = intents.OPENING.sub("", sentence)
-    marked = intents.QUESTION_MARK.search(sentence) is not None
+    marked = questions.is_marked(sentence)
     if request := intents.TELLING.match(begun):
         return (begun[request.end() :].strip(" ,:?") if marked else sentence), ""
-    if not marked and not (first and intents.ASKING.match(begun) and not sentence.endswith("!")):
+    if not marked and not (first and intents.asks(begun) and not sentence.endswith("!")):
         return sentence, ""
     if intents.PHATIC.match(begun) or (not first and intents.TAG.match(sentence)):
         return "", ""
-    if intents.ASKING.match(begun) or intents.SUBORDINATE.match(begun):
+    if intents.asks(begun, marked=marked) or intents.SUBORDINATE.match(begun):
         return "", sentence
     return _tagged(sentence)
 
@@ -105,7 +115,8 @@ def _tagged(sentence: str) -> tuple[str, str]:
         said, rest = sentence[: comma.start()], sentence[comma.end() :]
         if intents.TAG.match(rest) and len(said.split()) >= REQUESTING_WORDS:
             return said, ""
-        if _is_telling(said) and intents.STATING.search(said) and intents.ASKING.match(intents.OPENING.sub("", rest)):
+        asks = intents.asks(intents.OPENING.sub("", rest), marked=True)
+        if asks and _is_telling(said) and intents.STATING.search(said):
             return said, rest
     return "", sentence
 

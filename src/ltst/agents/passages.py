@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ltst.agents.intents import QUESTION_MARK
 from ltst.agents.parts import LONGEST_TEXT, pieces
 from ltst.agents.people import Person, asked_about, is_of_others
+from ltst.support.questions import is_marked
 from ltst.support.tables import Table
 from ltst.support.terms import terms
 
@@ -21,14 +21,17 @@ FRAGMENT = 4
 # Weight of a sentence that has the kind of answer asked for, and penalty of one that asks, relative to a shared word.
 KIND, ASKS = 0.6, 0.5
 
+# What one does for a living is no home.
+_FOR_A_LIVING = re.compile(r"\bfor a living\b", re.IGNORECASE)
 _GOES_ON = _TABLE.pattern("goes_on", after=r"\b")
 
 # Pairs of a question pattern and a pattern of its answers; only names of people and places depend on capitals.
 SHAPES = tuple(
     (_TABLE.pattern(f"asks_{kind}"), _TABLE.pattern(f"holds_{kind}", flags=0 if kind in ("where", "who") else re.I))
-    for kind in ("when", "number", "where", "who")
+    for kind in ("when", "age", "money", "number", "where", "who")
 )
 FILLERS = _TABLE.words("fillers")
+FORMS = {form: line[0] for line in map(terms, _TABLE.lines["forms"]) for form in line}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,8 @@ class Question:
     @classmethod
     def of(cls, text: str) -> Question:
         """Parses a question."""
-        said = frozenset(terms(text[:LONGEST_TEXT]))
-        asked = tuple(held for asks, held in SHAPES if asks.search(text[:LONGEST_TEXT]))
-        return cls(text, said - FILLERS or said, asked, asked_about(text[:LONGEST_TEXT]))
+        said = words(_FOR_A_LIVING.sub("work", text[:LONGEST_TEXT]))
+        return cls(text, said - FILLERS or said, _shapes(text[:LONGEST_TEXT]), asked_about(text[:LONGEST_TEXT]))
 
     @property
     def of_user(self) -> bool:
@@ -69,7 +71,11 @@ class Question:
     @property
     def names(self) -> frozenset[str]:
         """The terms that stand for the people the question is about."""
-        return frozenset(terms(" ".join(word for person in self.people for word in person.called)))
+        return words(" ".join(word for person in self.people for word in person.called))
+
+    def is_answered_by(self, text: str) -> bool:
+        """Returns whether a text holds the kind of answer asked for."""
+        return any(shape.search(text) for shape in self.shapes)
 
     def concerns(self, text: str) -> bool:
         """Returns whether a text is about the people in the question, or may be about the user if there are none."""
@@ -78,16 +84,27 @@ class Question:
         return not self.personal or not all(map(is_of_others, sentences(text)))
 
 
+def _shapes(question: str) -> tuple[re.Pattern[str], ...]:
+    """Returns the pattern of the answers that a question asks for first: a number in "How far was it when I left?"."""
+    asked = ((found.start(), held) for asks, held in SHAPES if (found := asks.search(question)))
+    return tuple(held for _, held in sorted(asked, key=lambda each: each[0]))[:1]
+
+
+def words(text: str) -> frozenset[str]:
+    """Returns the terms of a text, those of irregular forms as the term of the word itself: "broke" as "break"."""
+    return frozenset(FORMS.get(term, term) for term in terms(text[:LONGEST_TEXT]))
+
+
 def rarity(question: Question, texts: Iterable[str]) -> dict[str, float]:
     """Returns the weight of each term of a question: the rarer in the texts, the heavier."""
-    held = [question.terms & set(terms(text[:LONGEST_TEXT])) for text in texts]
+    held = [question.terms & words(text) for text in texts]
     total = len(held) + 1
     return {term: math.log1p(total / (1 + sum(term in each for each in held))) for term in question.terms}
 
 
 def covered(question: Question, text: str, weights: Mapping[str, float]) -> float:
     """Returns how much of a question's weight a text covers, from 0 to 1."""
-    held = question.terms & set(terms(text[:LONGEST_TEXT]))
+    held = question.terms & words(text)
     return sum(weights[term] for term in held) / (sum(weights.values()) or 1.0)
 
 
@@ -100,7 +117,7 @@ def answering(question: Question, text: str, weights: Mapping[str, float]) -> st
     best = max(range(len(said)), key=lambda place: scores[place])
     if scores[best] <= 0:
         return _beginning(said)
-    return " ".join(said[place] for place in _with_neighbour(said, scores, best))
+    return " ".join(said[place] for place in _with_neighbour(question, said, scores, best))
 
 
 def sentences(text: str) -> list[str]:
@@ -119,15 +136,24 @@ def _short(line: str) -> bool:
 
 
 def _score(question: Question, sentence: str, weights: Mapping[str, float]) -> float:
-    shared = sum(weights[term] for term in question.terms & set(terms(sentence)))
-    held = KIND * any(shape.search(sentence) for shape in question.shapes)
-    return shared + held - ASKS * bool(QUESTION_MARK.search(sentence))
+    shared = sum(weights[term] for term in question.terms & words(sentence))
+    held = KIND * question.is_answered_by(sentence)
+    return shared + held - ASKS * is_marked(sentence)
 
 
-def _with_neighbour(said: Sequence[str], scores: Sequence[float], best: int) -> list[int]:
-    """Returns the position of the best sentence, and of a neighbour that belongs to it."""
+def _with_neighbour(question: Question, said: Sequence[str], scores: Sequence[float], best: int) -> list[int]:
+    """Returns the position of the best sentence, and of those around it that belong to it.
+
+    If it lacks the kind of answer asked for, they go on to the last that has it: "He got in! He trains on Mondays."
+    """
     after, before = best + 1, best - 1
-    if after < len(said) and (_GOES_ON.match(said[after]) or scores[after] >= scores[best] / 2):
+    goes_on = after < len(said) and _GOES_ON.match(said[after]) is not None
+    if question.shapes and not question.is_answered_by(said[best]) and not goes_on:
+        ends = [place for place in range(after, len(said)) if question.is_answered_by(said[place])]
+        near = [place for place in ends if sum(map(len, said[best : place + 1])) <= LONGEST_QUOTE]
+        if near:
+            return [*range(best, near[-1] + 1)]
+    if goes_on or (after < len(said) and scores[after] >= scores[best] / 2):
         return [best, after]
     if before >= 0 and _GOES_ON.match(said[best]):
         return [before, best]

@@ -38,6 +38,8 @@ _CALLED = (
         re.IGNORECASE,
     ),
 )
+_INSIDE = re.compile(r"(?<=[\w,] )[A-ZÄÖÜ][\w-]{1,30}")
+_OWNED = re.compile(rf"\b{_OURS}\s+([\w-]{{2,30}})", re.IGNORECASE)
 _INTRODUCED = (
     re.compile(
         rf"\b(?P<kin>{_RELATION})(?:,|['’]s\s+name)?\s+(?:(?:is|called|named|ist|heißt)\s+){{0,2}}{_NAME}",
@@ -55,7 +57,7 @@ _NAMED = re.compile(
     r"\W{0,3}(?!I\b)[A-ZÄÖÜ][\w-]{1,30}(?:\s+(?:and|und|&)\s+[A-ZÄÖÜ][\w-]{1,30})?\s+(?:is\s+(?:allergic|called|named|\d)"
     r"|has|had|got|lives|lived|moved|works|worked|speaks|studies|turned|was\s+born|joined|started|wohnt|arbeitet|lebt)\b"
 )
-_WITH_ME = re.compile(r"\b(?:i|i['’]\w{1,2}|me|we|us|both|ich|mir|mich|wir|uns)\b", re.IGNORECASE)
+_WITH_ME = re.compile(r"\b(?:i|i['’]\w{1,2}|im|me|we|us|both|ich|mir|mich|wir|uns)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,11 @@ def asked_about(question: str) -> tuple[Person, ...]:
     ]
     names = {found["name"].lower() for pattern in _CALLED for found in pattern.finditer(question)}
     return (*related, *(Person(frozenset(), _forms(name)) for name in sorted(names - _NOBODY)))
+
+
+def is_naming(question: str) -> bool:
+    """Returns whether a question names somebody or something, after its first word."""
+    return any(found[0].lower() not in _NOBODY for found in _INSIDE.finditer(question[:LONGEST_TEXT]))
 
 
 def kinds(text: str) -> list[Person]:
@@ -128,6 +135,16 @@ def is_meant(people: Sequence[Person], before: Sequence[str]) -> bool:
 def is_of_somebody(text: str) -> bool:
     """Returns whether a text mentions neither the user nor a relative, so that it may be about anybody."""
     return not _WITH_ME.search(text[:LONGEST_TEXT]) and _RELATIONS.isdisjoint(_words(text))
+
+
+def owned(text: str) -> frozenset[str]:
+    """Returns what a text calls its writer's: "my assistant" names the assistant."""
+    return frozenset(found[1].lower() for found in _OWNED.finditer(text[:LONGEST_TEXT]))
+
+
+def is_of_user(text: str) -> bool:
+    """Returns whether a text mentions the user."""
+    return _WITH_ME.search(text[:LONGEST_TEXT]) is not None
 
 
 def is_of_others(sentence: str) -> bool:

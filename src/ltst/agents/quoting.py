@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ltst.agents import forgetting, intents, known, wording
+from ltst.agents import days, forgetting, intents, known, wording
 from ltst.agents.evidence import (
     MOST,
     Evidence,
@@ -22,14 +22,14 @@ from ltst.agents.evidence import (
 )
 from ltst.agents.memories import Memory, distinct, plain, plain_fact, plain_message, plain_preference
 from ltst.agents.parts import Parts, parts
-from ltst.agents.passages import Question, answering, sentences
-from ltst.agents.people import introduced, is_meant, is_of_somebody, speaks_on
+from ltst.agents.passages import Question, answering, sentences, words
+from ltst.agents.people import introduced, is_meant, is_of_somebody, is_of_user, speaks_on
 from ltst.agents.wording import KNOWN, NOTED, NOTHING, UNANSWERED, Reply
 from ltst.handles import viewing
-from ltst.handles.forgetting import Value, saying, told_in
+from ltst.handles.forgetting import FactValue, saying, told_in
 from ltst.memory import AsyncUser
 from ltst.records import ME, ConversationMessage, Fact, Hit
-from ltst.support.terms import terms
+from ltst.support.questions import is_marked
 
 SEARCHED = 30
 LISTED = 12
@@ -153,6 +153,8 @@ async def _answered(user: AsyncUser, message: ConversationMessage, text: str, as
     await _caught_up(user)
     now = _now(message)
     question = await known.regarding(user, Question.of(text), now)
+    if (of_time := await days.answer(user, question, now)) is not None:
+        return of_time
     facts = await known.asked_for(user, question, now)
     chosen = await _chosen(user, question, message)
     if asked is not None:
@@ -257,8 +259,8 @@ async def _correction(user: AsyncUser, question: Question, each: Evidence) -> Ev
 async def _beside(user: AsyncUser, question: Question, facts: Sequence[Fact], chosen: list[Evidence]) -> list[Evidence]:
     """Returns what to quote beside a single-valued fact: the message it was learned from, and what was said since."""
     if facts and all(map(wording.is_over, facts)):
-        ids = [each for fact in facts for each in await saying(user._desk, Value(fact.key, fact.about, fact.value))]
-        messages = [each for each in (await viewing.said(user._desk, ids)).values() if each.role == "human"]
+        ids = [each for fact in facts for each in await saying(user._desk, FactValue(fact.key, fact.about, fact.value))]
+        messages = [each for each in (await viewing.messages_by_id(user._desk, ids)).values() if each.role == "human"]
         last = max(messages, key=lambda each: each.timestamp or facts[0].valid_from, default=None)
         return [resting_on(question, last)] if last else chosen
     if len(facts) != 1 or not facts[0].single_valued:
@@ -273,6 +275,8 @@ async def _beside(user: AsyncUser, question: Question, facts: Sequence[Fact], ch
 
 def _adds(question: Question, each: Evidence) -> bool:
     """Returns whether a later passage adds to a current fact: same topic, same person, and not about the past."""
+    if question.of_user and not is_of_user(each.passage):
+        return False
     return (
         bool(each.shared & question.topic) and question.concerns(each.hit.content) and not BYGONE.search(each.passage)
     )
@@ -302,13 +306,11 @@ async def _before(user: AsyncUser, question: Question, each: Evidence) -> Conver
     if each.hit.role != "human" or each.shared or len(each.passage.split()) > TERSE_WORDS:
         return None
     earlier = await _earlier(user, each.hit.id, 3)
-    asked = next(
-        (turn for turn in earlier[-1:] if turn.role == "ai" and intents.QUESTION_MARK.search(turn.content)), None
-    )
+    asked = next((turn for turn in earlier[-1:] if turn.role == "ai" and is_marked(turn.content)), None)
     spoken = [
         turn
         for turn in earlier
-        if turn.role == "human" and question.terms & set(terms(turn.content)) and question.concerns(turn.content)
+        if turn.role == "human" and question.terms & words(turn.content) and question.concerns(turn.content)
     ]
     return asked or (spoken[-1] if spoken else None)
 
@@ -318,7 +320,7 @@ def _quotation(lead: str, each: Evidence, before: ConversationMessage | None, qu
     if before is None:
         return f"{lead}: {quote}"
     if before.role == "ai":
-        asked = [part for part in sentences(before.content) if intents.QUESTION_MARK.search(part)]
+        asked = [part for part in sentences(before.content) if is_marked(part)]
         return f"{lead}, when asked {wording.quoted(asked[-1])}: {quote}"
     said = answering(question, parts(before.content).told or before.content, dict.fromkeys(question.terms, 1.0))
     return f"{lead}: {wording.quoted(said)}, then {quote}"

@@ -34,7 +34,7 @@ from psycopg.types.string import TextLoader
 
 from ltst.errors import DatabaseUnavailable, Invalid
 from ltst.support.logs import LOGGER
-from ltst.support.place import FORKED, Place, background, beside
+from ltst.support.place import FORKED, Origin, background, in_thread
 
 R = TypeVar("R")
 Values = Sequence[Any] | Mapping[str, Any] | None
@@ -273,7 +273,7 @@ class ConnectionPool:
         self._lost_at: float | None = None
         self.ask_where: Callable[[], Awaitable[None]] | None = None
         """Asked while the server cannot be reached; it may give another address."""
-        self.place = Place()
+        self.place = Origin()
         self.statement_timeout = statement_timeout
         self._size = size
         self._timeout = timeout
@@ -412,7 +412,7 @@ class ConnectionPool:
     async def _may_come_back(self, problem: psycopg.OperationalError) -> bool:
         if self._revive is not None:
             LOGGER.warning("the server cannot be reached; reviving it", extra={"reason": str(problem)})
-            await beside(self._revive)
+            await in_thread(self._revive)
         elif not self._met and "starting up" not in str(problem):
             return False
         await asyncio.sleep(0.1)

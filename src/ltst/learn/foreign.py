@@ -16,6 +16,8 @@ _TABLE = Table("ltst.learn", "foreign.txt")
 _GREETING = _TABLE.pattern("greeting")
 _CLOSING = _TABLE.pattern("closing")
 _SIGNED = _TABLE.pattern("signed")
+_SALUTATION = _TABLE.pattern("salutation")
+_SIGN_OFF = _TABLE.pattern("sign_off")
 _NAME = re.compile(r"[A-ZÀ-Þ][\w.'-]+(?: [A-ZÀ-Þ][\w.'-]+){0,2}")
 _CARD = re.compile(r"[^.!?,@]{2,60}, [^.!?,]{2,40}|[^\s@]+@\S+|\+?\d[\d ()-]{6,}")
 _LABEL = _TABLE.pattern("label", flags=0)
@@ -26,12 +28,26 @@ _RECEIVED = re.compile(
 _OWN = _TABLE.pattern("own")
 FEWEST_SPOKEN = 3  # fewest lines of a transcript
 LONGEST_LABEL = 80
+SHORTEST_LETTER = 20  # characters between greeting and closing
 
 
 def hollowed(lines: list[str], hole: str) -> list[str]:
     """Returns the lines, with a hole of the same length for each that belongs to a transcript or a letter."""
     foreign = {*_spoken(lines), *_letter([line.strip() for line in lines])}
-    return [hole * len(line) if at in foreign else line for at, line in enumerate(lines)]
+    return [hole * len(line) if at in foreign else _unfolded(line, hole) for at, line in enumerate(lines)]
+
+
+def _unfolded(line: str, hole: str) -> str:
+    """Returns a line with a hole for each letter that was pasted on it as a whole, from its greeting to its name."""
+    kept, at = list[str](), 0
+    ends = [found.end() for found in _SIGN_OFF.finditer(line)]
+    for greeted in _SALUTATION.finditer(line) if ends else ():
+        while ends and ends[0] < greeted.end() + SHORTEST_LETTER:
+            ends.pop(0)
+        if ends and greeted.start() >= at:
+            kept += [line[at : greeted.start()], hole * (ends[0] - greeted.start())]
+            at = ends[0]
+    return "".join([*kept, line[at:]])
 
 
 def announces(line: str, after: str) -> re.Match[str] | None:

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from ltst.learn import gate, pasted, when
-from ltst.records import Stated
+from ltst.records import NewStatement
+from ltst.support import questions
 from ltst.support.sentences import spans
 from ltst.support.text import holds_any
 
@@ -36,8 +37,8 @@ _INVENTED = re.compile(
     r"|you are now|from now on you are|i want you to (?:be|act|play|pretend|respond as)|stay in character"
     r"|(?:if i were|if i was|if i had|i wish i)\b"
     # With what would be so: "if I won the lottery I'd live in Hawaii".
-    r"|if (?:i|we) (?:ever )?(?:won|could|lived|owned|became|inherited)\b[^.!?\n]{0,80}? (?:i|we)"
-    r"(?:'d| would)\b"
+    r"|if (?:i|we) (?:ever )?(?:won|could|lived|owned|became|inherited)\b[^.!?\n]{0,80}? (?:(?:i|we)"
+    r"(?:'d| would)|id)\b"
     r"|(?:write|compose|draft|generate|invent|make up|create|sing|rewrite|continue)(?: me| us| my)? (?:an?|some|the"
     r"|another|this) (?:[\w-]{1,30} ){0,3}(?:story|poem|song|lyrics|script|screenplay|scene|dialogue|monologue|essay"
     r"|novel|speech|bio|letter|email|message|ad|tweet|post|haiku|limerick|rap|joke|tale|profile|sketch|obituary|toast|diary|blog))"
@@ -82,16 +83,6 @@ _OPENING = re.compile(
     r"(?:(?:and|but|so|also|oh|well|btw|by the way|yeah|yes|plus|actually|update|news|good news|bad news)\b[,:]? )*+",
     re.I,
 )
-# A question and nothing else, with or without its mark; what it says of the writer beside that is left to the gate.
-_BE = r"(?:is|are|was|were|do|does|did|am|has|have|will|would|should|can|could)"
-_ALONE = r"\b(?:(?!\bi\b|\bwe\b)[^,;:—–()\n]){0,200}+$"
-_ASKS = re.compile(
-    rf"(?:(?:where|when|who|whom|why|how|what)(?:'s| {_BE})"
-    rf"|(?:which|whose|what|how)(?: (?!i\b|we\b|my\b|an?\b)[\w'-]{{1,20}}){{1,2}} {_BE}) "
-    r"(?:i|we|you|he|she|they|it|my|our|his|her|their|your|the|that|this|there|(?-i:[A-Z])[\w'-]{0,30})"
-    rf"{_ALONE}|(?:do|does|did|have|am) (?:i|we){_ALONE}|(?:does|has|is) (?:my|our){_ALONE}",
-    re.I,
-)
 # Goes on since a while ago, although a word for plans is in it: "I'm learning to play the cello since May".
 _GOES_ON = re.compile(
     r"(?:i'm|im|i am|we're|we are|i've been|we've been) (?!going|planning|thinking|looking|hoping|considering|trying"
@@ -115,29 +106,25 @@ _COMMON = frozenset(
 )
 
 
-def read(text: str, said_at: datetime, before: str = "") -> list[Stated]:
+def read(text: str, said_at: datetime, before: str = "") -> list[NewStatement]:
     """Returns the statements of a message; `before` is the turn that it answers."""
     text = plain(text)
-    places, found, person = candidates(text), list[Stated](), "me"
+    places, found, person = candidates(text), list[NewStatement](), "me"
     for (start, end), judged in zip(places, gate.judged(text, places, before, LEAST), strict=True):
         sentence = text[start:end]
-        if judged is None or asks(sentence):
+        if judged is None or questions.asks_alone(_opened(sentence)):
             continue
-        kind = "activity" if judged.kind == "plan" and _begins(_GOES_ON, sentence) else judged.kind
+        kind = "activity" if judged.kind == "plan" and _GOES_ON.match(_opened(sentence)) else judged.kind
         person = about(sentence, kind, person)
         sure = round(judged.probability, 3)
-        found.append(Stated(start, end, kind, person, sure, *lasts(sentence, kind, said_at)))
+        found.append(NewStatement(start, end, kind, person, sure, *lasts(sentence, kind, said_at)))
     return found
 
 
-def asks(sentence: str) -> bool:
-    """Returns whether a sentence is a question and says nothing else, even if it lacks its mark."""
-    return _begins(_ASKS, sentence)
-
-
-def _begins(pattern: re.Pattern[str], sentence: str) -> bool:
+def _opened(sentence: str) -> str:
+    """Returns a sentence without the words that only lead to it: "And by the way, "."""
     opening = _OPENING.match(sentence)
-    return pattern.match(sentence, opening.end() if opening else 0) is not None
+    return sentence[opening.end() if opening else 0 :]
 
 
 def lasts(sentence: str, kind: str, said_at: datetime) -> tuple[datetime | None, datetime | None]:
@@ -182,8 +169,7 @@ def _covered(place: Span, left_out: Sequence[Span]) -> bool:
 
 def about(sentence: str, kind: str, person: str = "me") -> str:
     """Returns whom a statement is about, as said; `person` is whom the sentence before it was about."""
-    begins = _OPENING.match(sentence)
-    rest = sentence[begins.end() if begins else 0 :]
+    rest = _opened(sentence)
     related = _RELATION.match(rest)
     if related is None and kind == "person":
         related = _RELATION.search(sentence)

@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timedelta
 
 from ltst.learn.keys import NUMBERS
-from ltst.recall.temporal import intervals
+from ltst.recall.temporal import Interval, intervals
 from ltst.support.tables import Table
 
 _TABLE = Table("ltst.learn", "when.txt")
@@ -34,6 +34,9 @@ _UNTIL = re.compile(r"\b(?:until|till|through|for (?:an?|one|two|three|\d{1,2}) 
 _GONE = _TABLE.pattern("gone", r"\b", r"\b")
 _PAST = _TABLE.pattern("past", r"\b", r"\b")
 _UNSURE = _TABLE.pattern("unsure")
+_RELATIVE = _TABLE.pattern("relative", r"\b", r"\b")
+# What speaks of the past hardly means the next June, and what does not hardly the last one: it counts as farther away.
+UNLIKELY, FARTHER = 2, timedelta(days=10)
 _GOES_ON = re.compile(
     r"(?:\bhave|\bhas|'ve|'s)(?: \w{1,12}){0,2} (?:been|had|known|gone|done|kept|taught|worn|\w{2,30}ed)\b", re.I
 )
@@ -70,6 +73,29 @@ def over(sentence: str, said_at: datetime) -> datetime | None:
             if each.end > said_at and each.start.year > EARLIEST_YEAR and not _SINCE.match(each.text):
                 return each.end
     return None
+
+
+def named(sentence: str, said_at: datetime) -> list[Interval]:
+    """Returns the times that a sentence names, of a day or a month without a year the one that is meant.
+
+    That is the nearest: "the 2nd of June" is to come if it was said in May. Open times, such as "since May", are none.
+    """
+    text = sentence[:LONGEST]
+    if not (_CUES.search(text) or _FOREIGN.search(text)):
+        return []
+    past = _PAST.search(text) is not None and not _UNSURE.search(text)
+    meant: dict[str, tuple[timedelta, Interval]] = {}
+    for ahead in NEXT_ONES:
+        for each in intervals(text, said_at + ahead):
+            is_open = each.start.year <= EARLIEST_YEAR or each.end.year >= LATEST_YEAR
+            if is_open or _OPENS.match(each.text) or (ahead and _RELATIVE.search(each.text)):
+                continue
+            away = max(each.start - said_at, said_at - each.end, timedelta())
+            if past == (each.start > said_at):
+                away = away * UNLIKELY + FARTHER
+            if each.text not in meant or away < meant[each.text][0]:
+                meant[each.text] = away, each
+    return [each for _, each in meant.values()]
 
 
 def starts(text: str, said_at: datetime) -> datetime | None:

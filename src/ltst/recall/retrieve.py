@@ -22,7 +22,7 @@ from ltst.records import Hit
 from ltst.rooms import search
 from ltst.rooms.search import Asked, Look
 from ltst.support import answers
-from ltst.support.questions import QUESTION_MARKS, TELLS_NOTHING
+from ltst.support.questions import TELLS_NOTHING, may_ask
 from ltst.support.speech import speaker
 from ltst.support.terms import SLOTS, distinct, terms
 from ltst.support.text import sha256
@@ -45,12 +45,6 @@ WORDLESS_FLOOR = 0.16
 LEAST_SHARE = 0.1
 FADING_DAYS = 30.0
 RECENT_DAYS = 120.0
-# How questions begin that are typed without a question mark.
-ASKING = re.compile(
-    r"\s*(?:what|where|who|whose|when|which|how|why|do|does|did|am|is|are|was|were|have|has|can|could|will|would|should"
-    r"|wer|wo|wann|wie|warum|welche[rsn]?|qué|dónde|cuándo|cómo|quién|où|quand|comment|pourquoi)\b",
-    re.IGNORECASE,
-)
 # Matches what the assistant did, not what it could do: "you told me", "did you find", but not "can you recommend".
 ADDRESSED = re.compile(
     r"\b(?:did|have|had) you\b"
@@ -142,7 +136,7 @@ class Question:
     @property
     def asks(self) -> bool:
         """Whether it is a question rather than a few words to look for."""
-        return self.text.rstrip().endswith(QUESTION_MARKS) or ASKING.match(self.text) is not None
+        return may_ask(self.text)
 
 
 async def look(

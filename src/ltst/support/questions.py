@@ -1,10 +1,11 @@
-"""Tells messages that only ask from those that also tell something."""
+"""Questions: tells them from what states something, with a question mark or without."""
 
 from __future__ import annotations
 
 import re
 
 from ltst.support.sentences import spans
+from ltst.support.tables import Table
 
 QUESTION_MARKS = ("?", "？", "؟")
 # How much a message tells that only asks, or is small talk; what states something tells between 0 and 1.
@@ -12,27 +13,37 @@ TELLS_NOTHING = -1.0
 # A longer message tells something in passing, even if it asks.
 LONGEST = 200
 MOST_WORDS = 10
-_BE = r"(?:am|is|are|was|were)"
-_DO = r"(?:do|does|did|have|has|had|can|could|will|would|should)"
-_PRONOUN = r"(?:i|you|we|he|she|it|they)"
-_ENGLISH = "what|where|who|whose|whom|when|which|how|why"
-_OTHERS = (
-    "wer|wo|wann|wie|warum|was|welche[rsnm]?|wohin|woher|qué|dónde|cuándo|cómo|quién|cuál|où|quand|comment|pourquoi|qui"
-)
-# How a question begins that is typed with a mark; one to the assistant ("can you find …") is a request, which tells.
-_MARKED = re.compile(
-    rf"¿?(?:and |so |but |or )?(?:(?:{_ENGLISH}|{_OTHERS}|{_BE})\b|{_DO} (?!you\b)|do you (?:know|remember)\b)",
-    re.IGNORECASE,
-)
-# And one without a mark, where the order of its words shows it: "where does Tom live", but not "where I live".
-_UNMARKED = re.compile(
-    rf"(?:{_ENGLISH})(?:['’]s| (?!{_PRONOUN}\b)\w+)? (?:{_BE}|{_DO})\b"
-    rf"|(?:{_ENGLISH})['’]s (?:my|our|your|his|her|their|the)\b"
-    rf"|(?:{_ENGLISH}) (?:{_BE}|{_DO})\b"
-    rf"|(?:{_BE}|{_DO}) (?:{_PRONOUN}|my|our|your|his|her|their|the|this|that|there)\b"
-    r"|(?:is|does|did|was|has) (?-i:[A-Z])\w+ \w",
-    re.IGNORECASE,
-)
+
+_TABLE = Table("ltst.support", "questions.txt")
+_MAYBE, _REQUEST, _PLAINLY = map(_TABLE.pattern, ("maybe", "request", "plainly"))
+_AND = re.compile(r"(?:and|so|but|or)\s+", re.IGNORECASE)
+_MARK = re.compile(r"[?？؟](?=[\s\"'”’»)\]*]|$)|？")
+# The rest of a question that says nothing of its writer besides.
+_ALONE = re.compile(r"(?:\s+(?:i|we)\b)?(?:(?!\bi\b|\bwe\b)[^,;:—–()\n]){0,200}+$", re.IGNORECASE)
+
+
+def is_marked(text: str) -> bool:
+    """Returns whether a question mark ends a sentence of a text."""
+    return _MARK.search(text) is not None
+
+
+def may_ask(text: str) -> bool:
+    """Returns whether a text begins with a word that questions begin with, or ends with a question mark."""
+    return text.rstrip().endswith(QUESTION_MARKS) or _MAYBE.match(text.lstrip()) is not None
+
+
+def asks(sentence: str, *, marked: bool = False) -> bool:
+    """Returns whether a sentence is a question by the words it begins with.
+
+    If `marked`, a question mark says that it is one, and any word will do that a question may begin with.
+    """
+    return (_MAYBE if marked else _PLAINLY).match(sentence) is not None
+
+
+def asks_alone(sentence: str) -> bool:
+    """Returns whether a sentence is a question and says nothing else."""
+    begun = _PLAINLY.match(sentence)
+    return begun is not None and _ALONE.match(sentence, begun.end()) is not None
 
 
 def only_asks(text: str) -> bool:
@@ -40,11 +51,11 @@ def only_asks(text: str) -> bool:
     if len(text) > LONGEST:
         return False
     sentences = [text[start:end] for start, end in spans(text)]
-    return bool(sentences) and all(map(_asks, sentences))
+    return bool(sentences) and all(map(_is_short_question, sentences))
 
 
-def _asks(sentence: str) -> bool:
+def _is_short_question(sentence: str) -> bool:
     if len(sentence.split()) > MOST_WORDS:
         return False
-    begins = _MARKED if sentence.endswith(QUESTION_MARKS) else _UNMARKED
-    return begins.match(sentence) is not None
+    begun = _AND.sub("", sentence, count=1) if _AND.match(sentence) else sentence
+    return not _REQUEST.match(begun) and asks(begun, marked=sentence.endswith(QUESTION_MARKS))

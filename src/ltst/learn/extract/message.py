@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
+from itertools import pairwise
 
 from ltst.learn.extract import family, identity, rules, wishes
-from ltst.learn.extract.clauses import Clause, ParsedSentence, sentences
+from ltst.learn.extract.clauses import MOST_CLAUSES, Clause, ParsedSentence, sentences
 from ltst.learn.extract.reading import own_words
 from ltst.records import Claim
 from ltst.support import validate
@@ -44,10 +45,13 @@ def read(text: str, said_at: datetime) -> list[Claim]:
         claim = rules.fact("name", name)
         found[_identity(claim)] = claim
     for sentence in sentences(own):
-        last = _named_later(sentence, last, found)
+        last = _named_later(sentence.text, sentence.asks, last, found)
         for claim in _read(sentence, said_at, wishing=words <= LONGEST_WITH_WISHES):
             found.setdefault(_identity(claim), claim)
             last = claim if claim.key in _NAMELESS else last
+        for before, clause in pairwise(sentence.text.split(", ")[:MOST_CLAUSES]):
+            if last and before.lower().endswith(last.value.lower()):
+                last = _named_later(clause, sentence.asks, last, found)
         if len(found) >= MOST_CLAIMS:
             break
     return [*_consistent(found.values())]
@@ -87,11 +91,11 @@ def _corrected(claim: Claim, clause: Clause) -> Iterator[Claim]:
         yield replace(claim, value=found["v"].strip(" ."), change="ends", valid_from=None)
 
 
-def _named_later(sentence: ParsedSentence, last: Claim | None, found: _Found) -> Claim | None:
-    """Replaces "puppy" or "two kids" of an earlier sentence by the name that this one gives."""
-    if last is None or last.value[:1].isupper() or sentence.asks:
-        return None if sentence.asks else last
-    given = family.pronamed(sentence.text)
+def _named_later(text: str, asks: bool, last: Claim | None, found: _Found) -> Claim | None:
+    """Replaces "puppy" or "two kids" of an earlier sentence or clause by the name that this one gives."""
+    if last is None or last.value[:1].isupper() or asks:
+        return None if asks else last
+    given = family.pronamed(text)
     if not given:
         return last
     found.pop(_identity(last), None)

@@ -45,6 +45,7 @@ _NAMED_OTHERWISE = frozenset[str]().union(
 )
 # "My name is Arabic" tells where it comes from.
 _UNNAMED = (LISTS["not_names"] | LISTS["demonyms"] | LISTS["languages"]) - LISTS["first_names"] - LISTS["odd_names"]
+_CLAUSE = _TABLE.pattern("clause", after=r"\b")
 _NO_NAME_AFTER = _TABLE.pattern("no_name_after", " ", r"\b")
 
 
@@ -153,8 +154,11 @@ def names(text: str) -> list[str]:
 
 
 def names_beside(text: str) -> list[str]:
-    """Returns one or several names that stand beside whom they name: "two kids, Mia and Leo"."""
-    return _listed(text, apposed)
+    """Returns one or several names that stand beside whom they name: "two kids, Mia and Leo".
+
+    In "I have a cat, Germany is cold", the capital begins another clause.
+    """
+    return _listed(text, lambda part: [each for each in apposed(part) if not _CLAUSE.match(part[len(each) :])])
 
 
 def _listed(text: str, read: Reader) -> list[str]:
